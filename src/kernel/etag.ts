@@ -1,0 +1,38 @@
+import { badRequest } from './errors.js'
+
+/** The strong entity tag of a resource (spec 4.1): its `updated_at` in milliseconds, quoted. */
+export const etagOf = (row: { updatedAt: bigint | number }): string => `"${row.updatedAt}"`
+
+/** Which versions a caller accepts: any, or those with one of these tags. */
+export type Precondition = '*' | readonly string[]
+
+const opaque = /^"([\x21\x23-\x7e\x80-\xff]*)"$/
+
+/**
+ * Reads an If-Match value (RFC 9110 13.1.1): one quoted tag, a comma-separated list, or `*`.
+ * @returns undefined when there is no precondition
+ * @throws invalid_request for a weak, unquoted or empty value (spec 4.1 rule 2, decisions D21)
+ */
+export function parseIfMatch(value: string | null | undefined): Precondition | undefined {
+  if (value === undefined || value === null) return undefined
+  if (value.trim() === '*') return '*'
+  return value.split(',').map((part) => {
+    const text = part.trim()
+    if (text.startsWith('W/')) throw badRequest('If-Match takes strong entity tags only; leave out the W/ prefix.')
+    const tag = opaque.exec(text)?.[1]
+    if (tag === undefined) throw badRequest('If-Match takes quoted entity tags, as in If-Match: "1763690000000", or *.')
+    return tag
+  })
+}
+
+/** Does this version fulfil the precondition? */
+export const matches = (precondition: Precondition | undefined, row: { updatedAt: bigint | number }): boolean =>
+  precondition === undefined || precondition === '*' || precondition.includes(String(row.updatedAt))
+
+/** Is the caller's cached copy fresh (RFC 9110 13.1.2)? Weak comparison, lists and `*`. */
+export function noneMatch(header: string | undefined, etag: string): boolean {
+  if (!header) return false
+  if (header.trim() === '*') return true
+  const bare = (tag: string): string => tag.trim().replace(/^W\//, '')
+  return header.split(',').some((tag) => bare(tag) === bare(etag))
+}

@@ -1,0 +1,34 @@
+import type DataLoader from 'dataloader'
+import type { Config } from '../config.js'
+import type { Actor, RequestFacts } from '../kernel/context.js'
+import type { Clock } from '../kernel/time.js'
+import type { Database, Tools } from './database.js'
+import type { Log } from './log.js'
+import type { Metrics } from './metrics.js'
+import type { RateLimiter } from './rate-limit.js'
+import type { Sealer } from './secrets.js'
+
+/** What lives as long as the process. Made once by app.ts. */
+export interface Gatehouse {
+  readonly config: Config
+  readonly now: Clock
+  readonly tools: Tools
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly sealer: Sealer
+  readonly rateLimiter: RateLimiter
+}
+
+/** What every operation gets first: the process's tools, who asks, and the database or the transaction in progress. */
+export interface Context extends Gatehouse {
+  readonly db: Database
+  readonly actor: Actor
+  readonly request: RequestFacts
+  /** DataLoaders of this request, by the function that fills them. Never shared between requests. */
+  readonly loaders: Map<unknown, DataLoader<string, unknown>>
+}
+
+/** A context for one request or job. */
+export function contextFor(gatehouse: Gatehouse, actor: Actor, request: RequestFacts): Context {
+  return { ...gatehouse, db: gatehouse.tools.prisma, actor, request, loaders: new Map() }
+}

@@ -1,0 +1,133 @@
+/**
+ * The database: Prisma for what is ordinary, one prepared statement each for what is hot, both on one pool.
+ * `transaction` is the only way to write more than one row.
+ */
+import { PrismaPg } from '@prisma/adapter-pg'
+import pg from 'pg'
+import { ApiError } from '../kernel/errors.js'
+import { SECOND } from '../kernel/time.js'
+import type { Context } from './context.js'
+import { Prisma, PrismaClient } from './prisma/client.js'
+
+export { Prisma }
+export type * from './prisma/client.js'
+
+/** Every wait has a limit (milliseconds). */
+const STATEMENT_TIMEOUT = 15 * SECOND
+const LOCK_TIMEOUT = 5 * SECOND
+const CONNECT_TIMEOUT = 5 * SECOND
+const TRANSACTION_TIMEOUT = 15 * SECOND
+const ATTEMPTS = 5
+
+/** Prisma's models, either on the pool or inside a transaction. */
+export type Database = Prisma.TransactionClient
+
+/** The process's own handles on the database. */
+export interface Tools {
+  readonly prisma: PrismaClient
+  readonly pool: pg.Pool
+  /**
+   * Runs one prepared statement outside of any transaction.
+   * @param name names the prepared statement; one name, one text
+   */
+  query<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]>
+  close(): Promise<void>
+}
+
+// Milliseconds are BIGINT in the database and safe integers by the input gate: raw rows read them as numbers.
+pg.types.setTypeParser(pg.types.builtins.INT8, Number)
+
+/** Connects lazily: opening never fails, the first query does. */
+export function openDatabase(url: string, connections = 20): Tools {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: connections,
+    connectionTimeoutMillis: CONNECT_TIMEOUT,
+    idleTimeoutMillis: 60 * SECOND,
+    statement_timeout: STATEMENT_TIMEOUT,
+    lock_timeout: LOCK_TIMEOUT,
+    idle_in_transaction_session_timeout: 2 * TRANSACTION_TIMEOUT,
+    application_name: 'gatehouse',
+  })
+  // An idle connection that breaks is replaced by the pool; without a listener the process would die of it.
+  pool.on('error', () => {})
+  const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) })
+  return {
+    prisma,
+    pool,
+    query: async (name, text, values) => {
+      try {
+        return (await pool.query({ name, text, values })).rows
+      } catch (error) {
+        throw translated(error)
+      }
+    },
+    close: async () => {
+      await prisma.$disconnect()
+      await pool.end()
+    },
+  }
+}
+
+/**
+ * Runs `work` in one transaction and commits all of it or nothing. Inside a transaction it joins that one.
+ * Serialization failures and deadlocks are tried again, so `work` must have no effects besides the database.
+ * @throws ApiError unavailable when the database is away
+ */
+export async function transaction<T>(context: Context, work: (context: Context) => Promise<T>): Promise<T> {
+  if (context.db !== context.tools.prisma) return work(context)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await context.tools.prisma.$transaction((db) => work({ ...context, db, loaders: new Map() }), {
+        maxWait: CONNECT_TIMEOUT,
+        timeout: TRANSACTION_TIMEOUT,
+      })
+    } catch (error) {
+      if (!isRetryable(error) || attempt === ATTEMPTS) throw translated(error)
+    }
+  }
+}
+
+/** One statement of the transaction in progress (or of the pool), as rows. */
+export async function sql<Row>(db: Database, text: string, ...values: unknown[]): Promise<Row[]> {
+  return db.$queryRawUnsafe<Row[]>(text, ...values)
+}
+
+/** The SQLSTATE of a driver's or Prisma's error, wherever it is kept. */
+export function sqlState(error: unknown): string | undefined {
+  if (typeof error !== 'object' || error === null) return undefined
+  const { code, cause, meta } = error as { code?: unknown; cause?: unknown; meta?: { driverAdapterError?: unknown } }
+  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^P\d{4}$/.test(code)) return code
+  const original = (cause as { originalCode?: unknown } | undefined)?.originalCode
+  if (typeof original === 'string') return original
+  return sqlState(meta?.driverAdapterError) ?? sqlState(cause)
+}
+
+const prismaCode = (error: unknown): string | undefined =>
+  error instanceof Prisma.PrismaClientKnownRequestError ? error.code : undefined
+
+const isRetryable = (error: unknown): boolean =>
+  prismaCode(error) === 'P2034' || ['40001', '40P01'].includes(sqlState(error) ?? '')
+
+/** Did this write break a unique index? Callers turn it into their 409. */
+export const isDuplicate = (error: unknown): boolean =>
+  prismaCode(error) === 'P2002' || sqlState(error) === '23505'
+
+/** Has the database gone away, or is it too busy to answer in time? Then the answer is 503, never 500. */
+export function isUnavailable(error: unknown): boolean {
+  const state = sqlState(error) ?? ''
+  if (/^(08|53|57P|57014|55P03)/.test(state)) return true
+  if (['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028'].includes(prismaCode(error) ?? '')) return true
+  const text = error instanceof Error ? `${(error as { code?: string }).code ?? ''} ${error.message}` : ''
+  return /ECONNREFUSED|ECONNRESET|ENOENT.*\.s\.PGSQL|EPIPE|ETIMEDOUT|Connection terminated|timeout exceeded when trying to connect|Can't reach database|DatabaseNotReachable|ConnectionClosed/i.test(
+    text,
+  )
+}
+
+/** The error as callers may see it; anything unknown stays as it is and is masked at the edge. */
+export function translated(error: unknown): unknown {
+  if (error instanceof ApiError || !isUnavailable(error)) return error
+  return new ApiError('unavailable', 'The database does not answer at the moment; try again shortly.', {
+    headers: { 'Retry-After': '2' },
+  })
+}

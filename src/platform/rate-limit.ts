@@ -1,0 +1,108 @@
+/**
+ * Token buckets (decisions D19), shared by all processes through one row each in PostgreSQL. A process takes tokens in
+ * small portions and spends them from memory: a full bucket costs one statement per portion, a nearly empty one is
+ * counted token by token, so that the limit holds exactly where it matters.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Limit, LimitName, RateLimits } from '../config.js'
+import { type Clock, SECOND } from '../kernel/time.js'
+import type { Tools } from './database.js'
+
+/** What a limited answer tells its caller. `reset` is in seconds; when refused it is the time to wait. */
+export interface Verdict {
+  allowed: boolean
+  limit: LimitName
+  quota: number
+  window: number
+  remaining: number
+  reset: number
+}
+
+export interface RateLimiter {
+  /** Spends one token of the bucket `key` under a named limit; undefined when limits are off. */
+  spend(limit: LimitName, key: string): Promise<Verdict | undefined>
+}
+
+interface Portion {
+  local: number
+  shared: number
+  until: number
+}
+
+/** A portion that nobody spends is given up after this time (milliseconds), so that idle processes hoard nothing. */
+const PORTION_LIFE = 5 * SECOND
+/** A full bucket is emptied in about this many portions. */
+const PORTIONS = 25
+
+// $1 key, $2 quota, $3 largest portion, $4 now (ms), $5 tokens per millisecond
+const refilled = 'least($2::float8, bucket.tokens + greatest($4::bigint - bucket.updated_at, 0) * $5::float8)'
+const portion = `CASE WHEN ${refilled} >= 1 THEN least($3::float8, greatest(1, floor(${refilled} / ${PORTIONS}))) ELSE 0 END`
+const takeText = `
+  INSERT INTO rate_limits AS bucket (key, tokens, taken, updated_at) VALUES ($1, $2::float8 - $3::float8, $3::float8, $4::bigint)
+  ON CONFLICT (key) DO UPDATE SET tokens = ${refilled} - (${portion}), taken = ${portion},
+    updated_at = greatest($4::bigint, bucket.updated_at)
+  RETURNING tokens, taken`
+
+/** Makes the limiter of one process. */
+export function makeRateLimiter(limits: RateLimits, tools: Tools, now: Clock): RateLimiter {
+  const portions = new LRUCache<string, Portion>({ max: 50_000 })
+  const pending = new Map<string, Promise<void>>()
+
+  /** One statement: refill by the time passed, then take a portion that shrinks with what is left. */
+  async function take(key: string, { quota, window }: Limit): Promise<void> {
+    const moment = now()
+    const largest = Math.max(1, Math.floor(quota / PORTIONS))
+    const rate = quota / (window * SECOND)
+    const values = [key, quota, largest, moment, rate]
+    const [row] = await tools.query<{ tokens: number; taken: number }>('rate-limit-take', takeText, values)
+    portions.set(key, { local: row!.taken, shared: row!.tokens, until: moment + PORTION_LIFE })
+  }
+
+  return {
+    async spend(name, subject) {
+      if (limits === 'off') return undefined
+      const limit = limits[name]
+      const key = `${name}:${subject}`
+      const fresh = (): Portion | undefined => {
+        const portion = portions.get(key)
+        return portion && portion.local >= 1 && portion.until > now() ? portion : undefined
+      }
+      for (let round = 0; !fresh() && round < 3; round++) {
+        // Requests that find the portion spent at the same moment share one refill.
+        let refill = pending.get(key)
+        if (!refill) {
+          refill = take(key, limit).finally(() => pending.delete(key))
+          pending.set(key, refill)
+        }
+        await refill
+        if (!fresh() && (portions.get(key)?.shared ?? 0) < 1) break
+      }
+      const portion = fresh()
+      if (portion) portion.local -= 1
+      const left = Math.max(0, Math.floor((portion?.local ?? 0) + (portions.get(key)?.shared ?? 0)))
+      const perSecond = limit.quota / limit.window
+      const missing = portion ? limit.quota - left : 1 - Math.max(0, portions.get(key)?.shared ?? 0)
+      return {
+        allowed: portion !== undefined,
+        limit: name,
+        quota: limit.quota,
+        window: limit.window,
+        remaining: portion ? left : 0,
+        reset: Math.max(1, Math.ceil(missing / perSecond)),
+      }
+    },
+  }
+}
+
+/** The headers of a limited answer: the IETF draft's pair and the older trio; Retry-After on a refusal. */
+export function rateLimitHeaders(verdict: Verdict): Record<string, string> {
+  const { quota, window, remaining, reset } = verdict
+  return {
+    'RateLimit-Policy': `"default";q=${quota};w=${window}`,
+    RateLimit: `"default";r=${remaining};t=${reset}`,
+    'X-RateLimit-Limit': String(quota),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(reset),
+    ...(verdict.allowed ? {} : { 'Retry-After': String(reset) }),
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Secrets in their three kinds (security rule 19): random ones are compared by SHA-256, typed ones hashed with Argon2id
+ * on a bounded number of threads, recoverable ones sealed with a key from outside the database.
+ */
+import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import argon2 from 'argon2'
+import type { Config } from '../config.js'
+
+/** SHA-256 in lower-case hexadecimal. */
+export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** HMAC-SHA256 in lower-case hexadecimal. */
+export const hmac = (key: Buffer, text: string): string => createHmac('sha256', key).update(text).digest('hex')
+
+/** A new secret of 256 random bits, in base64url (43 characters). */
+export const randomSecret = (): string => randomBytes(32).toString('base64url')
+
+/** Are these texts the same? Takes the same time wherever they differ. */
+export function sameText(a: string, b: string): boolean {
+  return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
+}
+
+// OWASP's and decision D9's figures: 19 MiB, two passes, one lane.
+const cost = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
+
+// Hashing shares libuv's four threads with everything else; two at a time leave room for the rest (security rule 25).
+const CONCURRENT_HASHES = 2
+let running = 0
+const waiting: (() => void)[] = []
+
+async function bounded<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= CONCURRENT_HASHES) await new Promise<void>((go) => waiting.push(go))
+  else running++
+  try {
+    return await work()
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else running--
+  }
+}
+
+/** Passwords are compared in NFC, however they were typed (decisions D9). */
+const normal = (password: string): string => password.normalize('NFC')
+
+/** An Argon2id hash in PHC form. */
+export const hashPassword = (password: string): Promise<string> => bounded(() => argon2.hash(normal(password), cost))
+
+let dummy: Promise<string> | undefined
+
+/**
+ * Does the password fit the hash? Without a hash it works as long and answers false, so that an unknown user takes the
+ * same time as a wrong password.
+ */
+export async function verifyPassword(hash: string | null | undefined, password: string): Promise<boolean> {
+  dummy ??= hashPassword(randomSecret())
+  const against = hash ?? (await dummy)
+  const fits = await bounded(() => argon2.verify(against, normal(password)))
+  return fits && hash !== null && hash !== undefined
+}
+
+/** Encrypts what must be read back: AES-256-GCM, with the id of the key in front, so that keys can rotate. */
+export interface Sealer {
+  seal(plain: string): string
+  /** @throws Error when no configured key fits */
+  open(sealed: string): string
+  /** A key for another purpose, derived from the first one. */
+  derive(purpose: string): Buffer
+}
+
+/** Makes the sealer of a list of 32-byte keys: the first one seals, all of them open. */
+export function makeSealer(keys: readonly Buffer[]): Sealer {
+  const byId = new Map(keys.map((key) => [createHash('sha256').update(key).digest('hex').slice(0, 8), key]))
+  const [[id, first]] = [...byId] as [[string, Buffer]]
+  return {
+    seal(plain) {
+      const iv = randomBytes(12)
+      const cipher = createCipheriv('aes-256-gcm', first, iv)
+      const body = Buffer.concat([cipher.update(plain, 'utf8'), cipher.final()])
+      return `${id}.${Buffer.concat([iv, cipher.getAuthTag(), body]).toString('base64url')}`
+    },
+    open(sealed) {
+      const [keyId, data] = sealed.split('.')
+      const key = byId.get(keyId ?? '')
+      if (!key || !data) throw new Error(`No SECRET_KEY fits a stored secret (key ${keyId}).`)
+      const bytes = Buffer.from(data, 'base64url')
+      const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, 12))
+      decipher.setAuthTag(bytes.subarray(12, 28))
+      return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
+    },
+    derive: (purpose) => createHmac('sha256', first).update(`gatehouse:${purpose}`).digest(),
+  }
+}
+
+/** The keys of the configuration, or the one kept in DATA_DIR, made there at first start. */
+export function secretKeysOf(config: Config): readonly Buffer[] {
+  if (config.secretKeys.length > 0) return config.secretKeys
+  const file = join(config.dataDir, 'secret.key')
+  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
+  chmodSync(file, 0o600)
+  return [Buffer.from(readFileSync(file, 'utf8').trim(), 'base64')]
+}

@@ -1,0 +1,41 @@
+/**
+ * Every event type (spec 6.1, decisions D3): one row each, emitted by the operation that makes the change.
+ */
+export const catalogue = {
+  'account.created': 'An account was made.',
+  'account.updated': 'An account was changed.',
+  'issuer.created': 'An issuer was made.',
+  'issuer.updated': 'An issuer was changed.',
+  'issuer.deleted': 'An issuer was deleted; its clients went with it.',
+  'issuer.auth_method.created': 'A sign-in method was added to an issuer.',
+  'issuer.auth_method.updated': 'A sign-in method was changed.',
+  'issuer.auth_method.deleted': 'A sign-in method was removed.',
+  'issuer.signing_key.rotated': 'An issuer got new signing keys.',
+  'client.created': 'A client was registered.',
+  'client.updated': 'A client was changed.',
+  'client.deleted': 'A client was deleted.',
+  'client.secret.rotated': 'A client got a new secret.',
+  'user.created': 'A user was made.',
+  'user.updated': 'A user was changed.',
+  'user.deleted': 'A user was deleted.',
+  'user.status.changed': 'The status of a user changed.',
+  'user.verifier.created': 'A user got a credential.',
+  'user.verifier.updated': 'A credential of a user was changed.',
+  'user.verifier.deleted': 'A user lost a credential.',
+  'user.verification.succeeded': 'A credential of a user was checked and fits.',
+  'user.verification.failed': 'A credential of a user was checked and does not fit.',
+  'user.login.succeeded': 'A user signed in.',
+  'user.login.failed': 'A sign-in failed.',
+  'user.locked': 'Sign-in of a user was locked for a while after failures.',
+  'session.created': 'A session began.',
+  'session.terminated': 'A session was ended.',
+  'token.revoked': 'A token was revoked.',
+  'api_key.created': 'An API key was made.',
+  'api_key.updated': 'An API key was changed.',
+  'api_key.rotated': 'An API key got a new secret.',
+  'api_key.blocked': 'An API key was blocked.',
+  'api_key.unblocked': 'An API key was unblocked.',
+  'api_key.revoked': 'An API key was revoked.',
+} as const
+
+export type EventType = keyof typeof catalogue
