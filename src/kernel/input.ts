@@ -36,14 +36,17 @@ function detailsOf(issues: readonly z.core.$ZodIssue[], prefix: readonly Propert
   })
 }
 
+/** An object whose absent keys are absent, not undefined: what was not sent must not be written. */
+export type Given<T> = T extends object ? { [K in keyof T]: Exclude<T[K], undefined> } : T
+
 /**
- * Checks an input against its rules and answers it with its type.
+ * Checks an input against its rules and answers what was given, with its type.
  * @throws invalid_request with one detail per fault
  */
-export function check<T>(rules: z.ZodType<T>, value: unknown, prefix: readonly PropertyKey[] = []): T {
+export function check<T extends object>(rules: z.ZodType<T>, value: unknown, prefix: readonly PropertyKey[] = []): Given<T> {
   const result = rules.safeParse(value)
   if (!result.success) throw invalid(detailsOf(result.error.issues, prefix))
-  return result.data
+  return Object.fromEntries(Object.entries(result.data).filter(([, part]) => part !== undefined)) as Given<T>
 }
 
 /** A fault raised inside a rule: `context.addIssue(fault(path, code, message))`. */

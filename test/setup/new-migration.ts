@@ -6,7 +6,14 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { handWrittenMark, migrationNames, packageRoot, pendingChanges, splitMigration } from './schema-drift.js'
+import {
+  closeShadow,
+  handWrittenMark,
+  migrationNames,
+  packageRoot,
+  pendingChanges,
+  splitMigration,
+} from './schema-drift.js'
 
 const emptyBlock = `${handWrittenMark}: triggers, functions and indexes, written by hand and kept by a rewrite.\n`
 
@@ -25,7 +32,7 @@ export async function writeMigration(
   const models = join(root, 'prisma')
   const migrations = join(models, 'migrations')
   mkdirSync(migrations, { recursive: true })
-  const folder = 'rewrite' in target ? existing(basename(target.rewrite), migrations) : stamped(target.name)
+  const folder = 'rewrite' in target ? existing(basename(target.rewrite), migrations) : stamped(target.name, migrations)
   const sql = await pendingChanges({ models, migrations, before: folder })
   if (sql === '' && 'name' in target) return null
   const file = join(migrations, folder, 'migration.sql')
@@ -44,10 +51,13 @@ function existing(folder: string, migrations: string): string {
   return folder
 }
 
-function stamped(name: string): string {
+/** Migrations run in the order of their names, so a new one must sort last. */
+function stamped(name: string, migrations: string): string {
   if (!/^[a-z][a-z0-9_]*$/.test(name)) throw new Error('give the migration a name in snake case: add_user_region')
-  const now = new Date().toISOString()
-  return `${now.replace(/\D/g, '').slice(0, 14)}_${name}`
+  const folder = `${new Date().toISOString().replace(/\D/g, '').slice(0, 14)}_${name}`
+  const newest = migrationNames(migrations).at(-1) ?? ''
+  if (folder <= newest) throw new Error(`this machine's clock is behind the newest migration, ${newest}`)
+  return folder
 }
 
 if (import.meta.filename === process.argv[1]) {
@@ -59,5 +69,7 @@ if (import.meta.filename === process.argv[1]) {
   } catch (error) {
     console.error(error instanceof Error ? error.message : error)
     process.exitCode = 1
+  } finally {
+    await closeShadow()
   }
 }

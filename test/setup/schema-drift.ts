@@ -80,7 +80,7 @@ export async function pendingChanges(
       },
     })),
   }
-  const shadow = await PGlite.create()
+  const shadow = await emptyShadow()
   const engine = await openEngine(
     files.map(({ path, content }) => [path, content]),
     shadow,
@@ -97,7 +97,6 @@ export async function pendingChanges(
     return sql === '-- This is an empty migration.' ? '' : await withoutSameIndexes(sql, shadow)
   } finally {
     engine.free()
-    await shadow.close()
   }
 }
 
@@ -139,17 +138,45 @@ declare const WebAssembly: {
   instantiate(code: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, () => void> } }>
 }
 
-/** Starts the engine. Its own entry file needs a flag of node for importing .wasm, so the module is linked here. */
-async function openEngine(datamodels: [string, string][], shadow: PGlite): Promise<SchemaEngine> {
+let created: Promise<PGlite> | undefined
+
+/** Making one takes longer than a comparison, so it is kept and emptied. */
+async function emptyShadow(): Promise<PGlite> {
+  created ??= PGlite.create()
+  const shadow = await created
+  await shadow.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
+  return shadow
+}
+
+/** To be called when no more comparisons follow: an open shadow database keeps the process alive. */
+export async function closeShadow(): Promise<void> {
+  await (await created)?.close()
+  created = undefined
+}
+
+type Bindings = typeof import('@prisma/schema-engine-wasm/schema_engine_bg')
+let linked: Promise<Bindings> | undefined
+
+/**
+ * Links the engine's module, once: its bindings keep views of one memory. Its own entry file is not used because
+ * importing .wasm needs a flag of node.
+ */
+async function link(): Promise<Bindings> {
   const name = '@prisma/schema-engine-wasm/schema_engine_bg'
   const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg')
   const wasmFile = join(dirname(createRequire(import.meta.url).resolve(name)), 'schema_engine_bg.wasm')
   const { instance } = await WebAssembly.instantiate(readFileSync(wasmFile), { './schema_engine_bg.js': bindings })
   bindings.__wbg_set_wasm(instance.exports)
   instance.exports['__wbindgen_start']?.()
+  return bindings
+}
+
+async function openEngine(datamodels: [string, string][], shadow: PGlite): Promise<SchemaEngine> {
+  linked ??= link()
+  const { SchemaEngine } = await linked
   Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: fail } })
   const quiet = () => undefined
-  return bindings.SchemaEngine.new({ datamodels }, quiet, bindMigrationAwareSqlAdapterFactory(adapterFactory(shadow)))
+  return SchemaEngine.new({ datamodels }, quiet, bindMigrationAwareSqlAdapterFactory(adapterFactory(shadow)))
 }
 
 /** Where a panicking engine reports; without it one sees only «unreachable». */

@@ -1,0 +1,131 @@
+/**
+ * Who is asking? An Authorization header becomes an actor (spec 5.1, decisions D5, D6): Basic with an API key, Bearer
+ * with an access token of one of our issuers whose audience is this deployment.
+ */
+import { type Actor, unauthenticated } from '../kernel/context.js'
+import { ApiError } from '../kernel/errors.js'
+import { ALL, covers } from '../kernel/scopes.js'
+import type { Context } from '../platform/context.js'
+import { allowsAddress, type Restrictions } from '../resources/keys/restrictions.js'
+import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
+import { verifyAccessToken } from '../resources/sessions/access-token.js'
+
+/** The WWW-Authenticate value of a 401 (decisions D2, RFC 9728). */
+export const challenges = (baseUrl: string, bearerError?: string): string =>
+  `Basic realm="gatehouse", Bearer realm="gatehouse"${bearerError ? `, error="${bearerError}"` : ''}, resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
+
+function unauthorized(context: Context, description: string, bearerError?: string): ApiError {
+  return new ApiError('unauthorized', description, {
+    headers: { 'WWW-Authenticate': challenges(context.config.baseUrl, bearerError) },
+  })
+}
+
+/**
+ * Reads an Authorization header.
+ * @returns the actor; the unauthenticated one without a header
+ * @throws unauthorized for anything that is not a credential in force
+ */
+export async function authenticate(context: Context, header: string | undefined): Promise<Actor> {
+  if (header === undefined) return unauthenticated
+  const [, scheme, value] = /^([a-z]+) +([^\s]+)$/i.exec(header.trim()) ?? []
+  if (scheme?.toLowerCase() === 'basic') return byApiKey(context, value!)
+  if (scheme?.toLowerCase() === 'bearer') return byToken(context, value!)
+  throw unauthorized(context, 'The Authorization header must hold Basic key_id:secret or Bearer and an access token.')
+}
+
+interface KeyRow {
+  id: string
+  name: string
+  account_id: string
+  issuer_id: string | null
+  org_id: string | null
+  restrictions: Restrictions
+  secrets: StoredSecret[]
+  status: string
+  expires_at: number | null
+  system: boolean
+}
+
+const keyText = `
+  SELECT k.id, k.name, k.account_id, k.issuer_id, k.org_id, k.restrictions, k.secrets, k.status, k.expires_at, a.system
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = $1`
+
+/** RFC 7617: base64, split at the first colon; no form decoding (decisions D5). */
+async function byApiKey(context: Context, value: string): Promise<Actor> {
+  const [, id = '', secret = ''] = /^([^:]*):(.*)$/s.exec(Buffer.from(value, 'base64').toString('utf8')) ?? []
+  const refused = unauthorized(context, 'The API key is unknown, wrong or no longer in force.')
+  if (!/^ak_[0-9a-z]{26}$/.test(id)) throw refused
+  const [key] = await context.tools.query<KeyRow>('api-key', keyText, [id])
+  const now = context.now()
+  // The secret is compared even when the key is not in force, so that both take the same time.
+  const good = fits(key?.secrets ?? [], secret, now)
+  if (!key || !good || key.status !== 'active' || (key.expires_at !== null && key.expires_at <= now)) throw refused
+  if (!allowsAddress(key.restrictions, context.request.ip)) {
+    throw new ApiError('forbidden', 'This API key may not be used from this address.')
+  }
+  const scopes = key.restrictions.scopes ?? [ALL]
+  return {
+    type: 'api_key',
+    authType: 'api_key',
+    id: key.id,
+    name: key.name,
+    accountId: key.account_id,
+    issuerId: key.issuer_id,
+    orgId: key.org_id,
+    scopes,
+    issuerIds: key.restrictions.issuer_ids ?? null,
+    orgIds: key.restrictions.org_ids ?? null,
+    operator: key.system && covers(scopes, 'accounts:manage'),
+  }
+}
+
+interface PrincipalRow {
+  name: string | null
+  scopes: string[]
+  console: boolean
+  operator: boolean
+}
+
+const userText = `
+  SELECT u.profile->>'name' AS name, u.scopes, d.value->>'issuer_id' IS NOT DISTINCT FROM u.issuer_id AS console,
+    EXISTS (SELECT 1 FROM accounts a WHERE a.system AND a.owner_user_id = u.id) AS operator
+  FROM users u LEFT JOIN deployment d ON d.name = 'console' WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`
+const clientText = `
+  SELECT c.name, ARRAY(SELECT jsonb_array_elements_text(coalesce(c.settings->'scopes', '[]'))) AS scopes,
+    false AS console, false AS operator
+  FROM clients c WHERE c.issuer_id = $1 AND c.id = $2 AND c.status = 'active'`
+
+/** RFC 6750 and decisions D6: authority comes from our tables, cut down by the token's scope; never from the token alone. */
+async function byToken(context: Context, token: string): Promise<Actor> {
+  const refused = unauthorized(context, 'The access token is unknown, expired, revoked or not meant for this API.', 'invalid_token')
+  const verified = await verifyAccessToken(context, token)
+  if (!verified) throw refused
+  const { claims, accountId, issuerId } = verified
+  if (![claims.aud].flat().includes(context.config.baseUrl)) throw refused
+  const machine = claims.sub === claims.client_id
+  const [row] = machine
+    ? await context.tools.query<PrincipalRow>('token-client', clientText, [issuerId, claims.sub])
+    : await context.tools.query<PrincipalRow>('token-user', userText, [issuerId, claims.sub])
+  if (!row) throw refused
+  const asked = (claims.scope ?? '').split(' ').filter(Boolean)
+  // Owning an account gives all authority there; a principal of an ordinary issuer has what it was granted.
+  const scopes = row.console ? asked : intersection(row.scopes, asked)
+  return {
+    type: machine ? 'client' : 'user',
+    authType: machine ? 'client' : 'user',
+    id: claims.sub,
+    name: row.name,
+    accountId,
+    issuerId: row.console ? null : issuerId,
+    orgId: null,
+    scopes,
+    issuerIds: null,
+    orgIds: null,
+    operator: row.console && row.operator && covers(scopes, 'accounts:manage'),
+  }
+}
+
+/** What both lists cover. */
+function intersection(one: readonly string[], other: readonly string[]): string[] {
+  return [...new Set([...one.filter((scope) => covers(other, scope)), ...other.filter((scope) => covers(one, scope))])]
+}

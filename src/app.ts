@@ -1,0 +1,160 @@
+/** The only wiring place: makes the two servers out of the rooms, and the process's own tools. */
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import Koa, { type Middleware } from 'koa'
+import type { Config, Role } from './config.js'
+import { mountGraphql } from './graphql/mount.js'
+import { mountPlayground } from './graphql/playground.js'
+import { createIdp } from './idp/index.js'
+import { type Clock, systemClock } from './kernel/time.js'
+import type { Gatehouse } from './platform/context.js'
+import { openDatabase } from './platform/database.js'
+import { type Jobs, startJobs } from './platform/jobs.js'
+import { type Log, openLog } from './platform/log.js'
+import { openMetrics } from './platform/metrics.js'
+import { makeRateLimiter } from './platform/rate-limit.js'
+import { makeSealer, secretKeysOf } from './platform/secrets.js'
+import { mountProbes } from './probes.js'
+import { mountRest } from './rest/mount.js'
+import { mountOpenApi } from './rest/openapi.js'
+import { schedule } from './schedule.js'
+import { mountSetup } from './setup-page.js'
+import { mountEdge } from './edge.js'
+
+/** The process's tools on a database that is migrated already. Closing them is the caller's. */
+export function makeGatehouse(config: Config, databaseUrl: string, options: { now?: Clock; log?: Log } = {}): Gatehouse {
+  const now = options.now ?? systemClock
+  const tools = openDatabase(databaseUrl)
+  return {
+    config,
+    now,
+    tools,
+    log: options.log ?? openLog(config.logLevel),
+    metrics: openMetrics(),
+    sealer: makeSealer(secretKeysOf(config)),
+    rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
+  }
+}
+
+/** A running product, or the roles of it that this process has. */
+export interface App {
+  /** Where the servers listen; absent without the role. */
+  readonly core: string | undefined
+  readonly idp: string | undefined
+  /**
+   * Stops in reverse order: readiness turns 503, listening ends after `lameDuck`, accepted requests finish, jobs stop.
+   * Both times in milliseconds; after `limit` what is left is cut off.
+   */
+  close(times?: { lameDuck?: number; limit?: number }): Promise<void>
+}
+
+/** Builds the servers of these roles and listens. */
+export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): Promise<App> {
+  const { config, log } = gatehouse
+  const state = { draining: false }
+  const probes = mountProbes(gatehouse, state)
+  const servers: Server[] = []
+  const closers: (() => Promise<void>)[] = []
+  let core: string | undefined
+  let idp: string | undefined
+
+  if (roles.includes('core')) {
+    const graphql = await mountGraphql(gatehouse)
+    const app = new Koa({ proxy: false })
+    app.silent = true
+    app.use(mountEdge(gatehouse, 'core', state))
+    app.use(probes)
+    app.use(await coreRoutes(gatehouse, graphql.middleware))
+    const server = await listen(app.callback(), config.host, config.port)
+    servers.push(server)
+    closers.push(graphql.stop)
+    core = addressOf(server)
+  }
+  if (roles.includes('idp')) {
+    const provider = createIdp(gatehouse)
+    const app = new Koa({ proxy: false })
+    app.silent = true
+    app.use(mountEdge(gatehouse, 'idp', state))
+    app.use(probes)
+    app.use((ctx) => {
+      ctx.respond = false
+      ctx.state['route'] = provider.routeOf(ctx.path)
+      return provider.callback(ctx.req, ctx.res)
+    })
+    const server = await listen(app.callback(), config.host, config.idpPort)
+    servers.push(server)
+    closers.push(provider.close)
+    idp = addressOf(server)
+  }
+  const jobs: Jobs | undefined = roles.includes('worker') ? startJobs(gatehouse, schedule) : undefined
+
+  return {
+    core,
+    idp,
+    async close({ lameDuck = 0, limit = 25_000 } = {}) {
+      state.draining = true
+      const deadline = setTimeout(() => {
+        log.warn('some requests did not finish in time and are cut off')
+        for (const server of servers) server.closeAllConnections()
+      }, limit)
+      await new Promise((done) => setTimeout(done, lameDuck))
+      await Promise.all([...servers.map(closed), jobs?.stop()])
+      clearTimeout(deadline)
+      for (const close of closers.reverse()) await close()
+    },
+  }
+}
+
+/** The Core API's addresses, by their first segment. */
+async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware): Promise<Middleware> {
+  const rooms: Record<string, Middleware> = {
+    v1: mountRest(gatehouse),
+    graphql,
+    setup: mountSetup(gatehouse),
+    playground: mountPlayground(),
+    'openapi.json': mountOpenApi(gatehouse),
+    '.well-known': protectedResource(gatehouse),
+  }
+  const home: Middleware = (ctx) => ctx.redirect('/playground')
+  return (ctx, next) => {
+    const first = ctx.path.split('/')[1] ?? ''
+    const room = first === '' ? home : Object.hasOwn(rooms, first) ? rooms[first] : undefined
+    return room ? room(ctx, next) : next()
+  }
+}
+
+/** RFC 9728: how a client finds out where tokens for the Core API come from (decisions D6). */
+function protectedResource({ config, tools }: Gatehouse): Middleware {
+  return async (ctx, next) => {
+    if (ctx.path !== '/.well-known/oauth-protected-resource') return next()
+    const row = await tools.prisma.deployment.findUnique({ where: { name: 'console' } })
+    const { issuer_id } = row?.value as { issuer_id: string }
+    ctx.set('Access-Control-Allow-Origin', '*')
+    ctx.body = {
+      resource: config.baseUrl,
+      authorization_servers: [`${config.idpUrl}/${issuer_id}`],
+      bearer_methods_supported: ['header'],
+      resource_documentation: `${config.baseUrl}/openapi.json`,
+    }
+  }
+}
+
+function listen(handler: (req: IncomingMessage, res: ServerResponse) => void, host: string, port: number): Promise<Server> {
+  // Every wait has a limit (security rule 24): slow headers, slow requests.
+  const server = createServer({ requestTimeout: 30_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 }, handler)
+  return new Promise((done, fail) => {
+    server.once('error', fail)
+    server.listen(port, host, () => done(server))
+  })
+}
+
+function addressOf(server: Server): string {
+  const { address, family, port } = server.address() as AddressInfo
+  return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
+}
+
+const closed = (server: Server): Promise<void> =>
+  new Promise((done) => {
+    server.close(() => done())
+    server.closeIdleConnections()
+  })

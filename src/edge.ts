@@ -1,0 +1,42 @@
+/** The outermost layer of both servers: measures and logs each request, and answers what no room answered. */
+import type { Middleware } from 'koa'
+import { contextOfStranger } from './access/admit.js'
+import { apiErrorOf } from './graphql/errors.js'
+import { ApiError } from './kernel/errors.js'
+import type { Gatehouse } from './platform/context.js'
+
+/** Rooms put the template of their route into `ctx.state.route`; ids never become labels. */
+export function mountEdge(gatehouse: Gatehouse, server: 'core' | 'idp', state: { draining: boolean }): Middleware {
+  const { metrics, log } = gatehouse
+  return async (ctx, next) => {
+    const started = performance.now()
+    if (state.draining) ctx.set('Connection', 'close')
+    ctx.res.once('close', () => {
+      const elapsed = (performance.now() - started) / 1000
+      const route = (ctx.state['route'] as string | undefined) ?? 'other'
+      const status = ctx.res.statusCode
+      metrics.requests.observe({ server, method: ctx.method, route, status: String(status) }, elapsed)
+      const facts = {
+        server,
+        method: ctx.method,
+        path: ctx.path,
+        status,
+        ms: Math.round(elapsed * 1000),
+        request_id: ctx.res.getHeader('X-Request-Id'),
+      }
+      if (route !== 'probe') log.debug(facts, 'request')
+    })
+    try {
+      await next()
+      if (ctx.status === 404 && ctx.body === undefined && ctx.respond !== false) {
+        throw new ApiError('not_found', 'There is no such address.')
+      }
+    } catch (error) {
+      const { request } = contextOfStranger(gatehouse, ctx.req)
+      const known = apiErrorOf(error, log, request.id)
+      ctx.set(known.more.headers ?? {})
+      ctx.status = known.status
+      ctx.body = { error: known.code, error_description: known.message, request_id: request.id }
+    }
+  }
+}

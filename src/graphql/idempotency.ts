@@ -1,0 +1,108 @@
+/**
+ * Idempotency-Key (spec 4.1, decisions D20). A key is leased before the work and answered in the same transaction as
+ * the change, so that a crash at any instruction leaves either both or neither, and the lease frees the key.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import { ApiError, badRequest, conflict } from '../kernel/errors.js'
+import { DAY, MINUTE } from '../kernel/time.js'
+import type { Context } from '../platform/context.js'
+import { transaction } from '../platform/database.js'
+
+const LEASE = MINUTE
+const LIFETIME = DAY
+/** Larger answers are replayed with an empty body. */
+const MAX_BODY_BYTES = 512 * 1024
+
+/** What is kept and given again. */
+export interface Answer {
+  status: number
+  body: string
+  etag: string | null
+  replayed?: boolean
+}
+
+export interface IdempotentCall {
+  accountId: string
+  key: string
+  /** SHA-256 of what makes two requests the same. */
+  fingerprint: string
+}
+
+/** @throws invalid_request unless 1 to 256 characters */
+export function checkKey(key: string): string {
+  if (key.length < 1 || key.length > 256) throw badRequest('Idempotency-Key must have 1 to 256 characters.')
+  return key
+}
+
+/** The fingerprint of a request: its parts joined by line feeds. */
+export const fingerprintOf = (...parts: string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex')
+
+/**
+ * Runs `work` once for a key. The first call runs it, with its answer kept if it succeeds; later ones get that answer.
+ * `work` throws to fail, which frees the key.
+ * @throws conflict with Retry-After while the first call runs, 422 when the key was used for another request
+ */
+export async function idempotent(context: Context, call: IdempotentCall, work: (context: Context) => Promise<Answer>): Promise<Answer> {
+  const leaseId = randomUUID()
+  const kept = await lease(context, call, leaseId)
+  if (kept) return kept
+  try {
+    return await transaction(context, async (inside) => {
+      const answer = await work(inside)
+      await keep(inside, call, leaseId, answer)
+      return answer
+    })
+  } catch (error) {
+    await context.tools
+      .query('idempotency-free', 'DELETE FROM idempotent_requests WHERE account_id = $1 AND key = $2 AND lease_id = $3 AND status IS NULL', [
+        call.accountId,
+        call.key,
+        leaseId,
+      ])
+      .catch((failure) => context.log.warn({ err: failure }, 'an idempotency key stays leased until its time is over'))
+    throw error
+  }
+}
+
+const leaseText = `
+  INSERT INTO idempotent_requests AS kept (account_id, key, fingerprint, lease_id, lease_until, expires_at)
+  VALUES ($1, $2, $3, $4, $5, $6)
+  ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = $3, lease_id = $4, lease_until = $5, expires_at = $6,
+    status = NULL, etag = NULL, body = NULL
+  WHERE kept.expires_at <= $7 OR (kept.status IS NULL AND kept.lease_until <= $7)
+  RETURNING key`
+
+/** Takes the lease, or answers what was kept. */
+async function lease(context: Context, call: IdempotentCall, leaseId: string): Promise<Answer | undefined> {
+  const now = context.now()
+  const { accountId, key, fingerprint } = call
+  const values = [accountId, key, fingerprint, leaseId, now + LEASE, now + LIFETIME, now]
+  const [taken] = await context.tools.query('idempotency-lease', leaseText, values)
+  if (taken) return undefined
+  const [row] = await context.tools.query<{ fingerprint: string; status: number | null; body: string; etag: string | null }>(
+    'idempotency-read',
+    'SELECT fingerprint, status, body, etag FROM idempotent_requests WHERE account_id = $1 AND key = $2',
+    [accountId, key],
+  )
+  if (row && row.fingerprint !== fingerprint) {
+    throw new ApiError('invalid_request', 'This Idempotency-Key was used for a different request.', { status: 422 })
+  }
+  if (row?.status) return { status: row.status, body: row.body, etag: row.etag, replayed: true }
+  throw new ApiError('conflict', 'The first request with this Idempotency-Key is still in progress.', {
+    headers: { 'Retry-After': '5' },
+  })
+}
+
+/** Keeps the answer if the lease is still ours; if not, the change must not stand either. */
+async function keep(context: Context, { accountId, key }: IdempotentCall, leaseId: string, answer: Answer): Promise<void> {
+  const { count } = await context.db.idempotentRequest.updateMany({
+    where: { accountId, key, leaseId, status: null },
+    data: {
+      status: answer.status,
+      etag: answer.etag,
+      body: Buffer.byteLength(answer.body) > MAX_BODY_BYTES ? '' : answer.body,
+      leaseUntil: null,
+    },
+  })
+  if (count !== 1) throw conflict('This request took too long and its Idempotency-Key was taken over by a repetition.')
+}

@@ -1,0 +1,58 @@
+/** `idempotencyKey` on a mutation (decisions part 0, D20): the whole answer of the document is kept and given again. */
+import { type GraphQLResponse, HeaderMap } from '@apollo/server'
+import { type DocumentNode, execute, type FieldNode, getArgumentValues, type OperationDefinitionNode, print } from 'graphql'
+import { authorize } from '../access/guard.js'
+import { canonicalJson } from '../kernel/canonical.js'
+import { badRequest } from '../kernel/errors.js'
+import type { Context } from '../platform/context.js'
+import { checkKey, fingerprintOf, idempotent } from './idempotency.js'
+import { demandOf, placeOf, schema } from './schema.js'
+
+/** Mutations whose answers hold a secret run anew each time (spec 4.1 rule 7). */
+const neverCached = new Set(['createAccount', 'createApiKey', 'rotateApiKey', 'rotateClientSecret'])
+
+/**
+ * Answers a mutation that carries an idempotencyKey; null for every other operation, which then runs as usual.
+ * @throws invalid_request when a key stands in a document of several mutations
+ */
+export async function answerOnce(
+  context: Context,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Record<string, unknown>,
+): Promise<GraphQLResponse | null> {
+  if (operation.operation !== 'mutation') return null
+  const fields = operation.selectionSet.selections.filter((selection): selection is FieldNode => selection.kind === 'Field')
+  const calls = fields.map((node) => {
+    const field = schema().getMutationType()!.getFields()[node.name.value]!
+    return { node, field, args: getArgumentValues(field, node, variables) }
+  })
+  const keyed = calls.filter(({ args }) => typeof args['idempotencyKey'] === 'string')
+  if (keyed.length === 0) return null
+  if (operation.selectionSet.selections.length > 1) {
+    throw badRequest('An idempotencyKey needs a document with a single mutation field.')
+  }
+  const [{ node, field, args }] = keyed as [(typeof keyed)[number]]
+  const key = checkKey(args['idempotencyKey'] as string)
+  const input = args['input'] as { confidential?: boolean } | undefined
+  if (neverCached.has(field.name) || (field.name === 'createClient' && input?.confidential)) return null
+  await authorize(context, demandOf(field)!, placeOf(args))
+
+  const { scopes, issuerIds, orgIds } = context.actor
+  const accountId = (args['accountId'] as string | undefined) ?? context.actor.accountId ?? ''
+  // Relations in the selection ask for scopes of their own, so an answer is only good for callers with the same ones.
+  const authority = canonicalJson([[...scopes].sort(), issuerIds, orgIds])
+  const fingerprint = fingerprintOf(`graphql ${field.name}`, print(node), canonicalJson(variables), authority)
+  const answer = await idempotent(context, { accountId, key, fingerprint }, async (inside) => {
+    const result = await execute({ schema: schema(), document, contextValue: inside, variableValues: variables })
+    const [error] = result.errors ?? []
+    if (error) throw error.originalError ?? error
+    return { status: 200, body: JSON.stringify(result.data), etag: null }
+  })
+  const headers = new HeaderMap()
+  if (answer.replayed) headers.set('idempotent-replayed', 'true')
+  return {
+    http: { status: 200, headers },
+    body: { kind: 'single', singleResult: { data: answer.body === '' ? null : JSON.parse(answer.body) } },
+  }
+}

@@ -1,0 +1,79 @@
+/** What a document may cost before anything of it runs (security rule 26): depth, aliases, and the rows it may ask for. */
+import {
+  type ASTVisitor,
+  type FieldNode,
+  type FragmentDefinitionNode,
+  GraphQLError,
+  type SelectionSetNode,
+  type ValidationContext,
+} from 'graphql'
+import { DEFAULT_LIMIT, MAX_LIMIT } from '../kernel/page.js'
+
+export const MAX_TOKENS = 5000
+export const MAX_DEPTH = 12
+export const MAX_FIELDS = 500
+export const MAX_ROOT_FIELDS = 20
+/** Rows of all lists together, multiplied down the tree: account → 10 issuers → 100 clients each costs 1,011. */
+export const MAX_COST = 20_000
+
+/** Variables are not known to a validation rule: a limit given by one counts as the largest. */
+function pageSize(field: FieldNode): number {
+  const limit = field.arguments?.find((argument) => argument.name.value === 'limit')?.value
+  if (!limit) return DEFAULT_LIMIT
+  return limit.kind === 'IntValue' ? Math.min(Number(limit.value), MAX_LIMIT) : MAX_LIMIT
+}
+
+/** Refuses documents that are too deep, too wide or too costly; introspection (`__…`) is exempt from cost. */
+export function documentLimits(context: ValidationContext): ASTVisitor {
+  const fragments = new Map<string, FragmentDefinitionNode>()
+  for (const definition of context.getDocument().definitions) {
+    if (definition.kind === 'FragmentDefinition') fragments.set(definition.name.value, definition)
+  }
+  let fields = 0
+  let tooMuch = false
+
+  /** The cost of a selection; stops counting as soon as one limit is passed. */
+  function walk(set: SelectionSetNode, depth: number, times: number, inside: ReadonlySet<string>): number {
+    let cost = 0
+    for (const selection of set.selections) {
+      if (tooMuch) return cost
+      if (selection.kind === 'Field') {
+        if (selection.name.value.startsWith('__')) continue
+        fields += 1
+        if (depth > MAX_DEPTH || fields > MAX_FIELDS || cost > MAX_COST) {
+          tooMuch = true
+          return cost
+        }
+        if (!selection.selectionSet) continue
+        const isList = selection.selectionSet.selections.some(
+          (child) => child.kind === 'Field' && child.name.value === 'data',
+        )
+        const rows = times * (isList ? pageSize(selection) : 1)
+        cost += rows + walk(selection.selectionSet, depth + 1, rows, inside)
+      } else if (selection.kind === 'InlineFragment') {
+        cost += walk(selection.selectionSet, depth, times, inside)
+      } else {
+        const name = selection.name.value
+        const fragment = fragments.get(name)
+        // A fragment inside of itself is refused by another rule; here it must only not be walked forever.
+        if (fragment && !inside.has(name)) cost += walk(fragment.selectionSet, depth, times, new Set([...inside, name]))
+      }
+    }
+    return cost
+  }
+
+  return {
+    OperationDefinition(node) {
+      const cost = walk(node.selectionSet, 1, 1, new Set())
+      const roots = node.selectionSet.selections.length
+      if (tooMuch || cost > MAX_COST || roots > MAX_ROOT_FIELDS) {
+        context.reportError(
+          new GraphQLError(
+            `This document asks for too much: at most ${MAX_DEPTH} levels, ${MAX_FIELDS} fields, ${MAX_ROOT_FIELDS} root fields and ${MAX_COST} rows. Ask for smaller pages or in several requests.`,
+            { nodes: node },
+          ),
+        )
+      }
+    },
+  }
+}

@@ -1,0 +1,125 @@
+/** `POST /graphql`: Apollo Server behind Koa, for callers with a credential only. */
+import { ApolloServer, type ApolloServerPlugin, type GraphQLResponse, HeaderMap } from '@apollo/server'
+import { ApolloServerPluginCacheControlDisabled, ApolloServerPluginLandingPageDisabled } from '@apollo/server/plugin/disabled'
+import type { Middleware } from 'koa'
+import { admit, contextOfStranger, spend } from '../access/admit.js'
+import { ApiError, badRequest } from '../kernel/errors.js'
+import { GateError, parseJson } from '../kernel/gate.js'
+import type { Context, Gatehouse } from '../platform/context.js'
+import { readBody } from '../platform/http.js'
+import { apiErrorOf, formatted } from './errors.js'
+import { answerOnce } from './idempotent-mutation.js'
+import { documentLimits, MAX_TOKENS } from './limits.js'
+import { schema } from './schema.js'
+
+/** Bytes (decisions D19). */
+const BODY_LIMIT = 256 * 1024
+
+/** Each mutation of a document counts towards the caller's write limit (security rule 26). */
+const countsMutations: ApolloServerPlugin<Context> = {
+  async requestDidStart() {
+    return {
+      async didResolveOperation({ operation, contextValue }) {
+        if (operation?.operation !== 'mutation') return
+        for (const _ of operation.selectionSet.selections) await spend(contextValue, 'core_write', contextValue.actor.id ?? '')
+      },
+    }
+  },
+}
+
+/** A mutation with an idempotencyKey is answered here instead of by Apollo's own execution. */
+const answersOnce: ApolloServerPlugin<Context> = {
+  async requestDidStart() {
+    return {
+      async responseForOperation({ document, operation, request, contextValue }): Promise<GraphQLResponse | null> {
+        try {
+          return await answerOnce(contextValue, document, operation!, request.variables ?? {})
+        } catch (error) {
+          const { log, request: facts } = contextValue
+          const errors = [formatted(apiErrorOf(error, log, facts.id), facts.id)]
+          return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult: { errors } } } as GraphQLResponse
+        }
+      },
+    }
+  },
+}
+
+/** Errors leave in our own form, with the request id, which Apollo's formatError does not know. */
+const formatsErrors: ApolloServerPlugin<Context> = {
+  async requestDidStart() {
+    return {
+      async willSendResponse({ response, errors, contextValue }) {
+        if (response.body.kind !== 'single' || !errors?.length) return
+        const { log, request } = contextValue
+        response.body.singleResult.errors = errors.map((error) =>
+          formatted(apiErrorOf(error, log, request.id), request.id, error.toJSON()),
+        )
+      },
+    }
+  },
+}
+
+/** GraphQL as Koa middleware. */
+export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: Middleware; stop(): Promise<void> }> {
+  const apollo = new ApolloServer<Context>({
+    schema: schema(),
+    introspection: true,
+    csrfPrevention: true,
+    allowBatchedHttpRequests: false,
+    includeStacktraceInErrorResponses: false,
+    stopOnTerminationSignals: false,
+    status400ForVariableCoercionErrors: true,
+    parseOptions: { maxTokens: MAX_TOKENS },
+    validationRules: [documentLimits],
+    plugins: [ApolloServerPluginLandingPageDisabled(), ApolloServerPluginCacheControlDisabled(), countsMutations, answersOnce, formatsErrors],
+    logger: gatehouse.log,
+  })
+  await apollo.start()
+
+  const middleware: Middleware = async (ctx) => {
+    const stranger = contextOfStranger(gatehouse, ctx.req)
+    ctx.set('X-Request-Id', stranger.request.id)
+    ctx.set('Cache-Control', 'no-store')
+    ctx.state['route'] = '/graphql'
+    try {
+      const { context, headers } = await admit(stranger, ctx.get('Authorization') || undefined, 'core_read')
+      ctx.set(headers)
+      if (context.actor.type === 'unauthenticated') {
+        throw new ApiError('unauthorized', 'GraphQL needs credentials: an API key (Basic) or an access token (Bearer).')
+      }
+      const answer = await apollo.executeHTTPGraphQLRequest({
+        httpGraphQLRequest: {
+          method: ctx.method,
+          headers: headerMap(ctx.headers),
+          search: ctx.search,
+          body: ctx.method === 'POST' ? jsonBody(await readBody(ctx.req, BODY_LIMIT)) : undefined,
+        },
+        context: async () => context,
+      })
+      for (const [name, value] of answer.headers) ctx.set(name, value)
+      ctx.status = answer.status ?? 200
+      ctx.body = answer.body.kind === 'complete' ? answer.body.string : null
+    } catch (error) {
+      const known = apiErrorOf(error, gatehouse.log, stranger.request.id)
+      ctx.set(known.more.headers ?? {})
+      ctx.status = known.status
+      ctx.body = { errors: [formatted(known, stranger.request.id)] }
+    }
+  }
+  return { middleware, stop: () => apollo.stop() }
+}
+
+function headerMap(headers: NodeJS.Dict<string | string[]>): HeaderMap {
+  const map = new HeaderMap()
+  for (const [name, value] of Object.entries(headers)) if (value !== undefined) map.set(name, [value].flat().join(', '))
+  return map
+}
+
+function jsonBody(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (error instanceof GateError) throw badRequest(error.message)
+    throw error
+  }
+}

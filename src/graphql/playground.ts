@@ -1,0 +1,2 @@
+import type { Middleware } from 'koa'
+export const mountPlayground = (): Middleware => (_ctx, next) => next()

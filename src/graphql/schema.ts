@@ -1,0 +1,95 @@
+/**
+ * The schema: every resource's GraphQL types in one place, with the guard around each root and relation field. A field
+ * that should have named its scope and did not keeps the product from starting.
+ */
+import 'reflect-metadata'
+import { type GraphQLField, GraphQLObjectType, type GraphQLSchema, getNamedType, lexicographicSortSchema, printSchema } from 'graphql'
+import { buildSchemaSync, getMetadataStorage } from 'type-graphql'
+import { authorize, type Demand, type Place } from '../access/guard.js'
+import type { Context } from '../platform/context.js'
+import { AccountResolver } from '../resources/accounts/accounts.graphql.js'
+import { ClientResolver } from '../resources/clients/clients.graphql.js'
+import { VerifierResolver } from '../resources/credentials/verifiers.graphql.js'
+import { DomainResolver } from '../resources/domains/domains.graphql.js'
+import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
+import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
+import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
+import { UserResolver } from '../resources/users/users.graphql.js'
+import { CallerResolver } from './caller.js'
+
+const resolvers = [
+  AccountResolver,
+  IssuerResolver,
+  AuthMethodResolver,
+  ClientResolver,
+  UserResolver,
+  VerifierResolver,
+  ApiKeyResolver,
+  DomainResolver,
+  CallerResolver,
+] as const
+
+let built: GraphQLSchema | undefined
+
+/** The schema of this build, made once. @throws Error naming the fields that lack a scope */
+export function schema(): GraphQLSchema {
+  built ??= guarded(buildSchemaSync({ resolvers: [...resolvers], validate: false, emitSchemaFile: false }))
+  return built
+}
+
+/** The SDL, as committed in graphql/schema.graphql. */
+export const sdl = (): string => `${printSchema(lexicographicSortSchema(schema()))}\n`
+
+/** What a field demands, if it demands anything. */
+export function demandOf(field: GraphQLField<unknown, Context>): Demand | undefined {
+  const { scope, operator } = field.extensions as { scope?: string; operator?: boolean }
+  return scope === undefined ? undefined : { scope, ...(operator && { operator }) }
+}
+
+/** The place that arguments name. */
+export const placeOf = ({ accountId, issuerId, orgId }: Record<string, unknown>): Place => ({
+  accountId: accountId as string | undefined,
+  issuerId: issuerId as string | undefined,
+  orgId: orgId as string | undefined,
+})
+
+function guarded(schema: GraphQLSchema): GraphQLSchema {
+  const roots = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])
+  const related = new Set(getMetadataStorage().fieldResolvers.map((field) => `${field.getObjectType?.().name}.${field.schemaName}`))
+  const open: string[] = []
+  for (const type of Object.values(schema.getTypeMap())) {
+    if (!(type instanceof GraphQLObjectType) || type.name.startsWith('__')) continue
+    for (const field of Object.values(type.getFields())) {
+      const demand = demandOf(field)
+      if (demand) guardField(field, demand, roots.has(type) ? undefined : type.name)
+      else if (roots.has(type) || (related.has(`${type.name}.${field.name}`) && isTenantData(field))) {
+        open.push(`${type.name}.${field.name}`)
+      }
+    }
+  }
+  if (open.length > 0) throw new Error(`These GraphQL fields name no scope: ${open.join(', ')}. Add @Scope(…).`)
+  return schema
+}
+
+/** Things with an id, and pages of them, belong to a tenant. */
+function isTenantData(field: GraphQLField<unknown, Context>): boolean {
+  const type = getNamedType(field.type)
+  return type instanceof GraphQLObjectType && ('id' in type.getFields() || 'data' in type.getFields())
+}
+
+function guardField(field: GraphQLField<unknown, Context>, demand: Demand, parent: string | undefined): void {
+  const resolve = field.resolve!
+  field.resolve = async (source, args, context, info) => {
+    const place = parent === undefined ? placeOf(args) : placeOf(placeOfParent(parent, source as Row))
+    return resolve(source, args, await authorize(context, demand, place), info)
+  }
+}
+
+type Row = { id: string; accountId?: string; issuerId?: string; orgId?: string }
+
+/** A row lies at the ids that it carries; an account and an issuer are places themselves. */
+function placeOfParent(type: string, row: Row): Record<string, unknown> {
+  if (type === 'Account') return { accountId: row.id }
+  if (type === 'Issuer') return { accountId: row.accountId, issuerId: row.id }
+  return { ...row }
+}

@@ -1,0 +1,83 @@
+/** Users as the library knows them: accounts with claims. */
+import { type Account, errors } from 'oidc-provider'
+import { membershipOf } from './membership.js'
+import { scope } from './scope.js'
+
+/** Claims by scope (OpenID Connect Core 5.4, spec 5.3). */
+export const claimsOfScope = {
+  profile: ['name', 'given_name', 'family_name', 'picture', 'locale'],
+  email: ['email', 'email_verified'],
+  phone: ['phone_number', 'phone_number_verified'],
+  address: ['address'],
+}
+
+export interface UserAccount extends Account {
+  username: string
+  /** Of the session that the token belongs to, in Unix milliseconds. */
+  sessionExpiresAt: number | null
+  orgId: string | null
+}
+
+interface Row {
+  id: string
+  username: string
+  usernameType: string
+  profile: Record<string, unknown>
+  emailVerified: boolean
+  sessionExpiresAt: number | null
+  orgId: string | null
+}
+
+/** What the library hands over with a subject: a code, a token. */
+export interface Redeemed {
+  kind?: string | undefined
+  sid?: string | undefined
+}
+
+const text = `
+  SELECT u.id, u.username, u.username_type AS "usernameType", u.profile, u.email_verified AS "emailVerified",
+    s.expires_at AS "sessionExpiresAt", s.org_id AS "orgId"
+  FROM users u
+  LEFT JOIN sessions s ON s.issuer_id = u.issuer_id AND s.user_id = u.id AND s.id = $3
+  WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`
+
+/**
+ * The library's `findAccount`: a user who may act now, or nobody.
+ * @param token what is being redeemed or presented; undefined at the authorization endpoint
+ * @throws InvalidGrant when an organization was selected of which the user is no active member (spec 5.2 rule 6)
+ */
+export async function findAccount(sub: string, token: Redeemed | undefined): Promise<UserAccount | undefined> {
+  if (typeof sub !== 'string') return undefined
+  const { context, runtime } = scope()
+  const { id: issuerId, accountId } = runtime.issuer
+  const [user] = await context.tools.query<Row & Record<string, unknown>>('idp-account', text, [issuerId, sub, token?.sid ?? null])
+  if (!user) return undefined
+  const { username, sessionExpiresAt, orgId } = user
+  if (orgId !== null && (token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken')) {
+    if (!(await membershipOf(context, { accountId, issuerId, orgId }, user.id))) throw new errors.InvalidGrant({})
+  }
+  return {
+    accountId: user.id,
+    username,
+    sessionExpiresAt,
+    orgId,
+    // Profile claims are userinfo's; the ID token holds those of spec 5.3 only.
+    claims: (use) => ({ sub: user.id, ...(use === 'userinfo' ? profileClaims(user) : {}) }),
+  }
+}
+
+/** Everything that the scopes may choose from. A claim that nobody knows is left out, not null. */
+function profileClaims({ username, usernameType, profile, emailVerified }: Row): Record<string, unknown> {
+  const own = Object.fromEntries(
+    [...claimsOfScope.profile, 'address', 'email', 'phone_number', 'phone_number_verified']
+      .map((name) => [name, profile[name]] as const)
+      .filter(([, value]) => value !== undefined && value !== null),
+  )
+  const email = usernameType === 'email' ? username : own['email']
+  const phone = usernameType === 'phone' ? username : own['phone_number']
+  return {
+    ...own,
+    ...(email === undefined ? {} : { email, email_verified: emailVerified }),
+    ...(phone === undefined ? {} : { phone_number: phone, phone_number_verified: own['phone_number_verified'] === true }),
+  }
+}

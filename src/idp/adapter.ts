@@ -1,0 +1,102 @@
+/** Where the library keeps codes, refresh tokens, grants, browser sessions and interactions: one table, by issuer. */
+import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
+import { sha256 } from '../platform/secrets.js'
+import { endSessions, type RevocationReason } from '../resources/sessions/sessions.js'
+import { scope } from './scope.js'
+import type { Artifact } from './writes.js'
+
+/**
+ * Ids of these kinds are bearer secrets (a code, a token, a cookie), so only their hashes are stored. A grant's id is
+ * none: nothing is answered for showing one.
+ */
+const isSecret = (kind: string): boolean => kind !== 'Grant'
+
+const stored = (kind: string, id: string): Artifact => ({ kind, id: isSecret(kind) ? sha256(id) : id })
+
+/** The public id of a refresh token: says which one it is without being a way to it. */
+export const refreshTokenId = (value: string): string => `tok_${sha256(`refresh token ${value}`).slice(0, 26)}`
+
+/** Kinds that live and die with a grant and its session. An interaction mentions a grant too, but is not its own. */
+const ofGrant = new Set(['AuthorizationCode', 'RefreshToken'])
+
+/** A grant, a code or a refresh token is good only while the session is that it belongs to. */
+const findText = `
+  SELECT a.payload, a.consumed_at AS "consumedAt"
+  FROM idp_artifacts a
+  LEFT JOIN sessions s ON s.issuer_id = a.issuer_id AND s.grant_id = a.grant_id
+  WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)
+    AND (a.grant_id IS NULL OR (s.status = 'active' AND s.expires_at > $4))`
+
+const findByUidText = `
+  SELECT id, payload FROM idp_artifacts
+  WHERE issuer_id = $1 AND kind = $2 AND uid = $3 AND (expires_at IS NULL OR expires_at > $4)`
+
+interface Found {
+  payload: AdapterPayload
+  consumedAt: number | null
+}
+
+/** The library's adapter of one kind. Reads go to the database at once, writes to the request's `Writes`. */
+export function adapterFor(kind: string): Adapter {
+  return {
+    async upsert(id, { jti: _, ...payload }, expiresIn) {
+      const { context, writes } = scope()
+      // The cookie's value stands in the interaction by the library's making; nothing reads it.
+      if (payload.session) delete payload.session.cookie
+      writes.put(stored(kind, id), {
+        uid: payload.uid ?? null,
+        grant_id: kind === 'Grant' ? id : ofGrant.has(kind) ? (payload.grantId ?? null) : null,
+        payload,
+        expires_at: expiresIn === undefined ? null : context.now() + expiresIn * 1000,
+      })
+    },
+
+    async find(id) {
+      const { context, runtime, writes } = scope()
+      const artifact = stored(kind, id)
+      const own = writes.peek(artifact)
+      if (own !== undefined) return own === null ? undefined : { ...own, jti: id }
+      const values = [runtime.issuer.id, kind, artifact.id, context.now()]
+      const [row] = await context.tools.query<Found & Record<string, unknown>>('idp-find', findText, values)
+      if (!row) return undefined
+      writes.remember(artifact, row.payload)
+      return { ...row.payload, jti: id, ...(row.consumedAt === null ? {} : { consumed: Math.floor(row.consumedAt / 1000) }) }
+    },
+
+    async findByUid(uid) {
+      const { context, runtime } = scope()
+      const values = [runtime.issuer.id, kind, uid, context.now()]
+      const [row] = await context.tools.query<{ payload: AdapterPayload }>('idp-find-uid', findByUidText, values)
+      return row?.payload
+    },
+
+    async findByUserCode() {
+      return undefined
+    },
+
+    async consume(id) {
+      scope().writes.consume(stored(kind, id))
+    },
+
+    async destroy(id) {
+      scope().writes.destroy(stored(kind, id))
+    },
+
+    /**
+     * The library found a code or refresh token that was used before, or revokes a refresh token. Everything of a grant
+     * ends with its session, at once: reuse is answered even though the request itself fails. The library calls this
+     * for each kind; once is enough.
+     */
+    async revokeByGrantId(grantId) {
+      if (kind !== 'AccessToken') return
+      await endFamily(grantId, Provider.ctx?.oidc.route === 'revocation' ? 'other' : 'token_compromised')
+    },
+  }
+}
+
+/** Ends all that came from one authorization (security rule 2). */
+export async function endFamily(grantId: string, reason: RevocationReason): Promise<void> {
+  const { context, runtime } = scope()
+  const { id: issuerId, accountId } = runtime.issuer
+  await endSessions(context, { accountId, issuerId }, { grantId }, { reason, browserToo: false })
+}

@@ -1,0 +1,37 @@
+/** Parameters of the authorization request that are ours (spec 4.17, 5.2): `audience`, `org`, and what goes with them. */
+import { errors } from 'oidc-provider'
+import { gateFault } from '../kernel/gate.js'
+import { rowOf } from './client.js'
+import { type OpenIdClient, type OpenIdContext, param } from './library.js'
+
+/**
+ * Spec 5.2 rule 5: an audience is one of the client's; whether it is has been asked when the resource was looked up.
+ * @throws InvalidTarget, InvalidScope
+ */
+export async function checkAudience(ctx: OpenIdContext): Promise<void> {
+  // Asked for next to a resource, an audience would be left out without a word.
+  const { resource } = ctx.query
+  if (resource !== undefined && resource !== '' && param(ctx, 'audience') !== undefined) {
+    throw new errors.InvalidTarget('audience and resource cannot be requested together')
+  }
+  // RFC 6749 3.3: a request for nothing that there is fails, and says so before anybody signs in.
+  const known = [...ctx.oidc.requestParamScopes].some((name) =>
+    Object.values(ctx.oidc.resourceServers ?? {}).some((server) => server.scopes.has(name)),
+  )
+  if (!known) throw new errors.InvalidScope('no known scope was requested', param(ctx, 'scope') ?? '')
+}
+
+/**
+ * Spec 5.2 rule 6: may this client's tokens be bound to this organization? Whether the user is a member is asked when
+ * the code is exchanged.
+ * @throws InvalidRequest
+ */
+export async function checkOrganization(_: OpenIdContext, org: string | undefined, client: OpenIdClient): Promise<void> {
+  if (org === undefined) return
+  const { policy, allowed_org_ids = [] } = rowOf(client).settings.restrictions?.organizations ?? {}
+  if (policy === 'none') throw new errors.InvalidRequest('this client cannot select an organization')
+  if (policy === 'allowlist' && !allowed_org_ids.includes(org)) {
+    throw new errors.InvalidRequest('this client cannot select this organization')
+  }
+  if (gateFault(org) || org.length > 128) throw new errors.InvalidRequest('org is not an organization id')
+}

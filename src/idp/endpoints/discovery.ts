@@ -1,0 +1,25 @@
+/** The metadata of an issuer (OpenID Connect Discovery 1.0, RFC 8414): one document at both addresses, spec 5.3. */
+
+/** @param url the issuer identifier */
+export const metadataDocument = (url: string) => ({
+  issuer: url,
+  authorization_endpoint: `${url}/authorize`,
+  token_endpoint: `${url}/token`,
+  userinfo_endpoint: `${url}/userinfo`,
+  jwks_uri: `${url}/jwks.json`,
+  introspection_endpoint: `${url}/introspect`,
+  revocation_endpoint: `${url}/revoke`,
+  end_session_endpoint: `${url}/logout`,
+  scopes_supported: ['openid', 'email', 'profile', 'address', 'phone'],
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
+  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  code_challenge_methods_supported: ['S256'],
+  authorization_response_iss_parameter_supported: true,
+  frontchannel_logout_supported: false,
+  backchannel_logout_supported: true,
+  backchannel_logout_session_supported: true,
+})

@@ -1,0 +1,60 @@
+/** Access tokens as the library's endpoints see them: found, if they are good now. */
+import type Provider from 'oidc-provider'
+import { seconds } from '../../kernel/time.js'
+import { emit } from '../../resources/events/events.js'
+import { type AccessTokenClaims, type LiveToken, verifyAccessToken } from '../../resources/sessions/access-token.js'
+import { JWT_MARK } from '../hooks/index.js'
+import type { AccessToken } from '../library.js'
+import { scope } from '../scope.js'
+
+const live = new WeakMap<object, LiveToken>()
+
+/** What is known of a token that `findLiveToken` found. */
+export const liveTokenOf = (token: object): LiveToken | undefined => live.get(token)
+
+/**
+ * The library's `AccessToken.find`.
+ * @param value the JWT, marked where the library would refuse to look at one
+ */
+export async function findLiveToken(provider: Provider, value: unknown): Promise<AccessToken | undefined> {
+  if (typeof value !== 'string') return undefined
+  const { context, runtime } = scope()
+  const marked = value.startsWith(JWT_MARK)
+  const found = await verifyAccessToken(context, marked ? value.slice(1) : value)
+  // Another issuer's token is no token here (spec 4.17).
+  if (found?.issuerId !== runtime.issuer.id) return undefined
+  const { claims, grantId } = found
+  const token = new (provider.AccessToken as unknown as new (payload: object) => AccessToken)({
+    kind: 'AccessToken',
+    jti: claims.jti,
+    clientId: claims.client_id,
+    iat: claims.iat,
+    exp: claims.exp,
+    scope: claims.scope,
+    sid: claims.sid,
+    accountId: claims.sub === claims.client_id ? undefined : claims.sub,
+    // At userinfo the library wants the grant, and refuses every token with an audience. At introspection and
+    // revocation it must not know the grant, or revoking one access token would end the refresh tokens too.
+    ...(marked ? {} : { grantId: grantId ?? undefined }),
+  })
+  if (marked) Object.defineProperty(token, 'destroy', { value: () => denylist(claims) })
+  live.set(token, found)
+  return token
+}
+
+/** Spec 5.2 rule 4: on the revocation list for as long as it would live. */
+async function denylist({ jti, exp, sub, client_id: clientId, sid }: AccessTokenClaims): Promise<void> {
+  const { context, runtime, writes } = scope()
+  const { id: issuerId, accountId } = runtime.issuer
+  writes.change(async (inside) => {
+    const { count } = await inside.db.revokedToken.createMany({
+      data: [{ issuerId, jti, expiresAt: exp * 1000 }],
+      skipDuplicates: true,
+    })
+    if (count === 0) return
+    const userId = sub === clientId ? null : sub
+    const target = { type: 'token', id: jti }
+    const data = { token_type: 'access_token', revoked_at: seconds(context.now()) }
+    await emit(inside, 'token.revoked', { accountId, issuerId, userId, clientId, sessionId: sid ?? null, target, data })
+  })
+}

@@ -1,0 +1,155 @@
+/**
+ * End session (OpenID Connect RP-Initiated Logout 1.0, decisions D23). Our own and not the library's, which asks for
+ * confirmation always and needs a script where nobody is signed in.
+ */
+import type { Context as KoaContext } from 'koa'
+import { ApiError } from '../../kernel/errors.js'
+import { endSessions } from '../../resources/sessions/sessions.js'
+import { readClient, type ClientRow } from '../client.js'
+import type { BrowserSession, OpenIdContext } from '../library.js'
+import { sendPage, viewOf } from '../login/pages/layout.js'
+import { confirmLogoutPage, loggedOutPage, stayedPage } from '../login/pages/logout.js'
+import { formToken, formVersion } from '../login/state.js'
+import { cookieNames } from '../provider.js'
+import { field, type Form } from '../request.js'
+import { scope } from '../scope.js'
+
+interface Request {
+  client: ClientRow | undefined
+  /** Whom and which session a valid ID token names. */
+  hint: { sub: string; sid: string | undefined } | undefined
+  redirectUri: string | undefined
+  state: string | undefined
+  uiLocales: string | undefined
+}
+
+const invalid = (description: string): ApiError => new ApiError('invalid_request', description)
+
+/** GET and POST of `/logout`. */
+export async function logout(ctx: KoaContext, values: Form): Promise<void> {
+  const request = await readRequest(values)
+  const session = await browserSession(ctx)
+  // 1. Nobody is signed in with this browser. A hint still says which session its sender means.
+  if (!session?.accountId) {
+    if (request.hint?.sid) await endOne(request.hint.sid)
+    return goOn(ctx, request)
+  }
+  // 2. The hint proves that the request comes from an application of the person who is signed in.
+  if (request.hint?.sub === session.accountId) {
+    await endBrowser(ctx, session)
+    return goOn(ctx, request)
+  }
+  // 3. Without that anybody may have sent the browser here: ask.
+  const { runtime } = scope()
+  const view = viewOf(ctx, runtime.issuer, {
+    uiLocales: request.uiLocales,
+    action: `${new URL(runtime.url).pathname}/logout/confirm`,
+    token: formToken(`logout ${session.uid}`, 0),
+  })
+  const { client, redirectUri, state, uiLocales } = request
+  const fields = { client_id: client?.id, post_logout_redirect_uri: redirectUri, state, ui_locales: uiLocales }
+  sendPage(ctx, view, confirmLogoutPage(view, fields))
+}
+
+/** POST of `/logout/confirm`: what was asked is asked again, for a form can be altered. */
+export async function confirmLogout(ctx: KoaContext, values: Form): Promise<void> {
+  const request = await readRequest({ ...values, id_token_hint: undefined })
+  const session = await browserSession(ctx)
+  if (!session?.accountId) return goOn(ctx, request)
+  if (formVersion(`logout ${session.uid}`, field(values, 'csrf')) !== 0) {
+    throw invalid('This form is not one that was shown to this browser.')
+  }
+  if (field(values, 'logout') === 'yes') {
+    await endBrowser(ctx, session)
+    return goOn(ctx, request)
+  }
+  const view = viewOf(ctx, scope().runtime.issuer, { uiLocales: request.uiLocales })
+  sendPage(ctx, view, stayedPage(view))
+}
+
+/** @throws invalid_request; never a redirect to an address that is not the client's */
+async function readRequest(values: Form): Promise<Request> {
+  for (const name of ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales']) {
+    if (Array.isArray(values[name])) throw invalid(`${name} must be given once`)
+  }
+  const token = field(values, 'id_token_hint') || undefined
+  let clientId = field(values, 'client_id') || undefined
+  let hint: Request['hint']
+  if (token !== undefined) {
+    const claims = await hintClaims(token)
+    if (clientId !== undefined && clientId !== claims.aud) throw invalid('client_id does not match the id_token_hint')
+    clientId = claims.aud
+    hint = claims
+  }
+  const client = clientId === undefined ? undefined : await readClient(clientId)
+  if (clientId !== undefined && client?.status !== 'active') throw invalid('client_id is unknown')
+  const wanted = field(values, 'post_logout_redirect_uri') || undefined
+  // Section 3: without a client there is nothing to check the address against, so it is not used.
+  const redirectUri = client ? wanted : undefined
+  if (redirectUri !== undefined && !client?.settings.openid?.post_logout_redirect_uris?.includes(redirectUri)) {
+    throw invalid('post_logout_redirect_uri is not registered')
+  }
+  return { client, hint, redirectUri, state: field(values, 'state') || undefined, uiLocales: field(values, 'ui_locales') }
+}
+
+/** An ID token of this issuer, expired or not: it says who was signed in, and lets nobody in. */
+async function hintClaims(token: string): Promise<{ sub: string; sid: string | undefined; aud: string }> {
+  const { provider } = scope().runtime
+  const audience = audienceOf(token)
+  const client = audience === undefined ? undefined : await provider.Client.find(audience)
+  if (!client) throw invalid('id_token_hint is not valid')
+  try {
+    const { payload, header } = await provider.IdToken.validate(token, client)
+    // A logout token or an access token is signed by the same keys.
+    if (header['typ'] !== undefined && header['typ'] !== 'JWT') throw new Error('not an ID token')
+    const { sub, sid } = payload
+    return { sub: String(sub), sid: typeof sid === 'string' ? sid : undefined, aud: client.clientId }
+  } catch {
+    throw invalid('id_token_hint is not valid')
+  }
+}
+
+function audienceOf(token: string): string | undefined {
+  try {
+    const { aud } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as { aud?: unknown }
+    return typeof aud === 'string' ? aud : undefined
+  } catch {
+    return undefined
+  }
+}
+
+async function browserSession(ctx: KoaContext): Promise<BrowserSession | undefined> {
+  return scope().runtime.provider.Session.get(ctx as unknown as OpenIdContext)
+}
+
+/** Every session of this browser's sign-in, and the sign-in itself. */
+async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<void> {
+  const { context, runtime, writes } = scope()
+  const { id: issuerId, accountId } = runtime.issuer
+  const browserUid = session.uid
+  writes.change(async (inside) => {
+    await endSessions(inside, { accountId, issuerId }, { browserUid }, { reason: 'user_logout', browserToo: true })
+    await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid: browserUid } })
+  })
+  await writes.flush(context)
+  ctx.cookies.set(cookieNames.session, null, { path: new URL(runtime.url).pathname, signed: true })
+}
+
+async function endOne(sessionId: string): Promise<void> {
+  const { context, runtime } = scope()
+  const { id: issuerId, accountId } = runtime.issuer
+  await endSessions(context, { accountId, issuerId }, { sessionId }, { reason: 'user_logout', browserToo: true })
+}
+
+function goOn(ctx: KoaContext, { redirectUri, state, uiLocales }: Request): void {
+  ctx.set('Cache-Control', 'no-store')
+  if (redirectUri === undefined) {
+    const view = viewOf(ctx, scope().runtime.issuer, { uiLocales })
+    return sendPage(ctx, view, loggedOutPage(view))
+  }
+  const target = new URL(redirectUri)
+  if (state !== undefined) target.searchParams.set('state', state)
+  ctx.status = 303
+  ctx.set('Location', state === undefined ? redirectUri : target.href)
+  ctx.body = ''
+}

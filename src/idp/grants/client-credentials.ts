@@ -1,0 +1,36 @@
+import { errors } from 'oidc-provider'
+import { rowOf } from '../client.js'
+import type { AccessToken } from '../library.js'
+import { openidScopes, resourceServer } from '../tokens.js'
+import type { Grant } from './grant.js'
+
+/**
+ * Client credentials (RFC 6749 4.4, spec 4.17): a machine acts for itself. Not the library's handler: that one drops
+ * scopes that are not allowed and gives none where none is asked for.
+ */
+export const clientCredentials: Grant = {
+  parameters: ['scope', 'resource'],
+  repeatable: ['resource'],
+  async handle(ctx) {
+    const { client, provider, params } = ctx.oidc
+    // 1. Scope: omitted means the full allowed set, one outside of it fails, OpenID scopes say nothing about a machine.
+    const allowed = (rowOf(client!).settings.scopes ?? []).filter((name) => !openidScopes.includes(name))
+    const asked = typeof params?.['scope'] === 'string' ? params['scope'].split(' ').filter(Boolean) : allowed
+    const wanted = [...new Set(asked)].filter((name) => !openidScopes.includes(name))
+    const strange = wanted.filter((name) => !allowed.includes(name))
+    if (strange.length > 0) throw new errors.InvalidScope('requested scope is not allowed', strange.join(' '))
+
+    // 2. Audience: one resource, by default the client itself.
+    const resource = params?.['resource']
+    if (Array.isArray(resource)) throw new errors.InvalidTarget('only one resource can be requested')
+    const indicator = typeof resource === 'string' ? resource : `urn:gatehouse:audience:${client!.clientId}`
+
+    // 3. The token: no session, no refresh token, no ID token.
+    const token = new provider.ClientCredentials({ client: client!, scope: wanted.join(' ') })
+    token.resourceServer = new provider.ResourceServer(indicator, resourceServer(client!, indicator))
+    ctx.oidc.entity('ClientCredentials', token)
+    const value = await token.save()
+    const { expiration, tokenType } = token as unknown as AccessToken & { tokenType: string }
+    ctx.body = { access_token: value, expires_in: expiration, token_type: tokenType, scope: wanted.join(' ') }
+  },
+}

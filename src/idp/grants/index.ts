@@ -1,0 +1,11 @@
+/** The grants of the token endpoint, by `grant_type`. */
+import { authorizationCode } from './authorization-code.js'
+import { clientCredentials } from './client-credentials.js'
+import type { Grant } from './grant.js'
+import { refreshToken } from './refresh-token.js'
+
+export const grants: Readonly<Record<string, Grant>> = {
+  authorization_code: authorizationCode,
+  refresh_token: refreshToken,
+  client_credentials: clientCredentials,
+}

@@ -1,0 +1,26 @@
+import { errors } from 'oidc-provider'
+import { refreshTokenId } from '../adapter.js'
+import { param } from '../library.js'
+import { scope } from '../scope.js'
+import type { Grant } from './grant.js'
+
+/**
+ * Refresh token with rotation (RFC 6749 6, RFC 9700 4.14.2, spec 4.17). The library narrows the scope, keeps the full
+ * grant in the new token and revokes the family of a used one; one winner of a race is ours, see `Writes`.
+ */
+export const refreshToken: Grant = {
+  parameters: ['refresh_token', 'scope', 'resource'],
+  repeatable: ['resource'],
+  async handle(ctx, library) {
+    // An empty scope would pass for none at all.
+    if (ctx.oidc.body?.['scope'] === '') throw new errors.InvalidScope('scope must not be empty', '')
+    const value = param(ctx, 'refresh_token')
+    await library(ctx)
+    const { context, writes } = scope()
+    const { sid } = ctx.oidc.refreshToken ?? {}
+    const { refresh_token: fresh } = ctx.body as { refresh_token?: string }
+    if (sid && value && fresh) {
+      writes.touch(context, sid, { refresh: refreshTokenId(fresh), gone: refreshTokenId(value) })
+    }
+  },
+}

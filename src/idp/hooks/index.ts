@@ -1,0 +1,108 @@
+/**
+ * Every reach into the library beyond its documented surface. The only room that may import `oidc-provider/lib/*`; each
+ * hook has a contract test that fails when the library changes underneath (test/idp/hooks.test.ts).
+ */
+import type { IncomingMessage } from 'node:http'
+import Provider from 'oidc-provider'
+import instance from 'oidc-provider/lib/helpers/weak_cache.js'
+import { newId } from '../../kernel/ids.js'
+import { clientFinder, compareSecret, mayRedirectTo } from '../client.js'
+import { findLiveToken } from '../endpoints/live-token.js'
+import type { Handler } from '../grants/grant.js'
+import type { AccessToken, OpenIdClient } from '../library.js'
+import { scope } from '../scope.js'
+
+/** Marks a JWT on its way past a check of the library that refuses all JWTs; no JWT begins like this. */
+export const JWT_MARK = '~'
+
+/** Puts our ways in place of the library's, on one provider's own classes. */
+export function installHooks(provider: Provider): void {
+  hookClients(provider)
+  hookAccessTokens(provider)
+  hookIdTokens(provider)
+}
+
+function hookClients(provider: Provider): void {
+  const { Client } = provider
+  replace(Client, 'find', () => clientFinder(provider))
+  const { prototype } = Client
+  // Secrets are kept as hashes, two of them for a while after a rotation.
+  replace(prototype, 'compareClientSecret', () => function (this: OpenIdClient, secret: string) {
+    return compareSecret(this, secret)
+  })
+  // The library varies the port for every native client; spec 4.17 for public ones only.
+  replace(prototype, 'redirectUriAllowed', () => function (this: OpenIdClient, uri: string) {
+    return mayRedirectTo(this, uri)
+  })
+  // Every token carries its session.
+  replace(prototype, 'includeSid', () => () => true)
+  // Callbacks were judged at registration, by spec 4.16; the library's rules are others.
+  const { Schema } = Client as unknown as { Schema: { prototype: { redirectUris(): void } } }
+  replace(Schema.prototype, 'redirectUris', () => () => undefined)
+}
+
+function hookAccessTokens(provider: Provider): void {
+  const { AccessToken, ClientCredentials } = provider
+  for (const Model of [AccessToken, ClientCredentials]) {
+    // The original also settles the format of the token.
+    replace(Model.prototype as unknown as { generateTokenId(): string }, 'generateTokenId', (original) => function (this: object) {
+      original.call(this)
+      return newId('tok', scope().context.now())
+    })
+  }
+  // Access tokens are JWTs and never stored: whether one is good is for resources/sessions/access-token to say.
+  replace(AccessToken as unknown as { find(value: string): Promise<unknown> }, 'find', () => async (value) => findLiveToken(provider, value))
+  replace(ClientCredentials as unknown as { find(value: string): Promise<unknown> }, 'find', () => async () => undefined)
+}
+
+/** Values of access tokens by the context they were made in, for the ID token's `at_hash`. */
+const accessTokens = new WeakMap<object, string>()
+
+function hookIdTokens({ AccessToken, IdToken }: Provider): void {
+  replace(AccessToken.prototype as unknown as { save(): Promise<string> }, 'save', (original) => async function (this: AccessToken) {
+    const value = await original.call(this)
+    const { ctx } = Provider
+    if (ctx) accessTokens.set(ctx, value)
+    return value
+  })
+  // OpenID Connect Core 3.1.3.6: the library sets at_hash in the implicit flow only. `issue` hashes what is set here.
+  type Issuing = { ctx?: object; set(name: string, value: string): void; issue(options: { use: string }): Promise<string> }
+  replace(IdToken.prototype as unknown as Issuing, 'issue', (original) => async function (this: Issuing, options) {
+    const value = this.ctx && accessTokens.get(this.ctx)
+    if (options.use === 'idtoken' && value) this.set('at_hash', value)
+    return original.call(this, options)
+  })
+}
+
+/** The library's own handler of a grant, before ours takes its name. */
+export function libraryGrant(provider: Provider, grantType: string): Handler {
+  const handler = instance(provider).grantTypeHandlers.get(grantType)
+  if (!handler) throw new Error(`The library does not know the grant ${grantType}.`)
+  return async (ctx) => handler(ctx)
+}
+
+/**
+ * Lets the library read a body that has been read already, without its warning about that: it asks whether the request
+ * is readable and iterates over it.
+ */
+export function replayBody(req: IncomingMessage, body: string): void {
+  const bytes = Buffer.from(body)
+  req.headers['content-length'] = String(bytes.length)
+  delete req.headers['transfer-encoding']
+  Object.defineProperty(req, 'readable', { value: true, configurable: true })
+  Object.defineProperty(req, 'iterator', { value: () => [bytes][Symbol.iterator](), configurable: true })
+}
+
+/**
+ * Replaces one method.
+ * @throws when there is no such method: then the library has changed, and this file must follow
+ */
+function replace<Target extends object, Name extends keyof Target>(
+  target: Target,
+  name: Name,
+  make: (original: Target[Name]) => Target[Name],
+): void {
+  const original = target[name]
+  if (typeof original !== 'function') throw new Error(`oidc-provider has no ${String(name)} to replace.`)
+  Object.defineProperty(target, name, { value: make(original), configurable: true, writable: true })
+}

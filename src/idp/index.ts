@@ -1,0 +1,176 @@
+/**
+ * The IdP API (spec 4.17): finds the issuer that an address names, and who answers: a document from memory, one of our
+ * own endpoints, or the library. Refuses what no endpoint is to see: other hosts' names, bodies too large, text that no
+ * database can hold, methods that are not there.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { stringify } from 'node:querystring'
+import Koa from 'koa'
+import { ApiError } from '../kernel/errors.js'
+import { type RequestFacts, unauthenticated } from '../kernel/context.js'
+import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
+import { translated } from '../platform/database.js'
+import { endFamily } from './adapter.js'
+import { amendAnswer, oauthErrorOf, setErrorHeaders } from './answers.js'
+import { serveDocument } from './endpoints/documents.js'
+import { confirmLogout, logout } from './endpoints/logout.js'
+import { JWT_MARK, replayBody } from './hooks/index.js'
+import type { OpenIdContext } from './library.js'
+import { metadataLimit, spend } from './limits.js'
+import { dispatchLogin } from './login/dispatch.js'
+import { errorPage } from './login/pages/error.js'
+import { canonicalise, factsOf, field, type Form, readForm, refuseBadText } from './request.js'
+import { type Match, matchPath } from './routes.js'
+import { openRuntimes, type Runtime } from './runtime.js'
+import { inScope, type Scope } from './scope.js'
+import { AlreadyConsumed, Writes } from './writes.js'
+
+export interface Idp {
+  /** Answers one request. */
+  readonly callback: (req: IncomingMessage, res: ServerResponse) => Promise<void>
+  /** The template of the route that a path names, for metrics and logs; undefined when there is none. */
+  routeOf(path: string): string | undefined
+  /** Stops listening for changes. Requests in flight are answered still. */
+  close(): Promise<void>
+}
+
+/** Makes the IdP of one process; several can share a database. */
+export function createIdp(gatehouse: Gatehouse): Idp {
+  const runtimes = openRuntimes(gatehouse)
+  const limitMetadata = metadataLimit()
+  const prefix = new URL(gatehouse.config.idpUrl).pathname.replace(/\/$/, '')
+  const app = new Koa()
+  app.proxy = true
+  app.silent = true
+
+  app.use(async (ctx) => {
+    const facts = factsOf(ctx.req, gatehouse)
+    canonicalise(ctx.req, gatehouse, facts)
+    ctx.set('X-Request-Id', facts.id)
+    ctx.set('X-Content-Type-Options', 'nosniff')
+    const context = contextFor(gatehouse, unauthenticated, facts)
+    const match = matchPath(ctx.path, prefix)
+    let runtime: Runtime | undefined
+    try {
+      if (!match) throw new ApiError('not_found', 'There is no such address.')
+      // Documents are the same for everyone: their limit is counted before anything is looked up.
+      const isDocument = match.route.name === 'metadata' || match.route.name === 'keys'
+      if (isDocument) limitMetadata(ctx, context)
+      runtime = await runtimes.of(context, match.issuerId)
+      if (!runtime) throw new ApiError('not_found', 'There is no such issuer.')
+      if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
+      if (isDocument) answerDocument(ctx, runtime, match)
+      else await answer(ctx, context, runtime, match)
+    } catch (caught) {
+      answerError(ctx, context, facts, match, runtime, translated(caught))
+    }
+  })
+
+  return {
+    callback: app.callback(),
+    routeOf: (path) => matchPath(path, prefix)?.route.template,
+    close: () => runtimes.close(),
+  }
+}
+
+const wrongMethod = ({ route }: Match): ApiError =>
+  new ApiError('method_not_allowed', `This address takes ${route.methods.join(', ')}.`, { headers: { Allow: route.methods.join(', ') } })
+
+function answerDocument(ctx: Koa.Context, runtime: Runtime, { route }: Match): void {
+  if (ctx.method !== 'OPTIONS') return serveDocument(ctx, route.name === 'keys' ? runtime.keySet : runtime.metadata)
+  ctx.set('Access-Control-Allow-Origin', '*')
+  ctx.set('Access-Control-Allow-Methods', 'GET')
+  ctx.set('Access-Control-Allow-Headers', ctx.get('Access-Control-Request-Headers') || '*')
+  ctx.set('Access-Control-Max-Age', '3600')
+  ctx.status = 204
+}
+
+async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, match: Match): Promise<void> {
+  refuseBadText(ctx.query)
+  const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
+  const form = read?.values ?? {}
+  const { name } = match.route
+  if (name === 'authorize') await spend(ctx, context, 'authorize', context.request.ip ?? '')
+  // Spec 4.17: a selected organization is part of the grant, not of a request for tokens.
+  if (name === 'token' && form['org'] !== undefined) throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
+
+  // Cookies are signed with the issuer's own key, by whoever sets them.
+  ctx.cookies = runtime.provider.createContext(ctx.req, ctx.res).cookies
+  const scope: Scope = { context, runtime, writes: new Writes(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout) }
+  await inScope(scope, async () => {
+    switch (name) {
+      case 'interaction':
+        return dispatchLogin(ctx, match.uid!, form)
+      case 'logout':
+        return logout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
+      case 'logout_confirm':
+        return confirmLogout(ctx, form)
+      default:
+        return runLibrary(ctx as unknown as OpenIdContext, scope, match, form, read?.text)
+    }
+  })
+}
+
+/** Lets the library answer, then writes what the answer stands on, before it goes out. */
+async function runLibrary(ctx: OpenIdContext, scope: Scope, match: Match, form: Form, text: string | undefined): Promise<void> {
+  const { runtime, writes, context } = scope
+  const { route } = match
+  const marked = route.name === 'introspect' || route.name === 'revoke' ? markedToken(form) : undefined
+  if (text !== undefined) replayBody(ctx.req, marked ?? text)
+
+  const { pathname } = new URL(runtime.url)
+  ctx['mountPath'] = pathname
+  ctx.path = route.template.replace('{uid}', match.uid ?? '')
+  await runtime.provider.middleware[0]!(ctx as never, async () => undefined)
+
+  const { failure } = ctx.state as { failure?: unknown }
+  if (failure !== undefined) throw failure
+  if (!route.pages) await amendAnswer(ctx, runtime, route, form)
+  // What a refused request would have given out or consumed stays as it was.
+  if (ctx.status >= 400) return writes.forget()
+  try {
+    await writes.flush(context)
+  } catch (error) {
+    if (!(error instanceof AlreadyConsumed)) throw error
+    // Security rule 2: who comes second may be a thief, and then so may who came first.
+    for (const grantId of error.grantIds) await endFamily(grantId, 'token_compromised')
+    throw new ApiError('invalid_grant' as never, 'grant request is invalid', { status: 400 })
+  }
+}
+
+/** The form with its JWT marked, so that the library looks at it; undefined when there is none. */
+function markedToken(form: Form): string | undefined {
+  const token = field(form, 'token')
+  if (token?.split('.').length !== 3) return undefined
+  return stringify({ ...form, token: `${JWT_MARK}${token}` })
+}
+
+/** Errors that are ours, and what nobody foresaw: masked, and logged with the request's id. */
+function answerError(
+  ctx: Koa.Context,
+  context: Context,
+  facts: RequestFacts,
+  match: Match | undefined,
+  runtime: Runtime | undefined,
+  caught: unknown,
+): void {
+  const known = caught instanceof ApiError ? caught : asApiError(caught)
+  if (!known) context.log.error({ err: caught, request_id: facts.id, path: facts.path }, 'the IdP failed')
+  const error = known ?? new ApiError('internal_error', 'Something went wrong on our side.')
+  for (const name of ['Location', 'WWW-Authenticate']) ctx.remove(name)
+  ctx.status = error.status
+  if (match?.route.pages && runtime && error.status !== 405) {
+    const key = error.status === 503 ? 'unavailable' : error.status === 429 ? 'too_many' : 'error_lead'
+    errorPage(ctx, runtime, oauthErrorOf(error), key)
+  } else {
+    ctx.body = oauthErrorOf(error)
+  }
+  setErrorHeaders(ctx, error)
+}
+
+/** Errors of the library that were thrown outside of it, by our endpoints. */
+function asApiError(caught: unknown): ApiError | undefined {
+  const { expose, statusCode, error, error_description } = (caught ?? {}) as Record<string, unknown>
+  if (expose !== true || typeof statusCode !== 'number' || typeof error !== 'string') return undefined
+  return new ApiError(error as never, String(error_description ?? error), { status: statusCode })
+}

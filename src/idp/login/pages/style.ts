@@ -1,0 +1,37 @@
+/** The look of the hosted pages. Colours come from the theme; nothing is loaded from anywhere. */
+export const style = `
+*,*::before,*::after{box-sizing:border-box}
+html{height:100%;-webkit-text-size-adjust:100%}
+body{margin:0;min-height:100%;min-height:100dvh;display:grid;grid-template-rows:1fr auto;justify-items:center;align-items:center;gap:1.5rem;padding:clamp(1rem,4vw,3rem) 1rem 1.25rem;background:var(--background);color:var(--text);font:1rem/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;-webkit-font-smoothing:antialiased}
+body::before{content:"";position:fixed;inset:0;z-index:-1;background:radial-gradient(60rem 30rem at 50% -12rem,color-mix(in srgb,var(--primary) 20%,transparent),transparent)}
+main{width:100%;max-width:25.5rem;background:var(--card);border:1px solid var(--line);border-radius:1.125rem;padding:clamp(1.5rem,6vw,2.5rem);box-shadow:0 1px 2px rgb(0 0 0/.05),0 18px 40px -18px rgb(0 0 0/.24)}
+.brand{display:flex;align-items:center;gap:.75rem;margin-bottom:1.75rem;font-weight:600;letter-spacing:-.01em}
+.brand img{height:2.5rem;max-width:10rem;object-fit:contain}
+.brand .mark{flex:none;display:grid;place-items:center;width:2.5rem;height:2.5rem;border-radius:.75rem;background:var(--primary);color:var(--on-primary);font-size:1.125rem;font-weight:700}
+.brand span:last-child{min-width:0;overflow-wrap:anywhere}
+h1{margin:0;font-size:1.625rem;line-height:1.2;font-weight:680;letter-spacing:-.022em;text-wrap:balance}
+.lead{margin:.5rem 0 0;color:var(--soft);text-wrap:pretty;overflow-wrap:anywhere}
+.lead strong{color:var(--text);font-weight:600}
+form{display:grid;gap:1.125rem;margin-top:1.75rem}
+.field{display:grid;gap:.4rem}
+label{font-size:.9rem;font-weight:560}
+input{width:100%;min-height:3rem;padding:.65rem .875rem;font:inherit;color:inherit;background:var(--field);border:1px solid var(--line);border-radius:.7rem;transition:border-color .15s,box-shadow .15s}
+input:hover{border-color:color-mix(in srgb,var(--text) 34%,var(--card))}
+input:focus-visible{outline:none;border-color:var(--accent);box-shadow:0 0 0 3px color-mix(in srgb,var(--accent) 26%,transparent)}
+input[aria-invalid=true]{border-color:var(--alarm)}
+.hint{margin:0;font-size:.85rem;color:var(--soft)}
+button,.button{display:inline-flex;align-items:center;justify-content:center;min-height:3rem;padding:.65rem 1.25rem;font:inherit;font-weight:600;text-decoration:none;border:1px solid transparent;border-radius:.7rem;background:var(--primary);color:var(--on-primary);cursor:pointer;transition:filter .15s,transform .05s}
+button:hover{filter:brightness(1.08)}
+button:active{transform:translateY(1px)}
+button:focus-visible,.button:focus-visible,.problem:focus-visible{outline:3px solid color-mix(in srgb,var(--accent) 55%,transparent);outline-offset:2px}
+button.quiet{background:transparent;color:var(--text);border-color:var(--line)}
+.problem{margin-top:1.5rem;padding:.8rem .95rem;border:1px solid color-mix(in srgb,var(--alarm) 32%,transparent);border-radius:.7rem;background:var(--alarm-ground);color:var(--alarm);font-size:.925rem}
+.problem p{margin:0}
+.problem p+p{margin-top:.35rem}
+.problem+form{margin-top:1.25rem}
+.detail{margin:1.5rem 0 0;padding-top:1.125rem;border-top:1px solid var(--line);font:.8125rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;color:var(--soft);overflow-wrap:anywhere}
+footer{font-size:.8125rem;color:var(--soft);text-align:center}
+@media(max-width:30rem){body{align-items:start;padding-top:max(1rem,6vh)}main{border-radius:1rem}}
+@media(prefers-reduced-motion:reduce){*{transition:none!important}}
+@media(forced-colors:active){button,input,main,.problem{border:1px solid}}
+`

@@ -1,0 +1,34 @@
+import { ApiError, type Detail } from '../../../kernel/errors.js'
+import { prepareNewPassword, SamePassword } from '../../../resources/credentials/replace-password.js'
+import { field } from '../../request.js'
+import { asUser, scope } from '../../scope.js'
+import { newPasswordPage } from '../pages/sign-in.js'
+import { isTextKey, type Sentence } from '../pages/texts.js'
+import type { Step } from './step.js'
+
+/** The password just used must be changed: temporary, expired, or marked so by an administrator. */
+export const newPassword: Step = {
+  show: (view, state, problems) => newPasswordPage(view, state.user?.username ?? state.username, problems),
+
+  async answer(state, form) {
+    const { context, runtime } = scope()
+    const user = state.user!
+    const given = field(form, 'new_password') ?? ''
+    if (given === '') return { to: state, problems: [{ key: 'missing' }] }
+    try {
+      const replace = await prepareNewPassword(context, runtime.issuer, user, given)
+      return { to: { ...state, step: 'done' }, effects: (inside) => replace(asUser(inside, user)) }
+    } catch (error) {
+      if (error instanceof SamePassword) return { to: state, problems: [{ key: 'same_password' }] }
+      if (error instanceof ApiError && error.code === 'not_found') return { to: state, problems: [{ key: 'barred' }] }
+      if (error instanceof ApiError && error.more.details) return { to: state, problems: error.more.details.map(inWords) }
+      throw error
+    }
+  },
+}
+
+/** A broken rule of the password policy, as the page says it; the numbers come from the policy's own message. */
+function inWords({ code, message }: Detail): Sentence {
+  const count = /\d+/.exec(message)?.[0] ?? ''
+  return { key: isTextKey(code) ? code : 'refused', places: { count } }
+}

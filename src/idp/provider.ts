@@ -1,0 +1,115 @@
+/** The library's configuration for one issuer, and nothing else: what it is told to do differently stands in hooks. */
+import Provider, { errors } from 'oidc-provider'
+import type { Gatehouse } from '../platform/context.js'
+import { adapterFor } from './adapter.js'
+import { claimsOfScope, findAccount, type Redeemed } from './account.js'
+import { rowOf } from './client.js'
+import { checkAudience, checkOrganization } from './authorization.js'
+import { grants } from './grants/index.js'
+import { installHooks, libraryGrant } from './hooks/index.js'
+import { spendTokenLimit } from './limits.js'
+import { originAllowed } from './origins.js'
+import type { AccessToken } from './library.js'
+import { errorPage } from './login/pages/error.js'
+import type { Runtime } from './runtime.js'
+import { grantFor, signInPolicy } from './sign-on.js'
+import { Signer } from './signer.js'
+import { defaultResource, lifetimes, openidScopes, resourceServer, shapeAccessToken } from './tokens.js'
+
+export type OpenIdProvider = Provider
+
+/** Cookies of an issuer: signed with a key of its own, seen by its own paths only (security rule 10). */
+export const cookieNames = { session: 'gatehouse_session', interaction: 'gatehouse_sign_in', resume: 'gatehouse_resume' }
+
+/** Makes the provider of an issuer. It keeps no state, so that a newer one can take its place between two requests. */
+export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProvider {
+  const { pathname } = new URL(runtime.url)
+  const policy = signInPolicy()
+  const off = { enabled: false }
+  const provider = new Provider(runtime.url, {
+    adapter: adapterFor,
+    jwks: { keys: runtime.keys.map((key) => new Signer(key, gatehouse.sealer)) },
+    cookies: {
+      names: cookieNames,
+      keys: [gatehouse.sealer.derive(`cookies of ${runtime.issuer.id}`).toString('base64url')],
+      long: { signed: true, httpOnly: true, sameSite: 'lax', path: pathname },
+      short: { signed: true, httpOnly: true, sameSite: 'lax' },
+    },
+    routes: {
+      authorization: '/authorize',
+      token: '/token',
+      userinfo: '/userinfo',
+      introspection: '/introspect',
+      revocation: '/revoke',
+      jwks: '/jwks.json',
+      end_session: '/logout',
+    },
+
+    responseTypes: ['code'],
+    scopes: openidScopes,
+    claims: { openid: ['sub', 'auth_time', 'acr', 'amr', 'sid'], ...claimsOfScope, acr: null, auth_time: null, iss: null, sid: null },
+    acrValues: ['urn:svc:assurance:loa1', 'urn:svc:method:password'],
+    subjectTypes: ['public'],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
+    clientDefaults: { grant_types: [], response_types: [], token_endpoint_auth_method: 'none', id_token_signed_response_alg: 'ES256' },
+    enabledJWA: { idTokenSigningAlgValues: ['ES256', 'RS256', 'EdDSA'] },
+    allowOmittingSingleRegisteredRedirectUri: false,
+    clockTolerance: 0,
+
+    features: {
+      devInteractions: off,
+      pushedAuthorizationRequests: off,
+      dPoP: off,
+      rpInitiatedLogout: off,
+      backchannelLogout: off,
+      clientCredentials: { enabled: true },
+      externalSigningSupport: { enabled: true, ack: 'experimental-01' },
+      introspection: { enabled: true, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
+      revocation: { enabled: true, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: (ctx, client, granted) => defaultResource(ctx, client, granted),
+        getResourceServerInfo: (_, indicator, client) => resourceServer(client, indicator),
+        useGrantedResource: () => true,
+      },
+    },
+
+    pkce: { required: (_, client) => client.tokenEndpointAuthMethod === 'none' },
+    extraParams: { audience: checkAudience, org: checkOrganization },
+    interactions: { policy, url: (_, { uid }) => `${pathname}/interaction/${uid}` },
+    loadExistingGrant: (ctx) => grantFor(ctx, policy),
+    findAccount: (_, sub, token) => findAccount(sub, token as Redeemed | undefined),
+
+    // The session's row says whether its tokens live; the browser's sign-in may end before or after.
+    expiresWithSession: () => false,
+    issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    // A family ends with its session, and the grant with it.
+    revokeGrantPolicy: () => false,
+    ttl: lifetimes,
+    formats: { customizers: { jwt: (ctx, token, jwt) => shapeAccessToken(ctx, token as AccessToken, jwt as { payload: Record<string, unknown> }) } },
+
+    clientBasedCORS: (_, origin, client) => originAllowed(runtime.issuer.settings, rowOf(client), origin),
+    renderError: (ctx, out) => errorPage(ctx, runtime, out),
+    // Nothing that clients register makes this server call anybody.
+    fetch: async () => {
+      throw new errors.InvalidRequest('outgoing requests are not made')
+    },
+  })
+  provider.proxy = true
+
+  for (const [type, grant] of Object.entries(grants)) {
+    const own = libraryGrant(provider, type)
+    const handle = async (ctx: Parameters<typeof own>[0]): Promise<void> => {
+      await spendTokenLimit(ctx)
+      await grant.handle(ctx, own)
+    }
+    provider.registerGrantType(type, handle, grant.parameters, grant.repeatable)
+  }
+  installHooks(provider)
+  // What the library could not deal with is for our own edge to answer and to log.
+  provider.on('server_error', (ctx, error) => {
+    ctx.state['failure'] = error
+  })
+  return provider
+}

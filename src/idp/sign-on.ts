@@ -1,0 +1,169 @@
+/**
+ * The authorization endpoint's decisions (spec 4.17, 5.2): must somebody sign in, and with which session does the
+ * answer go out. A session belongs to one browser sign-in, one client and one organization choice; it has one grant.
+ */
+import { createHash } from 'node:crypto'
+import { errors, interactionPolicy } from 'oidc-provider'
+import { newId } from '../kernel/ids.js'
+import type { Context } from '../platform/context.js'
+import { beginSession, type Device, type SessionState, stateOf } from '../resources/sessions/sessions.js'
+import { rowOf } from './client.js'
+import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
+import { asUser, scope } from './scope.js'
+import { sessionLifetime } from './tokens.js'
+
+interface Prior {
+  id: string
+  userId: string
+  orgId: string | null
+  status: string
+  expiresAt: bigint
+  idleExpiresAt: bigint | null
+  revocationReason: string | null
+  grantId: string
+  state: SessionState
+}
+
+const priorText = `
+  SELECT id, user_id AS "userId", org_id AS "orgId", status, expires_at AS "expiresAt",
+    idle_expires_at AS "idleExpiresAt", revocation_reason AS "revocationReason", grant_id AS "grantId"
+  FROM sessions WHERE issuer_id = $1 AND id = $2`
+
+/** The session that this browser has with this client, if any; read once per request. */
+const priors = new WeakMap<OpenIdContext, Promise<Prior | undefined>>()
+
+function priorSession(ctx: OpenIdContext): Promise<Prior | undefined> {
+  let prior = priors.get(ctx)
+  if (!prior) {
+    prior = readPrior(ctx)
+    priors.set(ctx, prior)
+  }
+  return prior
+}
+
+async function readPrior(ctx: OpenIdContext): Promise<Prior | undefined> {
+  const { context, runtime } = scope()
+  const sid = ctx.oidc.session?.sidFor(ctx.oidc.client!.clientId)
+  if (!sid) return undefined
+  const [row] = await context.tools.query<Prior & Record<string, unknown>>('idp-prior-session', priorText, [runtime.issuer.id, sid])
+  return row && { ...row, state: stateOf(row, context.now()) }
+}
+
+/** Endings after which the same browser may come back without a password: it was the tokens that were ended. */
+const tokensOnly = new Set<string | null>(['token_compromised', 'other'])
+
+/** The prompts of the library, with our reasons to sign in added and its reasons to ask for consent taken away. */
+export function signInPolicy(): interactionPolicy.DefaultPolicy {
+  const { Check, Prompt, base } = interactionPolicy
+  const policy = base()
+  const login = policy.get('login')!
+  login.checks.add(
+    new Check('account_unavailable', 'End-User authentication is required', (ctx) => ctx.oidc.account === undefined),
+  )
+  login.checks.add(
+    new Check('session_ended', 'End-User authentication is required', async (ctx) => {
+      if (ctx.oidc.result?.login) return false
+      const prior = await priorSession(ctx)
+      return prior?.state === 'expired' || (prior?.state === 'revoked' && !tokensOnly.has(prior.revocationReason))
+    }),
+  )
+  // Registered clients are not asked for consent (decisions part 0); asking for the prompt does no harm.
+  policy.get('consent')!.checks.clear()
+  policy.add(new Prompt({ name: 'select_account', requestable: true }), 0)
+  return policy
+}
+
+async function signInPending(ctx: OpenIdContext, policy: interactionPolicy.DefaultPolicy): Promise<boolean> {
+  for (const { checks } of policy) {
+    for (const { check } of checks) if (await check(ctx)) return true
+  }
+  return false
+}
+
+/**
+ * The library's `loadExistingGrant`: the grant for this request, with the session that carries it.
+ * @returns undefined while somebody has to sign in first
+ * @throws AccessDenied while an administrator has the session suspended
+ */
+export async function grantFor(ctx: OpenIdContext, policy: interactionPolicy.DefaultPolicy): Promise<OpenIdGrant | undefined> {
+  if (await signInPending(ctx, policy)) return undefined
+  const { context, writes } = scope()
+  const { session, client } = ctx.oidc
+  const prior = await priorSession(ctx)
+  const orgId = param(ctx, 'org') ?? null
+  const same = prior !== undefined && prior.userId === session!.accountId && prior.orgId === orgId
+  if (same && prior.state === 'suspended') throw new errors.AccessDenied('the session is suspended')
+
+  if (same && (prior.state === 'active' || prior.state === 'inactive')) {
+    const grant = await ctx.oidc.provider.Grant.find(prior.grantId)
+    if (grant) {
+      addScopes(ctx, grant)
+      await grant.save()
+      writes.touch(context, prior.id)
+      if (ctx.oidc.result?.login) writes.change((inside) => refreshAuthentication(inside, prior.id, session!))
+      return grant
+    }
+  }
+
+  const grant = new ctx.oidc.provider.Grant({ accountId: session!.accountId!, clientId: client!.clientId })
+  addScopes(ctx, grant)
+  const grantId = await grant.save()
+  const sid = newId('ses', context.now())
+  session!.sidFor(client!.clientId, sid)
+  beginWith(ctx, session!, { sid, grantId, orgId })
+  return grant
+}
+
+/** The grant covers what is asked for: as OpenID scopes, and for each resource that a token may be meant for. */
+function addScopes({ oidc }: OpenIdContext, grant: OpenIdGrant): void {
+  grant.addOIDCScope([...oidc.requestParamOIDCScopes].join(' '))
+  for (const [indicator, server] of Object.entries(oidc.resourceServers ?? {})) {
+    grant.addResourceScope(indicator, [...oidc.requestParamScopes].filter((name) => server.scopes.has(name)).join(' '))
+  }
+}
+
+function beginWith(
+  ctx: OpenIdContext,
+  session: BrowserSession,
+  { sid, grantId, orgId }: { sid: string; grantId: string; orgId: string | null },
+): void {
+  const { context, runtime, writes } = scope()
+  const { id: issuerId, accountId, settings } = runtime.issuer
+  const now = context.now()
+  const { id: clientId } = rowOf(ctx.oidc.client!)
+  const userId = session.accountId!
+  const username = String(ctx.oidc.account?.['username'])
+  const idle = settings.sessions?.idle_timeout
+  writes.change((inside) =>
+    beginSession(asUser(inside, { id: userId, username, accountId, issuerId }), {
+      id: sid,
+      accountId,
+      issuerId,
+      userId,
+      clientId,
+      orgId,
+      browserUid: session.uid,
+      grantId,
+      device: deviceOf(ctx, context, settings.sessions?.device_fingerprinting === true),
+      authTime: session.loginTs ?? Math.floor(now / 1000),
+      acr: session.acr ?? null,
+      amr: session.amr ?? [],
+      expiresAt: now + sessionLifetime() * 1000,
+      idleExpiresAt: idle === undefined ? null : now + idle * 1000,
+    }),
+  )
+}
+
+async function refreshAuthentication(inside: Context, sid: string, { loginTs, acr, amr }: BrowserSession): Promise<void> {
+  await inside.db.session.updateMany({
+    where: { id: sid, issuerId: scope().runtime.issuer.id },
+    data: { ...(loginTs === undefined ? {} : { authTime: loginTs }), acr: acr ?? null, amr: amr ?? [], updatedAt: inside.now() },
+  })
+}
+
+/** What can be told of the device. The fingerprint is a hash of what every browser sends anyway. */
+function deviceOf(ctx: OpenIdContext, { request }: Context, fingerprinting: boolean): Device {
+  const traits = ['user-agent', 'accept-language', 'sec-ch-ua', 'sec-ch-ua-platform'].map((name) => ctx.get(name))
+  const fingerprint = fingerprinting ? createHash('sha256').update(traits.join('\n')).digest('base64url') : null
+  return { user_agent: request.userAgent, ip_address: request.ip, fingerprint }
+}

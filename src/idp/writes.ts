@@ -1,0 +1,182 @@
+/**
+ * What one request writes. The library's adapter calls are gathered here and written at the end, in one statement: a
+ * code or refresh token is consumed, its successor stored and its session touched, or none of it. So a request that
+ * fails half-way loses no token, parallel redemptions have one winner, and a refresh costs one write.
+ */
+import type { AdapterPayload } from 'oidc-provider'
+import type { Context } from '../platform/context.js'
+import { sql, transaction } from '../platform/database.js'
+
+export interface Artifact {
+  kind: string
+  /** As stored: a hash where the id is a secret. */
+  id: string
+}
+
+interface Put extends Artifact {
+  uid: string | null
+  grant_id: string | null
+  payload: AdapterPayload
+  expires_at: number | null
+  /** Only if the row is still there: a browser session that was ended meanwhile must not come back. */
+  update_only: boolean
+}
+
+interface Touch {
+  sid: string
+  access_jti: string | null
+  refresh_jti: string | null
+  gone_jti: string | null
+  idle_expires_at: number | null
+}
+
+/** Somebody else redeemed the same code or refresh token first. */
+export class AlreadyConsumed extends Error {
+  constructor(readonly grantIds: string[]) {
+    super('already consumed')
+  }
+}
+
+/** How many ids of tokens a session remembers of each kind. */
+const REMEMBERED = 10
+const remembered = (list: string): string => `(${list})[greatest(1, cardinality(${list}) - ${REMEMBERED - 1}):]`
+
+const text = `
+  WITH input AS (SELECT $1::jsonb AS j),
+  scalars AS (SELECT j->>'issuerId' AS issuer_id, (j->>'now')::bigint AS now FROM input),
+  consumed AS (
+    UPDATE idp_artifacts a SET consumed_at = scalars.now
+    FROM scalars, input, jsonb_to_recordset(input.j->'consume') AS w(kind text, id text)
+    WHERE a.issuer_id = scalars.issuer_id AND a.kind = w.kind AND a.id = w.id AND a.consumed_at IS NULL
+    RETURNING 1
+  ),
+  verdict AS (SELECT (SELECT count(*) FROM consumed) = (SELECT jsonb_array_length(j->'consume') FROM input) AS won),
+  destroyed AS (
+    DELETE FROM idp_artifacts a USING verdict, scalars, input, jsonb_to_recordset(input.j->'destroy') AS d(kind text, id text)
+    WHERE verdict.won AND a.issuer_id = scalars.issuer_id AND a.kind = d.kind AND a.id = d.id
+  ),
+  inserted AS (
+    INSERT INTO idp_artifacts (issuer_id, kind, id, uid, grant_id, payload, expires_at)
+    SELECT scalars.issuer_id, p.kind, p.id, p.uid, p.grant_id, p.payload, p.expires_at
+    FROM verdict, scalars, input, jsonb_to_recordset(input.j->'put')
+      AS p(kind text, id text, uid text, grant_id text, payload jsonb, expires_at bigint, update_only boolean)
+    WHERE verdict.won AND NOT p.update_only
+    ON CONFLICT (issuer_id, kind, id) DO UPDATE SET uid = excluded.uid, grant_id = excluded.grant_id,
+      payload = excluded.payload, expires_at = excluded.expires_at
+  ),
+  updated AS (
+    UPDATE idp_artifacts a SET uid = p.uid, payload = p.payload, expires_at = p.expires_at
+    FROM verdict, scalars, input, jsonb_to_recordset(input.j->'put')
+      AS p(kind text, id text, uid text, payload jsonb, expires_at bigint, update_only boolean)
+    WHERE verdict.won AND p.update_only AND a.issuer_id = scalars.issuer_id AND a.kind = p.kind AND a.id = p.id
+  ),
+  touched AS (
+    UPDATE sessions s SET last_activity_at = scalars.now, updated_at = scalars.now,
+      idle_expires_at = t.idle_expires_at,
+      access_token_jti = CASE WHEN t.access_jti IS NULL THEN s.access_token_jti
+        ELSE ${remembered('s.access_token_jti || t.access_jti')} END,
+      refresh_token_jti = CASE WHEN t.refresh_jti IS NULL THEN s.refresh_token_jti
+        ELSE ${remembered('array_remove(s.refresh_token_jti, t.gone_jti) || t.refresh_jti')} END
+    FROM verdict, scalars, input, jsonb_to_recordset(input.j->'touch')
+      AS t(sid text, access_jti text, refresh_jti text, gone_jti text, idle_expires_at bigint)
+    WHERE verdict.won AND s.issuer_id = scalars.issuer_id AND s.id = t.sid
+  )
+  SELECT won FROM verdict`
+
+export class Writes {
+  readonly #puts = new Map<string, Put>()
+  readonly #destroys = new Map<string, Artifact>()
+  readonly #consumes = new Map<string, Artifact & { grantId: string | undefined }>()
+  readonly #touches = new Map<string, Touch>()
+  readonly #found = new Map<string, AdapterPayload>()
+  #changes: ((inside: Context) => Promise<void>)[] = []
+
+  constructor(
+    readonly issuerId: string,
+    private readonly idleTimeout: number | undefined,
+  ) {}
+
+  /** Remembers what was read, for what is written later depends on it. */
+  remember({ kind, id }: Artifact, payload: AdapterPayload): void {
+    this.#found.set(`${kind} ${id}`, payload)
+  }
+
+  /** What this request has put already; null when it has destroyed it. */
+  peek({ kind, id }: Artifact): AdapterPayload | null | undefined {
+    const key = `${kind} ${id}`
+    return this.#destroys.has(key) ? null : this.#puts.get(key)?.payload
+  }
+
+  put(artifact: Artifact, row: Omit<Put, 'kind' | 'id' | 'update_only'>): void {
+    const key = `${artifact.kind} ${artifact.id}`
+    this.#destroys.delete(key)
+    const update_only = artifact.kind === 'Session' && this.#found.has(key)
+    this.#puts.set(key, { ...artifact, ...row, update_only })
+  }
+
+  destroy(artifact: Artifact): void {
+    const key = `${artifact.kind} ${artifact.id}`
+    this.#puts.delete(key)
+    this.#destroys.set(key, artifact)
+  }
+
+  /** One winner: the write as a whole happens only if none of what it consumes was consumed before. */
+  consume(artifact: Artifact): void {
+    const key = `${artifact.kind} ${artifact.id}`
+    this.#consumes.set(key, { ...artifact, grantId: this.#found.get(key)?.grantId })
+  }
+
+  /** The session was used: its idle clock starts anew, and it learns the ids of its new tokens. */
+  touch(context: Context, sid: string, jtis: { access?: string; refresh?: string; gone?: string } = {}): void {
+    const before = this.#touches.get(sid)
+    this.#touches.set(sid, {
+      sid,
+      access_jti: jtis.access ?? before?.access_jti ?? null,
+      refresh_jti: jtis.refresh ?? before?.refresh_jti ?? null,
+      gone_jti: jtis.gone ?? before?.gone_jti ?? null,
+      idle_expires_at: this.idleTimeout === undefined ? null : context.now() + this.idleTimeout * 1000,
+    })
+  }
+
+  /** A change of another room that belongs to this request, events included. */
+  change(work: (inside: Context) => Promise<void>): void {
+    this.#changes.push(work)
+  }
+
+  /** The request failed: what it gave out is not given out, and what it consumed stays good. */
+  forget(): void {
+    for (const list of [this.#puts, this.#destroys, this.#consumes, this.#touches]) list.clear()
+    this.#changes = []
+  }
+
+  /**
+   * Writes everything.
+   * @throws AlreadyConsumed when another request came first: then nothing was written
+   */
+  async flush(context: Context): Promise<void> {
+    const consume = [...this.#consumes.values()]
+    const changes = this.#changes
+    const sizes = [this.#puts.size, this.#destroys.size, consume.length, this.#touches.size, changes.length]
+    if (sizes.every((size) => size === 0)) return
+    const input = JSON.stringify({
+      issuerId: this.issuerId,
+      now: context.now(),
+      consume: consume.map(({ kind, id }) => ({ kind, id })),
+      destroy: [...this.#destroys.values()],
+      put: [...this.#puts.values()],
+      touch: [...this.#touches.values()],
+    })
+    const lost = () => new AlreadyConsumed(consume.flatMap(({ grantId }) => grantId ?? []))
+    if (changes.length === 0) {
+      const [row] = await context.tools.query<{ won: boolean }>('idp-writes', text, [input])
+      if (!row?.won) throw lost()
+    } else {
+      await transaction(context, async (inside) => {
+        const [row] = await sql<{ won: boolean }>(inside.db, text, input)
+        if (!row?.won) throw lost()
+        for (const change of changes) await change(inside)
+      })
+    }
+    this.forget()
+  }
+}

@@ -1,0 +1,67 @@
+/** What both servers need from a raw request: its body within a limit, and where it came from. */
+import type { IncomingMessage } from 'node:http'
+import type { RequestFacts } from '../kernel/context.js'
+import { ApiError } from '../kernel/errors.js'
+import { newId } from '../kernel/ids.js'
+import type { Gatehouse } from './context.js'
+
+/**
+ * Reads a body as UTF-8 text.
+ * @param limit in bytes
+ * @throws payload_too_large, invalid_request for bytes that are no UTF-8
+ */
+export async function readBody(request: IncomingMessage, limit: number): Promise<string> {
+  const tooLarge = () => {
+    // What follows is not read: the connection cannot be used again.
+    request.unpipe()
+    request.resume()
+    return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`, { headers: { Connection: 'close' } })
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge()
+  const chunks: Buffer[] = []
+  let size = 0
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length
+      if (size > limit) throw tooLarge()
+      chunks.push(chunk)
+    }
+  } catch (error) {
+    if (error instanceof ApiError) throw error
+    throw new ApiError('invalid_request', 'The connection ended before the body did.')
+  }
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
+  } catch {
+    throw new ApiError('invalid_request', 'The body is not valid UTF-8.')
+  }
+}
+
+/**
+ * The caller's address: the peer's, or the one that the outermost trusted proxy saw (`TRUST_PROXY` hops are believed).
+ */
+export function clientAddress(request: IncomingMessage, trustProxy: number): string | null {
+  const peer = request.socket.remoteAddress?.replace(/^::ffff:/, '') ?? null
+  if (trustProxy === 0) return peer
+  const forwarded = String(request.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+  return forwarded.at(-trustProxy) ?? forwarded[0] ?? peer
+}
+
+/** Text that a log line and an event may hold: without control characters, cut to a length. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is removed
+const plain = (text: string, length: number): string => text.replace(/[\u0000-\u001f\u007f]/g, ' ').slice(0, length)
+
+/** The facts of a request that its context carries. */
+export function requestFacts(gatehouse: Gatehouse, request: IncomingMessage): RequestFacts {
+  const agent = request.headers['user-agent']
+  return {
+    id: newId('req', gatehouse.now()),
+    ip: clientAddress(request, gatehouse.config.trustProxy),
+    userAgent: agent === undefined ? null : plain(agent, 500),
+    method: request.method ?? null,
+    path: plain((request.url ?? '/').split('?')[0]!, 500),
+  }
+}

@@ -1,0 +1,52 @@
+/** `/healthz`, `/readyz` and `/metrics` of both servers (decisions part 0). */
+import type { Middleware } from 'koa'
+import type { Gatehouse } from './platform/context.js'
+import { sameText } from './platform/secrets.js'
+
+interface Readiness {
+  database: boolean
+  migrations: boolean
+  keys: boolean
+}
+
+const readyText = `
+  SELECT EXISTS (SELECT 1 FROM _prisma_migrations WHERE finished_at IS NOT NULL) AS migrations,
+    NOT EXISTS (SELECT 1 FROM issuers i WHERE i.id = (SELECT value->>'issuer_id' FROM deployment WHERE name = 'console')
+      AND NOT EXISTS (SELECT 1 FROM signing_keys k WHERE k.issuer_id = i.id)) AS keys`
+
+/** Answers the probes and lets everything else through. */
+export function mountProbes(gatehouse: Gatehouse, state: { draining: boolean }): Middleware {
+  return async (ctx, next) => {
+    if (ctx.path !== '/healthz' && ctx.path !== '/readyz' && ctx.path !== '/metrics') return next()
+    ctx.state['route'] = 'probe'
+    ctx.set('Cache-Control', 'no-store')
+    if (ctx.path === '/healthz') {
+      ctx.body = { status: 'ok' }
+    } else if (ctx.path === '/readyz') {
+      const checks = await readiness(gatehouse)
+      const ready = !state.draining && Object.values(checks).every(Boolean)
+      ctx.status = ready ? 200 : 503
+      if (!ready) ctx.set('Retry-After', '2')
+      ctx.body = { status: state.draining ? 'draining' : ready ? 'ready' : 'not ready', checks }
+    } else {
+      const { metricsToken } = gatehouse.config
+      if (metricsToken !== undefined && !sameText(ctx.get('Authorization'), `Bearer ${metricsToken}`)) {
+        ctx.status = 401
+        ctx.set('WWW-Authenticate', 'Bearer realm="metrics"')
+        ctx.body = { error: 'unauthorized', error_description: 'This needs Authorization: Bearer and METRICS_TOKEN.' }
+        return
+      }
+      ctx.type = gatehouse.metrics.registry.contentType
+      ctx.body = await gatehouse.metrics.registry.metrics()
+    }
+  }
+}
+
+async function readiness({ tools }: Gatehouse): Promise<Readiness> {
+  try {
+    const [row] = await tools.query<Omit<Readiness, 'database'>>('ready', readyText, [])
+    return { database: true, ...row! }
+  } catch {
+    return { database: false, migrations: false, keys: false }
+  }
+}

@@ -1,0 +1,144 @@
+/** Accounts (spec 2.2, 4.2, decisions D28): the top-level entity. Made by operators only. */
+import { z } from 'zod'
+import { invalidField } from '../../kernel/errors.js'
+import { newId } from '../../kernel/ids.js'
+import { check, rules } from '../../kernel/input.js'
+import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import type { Context } from '../../platform/context.js'
+import { type Account, type Domain, type Prisma, transaction } from '../../platform/database.js'
+import { setDomains } from '../domains/domains.js'
+import { changesBetween, emit } from '../events/events.js'
+import { insertApiKey } from '../keys/api-keys.js'
+import { after, type InAccount, requireAccount } from '../place.js'
+import { revise } from '../revise.js'
+
+const createRules = z.strictObject({
+  name: rules.name.nullable().optional(),
+  description: rules.description.optional(),
+  ownerUserId: rules.text().nullable().optional(),
+  metadata: rules.metadata.nullable().optional(),
+})
+
+const updateRules = z.strictObject({
+  name: rules.name.nullable().optional(),
+  description: rules.description.optional(),
+  logoUrl: rules.url.optional(),
+  ownerUserId: rules.text().optional(),
+  domains: z.array(z.strictObject({ host: rules.text(253) }), 'must be an array of {"host": …}.').optional(),
+  metadata: rules.metadata.optional(),
+})
+
+/**
+ * The accounts that the caller can reach, newest first: all for an operator, those it owns for a user of the console
+ * issuer, its own for everyone else.
+ */
+export async function listAccounts(context: Context, request: PageRequest): Promise<Page<Account>> {
+  const limit = limitOf(request)
+  const rows = await context.db.account.findMany({
+    where: { AND: [reach(context), after('acc', request.cursor)] },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+  })
+  return pageOf(rows, limit)
+}
+
+function reach({ actor }: Context): Prisma.AccountWhereInput {
+  if (actor.operator) return {}
+  if (actor.type === 'user' && actor.issuerId === null) return { ownerUserId: actor.id }
+  return { id: actor.accountId ?? '' }
+}
+
+/** @throws not_found */
+export const getAccount = requireAccount
+
+/** Which of these accounts does this user of the console issuer own? */
+export async function ownedAccounts(context: Context, userId: string, ids: readonly string[]): Promise<Set<string>> {
+  const rows = await context.tools.query<{ id: string }>(
+    'accounts-owned',
+    'SELECT id FROM accounts WHERE owner_user_id = $1 AND id = ANY($2)',
+    [userId, ids],
+  )
+  return new Set(rows.map((row) => row.id))
+}
+
+/** `gated` once an active payment method exists, unless an operator decided otherwise (spec 2.2). */
+export const billingMode = (account: Account): string => account.billingModeOverride ?? 'ungated'
+
+export interface CreatedAccount {
+  account: Account
+  apiKey: { id: string; secretPlain: string }
+}
+
+/**
+ * Makes an account and its first API key, which may do everything in it (decisions part 0). The caller is an operator.
+ * @throws invalid_request
+ */
+export async function createAccount(context: Context, input: unknown): Promise<CreatedAccount> {
+  const values = check(createRules, input)
+  if (values.ownerUserId) await requireConsoleUser(context, values.ownerUserId)
+  const now = context.now()
+  return transaction(context, async (inside) => {
+    const account = await inside.db.account.create({
+      data: {
+        id: newId('acc', now),
+        name: values.name ?? null,
+        description: values.description ?? null,
+        ownerUserId: values.ownerUserId ?? null,
+        metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
+        createdAt: now,
+        updatedAt: now,
+      },
+    })
+    const target = { type: 'account', id: account.id }
+    await emit(inside, 'account.created', { accountId: account.id, target, data: { name: account.name } })
+    const { key, secret } = await insertApiKey(inside, { accountId: account.id }, { name: 'First key', restrictions: {} })
+    return { account, apiKey: { id: key.id, secretPlain: secret } }
+  })
+}
+
+/**
+ * PATCH of an account. `domains` makes the account's set of domains equal to the given one; metadata is replaced.
+ * @throws invalid_request, not_found, precondition_failed, conflict
+ */
+export async function updateAccount(
+  context: Context,
+  place: InAccount,
+  input: unknown,
+  ifMatch?: string | null,
+): Promise<Account> {
+  const { domains, metadata, ...values } = check(updateRules, input)
+  if (values.ownerUserId !== undefined) await requireConsoleUser(context, values.ownerUserId)
+  return revise<Account, Prisma.AccountUncheckedUpdateManyInput>(context, {
+    what: 'account',
+    ifMatch,
+    read: (now) => now.db.account.findUnique({ where: { id: place.accountId } }),
+    change: () => ({ ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),
+    write: async (now, version, data) =>
+      (await now.db.account.updateManyAndReturn({ where: { id: place.accountId, updatedAt: version }, data }))[0],
+    then: async (inside, before, row) => {
+      const hosts = domains && (await setDomains(inside, place, domains.map((domain) => domain.host)))
+      await emit(inside, 'account.updated', {
+        accountId: row.id,
+        target: { type: 'account', id: row.id },
+        changes: { ...changesBetween(before, row), ...(hosts && { domains: hosts }) },
+      })
+    },
+  })
+}
+
+/** Who owns an account is a person of the console issuer. */
+async function requireConsoleUser(context: Context, userId: string): Promise<void> {
+  const console = await context.db.deployment.findUnique({ where: { name: 'console' } })
+  const { issuer_id } = (console?.value ?? {}) as { issuer_id?: string }
+  const user = issuer_id && (await context.db.user.findFirst({ where: { id: userId, issuerId: issuer_id, status: 'active' } }))
+  if (!user) {
+    throw invalidField('ownerUserId', 'unknown_user', 'must be the id of an active user of the console issuer.')
+  }
+}
+
+/** The domains of several accounts at once, for DataLoader. */
+export async function domainsOf(context: Context, accountIds: readonly string[]): Promise<Domain[][]> {
+  const rows = await context.db.domain.findMany({ where: { accountId: { in: [...accountIds] } }, orderBy: { id: 'asc' } })
+  return accountIds.map((id) => rows.filter((row) => row.accountId === id))
+}
+

@@ -1,0 +1,253 @@
+/** Clients (spec 2.5, 4.5, 4.16): the applications that authenticate users through an issuer. */
+import { z } from 'zod'
+import { ApiError, badRequest, insufficientScope, invalidField, notFound } from '../../kernel/errors.js'
+import { newId } from '../../kernel/ids.js'
+import { check, rules } from '../../kernel/input.js'
+import { mergePatch } from '../../kernel/merge.js'
+import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { covers } from '../../kernel/scopes.js'
+import { DAY } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
+import { type Client, type Prisma, transaction } from '../../platform/database.js'
+import { announce } from '../../platform/notify.js'
+import { mayGrant } from '../authority.js'
+import type { EventType } from '../events/catalogue.js'
+import { changesBetween, emit } from '../events/events.js'
+import { chosenSecret, firstSecret, rotated, type StoredSecret } from '../keys/rotating-secret.js'
+import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
+import { revise } from '../revise.js'
+import { type ClientSettings, checkSettings, settingsOf } from './settings.js'
+
+export const clientStatuses = ['active', 'disabled', 'deleted'] as const
+export type ClientStatus = (typeof clientStatuses)[number]
+export const clientTypes = ['internal', 'external'] as const
+
+/** How long deleted clients can still be listed (spec section 8). */
+export const DELETED_RETENTION = 31 * DAY
+
+export interface ClientPlace extends InIssuer {
+  clientId: string
+}
+
+const createRules = z.strictObject({
+  name: rules.name,
+  type: z.enum(clientTypes, 'must be internal or external.'),
+  confidential: rules.boolean,
+  settings: rules.object,
+  description: rules.description.optional(),
+  logoUrl: rules.url.optional(),
+  secret: rules.text(256).nullable().optional(),
+  metadata: rules.metadata.optional(),
+})
+
+const updateRules = z.strictObject({
+  name: rules.name.optional(),
+  status: z.enum(['active', 'disabled'], 'must be active or disabled.').optional(),
+  description: rules.description.optional(),
+  logoUrl: rules.url.optional(),
+  settings: rules.object.optional(),
+  metadata: rules.metadata.optional(),
+})
+
+/** Newest first; deleted ones only when asked for by status. `name` matches anywhere, in any case. */
+export async function listClients(
+  context: Context,
+  place: InIssuer,
+  filter: { status?: string | null; name?: string | null },
+  request: PageRequest,
+): Promise<Page<Client>> {
+  const { accountId, issuerId } = place
+  const limit = limitOf(request)
+  const rows = await context.db.client.findMany({
+    where: {
+      AND: [
+        { accountId, issuerId, ...ofLivingIssuer },
+        { status: filter.status ?? { not: 'deleted' } },
+        filter.name ? { name: { contains: filter.name.replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } } : {},
+        after('cli', request.cursor),
+      ],
+    },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+  })
+  if (rows.length === 0) await requireIssuer(context, place)
+  return pageOf(rows, limit)
+}
+
+const find = (context: Context, { accountId, issuerId, clientId }: ClientPlace) =>
+  context.db.client.findFirst({
+    where: { id: clientId, accountId, issuerId, status: { not: 'deleted' }, ...ofLivingIssuer },
+  })
+
+/** @throws not_found for deleted ones too (decisions D29) */
+export async function getClient(context: Context, place: ClientPlace): Promise<Client> {
+  const client = await find(context, place)
+  if (!client) throw notFound('client')
+  return client
+}
+
+export interface ClientWithSecret {
+  client: Client
+  /** Shown once; null for a public client. */
+  secret: string | null
+}
+
+/**
+ * Registers a client. A confidential one gets a secret, its own or a new one, shown in this answer only.
+ * @throws invalid_request, insufficient_scope, not_found
+ */
+export async function createClient(context: Context, place: InIssuer, input: unknown): Promise<ClientWithSecret> {
+  const values = check(createRules, input)
+  const settings = checkSettings(values.confidential, mergePatch({}, values.settings))
+  mayGrant(context, settings.scopes ?? [])
+  mayChangeExchange(context, undefined, settings)
+  if (!values.confidential && values.secret) {
+    throw invalidField('secret', 'not_allowed', 'belongs to confidential clients only.')
+  }
+  const secret = values.confidential ? chosenSecret('secret', values.secret) : null
+  return transaction(context, async (inside) => {
+    await requireIssuer(inside, place)
+    await checkOrganizations(inside, place, settings)
+    const now = inside.now()
+    const client = await inside.db.client.create({
+      data: {
+        id: newId('cli', now),
+        accountId: place.accountId,
+        issuerId: place.issuerId,
+        name: values.name,
+        type: values.type,
+        confidential: values.confidential,
+        settings: settings as Prisma.InputJsonObject,
+        description: values.description ?? null,
+        logoUrl: values.logoUrl ?? null,
+        secrets: (secret === null ? [] : firstSecret(secret)) as unknown as Prisma.InputJsonArray,
+        status: 'active',
+        metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
+        createdAt: now,
+        updatedAt: now,
+      },
+    })
+    await emit(inside, 'client.created', { ...aboutClient(client), data: { name: client.name } })
+    return { client, secret }
+  })
+}
+
+/**
+ * PATCH: settings by JSON Merge Patch; the merged whole is checked. Enabling a disabled client checks its stored
+ * callbacks again (spec 4.16 rule 5).
+ */
+export async function updateClient(context: Context, place: ClientPlace, input: unknown, ifMatch?: string | null): Promise<Client> {
+  const { settings, metadata, ...values } = check(updateRules, input)
+  return reviseClient(context, place, 'client.updated', ifMatch, async (client, inside) => {
+    const before = settingsOf(client)
+    const enabling = client.status === 'disabled' && values.status === 'active'
+    const merged = settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
+    if (merged) {
+      mayGrant(context, merged.scopes ?? [], before.scopes)
+      mayChangeExchange(context, before, merged)
+      await checkOrganizations(inside, place, merged)
+    }
+    return {
+      ...values,
+      ...(merged && { settings: merged as Prisma.InputJsonObject }),
+      ...(metadata && { metadata: metadata as Prisma.InputJsonObject }),
+    }
+  })
+}
+
+/** Soft delete: flows fail at once, issued tokens stay good until they expire (spec section 3). */
+export async function deleteClient(context: Context, place: ClientPlace, ifMatch?: string | null): Promise<void> {
+  await reviseClient(context, place, 'client.deleted', ifMatch, () => ({ status: 'deleted', deletedAt: context.now() }))
+}
+
+/** All clients of an issuer that is being deleted, in the transaction that deletes it. */
+export async function deleteClientsOf(context: Context, { issuerId }: InIssuer): Promise<void> {
+  const now = context.now()
+  const rows = await context.db.client.updateManyAndReturn({
+    where: { issuerId, status: { not: 'deleted' } },
+    data: { status: 'deleted', deletedAt: now, updatedAt: now },
+  })
+  for (const client of rows) await emit(context, 'client.deleted', aboutClient(client))
+}
+
+/** A new secret; the old one stays good for 15 minutes. @throws invalid_request for a public client */
+export async function rotateClientSecret(context: Context, place: ClientPlace): Promise<ClientWithSecret> {
+  const secret = chosenSecret('secret', null)
+  const client = await reviseClient(context, place, 'client.secret.rotated', undefined, (row) => {
+    if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
+    return { secrets: rotated(row.secrets as unknown as StoredSecret[], secret, context.now()) as unknown as Prisma.InputJsonArray }
+  })
+  return { client, secret }
+}
+
+function reviseClient(
+  context: Context,
+  place: ClientPlace,
+  type: EventType,
+  ifMatch: string | null | undefined,
+  change: (
+    client: Client,
+    context: Context,
+  ) => Prisma.ClientUncheckedUpdateManyInput | Promise<Prisma.ClientUncheckedUpdateManyInput>,
+): Promise<Client> {
+  return revise<Client, Prisma.ClientUncheckedUpdateManyInput>(context, {
+    what: 'client',
+    ifMatch,
+    read: (now) => find(now, place),
+    change,
+    write: async (now, version, data) =>
+      (await now.db.client.updateManyAndReturn({ where: { id: place.clientId, updatedAt: version }, data }))[0],
+    then: async (inside, before, client) => {
+      await emit(inside, type, { ...aboutClient(client), changes: changesBetween(before, client) })
+      await announce(inside, 'client', client.id)
+    },
+  })
+}
+
+const aboutClient = ({ accountId, issuerId, id }: Client) => ({
+  accountId,
+  issuerId,
+  clientId: id,
+  target: { type: 'client', id },
+})
+
+/**
+ * The token-exchange capability changes only by `issuers.clients:manage` on the whole account (spec 4.18 rule 3): a
+ * caller bound to some issuers or to an organization does not have that.
+ */
+function mayChangeExchange(context: Context, before: ClientSettings | undefined, after: ClientSettings): void {
+  const capability = (settings: ClientSettings | undefined) =>
+    JSON.stringify([settings?.openid?.token_exchange ?? null])
+  if (capability(before) === capability(after)) return
+  const { actor } = context
+  if (!covers(actor.scopes, 'issuers.clients:manage')) throw insufficientScope('issuers.clients:manage')
+  if (actor.issuerId !== null || actor.orgId !== null || actor.issuerIds !== null || actor.orgIds !== null) {
+    throw new ApiError('insufficient_scope', 'Token exchange needs issuers.clients:manage on the whole account.')
+  }
+}
+
+/** Organizations that settings name must be of the same issuer (security rule 7). */
+async function checkOrganizations(context: Context, place: InIssuer, settings: ClientSettings): Promise<void> {
+  const ids = settings.restrictions?.organizations?.allowed_org_ids ?? []
+  if (ids.length === 0) return
+  const known = await context.db.organization.findMany({
+    where: { issuerId: place.issuerId, id: { in: ids }, status: { not: 'deleted' } },
+    select: { id: true },
+  })
+  const strange = ids.findIndex((id) => !known.some((row) => row.id === id))
+  if (strange >= 0) {
+    const field = `settings.restrictions.organizations.allowed_org_ids[${strange}]`
+    throw invalidField(field, 'unknown_organization', 'must be the id of an organization of this issuer.')
+  }
+}
+
+/** The first page of clients of several issuers, in one query. */
+export async function clientsOf(context: Context, issuerIds: readonly string[], limit: number): Promise<Page<Client>[]> {
+  const rows = await context.db.issuer.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...issuerIds] } },
+    select: { id: true, clients: { where: { status: { not: 'deleted' } }, orderBy: { id: 'desc' }, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.clients]))
+  return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+}

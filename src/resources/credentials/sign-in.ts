@@ -1,0 +1,170 @@
+/**
+ * Checking a password at sign-in (decisions D19, security rule 21). Unknown user, wrong password and locked user get
+ * one answer in one time. Failures are counted before the password is looked at and across all processes, so that
+ * guesses sent at the same moment buy nothing.
+ */
+import { DAY, HOUR, MINUTE } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
+import { transaction } from '../../platform/database.js'
+import { sha256, verifyPassword } from '../../platform/secrets.js'
+import { emit } from '../events/events.js'
+import type { InIssuer } from '../place.js'
+import { isOutworn, passwordPolicyOf } from './password-policy.js'
+
+/** Failures until the first lock; it lasts a minute and doubles with each further failure, up to an hour. */
+export const FAILURES_UNTIL_LOCK = 5
+const FIRST_LOCK = MINUTE
+const LONGEST_LOCK = HOUR
+/** Failures this old (milliseconds) are forgotten. */
+const MEMORY = DAY
+
+export interface SignInUser extends InIssuer {
+  id: string
+  username: string
+  status: string
+}
+
+export type PasswordVerdict =
+  /** Unknown, wrong, locked: which of them, nobody is told. */
+  | { outcome: 'refused' }
+  /** The password fits, but this user may not sign in now. */
+  | { outcome: 'barred'; user: SignInUser }
+  | { outcome: 'must_change'; user: SignInUser; verifierId: string }
+  | { outcome: 'passed'; user: SignInUser; verifierId: string }
+
+interface Row {
+  userId: string
+  username: string
+  status: string
+  verifierId: string | null
+  type: string
+  hash: string
+  mustChange: boolean
+  expiresAt: number | null
+  secretSetAt: number | null
+}
+
+const candidatesText = `
+  SELECT u.id AS "userId", u.username, u.status, v.id AS "verifierId", v.type, v.hash, v.must_change AS "mustChange",
+    v.expires_at AS "expiresAt", v.secret_set_at AS "secretSetAt"
+  FROM users u
+  LEFT JOIN verifiers v ON v.user_id = u.id AND v.issuer_id = u.issuer_id AND v.hash IS NOT NULL
+    AND (v.type = 'password' OR (v.type = 'temporary_password' AND v.expires_at > $3))
+  WHERE u.issuer_id = $1 AND u.username_key = $2 AND u.status NOT IN ('deleted', 'pending_deletion')
+  ORDER BY v.type, v.id DESC`
+
+/**
+ * Does this password sign this user in? Writes the failure, the lock and their events; what follows a success is the
+ * caller's, see `recordVerification` and `recordSignIn`.
+ * @param issuer whose user pool it is, with the settings that hold the password policy
+ * @param usernameKey the username as it is compared
+ */
+export async function checkSignInPassword(
+  context: Context,
+  issuer: InIssuer & { settings: unknown },
+  usernameKey: string,
+  password: string,
+): Promise<PasswordVerdict> {
+  const { accountId, issuerId } = issuer
+  const rows = await context.tools.query<Row & Record<string, unknown>>('sign-in-candidates', candidatesText, [
+    issuerId,
+    usernameKey,
+    context.now(),
+  ])
+  const [first] = rows
+  const user = first && { accountId, issuerId, id: first.userId, username: first.username, status: first.status }
+  // A name that nobody has is counted like one that somebody has: the same statements, the same lock.
+  const subject = user?.id ?? `unknown:${sha256(`${issuerId} ${usernameKey}`).slice(0, 32)}`
+
+  const charge = await chargeAttempt(context, subject)
+  if (!charge) {
+    await verifyPassword(null, password)
+    await recordFailure(context, issuer, user, 'locked', null)
+    return { outcome: 'refused' }
+  }
+
+  const fitting = await findFitting(rows, password)
+  if (!user || !fitting) {
+    await recordFailure(context, issuer, user, user ? 'wrong_password' : 'unknown_user', charge.lockedUntil)
+    return { outcome: 'refused' }
+  }
+  if (user.status !== 'active') {
+    await forgetFailures(context, user.id)
+    await recordFailure(context, issuer, user, user.status, null)
+    return { outcome: 'barred', user }
+  }
+  const policy = passwordPolicyOf(issuer)
+  const now = context.now()
+  const mustChange =
+    fitting.mustChange ||
+    fitting.type === 'temporary_password' ||
+    (fitting.expiresAt !== null && fitting.expiresAt <= now) ||
+    isOutworn(policy, fitting.secretSetAt ?? now, now)
+  return { outcome: mustChange ? 'must_change' : 'passed', user, verifierId: fitting.verifierId! }
+}
+
+/** The verifier that the password fits. At least one hash is computed, whoever asks. */
+async function findFitting(rows: readonly Row[], password: string): Promise<Row | undefined> {
+  const candidates = rows.filter((row) => row.verifierId !== null)
+  if (candidates.length === 0) await verifyPassword(null, password)
+  for (const row of candidates) {
+    if (await verifyPassword(row.hash, password)) return row
+  }
+  return undefined
+}
+
+const count = `CASE WHEN f.updated_at < $2::bigint - ${MEMORY} THEN 1 ELSE f.failures + 1 END`
+const chargeText = `
+  INSERT INTO login_failures AS f (user_id, failures, locked_until, updated_at) VALUES ($1, 1, NULL, $2::bigint)
+  ON CONFLICT (user_id) DO UPDATE SET failures = ${count}, updated_at = $2::bigint,
+    locked_until = CASE WHEN ${count} >= ${FAILURES_UNTIL_LOCK}
+      THEN $2::bigint + least(${LONGEST_LOCK}, ${FIRST_LOCK} * 2 ^ least(${count} - ${FAILURES_UNTIL_LOCK}, 20))::bigint END
+  WHERE f.locked_until IS NULL OR f.locked_until <= $2::bigint
+  RETURNING locked_until AS "lockedUntil"`
+
+/** Counts an attempt as failed until it proves otherwise. Undefined: the user is locked, nothing may be tried. */
+async function chargeAttempt(context: Context, subject: string): Promise<{ lockedUntil: number | null } | undefined> {
+  const [row] = await context.tools.query<{ lockedUntil: number | null }>('sign-in-charge', chargeText, [subject, context.now()])
+  return row
+}
+
+/** Ends the count: the right password was given. */
+export async function forgetFailures(context: Context, userId: string): Promise<void> {
+  await context.db.loginFailure.deleteMany({ where: { userId } })
+}
+
+async function recordFailure(
+  context: Context,
+  { accountId, issuerId }: InIssuer,
+  user: SignInUser | undefined,
+  reason: string,
+  lockedUntil: number | null,
+): Promise<void> {
+  const about = {
+    accountId,
+    issuerId,
+    userId: user?.id ?? null,
+    target: user ? { type: 'user', id: user.id } : { type: 'issuer', id: issuerId },
+  }
+  await transaction(context, async (inside) => {
+    if (reason === 'wrong_password') await emit(inside, 'user.verification.failed', { ...about, data: { method: 'password' } })
+    await emit(inside, 'user.login.failed', { ...about, data: { method: 'password', reason } })
+    if (user && lockedUntil !== null) await emit(inside, 'user.locked', { ...about, data: { until: lockedUntil } })
+  })
+}
+
+/** A credential was checked and fits: its last use and its event. Call it in the transaction of the step. */
+export async function recordVerification(context: Context, user: SignInUser, verifierId: string, method: string): Promise<void> {
+  const { accountId, issuerId, id } = user
+  await context.db.verifier.updateMany({ where: { id: verifierId, issuerId, userId: id }, data: { lastUsedAt: context.now() } })
+  await forgetFailures(context, id)
+  const target = { type: 'user', id }
+  await emit(context, 'user.verification.succeeded', { accountId, issuerId, userId: id, target, data: { method } })
+}
+
+/** All steps of a sign-in are done. Call it in the transaction that completes it. */
+export async function recordSignIn(context: Context, user: SignInUser, clientId: string, amr: readonly string[]): Promise<void> {
+  const { accountId, issuerId, id } = user
+  const target = { type: 'user', id }
+  await emit(context, 'user.login.succeeded', { accountId, issuerId, userId: id, clientId, target, data: { amr: [...amr] } })
+}

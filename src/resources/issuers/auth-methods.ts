@@ -1,0 +1,208 @@
+/** How people sign in at an issuer (spec 2.4, decisions D12). Secrets of upstream providers are sealed and write-only. */
+import { z } from 'zod'
+import { conflict, invalid, invalidField, notFound } from '../../kernel/errors.js'
+import { newId } from '../../kernel/ids.js'
+import { check, rules } from '../../kernel/input.js'
+import { isObject, type JsonObject, mergePatch } from '../../kernel/merge.js'
+import type { Context } from '../../platform/context.js'
+import { type AuthMethod, isDuplicate, type Prisma, transaction } from '../../platform/database.js'
+import { announce } from '../../platform/notify.js'
+import { changesBetween, emit } from '../events/events.js'
+import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
+import { revise } from '../revise.js'
+import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+
+const methods = ['password', 'email_link', 'email_otp', 'passkey', 'totp', 'backup_codes', 'oidc', 'oauth2', 'apple', 'github'] as const
+export const authMethodKinds = methods
+export type AuthMethodKind = (typeof methods)[number]
+
+/** What the federated methods need in their settings; the secret ones are sealed. */
+const federated: Partial<Record<AuthMethodKind, { required: readonly string[]; secret: string }>> = {
+  oidc: { required: ['issuer_url', 'client_id', 'client_secret'], secret: 'client_secret' },
+  oauth2: { required: ['provider', 'client_id', 'client_secret', 'redirect_uri'], secret: 'client_secret' },
+  apple: { required: ['client_id', 'team_id', 'key_id', 'private_key'], secret: 'private_key' },
+  github: { required: ['client_id', 'client_secret'], secret: 'client_secret' },
+}
+
+export interface MethodPlace extends InIssuer {
+  methodId: string
+}
+
+const createRules = z.strictObject({
+  name: rules.name,
+  method: z.enum(methods, `must be one of ${methods.join(', ')}.`),
+  enabledLogin: rules.boolean.optional(),
+  enabledSignup: rules.boolean.optional(),
+  featured: rules.boolean.optional(),
+  firstFactorOnly: rules.boolean.optional(),
+  settings: rules.object.optional(),
+})
+
+const updateRules = createRules.omit({ method: true }).partial().extend({ method: z.unknown().optional() })
+
+/** Newest first. */
+export async function listAuthMethods(context: Context, place: InIssuer, request: PageRequest): Promise<Page<AuthMethod>> {
+  const { accountId, issuerId } = place
+  const limit = limitOf(request)
+  const rows = await context.db.authMethod.findMany({
+    where: { AND: [{ accountId, issuerId, ...ofLivingIssuer }, after('am', request.cursor)] },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+  })
+  if (rows.length === 0) await requireIssuer(context, place)
+  return pageOf(rows, limit)
+}
+
+const find = (context: Context, { accountId, issuerId, methodId }: MethodPlace) =>
+  context.db.authMethod.findFirst({ where: { id: methodId, accountId, issuerId, ...ofLivingIssuer } })
+
+/** @throws not_found */
+export async function getAuthMethod(context: Context, place: MethodPlace): Promise<AuthMethod> {
+  const method = await find(context, place)
+  if (!method) throw notFound('authentication method')
+  return method
+}
+
+/** @throws invalid_request, not_found, conflict for a second one of a kind that stands once */
+export async function createAuthMethod(context: Context, place: InIssuer, input: unknown): Promise<AuthMethod> {
+  const values = check(createRules, input)
+  const variant = federated[values.method]
+  checkVariant(values.method, values.firstFactorOnly, 'settings' in values)
+  const { settings, secrets } = checkSettings(context, values.method, values.settings ?? {}, {})
+  return transaction(context, async (inside) => {
+    await requireIssuer(inside, place)
+    const now = inside.now()
+    try {
+      const method = await inside.db.authMethod.create({
+        data: {
+          id: newId('am', now),
+          accountId: place.accountId,
+          issuerId: place.issuerId,
+          name: values.name,
+          method: values.method,
+          enabledLogin: values.enabledLogin ?? true,
+          enabledSignup: values.enabledSignup ?? false,
+          featured: values.featured ?? false,
+          firstFactorOnly: variant !== undefined,
+          settings: settings as Prisma.InputJsonObject,
+          secrets: secrets as Prisma.InputJsonObject,
+          createdAt: now,
+          updatedAt: now,
+        },
+      })
+      await told(inside, 'issuer.auth_method.created', method)
+      return method
+    } catch (error) {
+      if (isDuplicate(error)) throw conflict(`This issuer has a ${values.method} method already.`)
+      throw error
+    }
+  })
+}
+
+/** PATCH: settings by JSON Merge Patch; `method` never changes. */
+export async function updateAuthMethod(context: Context, place: MethodPlace, input: unknown, ifMatch?: string | null) {
+  const { settings, method, ...values } = check(updateRules, input)
+  if (method !== undefined) throw invalidField('method', 'immutable', 'cannot be changed; delete this one and make another.')
+  return revise<AuthMethod, Prisma.AuthMethodUncheckedUpdateManyInput>(context, {
+    what: 'authentication method',
+    ifMatch,
+    read: (now) => find(now, place),
+    change: (row) => {
+      const kind = row.method as AuthMethodKind
+      if (values.firstFactorOnly !== undefined) checkVariant(kind, values.firstFactorOnly, true)
+      const merged = settings && checkSettings(context, kind, mergePatch(row.settings, settings) as JsonObject, row.secrets as JsonObject)
+      return { ...values, ...(merged as { settings: Prisma.InputJsonObject; secrets: Prisma.InputJsonObject } | undefined) }
+    },
+    write: async (now, version, data) =>
+      (await now.db.authMethod.updateManyAndReturn({ where: { id: place.methodId, updatedAt: version }, data }))[0],
+    then: (inside, before, row) => told(inside, 'issuer.auth_method.updated', row, before),
+  })
+}
+
+/** @throws not_found, precondition_failed */
+export async function deleteAuthMethod(context: Context, place: MethodPlace, ifMatch?: string | null): Promise<void> {
+  await revise<AuthMethod, object>(context, {
+    what: 'authentication method',
+    ifMatch,
+    read: (now) => find(now, place),
+    change: () => ({}),
+    write: async (now, version) => {
+      const where = { id: place.methodId, updatedAt: version }
+      const row = await now.db.authMethod.findFirst({ where })
+      return (await now.db.authMethod.deleteMany({ where })).count === 1 ? row : null
+    },
+    then: (inside, _, row) => told(inside, 'issuer.auth_method.deleted', row),
+  })
+}
+
+async function told(
+  context: Context,
+  type: 'issuer.auth_method.created' | 'issuer.auth_method.updated' | 'issuer.auth_method.deleted',
+  row: AuthMethod,
+  before?: AuthMethod,
+): Promise<void> {
+  const { accountId, issuerId, id } = row
+  await emit(context, type, {
+    accountId,
+    issuerId,
+    target: { type: 'auth_method', id },
+    data: { method: row.method, name: row.name },
+    changes: before ? changesBetween(before, row) : {},
+  })
+  await announce(context, 'issuer', issuerId)
+}
+
+/** `first_factor_only` belongs to the federated methods, where it must be literally true (decisions D12). */
+function checkVariant(method: AuthMethodKind, firstFactorOnly: boolean | undefined, hasSettings: boolean): void {
+  if (!federated[method]) {
+    if (firstFactorOnly === undefined) return
+    throw invalidField('firstFactorOnly', 'unknown_field', `does not belong to the method ${method}.`)
+  }
+  if (firstFactorOnly !== true) throw invalidField('firstFactorOnly', 'invalid_value', `must be true for the method ${method}.`)
+  if (!hasSettings) throw invalidField('settings', 'required', `is required for the method ${method}.`)
+}
+
+/**
+ * Takes the secret out of the settings and seals it; a stored one stays unless a new one is given. When the address
+ * that the secret was for changes, it must be given again (security rule 19).
+ */
+function checkSettings(context: Context, method: AuthMethodKind, given: JsonObject, stored: JsonObject) {
+  const variant = federated[method]
+  if (!variant) return { settings: given, secrets: {} }
+  const { [variant.secret]: secret, [`${variant.secret}_set`]: _shown, ...settings } = given
+  const sealedFor = stored[variant.secret] as { sealed: string; target: string } | undefined
+  const target = String(settings['issuer_url'] ?? settings['provider'] ?? settings['client_id'] ?? '')
+  const kept = secret === undefined && sealedFor?.target === target ? sealedFor : undefined
+  const missing = variant.required.filter((key) => {
+    const value = key === variant.secret ? (secret ?? (kept && 'kept')) : settings[key]
+    return typeof value !== 'string' || value === ''
+  })
+  if (missing.length > 0) {
+    throw invalid(
+      missing.map((key) => ({
+        field: `settings.${key}`,
+        code: 'required',
+        message:
+          key === variant.secret && sealedFor
+            ? 'must be given again, because what it belongs to has changed.'
+            : `is required as a non-empty string for the method ${method}.`,
+      })),
+    )
+  }
+  if (method === 'oidc') checkAddress('settings.issuer_url', settings['issuer_url'] as string, context)
+  const secrets = kept ?? { sealed: context.sealer.seal(secret as string), target }
+  return { settings, secrets: { [variant.secret]: secrets } }
+}
+
+function checkAddress(field: string, text: string, context: Context): void {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const fits = url && (url.protocol === 'https:' || (context.config.allowPrivateNetworks && url.protocol === 'http:'))
+  if (!fits || url.username || url.hash) throw invalidField(field, 'invalid_format', 'must be an https URL.')
+}
+
+/** Settings as answers show them: the secret is only said to be there. */
+export function shownSettings(method: AuthMethod): JsonObject {
+  const settings = isObject(method.settings) ? method.settings : {}
+  const variant = federated[method.method as AuthMethodKind]
+  return variant ? { ...settings, [`${variant.secret}_set`]: variant.secret in (method.secrets as JsonObject) } : settings
+}

@@ -1,0 +1,149 @@
+import { Arg, Args, Ctx, Field, FieldResolver, ID, InputType, Int, Mutation, ObjectType, Query, registerEnumType, Resolver, Root } from 'type-graphql'
+import type { Context } from '../../platform/context.js'
+import type { Issuer as IssuerRow } from '../../platform/database.js'
+import { pageLoader } from '../../platform/loader.js'
+import { clientsOf } from '../clients/clients.js'
+import { ClientPage } from '../clients/clients.graphql.js'
+import {
+  AccountPlace,
+  enumOf,
+  IssuerPlace,
+  idempotencyKeyArg,
+  ifMatchArg,
+  JSONObject,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql.js'
+import { createIssuer, deleteIssuer, getIssuer, type IssuerStatus, issuerStatuses, listIssuers, updateIssuer } from './issuers.js'
+
+export const IssuerStatusEnum = enumOf(issuerStatuses)
+registerEnumType(IssuerStatusEnum, { name: 'IssuerStatus' })
+
+@ObjectType({ description: 'An identity provider with its own isolated user pool (spec 2.3).' })
+export class Issuer {
+  @Field(() => ID)
+  id!: string
+  @Field(() => ID)
+  accountId!: string
+  @Field(() => String)
+  name!: string
+  @Field(() => String, { nullable: true, description: 'Markdown.' })
+  description!: string | null
+  @Field(() => JSONObject)
+  links!: object
+  @Field(() => [String])
+  availableScopes!: string[]
+  @Field(() => IssuerStatusEnum)
+  status!: IssuerStatus
+  @Field(() => JSONObject)
+  settings!: object
+  @Field(() => JSONObject)
+  metadata!: object
+  @Field(() => Timestamp)
+  createdAt!: number
+  @Field(() => Timestamp)
+  updatedAt!: number
+}
+
+@ObjectType()
+export class IssuerPage extends pageType(Issuer) {}
+
+@InputType()
+class CreateIssuerInput {
+  @Field(() => String)
+  name!: string
+  @Field(() => String, { nullable: true })
+  description?: string | null
+  @Field(() => JSONObject, { nullable: true })
+  links?: object | null
+  @Field(() => [String], { nullable: true })
+  availableScopes?: string[] | null
+  @Field(() => IssuerStatusEnum, { nullable: true })
+  status?: IssuerStatus | null
+  @Field(() => JSONObject, { nullable: true })
+  settings?: object | null
+  @Field(() => JSONObject, { nullable: true })
+  metadata?: object | null
+}
+
+@InputType()
+class UpdateIssuerInput {
+  @Field(() => String, { nullable: true })
+  name?: string | null
+  @Field(() => String, { nullable: true })
+  description?: string | null
+  @Field(() => JSONObject, { nullable: true })
+  links?: object | null
+  @Field(() => [String], { nullable: true })
+  availableScopes?: string[] | null
+  @Field(() => IssuerStatusEnum, { nullable: true, description: 'active or disabled; suspended by operators only.' })
+  status?: IssuerStatus | null
+  @Field(() => JSONObject, { nullable: true, description: 'A JSON Merge Patch (RFC 7396).' })
+  settings?: object | null
+  @Field(() => JSONObject, { nullable: true })
+  metadata?: object | null
+}
+
+@Resolver(() => Issuer)
+export class IssuerResolver {
+  @Query(() => IssuerPage, { description: 'Newest first.' })
+  @Scope('issuers', 'read')
+  issuers(@Ctx() context: Context, @Args(() => AccountPlace) place: AccountPlace, @Args(() => PageArgs) page: PageArgs) {
+    return listIssuers(context, place, page)
+  }
+
+  @Query(() => Issuer)
+  @Scope('issuers', 'read')
+  issuer(@Ctx() context: Context, @Args(() => IssuerPlace) place: IssuerPlace) {
+    return getIssuer(context, place)
+  }
+
+  @Mutation(() => Issuer)
+  @Scope('issuers', 'write')
+  createIssuer(
+    @Ctx() context: Context,
+    @Args(() => AccountPlace) place: AccountPlace,
+    @Arg('input', () => CreateIssuerInput) input: CreateIssuerInput,
+    @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
+  ) {
+    return createIssuer(context, place, input)
+  }
+
+  @Mutation(() => Issuer)
+  @Scope('issuers', 'write')
+  updateIssuer(
+    @Ctx() context: Context,
+    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Arg('input', () => UpdateIssuerInput) input: UpdateIssuerInput,
+    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+  ) {
+    return updateIssuer(context, place, input, ifMatch)
+  }
+
+  @Mutation(() => Boolean, { description: 'Soft delete: sign-ins fail and its addresses answer 404.' })
+  @Scope('issuers', 'delete')
+  async deleteIssuer(
+    @Ctx() context: Context,
+    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
+  ) {
+    await deleteIssuer(context, place, ifMatch)
+    return true
+  }
+
+  @FieldResolver(() => String, { description: 'The issuer identifier: the `iss` of its tokens.' })
+  url(@Ctx() context: Context, @Root() issuer: IssuerRow): string {
+    return `${context.config.idpUrl}/${issuer.id}`
+  }
+  @FieldResolver(() => ClientPage, { description: 'The newest clients; page on with `clients`.' })
+  @Scope('issuers.clients', 'read')
+  clients(
+    @Ctx() context: Context,
+    @Root() issuer: IssuerRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, clientsOf, limit).load(issuer.id)
+  }
+}

@@ -1,0 +1,165 @@
+/** Issuers (spec 2.3, 4.4, section 3): identity providers with their own user pool, keys and policies. */
+import { randomBytes } from 'node:crypto'
+import { z } from 'zod'
+import { ApiError, invalidField } from '../../kernel/errors.js'
+import { newId } from '../../kernel/ids.js'
+import { check, rules } from '../../kernel/input.js'
+import { mergePatch } from '../../kernel/merge.js'
+import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import type { Context } from '../../platform/context.js'
+import { type Issuer, type Prisma, transaction } from '../../platform/database.js'
+import { announce } from '../../platform/notify.js'
+import { deleteClientsOf } from '../clients/clients.js'
+import { changesBetween, emit } from '../events/events.js'
+import { after, type InAccount, type InIssuer, requireAccount, requireIssuer } from '../place.js'
+import { revise } from '../revise.js'
+import { issuerSettingsRules, newIssuerSettings } from './settings.js'
+import { giveSigningKeys } from './signing-keys.js'
+
+export const issuerStatuses = ['active', 'disabled', 'suspended', 'deleted'] as const
+export type IssuerStatus = (typeof issuerStatuses)[number]
+
+const statusRule = z.enum(issuerStatuses, `must be one of ${issuerStatuses.join(', ')}.`)
+
+const createRules = z.strictObject({
+  name: rules.name,
+  description: rules.description.optional(),
+  links: rules.object.optional(),
+  availableScopes: rules.scopes.optional(),
+  status: statusRule.optional(),
+  settings: rules.object.optional(),
+  metadata: rules.metadata.optional(),
+})
+
+const updateRules = createRules.partial()
+
+/** Newest first. */
+export async function listIssuers(context: Context, { accountId }: InAccount, request: PageRequest): Promise<Page<Issuer>> {
+  const limit = limitOf(request)
+  const rows = await context.db.issuer.findMany({
+    where: { AND: [{ accountId, status: { not: 'deleted' } }, after('iss', request.cursor)] },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+  })
+  if (rows.length === 0) await requireAccount(context, { accountId })
+  return pageOf(rows, limit)
+}
+
+/** @throws not_found */
+export const getIssuer = requireIssuer
+
+/**
+ * Makes an issuer together with its signing keys.
+ * @throws invalid_request, not_found for the account
+ */
+export async function createIssuer(context: Context, { accountId }: InAccount, input: unknown): Promise<Issuer> {
+  const values = check(createRules, input)
+  const settings = check(issuerSettingsRules, mergePatch(newIssuerSettings, values.settings ?? {}), ['settings'])
+  const status = writableStatus(context, values.status) ?? 'active'
+  return transaction(context, async (inside) => {
+    await requireAccount(inside, { accountId })
+    const now = inside.now()
+    const issuer = await inside.db.issuer.create({
+      data: {
+        id: newId('iss', now),
+        accountId,
+        name: values.name,
+        description: values.description ?? null,
+        links: (values.links ?? {}) as Prisma.InputJsonObject,
+        availableScopes: values.availableScopes ?? [],
+        status,
+        settings: settings as Prisma.InputJsonObject,
+        metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
+        usernameKey: inside.sealer.seal(randomBytes(32).toString('base64')),
+        createdAt: now,
+        updatedAt: now,
+      },
+    })
+    await giveSigningKeys(inside, { accountId, issuerId: issuer.id })
+    await emit(inside, 'issuer.created', { ...aboutIssuer(issuer), data: { name: issuer.name } })
+    return issuer
+  })
+}
+
+/**
+ * PATCH: settings by JSON Merge Patch, metadata and the rest replaced (decisions D29).
+ * @throws invalid_request, forbidden, not_found, precondition_failed
+ */
+export async function updateIssuer(context: Context, place: InIssuer, input: unknown, ifMatch?: string | null): Promise<Issuer> {
+  const { settings, metadata, links, ...values } = check(updateRules, input)
+  return reviseIssuer(context, place, ifMatch, 'issuer.updated', (issuer) => {
+    const merged = settings && check(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
+    writableStatus(context, values.status, issuer.status)
+    return {
+      ...values,
+      ...(merged && { settings: merged as Prisma.InputJsonObject }),
+      ...(metadata && { metadata: metadata as Prisma.InputJsonObject }),
+      ...(links && { links: links as Prisma.InputJsonObject }),
+    }
+  })
+}
+
+/** Soft delete (spec section 3): sign-ins fail, its addresses answer 404, its clients go with it. */
+export async function deleteIssuer(context: Context, place: InIssuer, ifMatch?: string | null): Promise<void> {
+  await reviseIssuer(
+    context,
+    place,
+    ifMatch,
+    'issuer.deleted',
+    () => ({ status: 'deleted', deletedAt: context.now() }),
+    async (inside) => {
+      await deleteClientsOf(inside, place)
+      await inside.db.domain.updateMany({ where: { issuerId: place.issuerId }, data: { issuerId: null, updatedAt: inside.now() } })
+    },
+  )
+}
+
+function reviseIssuer(
+  context: Context,
+  place: InIssuer,
+  ifMatch: string | null | undefined,
+  type: 'issuer.updated' | 'issuer.deleted',
+  change: (issuer: Issuer) => Prisma.IssuerUncheckedUpdateManyInput,
+  cascade?: (context: Context) => Promise<void>,
+): Promise<Issuer> {
+  const { accountId, issuerId } = place
+  return revise<Issuer, Prisma.IssuerUncheckedUpdateManyInput>(context, {
+    what: 'issuer',
+    ifMatch,
+    read: (now) => now.db.issuer.findFirst({ where: { id: issuerId, accountId, status: { not: 'deleted' } } }),
+    change,
+    write: async (now, version, data) =>
+      (await now.db.issuer.updateManyAndReturn({ where: { id: issuerId, updatedAt: version }, data }))[0],
+    then: async (inside, before, row) => {
+      await cascade?.(inside)
+      await emit(inside, type, { ...aboutIssuer(row), changes: changesBetween(before, row) })
+      await announce(inside, 'issuer', issuerId)
+    },
+  })
+}
+
+const aboutIssuer = ({ accountId, id }: Issuer) => ({ accountId, issuerId: id, target: { type: 'issuer', id } })
+
+/** Who may set which status (decisions D22): suspension belongs to operators, deletion to DELETE. */
+function writableStatus(context: Context, status: IssuerStatus | undefined, before?: string): IssuerStatus | undefined {
+  if (status === undefined || status === before) return status
+  if (status === 'deleted') throw invalidField('status', 'invalid_value', 'cannot be set to deleted; use DELETE.')
+  if ((status === 'suspended' || before === 'suspended') && !context.actor.operator) {
+    throw new ApiError('forbidden', 'Only an operator can suspend an issuer or lift its suspension.')
+  }
+  return status
+}
+
+/** The first page of issuers of several accounts, in one query. */
+export async function issuersOf(context: Context, accountIds: readonly string[], limit: number): Promise<Page<Issuer>[]> {
+  const rows = await context.db.account.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...accountIds] } },
+    select: {
+      id: true,
+      issuers: { where: { status: { not: 'deleted' } }, orderBy: { id: 'desc' }, take: limit + 1 },
+    },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.issuers]))
+  return accountIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+}

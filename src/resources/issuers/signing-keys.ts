@@ -1,0 +1,150 @@
+/**
+ * Signing keys of issuers (spec 5.3). Each issuer holds generations of three algorithms; the newest of each signs, the
+ * others stay published for tokens signed before. Pairs are made ahead of need into a pool, so that no request waits
+ * for one, and private keys never lie in the database in the clear.
+ */
+import { generateKeyPair, type KeyObject, randomUUID } from 'node:crypto'
+import { promisify } from 'node:util'
+import { newId } from '../../kernel/ids.js'
+import { DAY } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
+import { sql } from '../../platform/database.js'
+import { announce } from '../../platform/notify.js'
+
+export const signingAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const
+export type SigningAlgorithm = (typeof signingAlgorithms)[number]
+
+/** How many keys of each algorithm an issuer begins with: the one that signs and the one before it. */
+const GENERATIONS = 2
+/** Keys that no longer sign stay published this long (milliseconds): longer than any token lives (spec section 8). */
+export const KEY_RETENTION = 45 * DAY
+
+/** The public half as it is published: RFC 7517 members, `use` and `alg` included. */
+export interface PublicJwk {
+  kty: string
+  use: 'sig'
+  alg: SigningAlgorithm
+  kid: string
+  crv?: string
+  x?: string
+  y?: string
+  n?: string
+  e?: string
+}
+
+/** A key of an issuer; `privateJwk` is sealed and opened only by who signs. */
+export interface SigningKey {
+  kid: string
+  alg: SigningAlgorithm
+  publicJwk: PublicJwk
+  privateJwk: string
+}
+
+interface Pair extends SigningKey {
+  createdAt: number
+}
+
+const generate = promisify(generateKeyPair)
+
+/** A fresh pair, made on libuv's threads: an RSA key takes a tenth of a second and more. */
+async function makePair(context: Context, alg: SigningAlgorithm): Promise<Pair> {
+  const pairs: Record<SigningAlgorithm, () => Promise<{ publicKey: KeyObject; privateKey: KeyObject }>> = {
+    ES256: () => generate('ec', { namedCurve: 'P-256' }),
+    EdDSA: () => generate('ed25519'),
+    RS256: () => generate('rsa', { modulusLength: 2048 }),
+  }
+  const { publicKey, privateKey } = await pairs[alg]()
+  const kid = randomUUID()
+  return {
+    kid,
+    alg,
+    publicJwk: { ...publicKey.export({ format: 'jwk' }), use: 'sig', alg, kid } as PublicJwk,
+    privateJwk: context.sealer.seal(JSON.stringify(privateKey.export({ format: 'jwk' }))),
+    createdAt: context.now(),
+  }
+}
+
+/** Takes up to $2 pairs of each algorithm out of the pool; parallel takers pass over each other's rows. */
+const drawText = `
+  WITH drawn AS MATERIALIZED (
+    SELECT spare.kid FROM unnest($1::text[]) AS wanted(alg)
+    CROSS JOIN LATERAL (
+      SELECT kid FROM spare_keys WHERE spare_keys.alg = wanted.alg
+      ORDER BY created_at LIMIT $2::int FOR UPDATE SKIP LOCKED
+    ) AS spare
+  )
+  DELETE FROM spare_keys USING drawn WHERE spare_keys.kid = drawn.kid
+  RETURNING spare_keys.kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk"`
+
+/**
+ * Gives a new issuer its keys: two generations of each algorithm. Call it inside the transaction that makes the issuer.
+ * They come from the pool; what the pool lacks is made now.
+ */
+export async function giveSigningKeys(context: Context, of: { accountId: string; issuerId: string }): Promise<void> {
+  await addGenerations(context, of, GENERATIONS)
+  await announce(context, 'spare_keys', of.issuerId)
+}
+
+async function addGenerations(
+  context: Context,
+  { accountId, issuerId }: { accountId: string; issuerId: string },
+  generations: number,
+): Promise<void> {
+  const drawn = await sql<SigningKey>(context.db, drawText, [...signingAlgorithms], generations)
+  const now = context.now()
+  const rows = []
+  for (const alg of signingAlgorithms) {
+    const pairs = drawn.filter((pair) => pair.alg === alg)
+    while (pairs.length < generations) pairs.push(await makePair(context, alg))
+    // The newest of an algorithm signs: the first pair is the younger by a millisecond.
+    for (const [age, { kid, publicJwk, privateJwk }] of pairs.entries()) {
+      const id = newId('key', now)
+      rows.push({ id, accountId, issuerId, kid, alg, publicJwk: { ...publicJwk }, privateJwk, createdAt: now - age })
+    }
+  }
+  await context.db.signingKey.createMany({ data: rows })
+}
+
+/**
+ * Fills the pool up to what a number of new issuers takes, one pair at a time. Safe to call from every process at any
+ * time: one of them works, the others return at once.
+ */
+export async function refillSpareKeys(context: Context, issuers = 4): Promise<void> {
+  const target = issuers * GENERATIONS
+  const connection = await context.tools.pool.connect()
+  try {
+    const lock = "hashtext('gatehouse spare keys')"
+    const { rows } = await connection.query<{ locked: boolean }>(`SELECT pg_try_advisory_lock(${lock}) AS locked`)
+    if (!rows[0]?.locked) return
+    try {
+      for (const alg of signingAlgorithms) {
+        for (let have = await context.db.spareKey.count({ where: { alg } }); have < target; have++) {
+          const pair = await makePair(context, alg)
+          await context.db.spareKey.create({ data: { ...pair, publicJwk: { ...pair.publicJwk } } })
+        }
+      }
+    } finally {
+      await connection.query(`SELECT pg_advisory_unlock(${lock})`)
+    }
+  } finally {
+    connection.release()
+  }
+}
+
+/** The keys of an issuer, the signing one of each algorithm before the older ones. */
+export async function signingKeysOf(context: Context, issuerId: string): Promise<SigningKey[]> {
+  return context.tools.query<SigningKey & Record<string, unknown>>(
+    'signing-keys-of-issuer',
+    `SELECT kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk"
+     FROM signing_keys WHERE issuer_id = $1 ORDER BY created_at DESC, kid`,
+    [issuerId],
+  )
+}
+
+/** The key set as published (RFC 7517 section 5): public parameters only. */
+export const publicKeySet = (keys: readonly SigningKey[]): { keys: PublicJwk[] } => ({
+  keys: keys.map(({ publicJwk: { kty, use, alg, kid, crv, x, y, n, e } }) =>
+    // JSON leaves out what is undefined, so each kind of key shows its own members only.
+    JSON.parse(JSON.stringify({ kty, use, alg, kid, crv, x, y, n, e })),
+  ),
+})

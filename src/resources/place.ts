@@ -1,0 +1,43 @@
+/** Does the account or issuer in a path exist and live? A foreign id gets the same 404 as an unknown one. */
+import { notFound } from '../kernel/errors.js'
+import { isId, type IdPrefix } from '../kernel/ids.js'
+import { unknownCursor } from '../kernel/page.js'
+import type { Context } from '../platform/context.js'
+import type { Account, Issuer } from '../platform/database.js'
+
+export interface InAccount {
+  accountId: string
+}
+
+export interface InIssuer extends InAccount {
+  issuerId: string
+}
+
+/** For relation filters: the row's issuer has not been deleted. */
+export const ofLivingIssuer = { issuer: { is: { status: { not: 'deleted' } } } }
+
+/** @throws not_found */
+export async function requireAccount(context: Context, { accountId }: InAccount): Promise<Account> {
+  const account = await context.db.account.findUnique({ where: { id: accountId } })
+  if (!account) throw notFound('account')
+  return account
+}
+
+/** @throws not_found for deleted ones too (spec section 3) */
+export async function requireIssuer(context: Context, { accountId, issuerId }: InIssuer): Promise<Issuer> {
+  const issuer = await context.db.issuer.findFirst({
+    where: { id: issuerId, accountId, status: { not: 'deleted' } },
+  })
+  if (!issuer) throw notFound('issuer')
+  return issuer
+}
+
+/**
+ * The WHERE of a keyset page, newest first: rows whose id is smaller than the cursor. Time order is id order.
+ * @throws invalid_request for a cursor that is no id of this kind
+ */
+export function after(prefix: IdPrefix, cursor: string | null | undefined): { id?: { lt: string } } {
+  if (cursor === undefined || cursor === null) return {}
+  if (!isId(prefix, cursor)) throw unknownCursor()
+  return { id: { lt: cursor } }
+}

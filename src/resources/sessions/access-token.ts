@@ -1,0 +1,172 @@
+/**
+ * Is this access token of ours good now? The one answer for every endpoint that takes one (security rules 11, 12): the
+ * Core API, userinfo, introspection, the session endpoint. A JWT says only what was true when it was signed; whether
+ * its session, its user and its issuer still stand is asked with every use, in one statement.
+ */
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { isId } from '../../kernel/ids.js'
+import type { Context } from '../../platform/context.js'
+import type { Tools } from '../../platform/database.js'
+
+/** Claims of an access token (RFC 9068, spec 5.3). Times in Unix seconds. */
+export interface AccessTokenClaims {
+  iss: string
+  sub: string
+  aud: string | string[]
+  exp: number
+  iat: number
+  nbf: number
+  jti: string
+  client_id: string
+  scope?: string
+  sid?: string
+  auth_time?: number
+  acr?: string
+  org_id?: string
+  [claim: string]: unknown
+}
+
+/** A token that is good now, with what its database rows say. */
+export interface LiveToken {
+  claims: AccessTokenClaims
+  accountId: string
+  issuerId: string
+  /** `active` or `deleted`; a deleted client's user tokens stay good until they expire (spec section 3). */
+  clientStatus: string | null
+  /** Of a user's token. */
+  username: string | null
+  grantId: string | null
+}
+
+interface Caches {
+  keys: LRUCache<string, { issuerId: string; alg: string; key: KeyObject }>
+  /** Signatures found good, by hash of the token: checking one takes longer than all the rest. */
+  verdicts: LRUCache<string, Signed>
+}
+
+interface Signed {
+  claims: AccessTokenClaims
+  issuerId: string
+  kid: string
+}
+
+const cachesOf = new WeakMap<Tools, Caches>()
+const MAX_LENGTH = 16_384
+
+/**
+ * Checks an access token of this deployment.
+ * @returns null for whatever is not a live access token of ours: other kinds of JWT, foreign, expired, revoked ones
+ * @throws ApiError unavailable when the database is away
+ */
+export async function verifyAccessToken(context: Context, token: string): Promise<LiveToken | null> {
+  const signed = await verifySignature(context, token)
+  if (!signed) return null
+  const { claims, issuerId, kid } = signed
+  // RFC 9068 section 4: not after exp, not before nbf; no leeway (decisions D29).
+  const now = context.now()
+  if (now >= claims.exp * 1000 || now < claims.nbf * 1000) return null
+  const row = await livenessOf(context, issuerId, kid, claims)
+  return row ? { claims, issuerId, ...row } : null
+}
+
+/** Steps 1 to 4 of RFC 9068 section 4: form, type, issuer, signature. */
+async function verifySignature(context: Context, token: string): Promise<Signed | null> {
+  if (token.length > MAX_LENGTH) return null
+  const { keys, verdicts } = cachesFor(context.tools)
+  const hash = createHash('sha256').update(token).digest('base64')
+  const known = verdicts.get(hash)
+  if (known) return known
+
+  // 1. Three parts, the first of which names an access token (not an ID token or a logout token) and a key.
+  const [head, body, signature, ...rest] = token.split('.')
+  if (!head || !body || !signature || rest.length > 0) return null
+  const header = decoded(head)
+  const claims = decoded(body)
+  if (!header || !claims || !isAccessTokenType(header['typ']) || header['crit'] !== undefined) return null
+  const { alg, kid } = header
+  if (typeof kid !== 'string' || !/^[0-9a-f-]{36}$/.test(kid)) return null
+
+  // 2. Claims of the right form, from an issuer of this deployment.
+  if (!hasClaims(claims)) return null
+  const issuerId = claims.iss.slice(context.config.idpUrl.length + 1)
+  if (!isId('iss', issuerId) || claims.iss !== `${context.config.idpUrl}/${issuerId}`) return null
+
+  // 3. The key is that issuer's, and its algorithm is the key's own, whatever the header says.
+  let entry = keys.get(kid)
+  if (!entry) {
+    const [row] = await context.tools.query<{ issuer_id: string; alg: string; public_jwk: object }>(
+      'access-token-key',
+      'SELECT issuer_id, alg, public_jwk FROM signing_keys WHERE kid = $1::uuid',
+      [kid],
+    )
+    if (!row) return null
+    entry = { issuerId: row.issuer_id, alg: row.alg, key: createPublicKey({ key: { ...row.public_jwk }, format: 'jwk' }) }
+    keys.set(kid, entry)
+  }
+  if (entry.issuerId !== issuerId || entry.alg !== alg) return null
+
+  // 4. The signature.
+  const data = Buffer.from(`${head}.${body}`)
+  const bytes = Buffer.from(signature, 'base64url')
+  // A second spelling of the same bytes would be a second name for the same token.
+  if (bytes.toString('base64url') !== signature) return null
+  const digest = alg === 'EdDSA' ? null : 'sha256'
+  const key = { key: entry.key, ...(alg === 'ES256' ? { dsaEncoding: 'ieee-p1363' as const } : {}) }
+  if (!verify(digest, data, key, bytes)) return null
+  const signed = { claims, issuerId, kid }
+  verdicts.set(hash, signed)
+  return signed
+}
+
+/**
+ * Everything that can end a token before its time: the revocation list, its session (suspended, revoked, expired,
+ * idle), its principal, its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
+ */
+const livenessText = `
+  SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId"
+  FROM issuers i
+  JOIN signing_keys k ON k.issuer_id = i.id AND k.kid = $2::uuid
+  LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $4
+  LEFT JOIN users u ON u.issuer_id = i.id AND u.id = $5 AND u.status = 'active'
+  LEFT JOIN sessions s ON s.issuer_id = i.id AND s.id = $6 AND s.user_id = $5 AND s.client_id = $4
+    AND s.status = 'active' AND s.expires_at > $7 AND (s.idle_expires_at IS NULL OR s.idle_expires_at > $7)
+  WHERE i.id = $1 AND i.status = 'active'
+    AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.issuer_id = $1 AND r.jti = $3)
+    AND ($6::text IS NULL OR s.id IS NOT NULL)
+    AND CASE WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND c.status <> 'disabled' END`
+
+async function livenessOf(context: Context, issuerId: string, kid: string, claims: AccessTokenClaims) {
+  const { jti, client_id, sub, sid = null } = claims
+  const values = [issuerId, kid, jti, client_id, sub, sid, context.now()]
+  const [row] = await context.tools.query<Omit<LiveToken, 'claims' | 'issuerId'>>('access-token-live', livenessText, values)
+  return row
+}
+
+function cachesFor(tools: Tools): Caches {
+  let caches = cachesOf.get(tools)
+  if (!caches) {
+    caches = { keys: new LRUCache({ max: 10_000 }), verdicts: new LRUCache({ max: 20_000 }) }
+    cachesOf.set(tools, caches)
+  }
+  return caches
+}
+
+function decoded(part: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** RFC 9068 2.1: `at+jwt`, with or without `application/`, in any case. */
+const isAccessTokenType = (typ: unknown): boolean => typeof typ === 'string' && /^(application\/)?at\+jwt$/i.test(typ)
+
+function hasClaims(claims: Record<string, unknown>): claims is AccessTokenClaims {
+  const { iss, sub, aud, exp, iat, nbf, jti, client_id, sid } = claims
+  const texts = [iss, sub, jti, client_id, ...(sid === undefined ? [] : [sid])]
+  const audience = Array.isArray(aud) ? aud : [aud]
+  return [...texts, ...audience].every((text) => typeof text === 'string') && [exp, iat, nbf].every(Number.isSafeInteger)
+}

@@ -1,0 +1,177 @@
+/**
+ * Sessions (spec 2.13, decisions D17): a signed-in user at one client. The id is the `sid` of its tokens, so the state
+ * of the row is the state of every token. Ending a session ends its refresh tokens with it, in the same statement.
+ */
+import type { Context } from '../../platform/context.js'
+import { type Session, sql, transaction } from '../../platform/database.js'
+import { emit } from '../events/events.js'
+import type { InIssuer } from '../place.js'
+
+/** In seconds; an issuer's `settings.sessions.absolute_lifetime` overrides it. As long as any token may live. */
+export const DEFAULT_LIFETIME = 1_814_400
+
+export type SessionState = 'active' | 'inactive' | 'suspended' | 'revoked' | 'expired'
+
+export const revocationReasons = [
+  'user_logout',
+  'admin_action',
+  'security_event',
+  'password_changed',
+  'inactivity',
+  'token_compromised',
+  'other',
+] as const
+export type RevocationReason = (typeof revocationReasons)[number]
+
+type Clocks = Pick<Session, 'status' | 'expiresAt' | 'idleExpiresAt'>
+
+/**
+ * The state of a session now: `expired` and `inactive` are read off the clocks, the rest is stored. Only an active
+ * session's tokens are good; an inactive one comes back by a refresh or a return through single sign-on.
+ * @param now Unix milliseconds
+ */
+export function stateOf({ status, expiresAt, idleExpiresAt }: Clocks, now: number): SessionState {
+  if (status === 'revoked') return 'revoked'
+  if (Number(expiresAt) <= now) return 'expired'
+  if (status === 'suspended') return 'suspended'
+  return idleExpiresAt !== null && Number(idleExpiresAt) <= now ? 'inactive' : 'active'
+}
+
+/** What a device looks like from here. */
+export interface Device {
+  user_agent: string | null
+  ip_address: string | null
+  fingerprint: string | null
+}
+
+/** What a new session is made of. Times in milliseconds, `authTime` in seconds. */
+export interface NewSession extends InIssuer {
+  id: string
+  userId: string
+  clientId: string
+  orgId: string | null
+  browserUid: string
+  grantId: string
+  device: Device
+  authTime: number
+  acr: string | null
+  amr: readonly string[]
+  expiresAt: number
+  idleExpiresAt: number | null
+}
+
+/** Begins a session. Call it in the transaction that gives out what was signed in for. */
+export async function beginSession(context: Context, session: NewSession): Promise<void> {
+  const now = context.now()
+  await context.db.session.create({
+    data: {
+      ...session,
+      amr: [...session.amr],
+      device: { ...session.device },
+      status: 'active',
+      lastActivityAt: now,
+      createdAt: now,
+      updatedAt: now,
+    },
+    select: { id: true },
+  })
+  const { accountId, issuerId, userId, clientId, orgId, id, amr } = session
+  await emit(context, 'session.created', {
+    accountId,
+    issuerId,
+    orgId,
+    userId,
+    clientId,
+    sessionId: id,
+    target: { type: 'session', id },
+    data: { amr: [...amr] },
+  })
+}
+
+/** Which sessions are meant, always within one issuer. */
+export type Which =
+  | { sessionId: string }
+  | { userId: string }
+  | { browserUid: string }
+  /** All that came from one authorization: the family of a code or refresh token. */
+  | { grantId: string }
+
+const columns = { sessionId: 'id', userId: 'user_id', browserUid: 'browser_uid', grantId: 'grant_id' } as const
+
+interface Ended {
+  id: string
+  userId: string
+  clientId: string
+  orgId: string | null
+}
+
+const endText = (column: string): string => `
+  WITH ended AS (
+    UPDATE sessions SET status = 'revoked', revoked_at = $3::bigint, revocation_reason = $4::text,
+      reason_details = $5::text, updated_at = greatest($3::bigint, updated_at + 1)
+    WHERE issuer_id = $1::text AND ${column} = $2::text AND status <> 'revoked' AND expires_at > $3::bigint
+    RETURNING id, user_id, client_id, org_id, grant_id, browser_uid, access_token_jti, expires_at
+  ), artifacts AS (
+    DELETE FROM idp_artifacts USING ended
+    WHERE idp_artifacts.issuer_id = $1::text AND idp_artifacts.grant_id = ended.grant_id
+  ), browsers AS (
+    DELETE FROM idp_artifacts USING ended
+    WHERE $6::boolean AND idp_artifacts.issuer_id = $1::text AND idp_artifacts.kind = 'Session'
+      AND idp_artifacts.uid = ended.browser_uid
+  ), denied AS (
+    INSERT INTO revoked_tokens (issuer_id, jti, expires_at)
+    SELECT $1::text, jti, ended.expires_at FROM ended, unnest(ended.access_token_jti) AS jti
+    ON CONFLICT (issuer_id, jti) DO NOTHING
+  )
+  SELECT id, user_id AS "userId", client_id AS "clientId", org_id AS "orgId" FROM ended`
+
+const endTexts = Object.fromEntries(
+  Object.values(columns).map((column) => [column, endText(column)]),
+) as Record<(typeof columns)[keyof typeof columns], string>
+
+export interface Ending {
+  reason: RevocationReason
+  details?: string | null
+  /** Ends the browser's sign-in too, or single sign-on would silently make new tokens (security rule 13). */
+  browserToo: boolean
+}
+
+/**
+ * Ends sessions that still live, in one statement: the rows, their codes, refresh tokens and grants, and the access
+ * tokens that they know of, which join the revocation list. Each gets its event in the same transaction.
+ * @returns the sessions that were ended now
+ */
+export async function endSessions(
+  context: Context,
+  { accountId, issuerId }: InIssuer,
+  which: Which,
+  { reason, details = null, browserToo }: Ending,
+): Promise<Ended[]> {
+  const [[key, value]] = Object.entries(which) as [[keyof typeof columns, string]]
+  return transaction(context, async (inside) => {
+    const text = endTexts[columns[key]]
+    const ended = await sql<Ended>(inside.db, text, issuerId, value, inside.now(), reason, details, browserToo)
+    for (const { id, userId, clientId, orgId } of ended) {
+      await emit(inside, 'session.terminated', {
+        accountId,
+        issuerId,
+        orgId,
+        userId,
+        clientId,
+        sessionId: id,
+        target: { type: 'session', id },
+        data: { reason },
+      })
+    }
+    return ended
+  })
+}
+
+/** Ends every session of a user, wherever it is signed in. */
+export async function endSessionsOfUser(
+  context: Context,
+  user: { accountId: string; issuerId: string; id: string },
+  reason: RevocationReason,
+): Promise<void> {
+  await endSessions(context, user, { userId: user.id }, { reason, browserToo: true })
+}

@@ -1,0 +1,269 @@
+/** Users (spec 2.6, 4.6, section 3): identities of an issuer. */
+import { z } from 'zod'
+import { conflict, invalidField, notFound } from '../../kernel/errors.js'
+import { newId } from '../../kernel/ids.js'
+import { check, rules } from '../../kernel/input.js'
+import { mergeMetadata } from '../../kernel/merge.js'
+import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { DAY } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
+import { isDuplicate, type Issuer, type Prisma, transaction, type User } from '../../platform/database.js'
+import { hmac } from '../../platform/secrets.js'
+import { mayGrant } from '../authority.js'
+import type { EventType } from '../events/catalogue.js'
+import { changesBetween, emit } from '../events/events.js'
+import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
+import { revise } from '../revise.js'
+import { endSessionsOfUser } from '../sessions/sessions.js'
+import { checkUsername, usernameKeyOf, usernameTypes, type UsernameType } from './usernames.js'
+
+export const userStatuses = ['active', 'suspended', 'blocked', 'disabled', 'deleted', 'pending_approval', 'pending_deletion'] as const
+export type UserStatus = (typeof userStatuses)[number]
+export const writableUserStatuses = ['active', 'suspended', 'blocked'] as const
+
+/** How long a deletion can still be undone by hand before the data goes (decisions D22). */
+export const PURGE_AFTER = DAY
+
+export interface UserPlace extends InIssuer {
+  userId: string
+}
+
+const status = z.enum(writableUserStatuses, `must be one of ${writableUserStatuses.join(', ')}.`)
+const objects = {
+  profile: rules.object.optional(),
+  security: rules.object.optional(),
+  compliance: rules.object.optional(),
+  preferences: rules.object.optional(),
+  customFields: rules.object.optional(),
+}
+
+const createRules = z.strictObject({
+  usernameType: z.enum(usernameTypes, `must be one of ${usernameTypes.join(', ')}.`),
+  username: rules.text(254),
+  ...objects,
+  scopes: rules.scopes.optional(),
+  metadata: rules.metadata.optional(),
+  requiresApproval: rules.boolean.optional(),
+  signupReason: rules.text().nullable().optional(),
+  triggeredRule: rules.text().nullable().optional(),
+  emailVerified: rules.boolean.optional(),
+  status: status.optional(),
+  region: rules.text(64).nullable().optional(),
+})
+
+const updateRules = z.strictObject({
+  status: status.optional(),
+  statusAt: rules.moment.optional(),
+  statusReason: rules.text().nullable().optional(),
+  statusBy: rules.text(200).optional(),
+  usernameType: z.enum(usernameTypes, `must be one of ${usernameTypes.join(', ')}.`).optional(),
+  username: rules.text(254).optional(),
+  ...objects,
+  scopes: rules.scopes.optional(),
+  approval: rules.object.optional(),
+  metadata: rules.metadata.optional(),
+})
+
+/** States in which the interface knows a user no more (spec section 3). */
+const gone = ['deleted', 'pending_deletion']
+
+/** Newest first, with hashed usernames. Without a status, all that are not deleted or being deleted. */
+export async function listUsers(
+  context: Context,
+  place: InIssuer,
+  filter: { status?: string | null; search?: string | null },
+  request: PageRequest,
+): Promise<Page<User>> {
+  const { accountId, issuerId } = place
+  const limit = limitOf(request)
+  const rows = await context.db.user.findMany({
+    where: {
+      AND: [
+        { accountId, issuerId, ...ofLivingIssuer },
+        { status: filter.status ?? { notIn: gone } },
+        searchFilter(filter.search),
+        after('usr', request.cursor),
+      ],
+    },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+  })
+  if (rows.length === 0) await requireIssuer(context, place)
+  return pageOf(rows.map((user) => ({ ...user, username: user.usernameHash })), limit)
+}
+
+/** By exact or prefix username, or by name or email in the profile (decisions part 0). */
+function searchFilter(search: string | null | undefined): Prisma.UserWhereInput {
+  if (!search) return {}
+  const prefix = usernameKeyOf(search).replace(/[\\%_]/g, '\\$&')
+  const inProfile = (key: string): Prisma.UserWhereInput => ({
+    profile: { path: [key], string_starts_with: search, mode: 'insensitive' },
+  })
+  return { OR: [{ usernameKey: { startsWith: prefix } }, inProfile('name'), inProfile('given_name'), inProfile('family_name'), inProfile('email')] }
+}
+
+const find = (context: Context, { accountId, issuerId, userId }: UserPlace) =>
+  context.db.user.findFirst({
+    where: { id: userId, accountId, issuerId, status: { notIn: gone }, ...ofLivingIssuer },
+  })
+
+/** @throws not_found also while a deletion is pending (spec section 3) */
+export async function getUser(context: Context, place: UserPlace): Promise<User> {
+  const user = await find(context, place)
+  if (!user) throw notFound('user')
+  return user
+}
+
+/**
+ * Makes a user. With `requires_approval` it waits in pending_approval (decisions D28).
+ * @throws invalid_request, insufficient_scope, not_found, conflict for a taken username
+ */
+export async function createUser(context: Context, place: InIssuer, input: unknown): Promise<User> {
+  const values = check(createRules, input)
+  checkUsername(values.usernameType, values.username)
+  mayGrant(context, values.scopes ?? [])
+  if (values.requiresApproval && values.status !== undefined) {
+    throw invalidField('status', 'contradiction', 'goes not together with requires_approval, which starts in pending_approval.')
+  }
+  return withTakenUsername(() =>
+    transaction(context, async (inside) => {
+      const issuer = await requireIssuer(inside, place)
+      const now = inside.now()
+      const user = await inside.db.user.create({
+        data: {
+          id: newId('usr', now),
+          accountId: place.accountId,
+          issuerId: place.issuerId,
+          ...usernameColumns(inside, issuer, values.usernameType, values.username),
+          ...jsonColumns(values),
+          scopes: values.scopes ?? [],
+          requiresApproval: values.requiresApproval ?? false,
+          signupReason: values.signupReason ?? null,
+          triggeredRule: values.triggeredRule ?? null,
+          emailVerified: values.emailVerified ?? false,
+          status: values.requiresApproval ? 'pending_approval' : (values.status ?? 'active'),
+          statusAt: now,
+          region: values.region ?? null,
+          createdAt: now,
+          updatedAt: now,
+        },
+      })
+      await emit(inside, 'user.created', { ...aboutUser(user), data: { status: user.status } })
+      return user
+    }),
+  )
+}
+
+/**
+ * PATCH: metadata merged, other objects replaced. Suspending or blocking ends all sessions (spec section 3).
+ * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for a taken username
+ */
+export async function updateUser(context: Context, place: UserPlace, input: unknown, ifMatch?: string | null): Promise<User> {
+  const values = check(updateRules, input)
+  return withTakenUsername(() =>
+    reviseUser(context, place, 'user.updated', ifMatch, async (user, inside) => {
+      mayGrant(inside, values.scopes ?? [], user.scopes)
+      const { usernameType, username, metadata, profile, security, compliance, preferences, customFields, approval, ...plain } = values
+      const renamed = usernameType !== undefined || username !== undefined
+      const nextType = usernameType ?? (user.usernameType as UsernameType)
+      const nextName = username ?? user.username
+      if (renamed) checkUsername(nextType, nextName)
+      return {
+        ...plain,
+        ...statusColumns(inside, user, values),
+        ...jsonColumns({ profile, security, compliance, preferences, customFields, approval }),
+        ...(renamed && usernameColumns(inside, await requireIssuer(inside, place), nextType, nextName)),
+        ...(metadata && { metadata: mergedMetadata(user.metadata, metadata) }),
+      }
+    }),
+  )
+}
+
+/**
+ * Asynchronous deletion (spec section 3): the user vanishes and its sessions end at once, its data goes after a day.
+ * Repeating it answers the same.
+ */
+export async function deleteUser(context: Context, place: UserPlace, ifMatch?: string | null): Promise<void> {
+  const { accountId, issuerId, userId } = place
+  const pending = await context.db.user.findFirst({
+    where: { id: userId, accountId, issuerId, status: 'pending_deletion', ...ofLivingIssuer },
+    select: { id: true },
+  })
+  if (pending) return
+  await reviseUser(context, place, 'user.deleted', ifMatch, () => {
+    const now = context.now()
+    return { status: 'pending_deletion', statusAt: now, statusBy: context.actor.id, purgeAt: now + PURGE_AFTER }
+  })
+}
+
+function reviseUser(
+  context: Context,
+  place: UserPlace,
+  type: EventType,
+  ifMatch: string | null | undefined,
+  change: (user: User, context: Context) => Prisma.UserUncheckedUpdateManyInput | Promise<Prisma.UserUncheckedUpdateManyInput>,
+): Promise<User> {
+  return revise<User, Prisma.UserUncheckedUpdateManyInput>(context, {
+    what: 'user',
+    ifMatch,
+    read: (now) => find(now, place),
+    change,
+    write: async (now, version, data) =>
+      (await now.db.user.updateManyAndReturn({ where: { id: place.userId, updatedAt: version }, data }))[0],
+    then: async (inside, before, user) => {
+      await emit(inside, type, { ...aboutUser(user), changes: changesBetween(before, user) })
+      if (before.status === user.status) return
+      if (type === 'user.updated') {
+        const changes = { status: { old: before.status, new: user.status } }
+        await emit(inside, 'user.status.changed', { ...aboutUser(user), changes })
+      }
+      if (user.status !== 'active') await endSessionsOfUser(inside, user, 'admin_action')
+    },
+  })
+}
+
+export const aboutUser = ({ accountId, issuerId, id }: { accountId: string; issuerId: string; id: string }) => ({
+  accountId,
+  issuerId,
+  userId: id,
+  target: { type: 'user', id },
+})
+
+/** Which moves of the status a PATCH may make: approval and deletion have operations of their own. */
+function statusColumns(context: Context, user: User, values: z.infer<typeof updateRules>) {
+  if (values.status === undefined || values.status === user.status) return {}
+  if (!(writableUserStatuses as readonly string[]).includes(user.status)) {
+    throw invalidField('status', 'invalid_transition', `cannot be changed while the user is ${user.status}.`)
+  }
+  return { statusAt: values.statusAt ?? context.now(), statusBy: values.statusBy ?? context.actor.id, statusReason: values.statusReason ?? null }
+}
+
+function usernameColumns(context: Context, issuer: Issuer, usernameType: UsernameType, username: string) {
+  const usernameKey = usernameKeyOf(username)
+  return { usernameType, username: username.trim(), usernameKey, usernameHash: hashedUsername(context, issuer, usernameKey) }
+}
+
+/** What lists show instead of the username (decisions D27): `sha256:` and a keyed hash, one key per issuer. */
+export function hashedUsername(context: Context, issuer: Issuer, usernameKey: string): string {
+  return `sha256:${hmac(Buffer.from(context.sealer.open(issuer.usernameKey), 'base64'), usernameKey)}`
+}
+
+/** Only the given objects, as Prisma wants them. */
+function jsonColumns(values: { [name: string]: unknown }): Record<string, Prisma.InputJsonObject> {
+  const names = ['profile', 'security', 'compliance', 'preferences', 'customFields', 'metadata', 'approval']
+  const given = names.filter((name) => values[name] !== undefined)
+  return Object.fromEntries(given.map((name) => [name, values[name] as Prisma.InputJsonObject]))
+}
+
+function mergedMetadata(before: unknown, patch: Record<string, unknown>): Prisma.InputJsonObject {
+  return check(rules.metadata, mergeMetadata(before, patch), ['metadata']) as Prisma.InputJsonObject
+}
+
+async function withTakenUsername<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (isDuplicate(error)) throw conflict('This username is taken in this issuer.')
+    throw error
+  }
+}

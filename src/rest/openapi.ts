@@ -1,0 +1,244 @@
+/** The OpenAPI 3.1 document of `/v1`, made from the route table, the operations and the schema: none of it by hand. */
+import {
+  type FragmentDefinitionNode,
+  GraphQLEnumType,
+  GraphQLInputObjectType,
+  type GraphQLInputType,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  getNamedType,
+  isListType,
+  isNonNullType,
+  type SelectionSetNode,
+} from 'graphql'
+import type { Middleware } from 'koa'
+import { type Operation, readOperations } from '../graphql/operations.js'
+import { demandOf } from '../graphql/schema.js'
+import type { Gatehouse } from '../platform/context.js'
+import { snake, variablesOf } from './input.js'
+import { type Route, routes } from './routes.js'
+
+type Json = Record<string, unknown>
+
+const scalars: Record<string, Json> = {
+  ID: { type: 'string' },
+  String: { type: 'string' },
+  Boolean: { type: 'boolean' },
+  Int: { type: 'integer' },
+  Timestamp: { type: 'integer', format: 'int64', description: 'Unix milliseconds.' },
+  JSONObject: { type: 'object', additionalProperties: true },
+}
+
+const errorSchema: Json = {
+  type: 'object',
+  required: ['error', 'error_description'],
+  properties: {
+    error: { type: 'string' },
+    error_description: { type: 'string' },
+    request_id: { type: 'string' },
+    details: {
+      type: 'array',
+      items: {
+        type: 'object',
+        required: ['field', 'code', 'message'],
+        properties: { field: { type: 'string' }, code: { type: 'string' }, message: { type: 'string' } },
+      },
+    },
+  },
+}
+
+const preconditionSchema: Json = {
+  type: 'object',
+  required: ['error', 'error_description', 'currentETag', 'retryable'],
+  properties: {
+    error: { const: 'precondition_failed' },
+    error_description: { type: 'string' },
+    currentETag: { type: 'string' },
+    retryable: { const: false },
+    request_id: { type: 'string' },
+  },
+}
+
+const statusText: Record<number, string> = {
+  400: 'Malformed or invalid request',
+  401: 'Authentication required or failed',
+  403: 'Permission denied',
+  404: 'Resource absent',
+  409: 'Conflict',
+  412: 'If-Match does not match',
+  413: 'Body too large',
+  415: 'Body is not JSON',
+  422: 'Idempotency-Key reused with a different request',
+  429: 'Rate or resource limit reached',
+  500: 'Internal error',
+  503: 'The database is away',
+}
+
+/** @param baseUrl the public address of the Core API */
+export function openApiDocument(baseUrl: string): Json {
+  const operations = readOperations('rest')
+  const paths: Record<string, Json> = {}
+  for (const route of routes) {
+    paths[route.path] ??= {}
+    paths[route.path]![route.method.toLowerCase()] = operationObject(route, operations.get(route.operation)!)
+  }
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Gatehouse Core API', version: '1', description: 'Administration of accounts, issuers, clients and users.' },
+    servers: [{ url: baseUrl }],
+    security: [{ apiKey: [] }, { accessToken: [] }],
+    paths,
+    components: {
+      securitySchemes: {
+        apiKey: { type: 'http', scheme: 'basic', description: 'key_id:secret of an API key.' },
+        accessToken: { type: 'http', scheme: 'bearer', bearerFormat: 'JWT' },
+      },
+      schemas: { Error: errorSchema, PreconditionFailedError: preconditionSchema },
+    },
+  }
+}
+
+function operationObject(route: Route, operation: Operation): Json {
+  const variables = variablesOf(operation)
+  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+  const input = variables.get('input')
+  const query = [...variables].filter(([name]) => !inPath.includes(snake(name)) && name !== 'input' && name !== 'ifMatch')
+  const statuses = new Set([...route.errors, 400, 401, 403, 429, 500, 503, ...(route.method === 'POST' ? [409, 422] : [])])
+  if (input) for (const status of [413, 415]) statuses.add(status)
+  return {
+    operationId: route.operation,
+    summary: route.summary,
+    description: `Specification section ${route.section}. Needs the scope \`${demandOf(operation.field)?.scope}\`.`,
+    tags: [tagOf(route)],
+    parameters: [
+      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+      ...query.map(([name, type]) => ({ name: snake(name), in: 'query', required: false, schema: inputSchema(type, true) })),
+      ...(route.ifMatch ? [header('If-Match', 'A quoted version, a comma-separated list of them, or *.')] : []),
+      ...(route.method === 'POST' ? [header('Idempotency-Key', '1 to 256 characters; good for 24 hours.')] : []),
+    ],
+    ...(input && {
+      requestBody: {
+        required: isNonNullType(input),
+        content: { 'application/json': { schema: inputSchema(input, false) } },
+      },
+    }),
+    responses: {
+      [route.success]: successResponse(route, operation),
+      ...Object.fromEntries([...statuses].sort().map((status) => [status, errorResponse(status)])),
+    },
+  }
+}
+
+const header = (name: string, description: string): Json => ({ name, in: 'header', required: false, description, schema: { type: 'string' } })
+
+const tagOf = ({ path }: Route): string =>
+  path.split('/').filter((part) => part !== '' && part !== 'v1' && !part.startsWith('{') && !/^(rotate|block|unblock|revoke|secret)$/.test(part)).at(-1) ?? 'accounts'
+
+const errorResponse = (status: number): Json => ({
+  description: statusText[status] ?? 'Error',
+  content: {
+    'application/json': { schema: { $ref: `#/components/schemas/${status === 412 ? 'PreconditionFailedError' : 'Error'}` } },
+  },
+})
+
+function successResponse(route: Route, operation: Operation): Json {
+  if (route.success === 204) return { description: 'Done.' }
+  if (route.success === 202) return { description: 'Accepted.' }
+  const root = operation.definition.selectionSet.selections[0]
+  if (root?.kind !== 'Field' || !root.selectionSet) throw new Error(`${operation.name} selects nothing.`)
+  const fragments = new Map(
+    operation.document.definitions.flatMap((node) => (node.kind === 'FragmentDefinition' ? [[node.name.value, node] as const] : [])),
+  )
+  const type = getNamedType(operation.field.type) as GraphQLObjectType
+  const value = selectionSchema(type, root.selectionSet, fragments)
+  const isPage = 'data' in type.getFields()
+  return {
+    description: isPage ? 'One page.' : 'The resource.',
+    ...(!isPage && { headers: { ETag: { description: 'The quoted version.', schema: { type: 'string' } } } }),
+    content: {
+      'application/json': { schema: isPage ? value : { type: 'object', required: ['data'], properties: { data: value } } },
+    },
+  }
+}
+
+function selectionSchema(type: GraphQLObjectType, set: SelectionSetNode, fragments: Map<string, FragmentDefinitionNode>): Json {
+  const properties: Record<string, Json> = {}
+  const collect = (selections: SelectionSetNode): void => {
+    for (const selection of selections.selections) {
+      if (selection.kind === 'FragmentSpread') collect(fragments.get(selection.name.value)!.selectionSet)
+      else if (selection.kind === 'InlineFragment') collect(selection.selectionSet)
+      else {
+        const field = type.getFields()[selection.name.value]!
+        const name = selection.alias?.value ?? selection.name.value
+        const schema = outputSchema(field.type, selection.selectionSet, fragments)
+        properties[name] = field.description ? { description: field.description, ...schema } : schema
+      }
+    }
+  }
+  collect(set)
+  return { type: 'object', required: Object.keys(properties), properties }
+}
+
+function outputSchema(type: GraphQLOutputType, set: SelectionSetNode | undefined, fragments: Map<string, FragmentDefinitionNode>): Json {
+  if (!isNonNullType(type)) return orNull(bareOutput(type, set, fragments))
+  return bareOutput(type.ofType, set, fragments)
+}
+
+function bareOutput(type: GraphQLOutputType, set: SelectionSetNode | undefined, fragments: Map<string, FragmentDefinitionNode>): Json {
+  if (isListType(type)) return { type: 'array', items: outputSchema(type.ofType as GraphQLOutputType, set, fragments) }
+  if (type instanceof GraphQLObjectType) return selectionSchema(type, set!, fragments)
+  return leafSchema(type)
+}
+
+/** `inQuery`: a parameter that is not given is absent, never null. */
+function inputSchema(type: GraphQLInputType, inQuery: boolean): Json {
+  if (isNonNullType(type)) return bareInput(type.ofType as GraphQLInputType)
+  return inQuery ? bareInput(type) : orNull(bareInput(type))
+}
+
+function bareInput(type: GraphQLInputType): Json {
+  if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType as GraphQLInputType, false) }
+  if (!(type instanceof GraphQLInputObjectType)) return leafSchema(type)
+  const fields = Object.values(type.getFields())
+  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snake(field.name))
+  return {
+    type: 'object',
+    additionalProperties: false,
+    ...(required.length > 0 && { required }),
+    properties: Object.fromEntries(
+      fields.map((field) => {
+        const schema = inputSchema(field.type, false)
+        return [snake(field.name), field.description ? { ...schema, description: field.description } : schema]
+      }),
+    ),
+  }
+}
+
+function leafSchema(type: unknown): Json {
+  if (type instanceof GraphQLEnumType) return { type: 'string', enum: type.getValues().map((value) => value.name) }
+  const schema = scalars[String(type)]
+  if (!schema) throw new Error(`rest/openapi knows no scalar ${String(type)}; add it to the table.`)
+  return schema
+}
+
+/** The same schema that also takes null. */
+function orNull(schema: Json): Json {
+  if (typeof schema['type'] !== 'string') return { anyOf: [schema, { type: 'null' }] }
+  return {
+    ...schema,
+    type: [schema['type'], 'null'],
+    ...(Array.isArray(schema['enum']) && { enum: [...schema['enum'], null] }),
+  }
+}
+
+/** `GET /openapi.json`, made once. */
+export function mountOpenApi({ config }: Gatehouse): Middleware {
+  const text = JSON.stringify(openApiDocument(config.baseUrl))
+  return (ctx, next) => {
+    if (ctx.path !== '/openapi.json') return next()
+    ctx.set('Access-Control-Allow-Origin', '*')
+    ctx.type = 'application/json'
+    ctx.body = text
+    return undefined
+  }
+}

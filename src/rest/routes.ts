@@ -1,0 +1,74 @@
+/**
+ * The contract of `/v1` as a table, in the order of spec section 4. Each row runs one operation of graphql/rest; the
+ * OpenAPI document and the tests that go through every route are made from it.
+ */
+
+/** `A` and `I` are the specification's abbreviations. */
+const A = '/v1/accounts/{account_id}'
+const I = `${A}/issuers/{issuer_id}`
+
+export interface Route {
+  method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  path: string
+  /** Name of the operation in graphql/rest. */
+  operation: string
+  summary: string
+  success: 200 | 201 | 202 | 204
+  /** Statuses that the specification names besides 401 and 403. */
+  errors: readonly number[]
+  /** Takes If-Match (spec 4.1). */
+  ifMatch?: true
+  /** The answer holds a secret or must run anew: its Idempotency-Key is checked but never used (spec 4.1 rule 7). */
+  neverCached?: true | ((body: Record<string, unknown>) => boolean)
+  /** The specification's section. */
+  section: string
+}
+
+const single = [404] as const
+const write = [400, 404, 412] as const
+
+export const routes: readonly Route[] = [
+  { method: 'GET', path: '/v1/accounts', operation: 'listAccounts', summary: 'List the accounts that you can reach', success: 200, errors: [], section: '4.2' },
+  { method: 'GET', path: A, operation: 'getAccount', summary: 'Read an account', success: 200, errors: single, section: '4.2' },
+  { method: 'PATCH', path: A, operation: 'updateAccount', summary: 'Change an account', success: 200, errors: [400, 404, 409, 412], ifMatch: true, section: '4.2' },
+
+  { method: 'GET', path: `${A}/issuers`, operation: 'listIssuers', summary: 'List issuers, newest first', success: 200, errors: [], section: '4.4' },
+  { method: 'POST', path: `${A}/issuers`, operation: 'createIssuer', summary: 'Make an issuer', success: 201, errors: [400], section: '4.4' },
+  { method: 'GET', path: I, operation: 'getIssuer', summary: 'Read an issuer', success: 200, errors: single, section: '4.4' },
+  { method: 'PATCH', path: I, operation: 'updateIssuer', summary: 'Change an issuer', success: 200, errors: write, ifMatch: true, section: '4.4' },
+  { method: 'DELETE', path: I, operation: 'deleteIssuer', summary: 'Delete an issuer', success: 204, errors: [404, 412], ifMatch: true, section: '4.4' },
+
+  { method: 'GET', path: `${I}/auth-methods`, operation: 'listAuthMethods', summary: 'List authentication methods', success: 200, errors: single, section: '4.4' },
+  { method: 'POST', path: `${I}/auth-methods`, operation: 'createAuthMethod', summary: 'Add an authentication method', success: 201, errors: [400, 404, 409], section: '4.4' },
+  { method: 'GET', path: `${I}/auth-methods/{method_id}`, operation: 'getAuthMethod', summary: 'Read an authentication method', success: 200, errors: single, section: '4.4' },
+  { method: 'PATCH', path: `${I}/auth-methods/{method_id}`, operation: 'updateAuthMethod', summary: 'Change an authentication method', success: 200, errors: write, ifMatch: true, section: '4.4' },
+  { method: 'DELETE', path: `${I}/auth-methods/{method_id}`, operation: 'deleteAuthMethod', summary: 'Remove an authentication method', success: 204, errors: [404, 412], ifMatch: true, section: '4.4' },
+
+  { method: 'GET', path: `${I}/clients`, operation: 'listClients', summary: 'List clients', success: 200, errors: [], section: '4.5' },
+  { method: 'POST', path: `${I}/clients`, operation: 'createClient', summary: 'Register a client', success: 201, errors: [400], neverCached: (body) => body['confidential'] === true, section: '4.5' },
+  { method: 'GET', path: `${I}/clients/{client_id}`, operation: 'getClient', summary: 'Read a client', success: 200, errors: single, section: '4.5' },
+  { method: 'PATCH', path: `${I}/clients/{client_id}`, operation: 'updateClient', summary: 'Change a client', success: 200, errors: write, ifMatch: true, section: '4.5' },
+  { method: 'DELETE', path: `${I}/clients/{client_id}`, operation: 'deleteClient', summary: 'Delete a client', success: 204, errors: [404, 412], ifMatch: true, section: '4.5' },
+  { method: 'POST', path: `${I}/clients/{client_id}/secret/rotate`, operation: 'rotateClientSecret', summary: 'Give a client a new secret; the old one stays good for 15 minutes', success: 200, errors: [400, 404], neverCached: true, section: '4.5' },
+
+  { method: 'GET', path: `${I}/users`, operation: 'listUsers', summary: 'List users with hashed usernames', success: 200, errors: [], section: '4.6' },
+  { method: 'POST', path: `${I}/users`, operation: 'createUser', summary: 'Make a user', success: 201, errors: [400, 409], section: '4.6' },
+  { method: 'GET', path: `${I}/users/{user_id}`, operation: 'getUser', summary: 'Read a user', success: 200, errors: single, section: '4.6' },
+  { method: 'PATCH', path: `${I}/users/{user_id}`, operation: 'updateUser', summary: 'Change a user', success: 200, errors: [400, 404, 409, 412], ifMatch: true, section: '4.6' },
+  { method: 'DELETE', path: `${I}/users/{user_id}`, operation: 'deleteUser', summary: 'Delete a user, asynchronously', success: 202, errors: [404, 412], ifMatch: true, section: '4.6' },
+  { method: 'GET', path: `${I}/users/{user_id}/verifiers`, operation: 'listVerifiers', summary: "List a user's verifiers", success: 200, errors: single, section: '4.6' },
+  { method: 'POST', path: `${I}/users/{user_id}/verifiers`, operation: 'createVerifier', summary: 'Give a user a verifier', success: 201, errors: [400, 404, 409], section: '4.6' },
+  { method: 'GET', path: `${I}/users/{user_id}/verifiers/{verifier_id}`, operation: 'getVerifier', summary: 'Read a verifier', success: 200, errors: single, section: '4.6' },
+  { method: 'PATCH', path: `${I}/users/{user_id}/verifiers/{verifier_id}`, operation: 'updateVerifier', summary: 'Change a verifier', success: 200, errors: [400, 404], section: '4.6' },
+  { method: 'DELETE', path: `${I}/users/{user_id}/verifiers/{verifier_id}`, operation: 'deleteVerifier', summary: 'Remove a verifier', success: 204, errors: [404], section: '4.6' },
+
+  { method: 'GET', path: `${A}/api-keys`, operation: 'listApiKeys', summary: 'List API keys', success: 200, errors: [], section: '4.8' },
+  { method: 'POST', path: `${A}/api-keys`, operation: 'createApiKey', summary: 'Make an API key', success: 201, errors: [400, 429], neverCached: true, section: '4.8' },
+  { method: 'GET', path: `${A}/api-keys/{key_id}`, operation: 'getApiKey', summary: 'Read an API key', success: 200, errors: single, section: '4.8' },
+  { method: 'PATCH', path: `${A}/api-keys/{key_id}`, operation: 'updateApiKey', summary: 'Change an API key', success: 200, errors: write, ifMatch: true, section: '4.8' },
+  { method: 'DELETE', path: `${A}/api-keys/{key_id}`, operation: 'deleteApiKey', summary: 'Revoke an API key', success: 204, errors: [404, 412], ifMatch: true, section: '4.8' },
+  { method: 'POST', path: `${A}/api-keys/{key_id}/rotate`, operation: 'rotateApiKey', summary: 'Give an API key a new secret; the old one stays good for 15 minutes', success: 200, errors: [400, 404], neverCached: true, section: '4.8' },
+  { method: 'POST', path: `${A}/api-keys/{key_id}/block`, operation: 'blockApiKey', summary: 'Block an API key', success: 200, errors: [400, 404], section: '4.8' },
+  { method: 'POST', path: `${A}/api-keys/{key_id}/unblock`, operation: 'unblockApiKey', summary: 'Unblock an API key', success: 200, errors: [400, 404], section: '4.8' },
+  { method: 'POST', path: `${A}/api-keys/{key_id}/revoke`, operation: 'revokeApiKey', summary: 'Revoke an API key for good', success: 200, errors: [400, 404], section: '4.8' },
+]

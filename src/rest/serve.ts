@@ -1,0 +1,156 @@
+/**
+ * One request to `/v1`, as named steps. The order matters for security: who, may they, what do they say, have we
+ * answered this before, do it (decisions D20).
+ */
+import type { IncomingMessage } from 'node:http'
+import type { GraphQLInputType } from 'graphql'
+import { authorize } from '../access/guard.js'
+import { checkKey, fingerprintOf, idempotent, type Answer } from '../graphql/idempotency.js'
+import { type Operation, readOperations, run } from '../graphql/operations.js'
+import { demandOf, placeOf } from '../graphql/schema.js'
+import { ApiError, badRequest, type Detail, invalid } from '../kernel/errors.js'
+import { etagOf, noneMatch } from '../kernel/etag.js'
+import { GateError, gateFault, parseJson } from '../kernel/gate.js'
+import type { Context } from '../platform/context.js'
+import { readBody } from '../platform/http.js'
+import { inWireWords } from './errors.js'
+import { camel, inputOf, queryOf, variablesOf } from './input.js'
+import { match } from './match.js'
+import { type Route, routes } from './routes.js'
+
+/** Bytes (decisions D19). */
+const BODY_LIMIT = 1024 * 1024
+
+interface Entry {
+  operation: Operation
+  input: GraphQLInputType | undefined
+  /** Variables that come from the query string. */
+  query: Map<string, GraphQLInputType>
+}
+
+/** The operation of each route. @throws Error at start when a row names none, or its parameters do not fit */
+export function readEntries(): Map<Route, Entry> {
+  const operations = readOperations('rest')
+  return new Map(routes.map((route) => [route, entryOf(route, operations.get(route.operation))]))
+}
+
+function entryOf(route: Route, operation: Operation | undefined): Entry {
+  if (!operation) throw new Error(`${route.method} ${route.path}: there is no operation ${route.operation} in graphql/rest.`)
+  const query = variablesOf(operation)
+  for (const [, name] of route.path.matchAll(/\{(\w+)\}/g)) {
+    if (!query.delete(camel(name!))) throw new Error(`${route.operation} does not take ${name}.`)
+  }
+  if (query.delete('ifMatch') !== (route.ifMatch === true)) throw new Error(`${route.operation}: ifMatch and its row differ.`)
+  const input = query.get('input')
+  query.delete('input')
+  return { operation, input, query }
+}
+
+/** A `/v1` answer before it is written. */
+export interface Reply extends Answer {
+  headers: Record<string, string>
+  route: Route
+}
+
+/**
+ * Answers one request.
+ * @param context of a caller already authenticated
+ * @throws ApiError for everything that is not a success
+ */
+export async function serve(entries: Map<Route, Entry>, context: Context, request: IncomingMessage): Promise<Reply> {
+  // 1. Which row?
+  const [path = '/', search = ''] = splitUrl(request.url ?? '/')
+  const found = match(request.method ?? 'GET', path)
+  if (!found) throw new ApiError('not_found', 'There is no such address.')
+  const { route, parameters } = found
+  if (!route) {
+    const headers = { Allow: found.allowed.join(', ') }
+    throw new ApiError('method_not_allowed', `This address takes ${found.allowed.join(', ')}.`, { headers })
+  }
+  const { operation, input, query } = entries.get(route)!
+
+  // 2. May they?
+  const place = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [camel(name), value]))
+  await authorize(context, demandOf(operation.field)!, placeOf(place))
+
+  // 3. What do they say?
+  const text = route.method === 'GET' ? '' : await bodyOf(request)
+  const variables = { ...place, ...inputs({ input, query }, search, text) }
+  if (route.ifMatch && request.headers['if-match'] !== undefined) variables['ifMatch'] = request.headers['if-match']
+
+  // 4. Answered before? If not, do it.
+  const work = async (inside: Context): Promise<Answer> => {
+    try {
+      return answerOf(route, await run(operation, inside, variables))
+    } catch (error) {
+      throw inWireWords(error)
+    }
+  }
+  const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined
+  const repeatable = key !== undefined && checkKey(String(key)) && !isNeverCached(route, variables['input'])
+  const accountId = parameters['account_id'] ?? context.actor.accountId ?? ''
+  const answer = repeatable
+    ? await idempotent(context, { accountId, key: String(key), fingerprint: fingerprintOf(path, text) }, work)
+    : await work(context)
+
+  // 5. Do they have it already?
+  const fresh = route.method === 'GET' && answer.etag !== null && noneMatch(request.headers['if-none-match'], answer.etag)
+  const headers = { ...(answer.etag && { ETag: answer.etag }), ...(answer.replayed && { 'Idempotent-Replayed': 'true' }) }
+  return { ...answer, ...(fresh && { status: 304, body: '' }), headers, route }
+}
+
+const splitUrl = (url: string): [string, string] => {
+  const mark = url.indexOf('?')
+  return mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)]
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const text = await readBody(request, BODY_LIMIT)
+  const type = request.headers['content-type'] ?? ''
+  if (text !== '' && !/^application\/(json|merge-patch\+json)\s*(;|$)/i.test(type)) {
+    throw new ApiError('unsupported_media_type', 'The body must be JSON; send Content-Type: application/json.')
+  }
+  return text
+}
+
+/** @throws invalid_request with all faults of query and body */
+function inputs({ input, query }: Pick<Entry, 'input' | 'query'>, search: string, text: string): Record<string, unknown> {
+  const details: Detail[] = []
+  const parameters = new URLSearchParams(search)
+  const fault = gateFault([...parameters.entries()].flat())
+  if (fault) throw badRequest(fault.replace(/^\[\d+\]/, 'The query'))
+  const variables = queryOf(query, parameters, details)
+  const body = text === '' ? undefined : jsonOf(text)
+  if (input) {
+    const required = String(input).endsWith('!')
+    if (body !== undefined || required) variables['input'] = inputOf(input, body ?? {}, '', details)
+  } else if (body !== undefined && !(typeof body === 'object' && body !== null && Object.keys(body).length === 0)) {
+    throw badRequest('This request takes no body.')
+  }
+  if (details.length > 0) throw invalid(details)
+  return variables
+}
+
+function jsonOf(text: string): unknown {
+  try {
+    return parseJson(text)
+  } catch (error) {
+    if (error instanceof GateError) throw badRequest(error.message)
+    throw error
+  }
+}
+
+function isNeverCached({ neverCached }: Route, input: unknown): boolean {
+  return typeof neverCached === 'function' ? neverCached((input ?? {}) as Record<string, unknown>) : neverCached === true
+}
+
+/** One resource is `{data}` with its ETag (spec 2.1, 4.1); a page is itself; a deletion has no body. */
+function answerOf(route: Route, value: unknown): Answer {
+  const { success: status } = route
+  if (status === 204 || status === 202) return { status, body: '', etag: null }
+  const page = value as { data?: unknown }
+  if (Array.isArray(page.data)) return { status, body: JSON.stringify(value), etag: null }
+  const { updated_at } = value as { updated_at?: number }
+  const etag = updated_at === undefined ? null : etagOf({ updatedAt: updated_at })
+  return { status, body: JSON.stringify({ data: value }), etag }
+}

@@ -1,0 +1,23 @@
+/** Every periodic job: its name, how often (milliseconds), and what it does. One process runs each at a time. */
+import { HOUR, MINUTE } from './kernel/time.js'
+import type { Context } from './platform/context.js'
+import type { PeriodicJob } from './platform/jobs.js'
+import { refillSpareKeys } from './resources/issuers/signing-keys.js'
+import { purgeExpired } from './resources/sessions/purge.js'
+
+export const schedule: readonly PeriodicJob[] = [
+  { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
+  { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
+  { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },
+  { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
+]
+
+/** Answers kept for repeated POSTs leave after their 24 hours. */
+async function purgeIdempotency(context: Context): Promise<void> {
+  await context.db.idempotentRequest.deleteMany({ where: { expiresAt: { lt: context.now() } } })
+}
+
+/** A bucket that nobody has touched for two hours is full again, whatever its limit. */
+async function purgeRateLimits(context: Context): Promise<void> {
+  await context.db.rateLimit.deleteMany({ where: { updatedAt: { lt: context.now() - 2 * HOUR } } })
+}

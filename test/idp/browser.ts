@@ -1,0 +1,107 @@
+/** A browser as far as signing in needs one: follows redirects, keeps cookies by path, fills in the one form of a page. */
+
+interface Cookie {
+  name: string
+  value: string
+  path: string
+}
+
+export interface Page {
+  url: string
+  status: number
+  headers: Headers
+  html: string
+}
+
+const unescape = (text: string): string =>
+  text
+    .replace(/&lt;/g, '<')
+    .replace(/&gt;/g, '>')
+    .replace(/&quot;/g, '"')
+    .replace(/&#39;/g, "'")
+    .replace(/&amp;/g, '&')
+
+const attribute = (tag: string, name: string): string | undefined => {
+  const value = new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]
+  return value === undefined ? undefined : unescape(value)
+}
+
+export class TestBrowser {
+  #cookies: Cookie[] = []
+
+  /** @param stopAt a redirect to an address that begins like this is not followed but returned */
+  constructor(
+    private readonly stopAt = 'https://',
+    private readonly headers: Record<string, string> = {},
+  ) {}
+
+  cookies(): readonly Cookie[] {
+    return this.#cookies
+  }
+
+  /** The same cookies in another browser. */
+  copy(): TestBrowser {
+    const other = new TestBrowser(this.stopAt, this.headers)
+    other.#cookies = this.#cookies.map((cookie) => ({ ...cookie }))
+    return other
+  }
+
+  async request(url: string, init: RequestInit = {}): Promise<Response> {
+    const { pathname } = new URL(url)
+    const sent = this.#cookies.filter(({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`))
+    const cookie = sent.map(({ name, value }) => `${name}=${value}`).join('; ')
+    const response = await fetch(url, {
+      ...init,
+      redirect: 'manual',
+      headers: { accept: 'text/html', ...this.headers, ...(cookie && { cookie }), ...(init.headers as Record<string, string>) },
+    })
+    for (const line of response.headers.getSetCookie()) this.#keep(line)
+    return response
+  }
+
+  #keep(line: string): void {
+    const [pair = '', ...traits] = line.split(';').map((part) => part.trim())
+    const at = pair.indexOf('=')
+    const name = pair.slice(0, at)
+    const value = pair.slice(at + 1)
+    const trait = (key: string) => traits.find((one) => one.toLowerCase().startsWith(`${key}=`))?.slice(key.length + 1)
+    const path = trait('path') ?? '/'
+    const expires = trait('expires')
+    this.#cookies = this.#cookies.filter((cookie) => cookie.name !== name || cookie.path !== path)
+    if (value !== '' && (expires === undefined || Date.parse(expires) > Date.now())) this.#cookies.push({ name, value, path })
+  }
+
+  /** Loads an address and follows redirects until there is a page, or one leads out. */
+  async open(url: string, init: RequestInit = {}): Promise<Page> {
+    let response = await this.request(url, init)
+    let at = url
+    for (let hops = 0; response.status >= 300 && response.status < 400 && hops < 10; hops++) {
+      const location = new URL(response.headers.get('location') ?? '', at).href
+      if (location.startsWith(this.stopAt)) return { url: location, status: response.status, headers: response.headers, html: '' }
+      at = location
+      response = await this.request(at)
+    }
+    return { url: at, status: response.status, headers: response.headers, html: await response.text() }
+  }
+
+  /** Sends the form of a page with these values in it. */
+  async submit(page: Page, values: Record<string, string>): Promise<Page> {
+    const form = /<form[^>]*>/.exec(page.html)?.[0]
+    if (!form) throw new Error(`no form on ${page.url}: ${page.status} ${page.html.slice(0, 600)}`)
+    const body = new URLSearchParams()
+    for (const [tag] of page.html.matchAll(/<input[^>]*>/g)) {
+      const name = attribute(tag, 'name')
+      if (name) body.set(name, attribute(tag, 'value') ?? '')
+    }
+    for (const [name, value] of Object.entries(values)) body.set(name, value)
+    return this.open(new URL(attribute(form, 'action') ?? '', page.url).href, { method: 'POST', body })
+  }
+}
+
+/** What a page says is wrong. */
+export const problemOf = (page: Page): string | undefined => {
+  const box = /<div class="problem"[^>]*>(.*?)<\/div>/s.exec(page.html)?.[1]
+  return box && unescape(box.replace(/<[^>]+>/g, ' ').trim())
+}
+
+export const headingOf = (page: Page): string | undefined => unescape(/<h1>(.*?)<\/h1>/.exec(page.html)?.[1] ?? '')

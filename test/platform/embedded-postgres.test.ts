@@ -1,0 +1,250 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
+import pg from 'pg'
+import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.js'
+
+// Nearly every test uses the same cluster, so that it is made once; the space in its name is on purpose.
+const root = realpathSync(mkdtempSync(join(tmpdir(), 'gatehouse embedded ')))
+const home = join(root, 'data')
+const children: ChildProcess[] = []
+const folders = new Set<string>()
+const said: string[] = []
+
+async function start(folder = home, settings: Record<string, string> = {}) {
+  folders.add(folder)
+  said.length = 0
+  return await startEmbeddedPostgres(folder, (message) => said.push(message), { settings })
+}
+
+const serverPid = (folder = home) =>
+  Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
+
+async function ask(url: string, sql: string): Promise<unknown> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => undefined)
+  await client.connect()
+  try {
+    return Object.values((await client.query(sql)).rows[0] ?? {})[0]
+  } finally {
+    await client.end()
+  }
+}
+
+const launcher = new URL('../../src/platform/embedded-postgres.js', import.meta.url).href
+const program = `
+  const { startEmbeddedPostgres } = await import(process.argv[1])
+  process.on('SIGINT', () => console.log('draining'))
+  const { url, stop } = await startEmbeddedPostgres(process.argv[2], () => undefined)
+  console.log(url)
+  process.on('SIGTERM', () => stop().then(() => process.exit(0)))
+  setInterval(() => undefined, 1000)`
+
+/** Another Gatehouse process on the folder. */
+function spawnOther(folder: string, options: { uid?: number; gid?: number } = {}): ChildProcess {
+  folders.add(folder)
+  const words = ['--input-type=module', '-e', program, launcher, folder]
+  const child = spawn(process.execPath, words, {
+    ...options,
+    cwd: '/',
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  children.push(child)
+  return child
+}
+
+async function nextLine(child: ChildProcess): Promise<string> {
+  const [text] = (await Promise.race([once(child.stdout!, 'data'), once(child.stderr!, 'data')])) as [Buffer]
+  return text.toString().trim()
+}
+
+async function kill9(child: ChildProcess): Promise<void> {
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+afterEach(async () => {
+  for (const child of children.splice(0)) if (child.exitCode === null && child.signalCode === null) await kill9(child)
+  for (const folder of folders) {
+    if (existsSync(join(folder, 'postgres', 'postmaster.pid'))) await (await start(folder)).stop()
+  }
+})
+afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
+
+describe('the embedded PostgreSQL', () => {
+  test('makes a database in a folder closed to others, below a closed folder, and keeps it over a restart', async () => {
+    chmodSync(root, 0o700)
+    const first = await start()
+    await ask(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer')
+    await first.stop()
+    const second = await start()
+    expect(await ask(second.url, 'SELECT answer FROM kept')).toBe(42)
+    await second.stop()
+    expect((statSync(home).mode & 0o777).toString(8)).toBe('700')
+    expect(existsSync(join(home, 'postgres', 'postmaster.pid'))).toBe(false)
+  })
+
+  test('is crash-safe, and reached through no network', async () => {
+    const { url, stop } = await start()
+    for (const [name, value] of [
+      ['fsync', 'on'],
+      ['full_page_writes', 'on'],
+      ['synchronous_commit', 'on'],
+      ['listen_addresses', ''],
+      ['server_encoding', 'UTF8'],
+    ]) {
+      expect([name, await ask(url, `SHOW ${name}`)]).toEqual([name, value])
+    }
+    await stop()
+  })
+
+  test('adopts the server that a killed process left behind', async () => {
+    const other = spawnOther(home)
+    await nextLine(other)
+    const pid = serverPid()
+    await kill9(other)
+    const { url, stop } = await start()
+    expect(said).toEqual([`adopted the PostgreSQL that runs in ${home} already`])
+    expect(serverPid()).toBe(pid)
+    expect(await ask(url, 'SELECT 1')).toBe(1)
+    await stop()
+  })
+
+  test('restarts a server left behind that was started with other settings', async () => {
+    const other = spawnOther(home)
+    await nextLine(other)
+    await kill9(other)
+    const { url, stop } = await start(home, { max_connections: '50' })
+    expect(await ask(url, 'SHOW max_connections')).toBe('50')
+    await stop()
+  })
+
+  test('is one process per folder: the second is told which, and a killed one holds nothing', async () => {
+    const other = spawnOther(home)
+    await nextLine(other)
+    const refusal = `${home} is in use by another Gatehouse (process ${other.pid}); stop it first`
+    await expect(start()).rejects.toThrow(refusal)
+    await kill9(other)
+    await (await start()).stop()
+  })
+
+  test('is one process per folder also when several start at once', async () => {
+    const starts = await Promise.all([1, 2, 3].map(async () => nextLine(spawnOther(home))))
+    expect(starts.filter((line) => line.startsWith('postgres://'))).toHaveLength(1)
+  })
+
+  test('makes anew a cluster whose making was killed half-way', async () => {
+    const folder = join(root, 'half')
+    const other = spawnOther(folder)
+    const half = join(folder, `postgres.new-${other.pid}`)
+    while (!existsSync(join(half, 'PG_VERSION'))) await sleep(2)
+    await kill9(other)
+    expect(existsSync(join(folder, 'postgres'))).toBe(false)
+    const { url, stop } = await start(folder)
+    expect(await ask(url, 'SELECT 1')).toBe(1)
+    await stop()
+    expect(readdirSync(folder).sort()).toEqual(['postgres', 'postgres.log'])
+  })
+
+  test('refuses a cluster of another major version in plain words', async () => {
+    const folder = join(root, 'old')
+    mkdirSync(join(folder, 'postgres'), { recursive: true })
+    writeFileSync(join(folder, 'postgres', 'PG_VERSION'), '9\n')
+    await expect(start(folder)).rejects.toThrow(/made by PostgreSQL 9, .* DATABASE_URL/)
+    folders.delete(folder)
+  })
+
+  test('starts although the number of its dead predecessor went to another process', async () => {
+    const { uid } = statSync(join(home, 'postgres'))
+    const stranger = spawn('sleep', ['60'], uid === process.getuid?.() ? {} : { uid })
+    children.push(stranger)
+    writeFileSync(
+      join(home, 'postgres', 'postmaster.pid'),
+      `${stranger.pid}\n/elsewhere\n1\n5432\n.\n\n0 0\nready   \n`,
+    )
+    const { url, stop } = await start()
+    expect(await ask(url, 'SELECT 1')).toBe(1)
+    await stop()
+  })
+
+  test('starts a server again that dies', async () => {
+    const { url, stop } = await start()
+    process.kill(serverPid(), 'SIGKILL')
+    let answer: unknown
+    for (let tries = 0; answer !== 1 && tries < 100; tries++) {
+      await sleep(50)
+      answer = await ask(url, 'SELECT 1').catch(() => null)
+    }
+    expect(answer).toBe(1)
+    await expect(start()).rejects.toThrow('in use')
+    await stop()
+  })
+
+  test('outlives a Ctrl-C, so that its users can finish first', async () => {
+    const other = spawnOther(home)
+    const url = await nextLine(other)
+    const pid = serverPid()
+    const line = nextLine(other)
+    process.kill(-other.pid!, 'SIGINT')
+    expect(await line).toBe('draining')
+    await sleep(200)
+    expect(await ask(url, 'SELECT 1')).toBe(1)
+    expect(serverPid()).toBe(pid)
+    const ended = once(other, 'exit')
+    other.kill('SIGTERM')
+    expect(await ended).toEqual([0, null])
+  })
+
+  test('works below a path that is too long for a socket address, and leaves no link behind', async () => {
+    const folder = join(root, 'long '.repeat(30))
+    const { url, stop } = await start(folder)
+    const link = new URL(url).searchParams.get('host')!
+    expect(link.length).toBeLessThan(90)
+    expect(await ask(url, 'SELECT 1')).toBe(1)
+    await stop()
+    expect(existsSync(link)).toBe(false)
+  })
+
+  const reachable = process.getuid?.() === 0 && canRead(new URL(launcher).pathname, 65534)
+  ;(reachable ? test : test.skip)('runs as an ordinary user as well as root', async () => {
+    const folder = join(tmpdir(), `gatehouse-ordinary-${process.pid}`)
+    mkdirSync(folder, { mode: 0o700 })
+    chownSync(folder, 65534, 65534)
+    try {
+      const other = spawnOther(folder, { uid: 65534, gid: 65534 })
+      const url = await nextLine(other)
+      expect(await ask(url, 'SELECT 1')).toBe(1)
+      const ended = once(other, 'exit')
+      other.kill('SIGTERM')
+      await ended
+    } finally {
+      folders.delete(folder)
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+})
+
+function canRead(path: string, uid: number): boolean {
+  return (
+    spawnSync(process.execPath, ['-e', `require('node:fs').accessSync(${JSON.stringify(path)})`], { uid, cwd: '/' })
+      .status === 0
+  )
+}

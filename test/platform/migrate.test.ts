@@ -1,0 +1,155 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
+import pg from 'pg'
+import { migrate, migrationStatus, refuseOldServer } from '../../src/platform/migrate.js'
+import { createTestDatabase } from '../setup/database.js'
+
+let folder: string
+let database: Awaited<ReturnType<typeof createTestDatabase>>
+
+const first = '20260101000000_first'
+const second = '20260102000000_second'
+const third = '20260103000000_third'
+
+function write(name: string, sql: string): void {
+  mkdirSync(join(folder, name), { recursive: true })
+  writeFileSync(join(folder, name, 'migration.sql'), sql)
+}
+
+async function ask<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
+  const client = new pg.Client({ connectionString: database.url })
+  await client.connect()
+  try {
+    return (await client.query<Row>(sql)).rows
+  } finally {
+    await client.end()
+  }
+}
+
+const apply = () => migrate(database.url, { folder })
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-migrations-'))
+  write(first, 'CREATE TABLE a (id int);\nCREATE TABLE b (id int);\n')
+  write(second, 'ALTER TABLE a ADD COLUMN name text;\n')
+  database = await createTestDatabase({ empty: true })
+})
+afterEach(async () => {
+  rmSync(folder, { recursive: true })
+  await database.drop()
+})
+
+describe('migrations', () => {
+  test('are applied in order, once', async () => {
+    expect(await migrationStatus(database.url, { folder })).toEqual([
+      { name: first, appliedAt: null },
+      { name: second, appliedAt: null },
+    ])
+    expect(await apply()).toEqual({ applied: [first, second] })
+    expect(await apply()).toEqual({ applied: [] })
+    write(third, 'DROP TABLE b;')
+    expect(await apply()).toEqual({ applied: [third] })
+    const status = await migrationStatus(database.url, { folder })
+    expect(status.map(({ name }) => name)).toEqual([first, second, third])
+    for (const { appliedAt } of status) expect(Math.abs(appliedAt! - Date.now())).toBeLessThan(60_000)
+  })
+
+  test('are noted as Prisma notes them, so that its deploy command agrees', async () => {
+    write(first, 'SELECT 1;\r\n')
+    write(second, 'SELECT 2;')
+    await apply()
+    const [row] = await ask<Record<string, unknown>>('SELECT * FROM _prisma_migrations ORDER BY migration_name LIMIT 1')
+    expect(row).toEqual({
+      id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      // sha256 of «SELECT 1;\n»: line ends of a checkout do not count.
+      checksum: 'b4e0497804e46e0a0b0b8c31975b062152d551bac49c3c2e80932567b4085dcd',
+      migration_name: first,
+      started_at: expect.any(Date),
+      finished_at: expect.any(Date),
+      logs: null,
+      rolled_back_at: null,
+      applied_steps_count: 1,
+    })
+  })
+
+  test('are applied by one of several processes that start at once, and none of them fails', async () => {
+    write(third, 'SELECT pg_sleep(0.2);')
+    const results = await Promise.all([apply(), apply(), apply(), apply()])
+    expect(results.flatMap(({ applied }) => applied).sort()).toEqual([first, second, third])
+  })
+
+  test('that fail leave nothing behind and name themselves and the line', async () => {
+    write(second, 'CREATE TABLE c (id int);\n\nSELECT nothing FROM nowhere;')
+    await expect(apply()).rejects.toThrow(
+      `the migration ${second} failed and was undone: relation "nowhere" does not exist (line 3)`,
+    )
+    expect(await ask("SELECT to_regclass('c') AS c")).toEqual([{ c: null }])
+    write(second, 'CREATE TABLE c (id int);')
+    expect(await apply()).toEqual({ applied: [second] })
+  })
+
+  test('are undone when they cannot be noted', async () => {
+    const never = `CHECK (migration_name <> '${second}')`
+    write(second, `CREATE TABLE c (id int); ALTER TABLE _prisma_migrations ADD CONSTRAINT never ${never};`)
+    await expect(apply()).rejects.toThrow('never')
+    expect(await ask("SELECT to_regclass('c') AS c")).toEqual([{ c: null }])
+  })
+
+  for (const [rule, change, message] of [
+    [
+      'an edited one is refused',
+      () => write(first, '-- edited\nCREATE TABLE a (id int);\nCREATE TABLE b (id int);\n'),
+      `the migration ${first} was edited`,
+    ],
+    [
+      'a missing one is refused',
+      () => rmSync(join(folder, first), { recursive: true }),
+      `the migration ${first} was applied to the database, but its file is missing`,
+    ],
+    [
+      'a newer database is refused',
+      () => rmSync(join(folder, second), { recursive: true }),
+      `the database is newer than this build: it has the migration ${second}, the newest known here is ${first}`,
+    ],
+    [
+      'a folder without its file is refused',
+      () => rmSync(join(folder, second, 'migration.sql')),
+      `the migration ${second} has no migration.sql`,
+    ],
+    ['a missing folder is refused', () => rmSync(folder, { recursive: true }), 'the migrations are missing'],
+  ] as const) {
+    test(rule, async () => {
+      await apply()
+      change()
+      try {
+        await expect(apply()).rejects.toThrow(message)
+        await expect(migrationStatus(database.url, { folder })).rejects.toThrow(message)
+      } finally {
+        mkdirSync(folder, { recursive: true })
+      }
+    })
+  }
+
+  test('one that another tool began and never finished is refused', async () => {
+    await apply()
+    await ask('UPDATE _prisma_migrations SET finished_at = NULL')
+    await expect(apply()).rejects.toThrow('began but never finished')
+  })
+
+  test('need PostgreSQL 15', () => {
+    expect(() => refuseOldServer(140_012)).toThrow('the database server is PostgreSQL 14; Gatehouse needs 15 or newer')
+    expect(() => refuseOldServer(150_000)).not.toThrow()
+  })
+})
+
+test('the migrations of this build give a database that they call complete', async () => {
+  const { url, drop } = await createTestDatabase()
+  try {
+    expect(await migrate(url)).toEqual({ applied: [] })
+    for (const { appliedAt } of await migrationStatus(url)) expect(appliedAt).not.toBeNull()
+  } finally {
+    await drop()
+  }
+})

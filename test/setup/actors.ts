@@ -1,0 +1,51 @@
+import { type Api, apiAs, type Loose } from './api.js'
+import type { TestApp } from './start-app.js'
+
+/** A tenant with an issuer, as most tests need one. */
+export interface Tenant {
+  accountId: string
+  issuerId: string
+  /** `/v1/accounts/…` and `/v1/accounts/…/issuers/…`. */
+  A: string
+  I: string
+  /** The account's first key: all authority in it. */
+  owner: Api
+}
+
+/** Makes an account through GraphQL and an issuer with a password method through `/v1`. */
+export async function makeTenant(app: TestApp, name = 'Tenant'): Promise<Tenant> {
+  const { owner, accountId } = await makeAccount(app, name)
+  const A = `/v1/accounts/${accountId}`
+  const issuer = must(await owner.post(`${A}/issuers`, { name: `${name} issuer` }), 201)
+  const I = `${A}/issuers/${issuer.data.id}`
+  must(await owner.post(`${I}/auth-methods`, { name: 'Password', method: 'password' }), 201)
+  return { accountId, issuerId: issuer.data.id, A, I, owner }
+}
+
+export async function makeAccount(app: TestApp, name = 'Account'): Promise<{ owner: Api; accountId: string }> {
+  const made = await app.operator.graphql(
+    'mutation ($input: CreateAccountInput!) { createAccount(input: $input) { account { id } apiKey { id secretPlain } } }',
+    { input: { name } },
+  )
+  const { account, apiKey } = made.body.data.createAccount
+  return { accountId: account.id, owner: apiAs(app.baseUrl, { id: apiKey.id, secret: apiKey.secretPlain }) }
+}
+
+/** A key of the account with these restrictions. */
+export async function keyWith({ owner, A }: Tenant, restrictions: object, more: object = {}): Promise<Api & { keyId: string }> {
+  const { data } = must(await owner.post(`${A}/api-keys`, { name: 'restricted', restrictions, ...more }), 201)
+  return { ...apiAs(owner.baseUrl, { id: data.id, secret: data.secret_plain }), keyId: data.id }
+}
+
+/** A user of the issuer who can sign in with this password. */
+export async function makeUser({ owner, I }: Tenant, username: string, password = 'correct horse battery staple'): Promise<string> {
+  const { data } = must(await owner.post(`${I}/users`, { username_type: 'email', username }), 201)
+  must(await owner.post(`${I}/users/${data.id}/verifiers`, { type: 'password', name: null, password }), 201)
+  return data.id
+}
+
+/** The body of an answer that must have this status; shows the whole answer when it has not. */
+export function must(answer: { status: number; text: string; body: Loose }, status: number): Loose {
+  if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text}`)
+  return answer.body
+}

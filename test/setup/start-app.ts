@@ -1,0 +1,121 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type App, createApp, makeGatehouse } from '../../src/app.js'
+import { bootstrap } from '../../src/bootstrap.js'
+import { type Role, readConfig } from '../../src/config.js'
+import { newId } from '../../src/kernel/ids.js'
+import type { Gatehouse } from '../../src/platform/context.js'
+import { systemContext } from '../../src/platform/jobs.js'
+import { type Api, apiAs } from './api.js'
+import { createTestDatabase } from './database.js'
+
+/** A clock that stands where the machine's does until a test moves it. */
+export interface TestClock {
+  now(): number
+  /** Milliseconds. */
+  advance(by: number): void
+}
+
+export function testClock(): TestClock {
+  let offset = 0
+  return {
+    now: () => Date.now() + offset,
+    advance: (by) => {
+      offset += by
+    },
+  }
+}
+
+export interface TestApp {
+  gatehouse: Gatehouse
+  clock: TestClock
+  databaseUrl: string
+  baseUrl: string
+  idpUrl: string
+  setupLink: string | undefined
+  /** The bootstrap key of the system account: an operator. */
+  operator: Api
+  /** Another application on the same database, as a second process would be. */
+  second(): Promise<TestApp>
+  close(): Promise<void>
+}
+
+interface Options {
+  env?: Record<string, string>
+  roles?: Role[]
+  databaseUrl?: string
+  clock?: TestClock
+}
+
+/** Ports that nobody listens on. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as { port: number }).port)
+  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
+  return ports
+}
+
+/**
+ * Starts the whole product on a database of its own (or the given one), with limits off unless `env` says otherwise.
+ * Close it in afterAll; closing the first one drops the database.
+ */
+export async function startApp(options: Options = {}): Promise<TestApp> {
+  const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined
+  const databaseUrl = options.databaseUrl ?? database!.url
+  const [port, idpPort] = await freePorts(2)
+  const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-test-'))
+  const key = { id: newId('ak', Date.now()), secret: randomBytes(32).toString('hex') }
+  const env = {
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: dataDir,
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    PORT: String(port),
+    IDP_PORT: String(idpPort),
+    BASE_URL: `http://127.0.0.1:${port}`,
+    IDP_URL: `http://127.0.0.1:${idpPort}`,
+    BOOTSTRAP_API_KEY: `${key.id}:${key.secret}`,
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'error',
+    ...options.env,
+  }
+  const config = readConfig(env)
+  const clock = options.clock ?? testClock()
+  const gatehouse = makeGatehouse(config, databaseUrl, { now: clock.now })
+  const { setupLink } = await bootstrap(systemContext(gatehouse))
+  const app: App = await createApp(gatehouse, options.roles ?? ['core', 'idp'])
+  const others: TestApp[] = []
+  const self: TestApp = {
+    gatehouse,
+    clock,
+    databaseUrl,
+    baseUrl: config.baseUrl,
+    idpUrl: config.idpUrl,
+    setupLink,
+    operator: apiAs(config.baseUrl, config.bootstrap.apiKey ?? key),
+    async second() {
+      const { BASE_URL, IDP_URL, BOOTSTRAP_API_KEY } = env
+      const shared = { BOOTSTRAP_API_KEY, ...options.env }
+      const other = await startApp({ ...options, env: shared, databaseUrl, clock })
+      void [BASE_URL, IDP_URL]
+      others.push(other)
+      return other
+    },
+    async close() {
+      for (const other of others) await other.close()
+      await app.close({ limit: 2000 })
+      await gatehouse.tools.close()
+      await database?.drop()
+      rmSync(dataDir, { recursive: true, force: true })
+    },
+  }
+  return self
+}
