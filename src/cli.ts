@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: gatehouse start | migrate | account. Exit code 1 with a text for the operator when it cannot. */
+/** The command line: gatehouse start | migrate | account | schema | openapi. Exit code 1 with a text for the operator when it cannot. */
 import 'reflect-metadata'
 import { Command, Option } from 'commander'
 import { type Role, readConfig } from './config.js'
@@ -37,6 +37,22 @@ account
   .action(async (options: { name?: string; description?: string; owner?: string; json?: boolean }) => {
     const { createAccountCommand } = await import('./commands.js')
     await createAccountCommand(readConfig(), options)
+  })
+
+program
+  .command('schema')
+  .description('print the GraphQL schema (SDL)')
+  .action(async () => {
+    const { sdl } = await import('./graphql/schema.js')
+    process.stdout.write(sdl())
+  })
+
+program
+  .command('openapi')
+  .description('print the OpenAPI document of /v1')
+  .action(async () => {
+    const { openApiDocument } = await import('./rest/openapi.js')
+    process.stdout.write(`${JSON.stringify(openApiDocument(readConfig().baseUrl), null, 2)}\n`)
   })
 
 program.parseAsync().catch((error: unknown) => {

@@ -53,13 +53,13 @@ const keyText = `
 /** RFC 7617: base64, split at the first colon; no form decoding (decisions D5). */
 async function byApiKey(context: Context, value: string): Promise<Actor> {
   const [, id = '', secret = ''] = /^([^:]*):(.*)$/s.exec(Buffer.from(value, 'base64').toString('utf8')) ?? []
-  const refused = unauthorized(context, 'The API key is unknown, wrong or no longer in force.')
-  if (!/^ak_[0-9a-z]{26}$/.test(id)) throw refused
+  const refused = () => unauthorized(context, 'The API key is unknown, wrong or no longer in force.')
+  if (!/^ak_[0-9a-z]{26}$/.test(id)) throw refused()
   const [key] = await context.tools.query<KeyRow>('api-key', keyText, [id])
   const now = context.now()
   // The secret is compared even when the key is not in force, so that both take the same time.
   const good = fits(key?.secrets ?? [], secret, now)
-  if (!key || !good || key.status !== 'active' || (key.expires_at !== null && key.expires_at <= now)) throw refused
+  if (!key || !good || key.status !== 'active' || (key.expires_at !== null && key.expires_at <= now)) throw refused()
   if (!allowsAddress(key.restrictions, context.request.ip)) {
     throw new ApiError('forbidden', 'This API key may not be used from this address.')
   }
@@ -97,16 +97,16 @@ const clientText = `
 
 /** RFC 6750 and decisions D6: authority comes from our tables, cut down by the token's scope; never from the token alone. */
 async function byToken(context: Context, token: string): Promise<Actor> {
-  const refused = unauthorized(context, 'The access token is unknown, expired, revoked or not meant for this API.', 'invalid_token')
+  const refused = () => unauthorized(context, 'The access token is unknown, expired, revoked or not meant for this API.', 'invalid_token')
   const verified = await verifyAccessToken(context, token)
-  if (!verified) throw refused
+  if (!verified) throw refused()
   const { claims, accountId, issuerId } = verified
-  if (![claims.aud].flat().includes(context.config.baseUrl)) throw refused
+  if (![claims.aud].flat().includes(context.config.baseUrl)) throw refused()
   const machine = claims.sub === claims.client_id
   const [row] = machine
     ? await context.tools.query<PrincipalRow>('token-client', clientText, [issuerId, claims.sub])
     : await context.tools.query<PrincipalRow>('token-user', userText, [issuerId, claims.sub])
-  if (!row) throw refused
+  if (!row) throw refused()
   const asked = (claims.scope ?? '').split(' ').filter(Boolean)
   // Owning an account gives all authority there; a principal of an ordinary issuer has what it was granted.
   const scopes = row.console ? asked : intersection(row.scopes, asked)

@@ -68,7 +68,6 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
     allowBatchedHttpRequests: false,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
-    status400ForVariableCoercionErrors: true,
     parseOptions: { maxTokens: MAX_TOKENS },
     validationRules: [documentLimits],
     plugins: [ApolloServerPluginLandingPageDisabled(), ApolloServerPluginCacheControlDisabled(), countsMutations, answersOnce, formatsErrors],

@@ -50,7 +50,11 @@ export async function findAccount(sub: string, token: Redeemed | undefined): Pro
   if (typeof sub !== 'string') return undefined
   const { context, runtime } = scope()
   const { id: issuerId, accountId } = runtime.issuer
-  const [user] = await context.tools.query<Row & Record<string, unknown>>('idp-account', text, [issuerId, sub, token?.sid ?? null])
+  const [user] = await context.tools.query<Row & Record<string, unknown>>('idp-account', text, [
+    issuerId,
+    sub,
+    token?.sid ?? null,
+  ])
   if (!user) return undefined
   const { username, sessionExpiresAt, orgId } = user
   if (orgId !== null && (token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken')) {
@@ -78,6 +82,8 @@ function profileClaims({ username, usernameType, profile, emailVerified }: Row):
   return {
     ...own,
     ...(email === undefined ? {} : { email, email_verified: emailVerified }),
-    ...(phone === undefined ? {} : { phone_number: phone, phone_number_verified: own['phone_number_verified'] === true }),
+    ...(phone === undefined
+      ? {}
+      : { phone_number: phone, phone_number_verified: own['phone_number_verified'] === true }),
   }
 }

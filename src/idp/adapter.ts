@@ -60,7 +60,11 @@ export function adapterFor(kind: string): Adapter {
       const [row] = await context.tools.query<Found & Record<string, unknown>>('idp-find', findText, values)
       if (!row) return undefined
       writes.remember(artifact, row.payload)
-      return { ...row.payload, jti: id, ...(row.consumedAt === null ? {} : { consumed: Math.floor(row.consumedAt / 1000) }) }
+      return {
+        ...row.payload,
+        jti: id,
+        ...(row.consumedAt === null ? {} : { consumed: Math.floor(row.consumedAt / 1000) }),
+      }
     },
 
     async findByUid(uid) {

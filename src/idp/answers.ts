@@ -2,15 +2,18 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError, type ErrorCode } from '../kernel/errors.js'
 import { findAccount } from './account.js'
-import { liveTokenOf } from './endpoints/live-token.js'
 import { refreshTokenId } from './adapter.js'
+import { liveTokenOf } from './endpoints/live-token.js'
 import type { OpenIdContext } from './library.js'
-import type { Runtime } from './runtime.js'
-import type { Route } from './routes.js'
 import { type Form, field } from './request.js'
+import type { Route } from './routes.js'
+import type { Runtime } from './runtime.js'
 
 /** OAuth's words for our errors (RFC 6749 5.2). */
-const oauthCodes: Partial<Record<ErrorCode, string>> = { internal_error: 'server_error', unavailable: 'temporarily_unavailable' }
+const oauthCodes: Partial<Record<ErrorCode, string>> = {
+  internal_error: 'server_error',
+  unavailable: 'temporarily_unavailable',
+}
 
 export interface OAuthError {
   error: string
@@ -33,14 +36,18 @@ export async function amendAnswer(ctx: OpenIdContext, runtime: Runtime, route: R
   const body = ctx.body as { error?: string; error_description?: string; scope?: string } | undefined
   if (ctx.status < 400 || body?.error === undefined) return
   ctx.set('Cache-Control', 'no-store')
-  if (body.error === 'invalid_request' && body.error_description === 'requested grant type is not allowed for this client') {
+  if (
+    body.error === 'invalid_request' &&
+    body.error_description === 'requested grant type is not allowed for this client'
+  ) {
     body.error = 'unauthorized_client'
   }
   if (body.error === 'invalid_redirect_uri') body.error = 'invalid_request'
   // Only what spec section 7 names; the library adds the scope that it missed.
   if (route.name !== 'userinfo') ctx.body = { error: body.error, error_description: body.error_description }
   // RFC 6749 5.2: 401 names the scheme, whether or not the client tried it (decisions D2).
-  if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate')) ctx.set('WWW-Authenticate', `Basic realm="${runtime.url}"`)
+  if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate'))
+    ctx.set('WWW-Authenticate', `Basic realm="${runtime.url}"`)
 }
 
 /**
@@ -67,5 +74,18 @@ async function introspectionOf(ctx: OpenIdContext, runtime: Runtime, form: Form)
   const live = AccessToken && liveTokenOf(AccessToken)
   if (!live) return inactive
   const { scope, client_id, sub, aud, iat, exp, iss, jti, sid } = live.claims
-  return { active: true, scope, client_id, token_type: 'Bearer', sub, aud, iat, exp, iss, jti, sid, username: live.username ?? undefined }
+  return {
+    active: true,
+    scope,
+    client_id,
+    token_type: 'Bearer',
+    sub,
+    aud,
+    iat,
+    exp,
+    iss,
+    jti,
+    sid,
+    username: live.username ?? undefined,
+  }
 }

@@ -6,9 +6,11 @@ import { type OpenIdClient, type OpenIdContext, param } from './library.js'
 
 /**
  * Spec 5.2 rule 5: an audience is one of the client's; whether it is has been asked when the resource was looked up.
- * @throws InvalidTarget, InvalidScope
+ * @throws UnsupportedResponseMode, InvalidTarget, InvalidScope
  */
 export async function checkAudience(ctx: OpenIdContext): Promise<void> {
+  // Answers come in the query, whatever is asked for (decisions D23).
+  if (ctx.oidc.responseMode !== 'query') throw new errors.UnsupportedResponseMode()
   // Asked for next to a resource, an audience would be left out without a word.
   const { resource } = ctx.query
   if (resource !== undefined && resource !== '' && param(ctx, 'audience') !== undefined) {
@@ -26,7 +28,11 @@ export async function checkAudience(ctx: OpenIdContext): Promise<void> {
  * the code is exchanged.
  * @throws InvalidRequest
  */
-export async function checkOrganization(_: OpenIdContext, org: string | undefined, client: OpenIdClient): Promise<void> {
+export async function checkOrganization(
+  _: OpenIdContext,
+  org: string | undefined,
+  client: OpenIdClient,
+): Promise<void> {
   if (org === undefined) return
   const { policy, allowed_org_ids = [] } = rowOf(client).settings.restrictions?.organizations ?? {}
   if (policy === 'none') throw new errors.InvalidRequest('this client cannot select an organization')

@@ -4,8 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import Provider, { type ClientMetadata, errors } from 'oidc-provider'
-import { type ClientSettings, grantTypesOf } from '../resources/clients/settings.js'
-import { applicationType } from '../resources/clients/settings.js'
+import { applicationType, type ClientSettings, grantTypesOf } from '../resources/clients/settings.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
 import { grants } from './grants/index.js'
 import type { OpenIdClient } from './library.js'

@@ -6,8 +6,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { stringify } from 'node:querystring'
 import Koa from 'koa'
-import { ApiError } from '../kernel/errors.js'
 import { type RequestFacts, unauthenticated } from '../kernel/context.js'
+import { ApiError } from '../kernel/errors.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { endFamily } from './adapter.js'
@@ -19,7 +19,7 @@ import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
 import { errorPage } from './login/pages/error.js'
-import { canonicalise, factsOf, field, type Form, readForm, refuseBadText } from './request.js'
+import { canonicalise, type Form, factsOf, field, readForm, refuseBadText } from './request.js'
 import { type Match, matchPath } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
 import { inScope, type Scope } from './scope.js'
@@ -56,7 +56,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       // Documents are the same for everyone: their limit is counted before anything is looked up.
       const isDocument = match.route.name === 'metadata' || match.route.name === 'keys'
       if (isDocument) limitMetadata(ctx, context)
-      runtime = await runtimes.of(context, match.issuerId)
+      runtime = await runtimes.of(context, match.issuerId, isDocument)
       if (!runtime) throw new ApiError('not_found', 'There is no such issuer.')
       if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
       if (isDocument) answerDocument(ctx, runtime, match)
@@ -74,10 +74,15 @@ export function createIdp(gatehouse: Gatehouse): Idp {
 }
 
 const wrongMethod = ({ route }: Match): ApiError =>
-  new ApiError('method_not_allowed', `This address takes ${route.methods.join(', ')}.`, { headers: { Allow: route.methods.join(', ') } })
+  new ApiError('method_not_allowed', `This address takes ${route.methods.join(', ')}.`, {
+    headers: { Allow: route.methods.join(', ') },
+  })
 
 function answerDocument(ctx: Koa.Context, runtime: Runtime, { route }: Match): void {
-  if (ctx.method !== 'OPTIONS') return serveDocument(ctx, route.name === 'keys' ? runtime.keySet : runtime.metadata)
+  if (ctx.method !== 'OPTIONS') {
+    serveDocument(ctx, route.name === 'keys' ? runtime.keySet : runtime.metadata)
+    return
+  }
   ctx.set('Access-Control-Allow-Origin', '*')
   ctx.set('Access-Control-Allow-Methods', 'GET')
   ctx.set('Access-Control-Allow-Headers', ctx.get('Access-Control-Request-Headers') || '*')
@@ -92,11 +97,16 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', context.request.ip ?? '')
   // Spec 4.17: a selected organization is part of the grant, not of a request for tokens.
-  if (name === 'token' && form['org'] !== undefined) throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
+  if (name === 'token' && form['org'] !== undefined)
+    throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
 
   // Cookies are signed with the issuer's own key, by whoever sets them.
   ctx.cookies = runtime.provider.createContext(ctx.req, ctx.res).cookies
-  const scope: Scope = { context, runtime, writes: new Writes(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout) }
+  const scope: Scope = {
+    context,
+    runtime,
+    writes: new Writes(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout),
+  }
   await inScope(scope, async () => {
     switch (name) {
       case 'interaction':
@@ -112,7 +122,13 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
 }
 
 /** Lets the library answer, then writes what the answer stands on, before it goes out. */
-async function runLibrary(ctx: OpenIdContext, scope: Scope, match: Match, form: Form, text: string | undefined): Promise<void> {
+async function runLibrary(
+  ctx: OpenIdContext,
+  scope: Scope,
+  match: Match,
+  form: Form,
+  text: string | undefined,
+): Promise<void> {
   const { runtime, writes, context } = scope
   const { route } = match
   const marked = route.name === 'introspect' || route.name === 'revoke' ? markedToken(form) : undefined

@@ -13,7 +13,12 @@ import { scope } from './scope.js'
  * Spends one request of a limit and says so in the answer's headers.
  * @throws ApiError too_many_requests
  */
-export async function spend(ctx: KoaContext | OpenIdContext, context: Context, limit: LimitName, key: string): Promise<void> {
+export async function spend(
+  ctx: KoaContext | OpenIdContext,
+  context: Context,
+  limit: LimitName,
+  key: string,
+): Promise<void> {
   const verdict = await context.rateLimiter.spend(limit, key)
   if (verdict) applyVerdict(ctx, context, verdict)
 }

@@ -5,5 +5,7 @@ import type { ClientRow } from './client.js'
 export function originAllowed(settings: IssuerSettings, client: ClientRow, origin: string): boolean {
   if (settings.security?.cors_origins?.includes(origin)) return true
   if (client.confidential) return false
-  return (client.settings.openid?.redirect_uris ?? []).some((uri) => /^https?:/.test(uri) && new URL(uri).origin === origin)
+  return (client.settings.openid?.redirect_uris ?? []).some(
+    (uri) => /^https?:/.test(uri) && new URL(uri).origin === origin,
+  )
 }

@@ -1,16 +1,16 @@
 /** The library's configuration for one issuer, and nothing else: what it is told to do differently stands in hooks. */
 import Provider, { errors } from 'oidc-provider'
 import type { Gatehouse } from '../platform/context.js'
-import { adapterFor } from './adapter.js'
 import { claimsOfScope, findAccount, type Redeemed } from './account.js'
-import { rowOf } from './client.js'
+import { adapterFor } from './adapter.js'
 import { checkAudience, checkOrganization } from './authorization.js'
+import { rowOf } from './client.js'
 import { grants } from './grants/index.js'
 import { installHooks, libraryGrant } from './hooks/index.js'
-import { spendTokenLimit } from './limits.js'
-import { originAllowed } from './origins.js'
 import type { AccessToken } from './library.js'
+import { spendTokenLimit } from './limits.js'
 import { errorPage } from './login/pages/error.js'
+import { originAllowed } from './origins.js'
 import type { Runtime } from './runtime.js'
 import { grantFor, signInPolicy } from './sign-on.js'
 import { Signer } from './signer.js'
@@ -19,7 +19,11 @@ import { defaultResource, lifetimes, openidScopes, resourceServer, shapeAccessTo
 export type OpenIdProvider = Provider
 
 /** Cookies of an issuer: signed with a key of its own, seen by its own paths only (security rule 10). */
-export const cookieNames = { session: 'gatehouse_session', interaction: 'gatehouse_sign_in', resume: 'gatehouse_resume' }
+export const cookieNames = {
+  session: 'gatehouse_session',
+  interaction: 'gatehouse_sign_in',
+  resume: 'gatehouse_resume',
+}
 
 /** Makes the provider of an issuer. It keeps no state, so that a newer one can take its place between two requests. */
 export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProvider {
@@ -47,11 +51,23 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
 
     responseTypes: ['code'],
     scopes: openidScopes,
-    claims: { openid: ['sub', 'auth_time', 'acr', 'amr', 'sid'], ...claimsOfScope, acr: null, auth_time: null, iss: null, sid: null },
+    claims: {
+      openid: ['sub', 'auth_time', 'acr', 'amr', 'sid'],
+      ...claimsOfScope,
+      acr: null,
+      auth_time: null,
+      iss: null,
+      sid: null,
+    },
     acrValues: ['urn:svc:assurance:loa1', 'urn:svc:method:password'],
     subjectTypes: ['public'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
-    clientDefaults: { grant_types: [], response_types: [], token_endpoint_auth_method: 'none', id_token_signed_response_alg: 'ES256' },
+    clientDefaults: {
+      grant_types: [],
+      response_types: [],
+      token_endpoint_auth_method: 'none',
+      id_token_signed_response_alg: 'ES256',
+    },
     enabledJWA: { idTokenSigningAlgValues: ['ES256', 'RS256', 'EdDSA'] },
     allowOmittingSingleRegisteredRedirectUri: false,
     clockTolerance: 0,
@@ -87,7 +103,12 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
     // A family ends with its session, and the grant with it.
     revokeGrantPolicy: () => false,
     ttl: lifetimes,
-    formats: { customizers: { jwt: (ctx, token, jwt) => shapeAccessToken(ctx, token as AccessToken, jwt as { payload: Record<string, unknown> }) } },
+    formats: {
+      customizers: {
+        jwt: (ctx, token, jwt) =>
+          shapeAccessToken(ctx, token as AccessToken, jwt as { payload: Record<string, unknown> }),
+      },
+    },
 
     clientBasedCORS: (_, origin, client) => originAllowed(runtime.issuer.settings, rowOf(client), origin),
     renderError: (ctx, out) => errorPage(ctx, runtime, out),

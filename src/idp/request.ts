@@ -2,8 +2,8 @@
 import type { IncomingMessage } from 'node:http'
 import { parse } from 'node:querystring'
 import type { Context as KoaContext } from 'koa'
-import { ApiError } from '../kernel/errors.js'
 import type { RequestFacts } from '../kernel/context.js'
+import { ApiError } from '../kernel/errors.js'
 import { gateFault } from '../kernel/gate.js'
 import { newId } from '../kernel/ids.js'
 import type { Gatehouse } from '../platform/context.js'
@@ -20,7 +20,10 @@ export function factsOf(req: IncomingMessage, { config, now }: Gatehouse): Reque
     .split(',')
     .map((hop) => hop.trim())
     .filter(Boolean)
-  const ip = config.trustProxy > 0 && hops.length > 0 ? hops[Math.max(0, hops.length - config.trustProxy)] : req.socket.remoteAddress
+  const ip =
+    config.trustProxy > 0 && hops.length > 0
+      ? hops[Math.max(0, hops.length - config.trustProxy)]
+      : req.socket.remoteAddress
   return {
     id: newId('req', now()),
     ip: ip?.replace(/^::ffff:/, '') ?? null,
@@ -78,7 +81,9 @@ export function refuseBadText(values: Form): void {
 }
 
 const tooLarge = () =>
-  new ApiError('payload_too_large', `The form is larger than ${MAX_FORM / 1024} KiB.`, { headers: { Connection: 'close' } })
+  new ApiError('payload_too_large', `The form is larger than ${MAX_FORM / 1024} KiB.`, {
+    headers: { Connection: 'close' },
+  })
 
 /** One value of a form; a repeated one is none. */
 export function field(form: Form, name: string): string | undefined {

@@ -25,7 +25,12 @@ export interface Route {
   readonly library: boolean
 }
 
-const route = (name: RouteName, template: string, methods: string[], traits: { pages?: true; library?: true } = {}): Route => ({
+const route = (
+  name: RouteName,
+  template: string,
+  methods: string[],
+  traits: { pages?: true; library?: true } = {},
+): Route => ({
   name,
   template,
   pattern: new RegExp(`^${template.replaceAll('.', '\\.').replace('{uid}', '([A-Za-z0-9_-]{10,64})')}$`),

@@ -43,8 +43,11 @@ export interface Runtime {
 }
 
 export interface Runtimes {
-  /** The runtime of a living issuer; undefined for an unknown or deleted one. */
-  of(context: Context, issuerId: string): Promise<Runtime | undefined>
+  /**
+   * The runtime of a living issuer; undefined for an unknown or deleted one.
+   * @param evenStale for documents: while the database is away, what is in memory is better than nothing
+   */
+  of(context: Context, issuerId: string, evenStale?: boolean): Promise<Runtime | undefined>
   close(): Promise<void>
 }
 
@@ -87,7 +90,9 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
 
   async function build(context: Context, issuerId: string): Promise<Runtime | undefined> {
     const began = generation
-    const [issuer] = await context.tools.query<IssuerFacts & Record<string, unknown>>('idp-issuer', factsText, [issuerId])
+    const [issuer] = await context.tools.query<IssuerFacts & Record<string, unknown>>('idp-issuer', factsText, [
+      issuerId,
+    ])
     if (!issuer) {
       kept.delete(issuerId)
       return undefined
@@ -108,15 +113,19 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
   }
 
   return {
-    async of(context, issuerId) {
+    async of(context, issuerId, evenStale = false) {
       const entry = kept.get(issuerId)
       if (!entry) return fresh(context, issuerId)
       const now = context.now()
       const doubtful = (pending.get(issuerId) ?? 0) > now
       if (!doubtful && subscription.connected() && now - entry.checkedAt < CHECK_INTERVAL) return entry.runtime
-      const [row] = await context.tools.query<{ version: string }>('idp-issuer-version', versionText, [issuerId])
-      if (row?.version !== entry.runtime.issuer.version) return build(context, issuerId)
-      entry.checkedAt = now
+      try {
+        const [row] = await context.tools.query<{ version: string }>('idp-issuer-version', versionText, [issuerId])
+        if (row?.version !== entry.runtime.issuer.version) return await build(context, issuerId)
+        entry.checkedAt = now
+      } catch (error) {
+        if (!evenStale) throw error
+      }
       return entry.runtime
     },
     close: () => subscription.close(),
@@ -131,7 +140,11 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
     url,
     keys,
     metadata: documentOf('application/json', 'public, max-age=3600', metadataDocument(url)),
-    keySet: documentOf('application/jwk-set+json', 'public, max-age=3600, s-maxage=3600, stale-if-error=120', publicKeySet(keys)),
+    keySet: documentOf(
+      'application/jwk-set+json',
+      'public, max-age=3600, s-maxage=3600, stale-if-error=120',
+      publicKeySet(keys),
+    ),
     get provider() {
       provider ??= makeProvider(context, runtime)
       return provider

@@ -27,7 +27,10 @@ export function scope(): Scope {
 }
 
 /** The same context, acting for a user who has just proved who they are. */
-export function asUser(context: Context, user: { id: string; username: string; accountId: string; issuerId: string }): Context {
+export function asUser(
+  context: Context,
+  user: { id: string; username: string; accountId: string; issuerId: string },
+): Context {
   const actor: Actor = {
     type: 'user',
     authType: 'user',

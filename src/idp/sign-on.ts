@@ -45,7 +45,10 @@ async function readPrior(ctx: OpenIdContext): Promise<Prior | undefined> {
   const { context, runtime } = scope()
   const sid = ctx.oidc.session?.sidFor(ctx.oidc.client!.clientId)
   if (!sid) return undefined
-  const [row] = await context.tools.query<Prior & Record<string, unknown>>('idp-prior-session', priorText, [runtime.issuer.id, sid])
+  const [row] = await context.tools.query<Prior & Record<string, unknown>>('idp-prior-session', priorText, [
+    runtime.issuer.id,
+    sid,
+  ])
   return row && { ...row, state: stateOf(row, context.now()) }
 }
 
@@ -85,7 +88,10 @@ async function signInPending(ctx: OpenIdContext, policy: interactionPolicy.Defau
  * @returns undefined while somebody has to sign in first
  * @throws AccessDenied while an administrator has the session suspended
  */
-export async function grantFor(ctx: OpenIdContext, policy: interactionPolicy.DefaultPolicy): Promise<OpenIdGrant | undefined> {
+export async function grantFor(
+  ctx: OpenIdContext,
+  policy: interactionPolicy.DefaultPolicy,
+): Promise<OpenIdGrant | undefined> {
   if (await signInPending(ctx, policy)) return undefined
   const { context, writes } = scope()
   const { session, client } = ctx.oidc
@@ -154,10 +160,19 @@ function beginWith(
   )
 }
 
-async function refreshAuthentication(inside: Context, sid: string, { loginTs, acr, amr }: BrowserSession): Promise<void> {
+async function refreshAuthentication(
+  inside: Context,
+  sid: string,
+  { loginTs, acr, amr }: BrowserSession,
+): Promise<void> {
   await inside.db.session.updateMany({
     where: { id: sid, issuerId: scope().runtime.issuer.id },
-    data: { ...(loginTs === undefined ? {} : { authTime: loginTs }), acr: acr ?? null, amr: amr ?? [], updatedAt: inside.now() },
+    data: {
+      ...(loginTs === undefined ? {} : { authTime: loginTs }),
+      acr: acr ?? null,
+      amr: amr ?? [],
+      updatedAt: inside.now(),
+    },
   })
 }
 

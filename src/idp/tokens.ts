@@ -19,7 +19,11 @@ export const openidScopes = ['openid', ...Object.keys(claimsOfScope)]
 const AUDIENCE = 'urn:gatehouse:audience:'
 
 /** The resource to assume where none is asked for: the requested audience, else the client itself. */
-export function defaultResource(ctx: OpenIdContext, client: OpenIdClient, granted: readonly string[] | undefined): string {
+export function defaultResource(
+  ctx: OpenIdContext,
+  client: OpenIdClient,
+  granted: readonly string[] | undefined,
+): string {
   // At the token endpoint: of several granted ones, the first.
   const [first] = granted ?? []
   if (first !== undefined) return first
@@ -32,7 +36,11 @@ export function defaultResource(ctx: OpenIdContext, client: OpenIdClient, grante
  */
 export function resourceServer(client: OpenIdClient, indicator: string): ResourceServer {
   const { settings } = rowOf(client)
-  const { allowed_audiences = [], allowed_resources = [], response_signature_alg: alg = 'ES256' } = settings.openid ?? {}
+  const {
+    allowed_audiences = [],
+    allowed_resources = [],
+    response_signature_alg: alg = 'ES256',
+  } = settings.openid ?? {}
   const audience = indicator.startsWith(AUDIENCE) ? decodeURIComponent(indicator.slice(AUDIENCE.length)) : undefined
   const allowed =
     audience === undefined
@@ -59,7 +67,8 @@ function withinSession(ctx: OpenIdContext, age: number): number {
 }
 
 /** How long a session may last, in seconds (decisions D26). */
-export const sessionLifetime = (): number => scope().runtime.issuer.settings.sessions?.absolute_lifetime ?? DEFAULT_LIFETIME
+export const sessionLifetime = (): number =>
+  scope().runtime.issuer.settings.sessions?.absolute_lifetime ?? DEFAULT_LIFETIME
 
 /** How long a person may take to sign in, in seconds. */
 export const INTERACTION_LIFETIME = 1800
@@ -83,7 +92,11 @@ export const lifetimes: NonNullable<Configuration['ttl']> = {
  * The claims of an access token, exactly those of spec 5.3. The session learns the token's id with the same write that
  * gives the token out.
  */
-export function shapeAccessToken(ctx: OpenIdContext, token: AccessToken, jwt: { payload: Record<string, unknown> }): void {
+export function shapeAccessToken(
+  ctx: OpenIdContext,
+  token: AccessToken,
+  jwt: { payload: Record<string, unknown> },
+): void {
   const { context, writes } = scope()
   const { iss, sub, aud, jti, client_id, scope: scopes } = jwt.payload
   const source = ctx.oidc.entities.AuthorizationCode ?? ctx.oidc.entities.RefreshToken

@@ -119,7 +119,7 @@ export function isUnavailable(error: unknown): boolean {
   if (/^(08|53|57P|57014|55P03)/.test(state)) return true
   if (['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028'].includes(prismaCode(error) ?? '')) return true
   const text = error instanceof Error ? `${(error as { code?: string }).code ?? ''} ${error.message}` : ''
-  return /ECONNREFUSED|ECONNRESET|ENOENT.*\.s\.PGSQL|EPIPE|ETIMEDOUT|Connection terminated|timeout exceeded when trying to connect|Can't reach database|DatabaseNotReachable|ConnectionClosed/i.test(
+  return /ECONNREFUSED|ECONNRESET|ENOENT.*\.s\.PGSQL|EPIPE|ETIMEDOUT|Connection terminated|not currently accepting connections|timeout exceeded when trying to connect|Can't reach database|DatabaseNotReachable|ConnectionClosed/i.test(
     text,
   )
 }

@@ -1,8 +1,7 @@
-import { matches, parseIfMatch, etagOf } from '../kernel/etag.js'
 import { notFound, preconditionFailed } from '../kernel/errors.js'
-import { ApiError } from '../kernel/errors.js'
+import { etagOf, matches, parseIfMatch } from '../kernel/etag.js'
 import type { Context } from '../platform/context.js'
-import { transaction } from '../platform/database.js'
+import { sql, transaction } from '../platform/database.js'
 
 interface Versioned {
   id: string
@@ -13,6 +12,8 @@ interface Versioned {
 export interface Revision<Row extends Versioned, Changes> {
   /** For the 404: `client`, `issuer`, … */
   what: string
+  /** Where the row stands in the database. */
+  table: 'accounts' | 'issuers' | 'auth_methods' | 'clients' | 'users' | 'verifiers' | 'api_keys'
   /** Undefined: no precondition. */
   ifMatch: string | null | undefined
   read(context: Context): Promise<Row | null>
@@ -27,13 +28,12 @@ export interface Revision<Row extends Versioned, Changes> {
   then?(context: Context, before: Row, after: Row): Promise<void>
 }
 
-const ATTEMPTS = 10
-
 /**
  * Changes one row by compare-and-set (spec 4.1). The row is read, the change decided, and written only if the version
- * is still the one that was read; if not, all of it is done again on the newer row. So a merge never loses a
- * neighbour's write, and of two writers with the same If-Match one wins and the other gets 412.
- * The database raises `updated_at` by at least one with each write, so no two versions share a tag.
+ * is still the one that was read; if another writer came first, it is done once more with the row locked. So a merge
+ * never loses a neighbour's write, a change without precondition always gets its turn, and of two writers with the
+ * same If-Match one wins and the other gets 412. The database raises `updated_at` by at least one with each write, so
+ * no two versions share a tag.
  * @throws not_found, precondition_failed, and whatever `change` throws
  */
 export async function revise<Row extends Versioned, Changes>(
@@ -41,19 +41,24 @@ export async function revise<Row extends Versioned, Changes>(
   revision: Revision<Row, Changes>,
 ): Promise<Row> {
   const precondition = parseIfMatch(revision.ifMatch)
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const before = await revision.read(context)
+  const decide = async (at: Context) => {
+    const before = await revision.read(at)
     if (!before) throw notFound(revision.what)
     if (!matches(precondition, before)) throw preconditionFailed(etagOf(before))
-    const changes = await revision.change(before, context)
-    const after = await transaction(context, async (inside) => {
-      const row = await revision.write(inside, before.updatedAt, { ...changes, updatedAt: inside.now() })
-      if (row) await revision.then?.(inside, before, row)
-      return row
-    })
-    if (after) return after
+    return { before, changes: await revision.change(before, at) }
   }
-  throw new ApiError('conflict', 'This resource is being changed by others all the time; try again shortly.', {
-    headers: { 'Retry-After': '1' },
+  const write = async (inside: Context, { before, changes }: { before: Row; changes: Changes }) => {
+    const row = await revision.write(inside, before.updatedAt, { ...changes, updatedAt: inside.now() })
+    if (row) await revision.then?.(inside, before, row)
+    return row
+  }
+  const decision = await decide(context)
+  const first = await transaction(context, (inside) => write(inside, decision))
+  if (first) return first
+  return transaction(context, async (inside) => {
+    await sql(inside.db, `SELECT id FROM ${revision.table} WHERE id = $1 FOR UPDATE`, decision.before.id)
+    const second = await write(inside, await decide(inside))
+    if (!second) throw notFound(revision.what)
+    return second
   })
 }

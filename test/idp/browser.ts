@@ -13,7 +13,7 @@ export interface Page {
   html: string
 }
 
-const unescape = (text: string): string =>
+const unescaped = (text: string): string =>
   text
     .replace(/&lt;/g, '<')
     .replace(/&gt;/g, '>')
@@ -23,7 +23,7 @@ const unescape = (text: string): string =>
 
 const attribute = (tag: string, name: string): string | undefined => {
   const value = new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]
-  return value === undefined ? undefined : unescape(value)
+  return value === undefined ? undefined : unescaped(value)
 }
 
 export class TestBrowser {
@@ -48,12 +48,19 @@ export class TestBrowser {
 
   async request(url: string, init: RequestInit = {}): Promise<Response> {
     const { pathname } = new URL(url)
-    const sent = this.#cookies.filter(({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`))
+    const sent = this.#cookies.filter(
+      ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
+    )
     const cookie = sent.map(({ name, value }) => `${name}=${value}`).join('; ')
     const response = await fetch(url, {
       ...init,
       redirect: 'manual',
-      headers: { accept: 'text/html', ...this.headers, ...(cookie && { cookie }), ...(init.headers as Record<string, string>) },
+      headers: {
+        accept: 'text/html',
+        ...this.headers,
+        ...(cookie && { cookie }),
+        ...(init.headers as Record<string, string>),
+      },
     })
     for (const line of response.headers.getSetCookie()) this.#keep(line)
     return response
@@ -68,7 +75,8 @@ export class TestBrowser {
     const path = trait('path') ?? '/'
     const expires = trait('expires')
     this.#cookies = this.#cookies.filter((cookie) => cookie.name !== name || cookie.path !== path)
-    if (value !== '' && (expires === undefined || Date.parse(expires) > Date.now())) this.#cookies.push({ name, value, path })
+    if (value !== '' && (expires === undefined || Date.parse(expires) > Date.now()))
+      this.#cookies.push({ name, value, path })
   }
 
   /** Loads an address and follows redirects until there is a page, or one leads out. */
@@ -77,7 +85,8 @@ export class TestBrowser {
     let at = url
     for (let hops = 0; response.status >= 300 && response.status < 400 && hops < 10; hops++) {
       const location = new URL(response.headers.get('location') ?? '', at).href
-      if (location.startsWith(this.stopAt)) return { url: location, status: response.status, headers: response.headers, html: '' }
+      if (location.startsWith(this.stopAt))
+        return { url: location, status: response.status, headers: response.headers, html: '' }
       at = location
       response = await this.request(at)
     }
@@ -101,7 +110,7 @@ export class TestBrowser {
 /** What a page says is wrong. */
 export const problemOf = (page: Page): string | undefined => {
   const box = /<div class="problem"[^>]*>(.*?)<\/div>/s.exec(page.html)?.[1]
-  return box && unescape(box.replace(/<[^>]+>/g, ' ').trim())
+  return box && unescaped(box.replace(/<[^>]+>/g, ' ').trim())
 }
 
-export const headingOf = (page: Page): string | undefined => unescape(/<h1>(.*?)<\/h1>/.exec(page.html)?.[1] ?? '')
+export const headingOf = (page: Page): string | undefined => unescaped(/<h1>(.*?)<\/h1>/.exec(page.html)?.[1] ?? '')

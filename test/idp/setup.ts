@@ -42,14 +42,26 @@ export class Realm {
   async client(openid: object = {}, more: { confidential?: boolean; settings?: object } = {}): Promise<TestClient> {
     const { confidential = false, settings = {} } = more
     const callbacks = { redirect_uris: [CALLBACK], post_logout_redirect_uris: [AFTER_LOGOUT] }
-    const body = { name: 'Notebook', type: 'external', confidential, settings: { openid: { ...callbacks, ...openid }, ...settings } }
+    const body = {
+      name: 'Notebook',
+      type: 'external',
+      confidential,
+      settings: { openid: { ...callbacks, ...openid }, ...settings },
+    }
     const { data } = must(await this.tenant.owner.post(`${this.tenant.I}/clients`, body), 201)
     return { id: data.id, secret: data.secret }
   }
 
   authorizeUrl(client: TestClient, params: Record<string, string | undefined> = {}): string {
     const url = new URL(`${this.url}/authorize`)
-    const all = { client_id: client.id, response_type: 'code', redirect_uri: CALLBACK, scope: 'openid', state: 'st', ...params }
+    const all = {
+      client_id: client.id,
+      response_type: 'code',
+      redirect_uri: CALLBACK,
+      scope: 'openid',
+      state: 'st',
+      ...params,
+    }
     for (const [name, value] of Object.entries(all)) if (value !== undefined) url.searchParams.set(name, value)
     return url.href
   }
@@ -63,14 +75,24 @@ export class Realm {
   }
 
   /** Signs in and answers what the application gets back. */
-  async signIn(client: TestClient, username: string, params: Record<string, string | undefined> = {}, browser = new TestBrowser()) {
+  async signIn(
+    client: TestClient,
+    username: string,
+    params: Record<string, string | undefined> = {},
+    browser = new TestBrowser(),
+  ) {
     const { page, verifier } = await this.begin(client, params, browser)
     const answered = page.html === '' ? page : await browser.submit(page, { username, password: PASSWORD })
     return { browser, verifier, page: answered, redirect: redirectOf(answered) }
   }
 
   /** Signs in and exchanges the code. */
-  async tokens(client: TestClient, username: string, params: Record<string, string | undefined> = {}, browser = new TestBrowser()) {
+  async tokens(
+    client: TestClient,
+    username: string,
+    params: Record<string, string | undefined> = {},
+    browser = new TestBrowser(),
+  ) {
     const { redirect, verifier } = await this.signIn(client, username, params, browser)
     const redirect_uri = params['redirect_uri'] ?? CALLBACK
     const answer = await this.exchange(client, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
@@ -86,7 +108,11 @@ export class Realm {
   }
 
   /** A form to an endpoint, with the client's credentials: Basic for a confidential one. */
-  async post(path: string, client: TestClient | undefined, params: Record<string, string> | [string, string][]): Promise<Answer> {
+  async post(
+    path: string,
+    client: TestClient | undefined,
+    params: Record<string, string> | [string, string][],
+  ): Promise<Answer> {
     const body = new URLSearchParams(params)
     const headers: Record<string, string> = {}
     if (client?.secret) headers['authorization'] = `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}`
@@ -107,7 +133,8 @@ export async function answerOf(response: Response): Promise<Answer> {
 
 /** The parameters with which a redirect came back to the application. */
 export function redirectOf(page: Page): Record<string, string | undefined> {
-  if (page.html !== '') throw new Error(`no redirect but a page, ${page.status} at ${page.url}: ${page.html.slice(-1500)}`)
+  if (page.html !== '')
+    throw new Error(`no redirect but a page, ${page.status} at ${page.url}: ${page.html.slice(-1500)}`)
   return Object.fromEntries(new URL(page.url).searchParams)
 }
 

@@ -23,8 +23,8 @@ const rooms: Record<string, string[]> = {
   kernel: [],
   console: [],
 }
-/** Files of src itself that belong to a room of another name. */
-const roomOfFile: Record<string, string> = { cli: 'main', schedule: 'app' }
+/** Files of src itself are parts of the wiring, but for these. */
+const roomOfFile: Record<string, string> = { main: 'main', cli: 'main', commands: 'main', config: 'config' }
 
 /** Inside resources the container knows its contents: no column imports one to its right. */
 const columns = [
@@ -83,8 +83,8 @@ function importsOf({ path, text }: { path: string; text: string }): { line: numb
 }
 
 function roomOf(path: string): string {
-  const name = path.split('/')[1]?.replace(/\.tsx?$/, '') ?? ''
-  return roomOfFile[name] ?? name
+  const [, name = '', inside] = path.split('/')
+  return inside === undefined ? (roomOfFile[name.replace(/\.tsx?$/, '')] ?? 'app') : name
 }
 
 function columnOf(path: string): number {

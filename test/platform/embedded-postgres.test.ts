@@ -16,6 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.js'
@@ -223,7 +224,7 @@ describe('the embedded PostgreSQL', () => {
     expect(existsSync(link)).toBe(false)
   })
 
-  const reachable = process.getuid?.() === 0 && canRead(new URL(launcher).pathname, 65534)
+  const reachable = process.getuid?.() === 0 && canRead(fileURLToPath(launcher), 65534)
   ;(reachable ? test : test.skip)('runs as an ordinary user as well as root', async () => {
     const folder = join(tmpdir(), `gatehouse-ordinary-${process.pid}`)
     mkdirSync(folder, { mode: 0o700 })

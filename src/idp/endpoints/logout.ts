@@ -5,13 +5,13 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
-import { readClient, type ClientRow } from '../client.js'
+import { type ClientRow, readClient } from '../client.js'
 import type { BrowserSession, OpenIdContext } from '../library.js'
 import { sendPage, viewOf } from '../login/pages/layout.js'
 import { confirmLogoutPage, loggedOutPage, stayedPage } from '../login/pages/logout.js'
 import { formToken, formVersion } from '../login/state.js'
 import { cookieNames } from '../provider.js'
-import { field, type Form } from '../request.js'
+import { type Form, field } from '../request.js'
 import { scope } from '../scope.js'
 
 interface Request {
@@ -89,7 +89,13 @@ async function readRequest(values: Form): Promise<Request> {
   if (redirectUri !== undefined && !client?.settings.openid?.post_logout_redirect_uris?.includes(redirectUri)) {
     throw invalid('post_logout_redirect_uri is not registered')
   }
-  return { client, hint, redirectUri, state: field(values, 'state') || undefined, uiLocales: field(values, 'ui_locales') }
+  return {
+    client,
+    hint,
+    redirectUri,
+    state: field(values, 'state') || undefined,
+    uiLocales: field(values, 'ui_locales'),
+  }
 }
 
 /** An ID token of this issuer, expired or not: it says who was signed in, and lets nobody in. */
@@ -111,7 +117,9 @@ async function hintClaims(token: string): Promise<{ sub: string; sid: string | u
 
 function audienceOf(token: string): string | undefined {
   try {
-    const { aud } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as { aud?: unknown }
+    const { aud } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as {
+      aud?: unknown
+    }
     return typeof aud === 'string' ? aud : undefined
   } catch {
     return undefined
@@ -145,7 +153,8 @@ function goOn(ctx: KoaContext, { redirectUri, state, uiLocales }: Request): void
   ctx.set('Cache-Control', 'no-store')
   if (redirectUri === undefined) {
     const view = viewOf(ctx, scope().runtime.issuer, { uiLocales })
-    return sendPage(ctx, view, loggedOutPage(view))
+    sendPage(ctx, view, loggedOutPage(view))
+    return
   }
   const target = new URL(redirectUri)
   if (state !== undefined) target.searchParams.set('state', state)

@@ -20,6 +20,17 @@ export function installHooks(provider: Provider): void {
   hookClients(provider)
   hookAccessTokens(provider)
   hookIdTokens(provider)
+  answerInQueryOnly(provider)
+}
+
+/** Errors about another response mode go out in the query as well (decisions D23). */
+function answerInQueryOnly(provider: Provider): void {
+  const { responseModes } = instance(provider)
+  const query = responseModes.get('query')
+  if (!query || !responseModes.has('fragment') || !responseModes.has('form_post')) {
+    throw new Error('oidc-provider has other response modes than it had.')
+  }
+  for (const mode of ['fragment', 'form_post']) responseModes.set(mode, query)
 }
 
 function hookClients(provider: Provider): void {
@@ -27,13 +38,23 @@ function hookClients(provider: Provider): void {
   replace(Client, 'find', () => clientFinder(provider))
   const { prototype } = Client
   // Secrets are kept as hashes, two of them for a while after a rotation.
-  replace(prototype, 'compareClientSecret', () => function (this: OpenIdClient, secret: string) {
-    return compareSecret(this, secret)
-  })
+  replace(
+    prototype,
+    'compareClientSecret',
+    () =>
+      function (this: OpenIdClient, secret: string) {
+        return compareSecret(this, secret)
+      },
+  )
   // The library varies the port for every native client; spec 4.17 for public ones only.
-  replace(prototype, 'redirectUriAllowed', () => function (this: OpenIdClient, uri: string) {
-    return mayRedirectTo(this, uri)
-  })
+  replace(
+    prototype,
+    'redirectUriAllowed',
+    () =>
+      function (this: OpenIdClient, uri: string) {
+        return mayRedirectTo(this, uri)
+      },
+  )
   // Every token carries its session.
   replace(prototype, 'includeSid', () => () => true)
   // Callbacks were judged at registration, by spec 4.16; the library's rules are others.
@@ -45,33 +66,60 @@ function hookAccessTokens(provider: Provider): void {
   const { AccessToken, ClientCredentials } = provider
   for (const Model of [AccessToken, ClientCredentials]) {
     // The original also settles the format of the token.
-    replace(Model.prototype as unknown as { generateTokenId(): string }, 'generateTokenId', (original) => function (this: object) {
-      original.call(this)
-      return newId('tok', scope().context.now())
-    })
+    replace(
+      Model.prototype as unknown as { generateTokenId(): string },
+      'generateTokenId',
+      (original) =>
+        function (this: object) {
+          original.call(this)
+          return newId('tok', scope().context.now())
+        },
+    )
   }
   // Access tokens are JWTs and never stored: whether one is good is for resources/sessions/access-token to say.
-  replace(AccessToken as unknown as { find(value: string): Promise<unknown> }, 'find', () => async (value) => findLiveToken(provider, value))
-  replace(ClientCredentials as unknown as { find(value: string): Promise<unknown> }, 'find', () => async () => undefined)
+  replace(
+    AccessToken as unknown as { find(value: string): Promise<unknown> },
+    'find',
+    () => async (value) => findLiveToken(provider, value),
+  )
+  replace(
+    ClientCredentials as unknown as { find(value: string): Promise<unknown> },
+    'find',
+    () => async () => undefined,
+  )
 }
 
 /** Values of access tokens by the context they were made in, for the ID token's `at_hash`. */
 const accessTokens = new WeakMap<object, string>()
 
 function hookIdTokens({ AccessToken, IdToken }: Provider): void {
-  replace(AccessToken.prototype as unknown as { save(): Promise<string> }, 'save', (original) => async function (this: AccessToken) {
-    const value = await original.call(this)
-    const { ctx } = Provider
-    if (ctx) accessTokens.set(ctx, value)
-    return value
-  })
+  replace(
+    AccessToken.prototype as unknown as { save(): Promise<string> },
+    'save',
+    (original) =>
+      async function (this: AccessToken) {
+        const value = await original.call(this)
+        const { ctx } = Provider
+        if (ctx) accessTokens.set(ctx, value)
+        return value
+      },
+  )
   // OpenID Connect Core 3.1.3.6: the library sets at_hash in the implicit flow only. `issue` hashes what is set here.
-  type Issuing = { ctx?: object; set(name: string, value: string): void; issue(options: { use: string }): Promise<string> }
-  replace(IdToken.prototype as unknown as Issuing, 'issue', (original) => async function (this: Issuing, options) {
-    const value = this.ctx && accessTokens.get(this.ctx)
-    if (options.use === 'idtoken' && value) this.set('at_hash', value)
-    return original.call(this, options)
-  })
+  type Issuing = {
+    ctx?: object
+    set(name: string, value: string): void
+    issue(options: { use: string }): Promise<string>
+  }
+  replace(
+    IdToken.prototype as unknown as Issuing,
+    'issue',
+    (original) =>
+      async function (this: Issuing, options) {
+        const value = this.ctx && accessTokens.get(this.ctx)
+        if (options.use === 'idtoken' && value) this.set('at_hash', value)
+        return original.call(this, options)
+      },
+  )
 }
 
 /** The library's own handler of a grant, before ours takes its name. */

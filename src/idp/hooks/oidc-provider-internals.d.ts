@@ -5,6 +5,7 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
 
   interface Internals {
     grantTypeHandlers: Map<string, (ctx: KoaContextWithOIDC) => Promise<void>>
+    responseModes: Map<string, unknown>
   }
   export default function instance(provider: Provider): Internals
 }

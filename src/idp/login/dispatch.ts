@@ -11,13 +11,22 @@ import { readClient } from '../client.js'
 import type { Interaction } from '../library.js'
 import { spend } from '../limits.js'
 import { cookieNames } from '../provider.js'
-import { field, type Form } from '../request.js'
+import { type Form, field } from '../request.js'
 import { asUser, scope } from '../scope.js'
 import { errorPage } from './pages/error.js'
 import { sendPage, type View, viewOf } from './pages/layout.js'
 import { closedPage } from './pages/sign-in.js'
 import type { Sentence } from './pages/texts.js'
-import { formToken, formVersion, type LoginState, move, type Standing, StaleForm, standingOf, type StepName } from './state.js'
+import {
+  formToken,
+  formVersion,
+  type LoginState,
+  move,
+  StaleForm,
+  type Standing,
+  type StepName,
+  standingOf,
+} from './state.js'
 import { newPassword } from './steps/new-password.js'
 import { password } from './steps/password.js'
 import type { Step } from './steps/step.js'
@@ -56,33 +65,48 @@ const textOf = (interaction: Interaction, name: string): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
-function show(ctx: KoaContext, view: View, uid: string, { state, version }: Standing, problems: readonly Sentence[]): void {
-  const { runtime } = scope()
-  if (state.step === 'done') {
-    ctx.status = 400
-    return errorPage(ctx, runtime, {}, 'expired')
+/** Is the first factor that this state asks for switched off at the issuer? */
+const isClosed = ({ step }: LoginState): boolean =>
+  step === 'password' && !scope().runtime.issuer.methods.includes('password')
+
+async function show(
+  ctx: KoaContext,
+  view: View,
+  uid: string,
+  { state, version }: Standing,
+  problems: readonly Sentence[],
+): Promise<void> {
+  if (state.step === 'done') return goOn(ctx, await interactionOf(ctx, uid))
+  if (isClosed(state)) {
+    sendPage(ctx, view, closedPage(view))
+    return
   }
-  if (state.step === 'password' && !runtime.issuer.methods.includes('password')) return sendPage(ctx, view, closedPage(view))
   const shown = { ...view, token: formToken(uid, version) }
   sendPage(ctx, shown, steps[state.step].show(shown, state, problems))
 }
 
-async function answer(ctx: KoaContext, view: View, interaction: Interaction, standing: Standing, form: Form): Promise<void> {
-  const { context, runtime, writes } = scope()
+async function answer(
+  ctx: KoaContext,
+  view: View,
+  interaction: Interaction,
+  standing: Standing,
+  form: Form,
+): Promise<void> {
+  const { context, writes } = scope()
   const { uid } = interaction
   const stale = async () => show(ctx, view, uid, await standingOf(uid, undefined), [{ key: 'stale' }])
 
   // 1. The form is one that we showed, and it is the one that we showed last.
   const version = formVersion(uid, field(form, 'csrf'))
   if (version !== standing.version || standing.state.step === 'done') return stale()
-  if (standing.state.step === 'password' && !runtime.issuer.methods.includes('password')) return show(ctx, view, uid, standing, [])
+  if (isClosed(standing.state)) return show(ctx, view, uid, standing, [])
 
   // 2. Guessing has a price per address, too.
   try {
     await spend(ctx, context, 'login', context.request.ip ?? '')
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'too_many_requests') throw error
-    show(ctx, view, uid, standing, [{ key: 'too_many' }])
+    await show(ctx, view, uid, standing, [{ key: 'too_many' }])
     for (const [name, value] of Object.entries(error.more.headers ?? {})) ctx.set(name, value)
     ctx.status = 429
     return
@@ -103,6 +127,19 @@ async function answer(ctx: KoaContext, view: View, interaction: Interaction, sta
     throw error
   }
   if (to.step !== 'done') return show(ctx, view, uid, { state: to, version: standing.version + 1 }, problems)
+  goOn(ctx, interaction)
+}
+
+/**
+ * Back to the library, which answers the application. Also for whoever clicked twice: the browser shows the answer to
+ * the second click.
+ */
+function goOn(ctx: KoaContext, interaction: Interaction | undefined): void {
+  if (!interaction?.result) {
+    ctx.status = 400
+    errorPage(ctx, scope().runtime, {}, 'expired')
+    return
+  }
   ctx.status = 303
   ctx.set('Cache-Control', 'no-store')
   ctx.set('Location', interaction.returnTo)
@@ -119,14 +156,22 @@ async function finish(interaction: Interaction, { user, amr, methods }: LoginSta
     // Somebody else was signed in with this browser: that ends here, so that nobody acts for the other.
     const { uid } = before
     writes.change(async (inside) => {
-      await endSessions(inside, { accountId, issuerId }, { browserUid: uid }, { reason: 'user_logout', browserToo: true })
+      await endSessions(
+        inside,
+        { accountId, issuerId },
+        { browserUid: uid },
+        { reason: 'user_logout', browserToo: true },
+      )
       await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid } })
     })
     delete interaction.session
   }
   const ts = seconds(context.now())
   const acr = acrOf(textOf(interaction, 'acr_values'), methods)
-  interaction.result = { login: { accountId: person.id, acr, amr: [...new Set(amr)], ts, remember: true }, select_account: {} }
+  interaction.result = {
+    login: { accountId: person.id, acr, amr: [...new Set(amr)], ts, remember: true },
+    select_account: {},
+  }
   await interaction.persist()
   writes.change((inside) => recordSignIn(asUser(inside, person), person, String(interaction.params['client_id']), amr))
 }

@@ -54,7 +54,10 @@ export async function move(inside: Context, uid: string, { version }: Standing, 
   const expiresAt = inside.now() + INTERACTION_LIFETIME * 1000
   const { count } =
     version === 0
-      ? await inside.db.loginState.createMany({ data: [{ ...data, issuerId, uid, accountId, expiresAt }], skipDuplicates: true })
+      ? await inside.db.loginState.createMany({
+          data: [{ ...data, issuerId, uid, accountId, expiresAt }],
+          skipDuplicates: true,
+        })
       : await inside.db.loginState.updateMany({ where: { issuerId, uid, version }, data })
   if (count === 0) throw new StaleForm()
 }

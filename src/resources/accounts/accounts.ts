@@ -110,6 +110,7 @@ export async function updateAccount(
   if (values.ownerUserId !== undefined) await requireConsoleUser(context, values.ownerUserId)
   return revise<Account, Prisma.AccountUncheckedUpdateManyInput>(context, {
     what: 'account',
+    table: 'accounts',
     ifMatch,
     read: (now) => now.db.account.findUnique({ where: { id: place.accountId } }),
     change: () => ({ ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),

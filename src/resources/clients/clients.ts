@@ -192,6 +192,7 @@ function reviseClient(
 ): Promise<Client> {
   return revise<Client, Prisma.ClientUncheckedUpdateManyInput>(context, {
     what: 'client',
+    table: 'clients',
     ifMatch,
     read: (now) => find(now, place),
     change,

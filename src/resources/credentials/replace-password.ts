@@ -35,8 +35,16 @@ export async function prepareNewPassword(
     if (await verifyPassword(hash, password)) throw new SamePassword()
   }
   const policy = passwordPolicyOf(issuer)
-  const previousHashes = [...(current?.hash ? [current.hash] : []), ...(current?.previousHashes ?? [])].slice(0, policy.history)
-  await checkPassword(policy, password, { username: row.username, profile: row.profile, previousHashes }, 'new_password')
+  const previousHashes = [...(current?.hash ? [current.hash] : []), ...(current?.previousHashes ?? [])].slice(
+    0,
+    policy.history,
+  )
+  await checkPassword(
+    policy,
+    password,
+    { username: row.username, profile: row.profile, previousHashes },
+    'new_password',
+  )
   const hash = await hashPassword(password)
 
   return async (inside) => {
@@ -54,10 +62,21 @@ export async function prepareNewPassword(
   }
 }
 
-type Secret = Pick<Prisma.VerifierUncheckedCreateInput, 'hash' | 'mustChange' | 'updatedAt'> & { previousHashes: string[] }
+type Secret = Pick<Prisma.VerifierUncheckedCreateInput, 'hash' | 'mustChange' | 'updatedAt'> & {
+  previousHashes: string[]
+}
 
 function newVerifier({ accountId, issuerId, id: userId }: SignInUser, now: number, secret: Secret) {
-  return { ...secret, id: newId('vrf', now), accountId, issuerId, userId, type: 'password', createdBy: userId, createdAt: now }
+  return {
+    ...secret,
+    id: newId('vrf', now),
+    accountId,
+    issuerId,
+    userId,
+    type: 'password',
+    createdBy: userId,
+    createdAt: now,
+  }
 }
 
 async function tell(

@@ -124,7 +124,10 @@ const chargeText = `
 
 /** Counts an attempt as failed until it proves otherwise. Undefined: the user is locked, nothing may be tried. */
 async function chargeAttempt(context: Context, subject: string): Promise<{ lockedUntil: number | null } | undefined> {
-  const [row] = await context.tools.query<{ lockedUntil: number | null }>('sign-in-charge', chargeText, [subject, context.now()])
+  const [row] = await context.tools.query<{ lockedUntil: number | null }>('sign-in-charge', chargeText, [
+    subject,
+    context.now(),
+  ])
   return row
 }
 
@@ -147,24 +150,45 @@ async function recordFailure(
     target: user ? { type: 'user', id: user.id } : { type: 'issuer', id: issuerId },
   }
   await transaction(context, async (inside) => {
-    if (reason === 'wrong_password') await emit(inside, 'user.verification.failed', { ...about, data: { method: 'password' } })
+    if (reason === 'wrong_password')
+      await emit(inside, 'user.verification.failed', { ...about, data: { method: 'password' } })
     await emit(inside, 'user.login.failed', { ...about, data: { method: 'password', reason } })
     if (user && lockedUntil !== null) await emit(inside, 'user.locked', { ...about, data: { until: lockedUntil } })
   })
 }
 
 /** A credential was checked and fits: its last use and its event. Call it in the transaction of the step. */
-export async function recordVerification(context: Context, user: SignInUser, verifierId: string, method: string): Promise<void> {
+export async function recordVerification(
+  context: Context,
+  user: SignInUser,
+  verifierId: string,
+  method: string,
+): Promise<void> {
   const { accountId, issuerId, id } = user
-  await context.db.verifier.updateMany({ where: { id: verifierId, issuerId, userId: id }, data: { lastUsedAt: context.now() } })
+  await context.db.verifier.updateMany({
+    where: { id: verifierId, issuerId, userId: id },
+    data: { lastUsedAt: context.now() },
+  })
   await forgetFailures(context, id)
   const target = { type: 'user', id }
   await emit(context, 'user.verification.succeeded', { accountId, issuerId, userId: id, target, data: { method } })
 }
 
 /** All steps of a sign-in are done. Call it in the transaction that completes it. */
-export async function recordSignIn(context: Context, user: SignInUser, clientId: string, amr: readonly string[]): Promise<void> {
+export async function recordSignIn(
+  context: Context,
+  user: SignInUser,
+  clientId: string,
+  amr: readonly string[],
+): Promise<void> {
   const { accountId, issuerId, id } = user
   const target = { type: 'user', id }
-  await emit(context, 'user.login.succeeded', { accountId, issuerId, userId: id, clientId, target, data: { amr: [...amr] } })
+  await emit(context, 'user.login.succeeded', {
+    accountId,
+    issuerId,
+    userId: id,
+    clientId,
+    target,
+    data: { amr: [...amr] },
+  })
 }

@@ -168,6 +168,7 @@ export async function updateVerifier(context: Context, place: VerifierPlace, inp
   const secret = newPassword === undefined ? {} : await newSecret(context, place, verifier, newPassword)
   return revise<Verifier, Prisma.VerifierUncheckedUpdateManyInput>(context, {
     what: 'verifier',
+    table: 'verifiers',
     ifMatch: undefined,
     read: (now) => find(now, place),
     change: () => ({ ...secret, ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),

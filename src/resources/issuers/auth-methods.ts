@@ -105,6 +105,7 @@ export async function updateAuthMethod(context: Context, place: MethodPlace, inp
   if (method !== undefined) throw invalidField('method', 'immutable', 'cannot be changed; delete this one and make another.')
   return revise<AuthMethod, Prisma.AuthMethodUncheckedUpdateManyInput>(context, {
     what: 'authentication method',
+    table: 'auth_methods',
     ifMatch,
     read: (now) => find(now, place),
     change: (row) => {
@@ -123,6 +124,7 @@ export async function updateAuthMethod(context: Context, place: MethodPlace, inp
 export async function deleteAuthMethod(context: Context, place: MethodPlace, ifMatch?: string | null): Promise<void> {
   await revise<AuthMethod, object>(context, {
     what: 'authentication method',
+    table: 'auth_methods',
     ifMatch,
     read: (now) => find(now, place),
     change: () => ({}),

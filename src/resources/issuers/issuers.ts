@@ -125,6 +125,7 @@ function reviseIssuer(
   const { accountId, issuerId } = place
   return revise<Issuer, Prisma.IssuerUncheckedUpdateManyInput>(context, {
     what: 'issuer',
+    table: 'issuers',
     ifMatch,
     read: (now) => now.db.issuer.findFirst({ where: { id: issuerId, accountId, status: { not: 'deleted' } } }),
     change,

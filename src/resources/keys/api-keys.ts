@@ -258,6 +258,7 @@ function reviseKey(
 ): Promise<ApiKey> {
   return revise<ApiKey, Prisma.ApiKeyUncheckedUpdateManyInput>(context, {
     what: 'API key',
+    table: 'api_keys',
     ifMatch,
     read: (now) => find(now, place),
     change: (key) => {

@@ -101,7 +101,11 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
       [kid],
     )
     if (!row) return null
-    entry = { issuerId: row.issuer_id, alg: row.alg, key: createPublicKey({ key: { ...row.public_jwk }, format: 'jwk' }) }
+    entry = {
+      issuerId: row.issuer_id,
+      alg: row.alg,
+      key: createPublicKey({ key: { ...row.public_jwk }, format: 'jwk' }),
+    }
     keys.set(kid, entry)
   }
   if (entry.issuerId !== issuerId || entry.alg !== alg) return null
@@ -139,7 +143,11 @@ const livenessText = `
 async function livenessOf(context: Context, issuerId: string, kid: string, claims: AccessTokenClaims) {
   const { jti, client_id, sub, sid = null } = claims
   const values = [issuerId, kid, jti, client_id, sub, sid, context.now()]
-  const [row] = await context.tools.query<Omit<LiveToken, 'claims' | 'issuerId'>>('access-token-live', livenessText, values)
+  const [row] = await context.tools.query<Omit<LiveToken, 'claims' | 'issuerId'>>(
+    'access-token-live',
+    livenessText,
+    values,
+  )
   return row
 }
 
@@ -155,7 +163,9 @@ function cachesFor(tools: Tools): Caches {
 function decoded(part: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined
   } catch {
     return undefined
   }
@@ -168,5 +178,7 @@ function hasClaims(claims: Record<string, unknown>): claims is AccessTokenClaims
   const { iss, sub, aud, exp, iat, nbf, jti, client_id, sid } = claims
   const texts = [iss, sub, jti, client_id, ...(sid === undefined ? [] : [sid])]
   const audience = Array.isArray(aud) ? aud : [aud]
-  return [...texts, ...audience].every((text) => typeof text === 'string') && [exp, iat, nbf].every(Number.isSafeInteger)
+  return (
+    [...texts, ...audience].every((text) => typeof text === 'string') && [exp, iat, nbf].every(Number.isSafeInteger)
+  )
 }

@@ -125,9 +125,10 @@ const endText = (column: string): string => `
   )
   SELECT id, user_id AS "userId", client_id AS "clientId", org_id AS "orgId" FROM ended`
 
-const endTexts = Object.fromEntries(
-  Object.values(columns).map((column) => [column, endText(column)]),
-) as Record<(typeof columns)[keyof typeof columns], string>
+const endTexts = Object.fromEntries(Object.values(columns).map((column) => [column, endText(column)])) as Record<
+  (typeof columns)[keyof typeof columns],
+  string
+>
 
 export interface Ending {
   reason: RevocationReason

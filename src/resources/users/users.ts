@@ -205,6 +205,7 @@ function reviseUser(
 ): Promise<User> {
   return revise<User, Prisma.UserUncheckedUpdateManyInput>(context, {
     what: 'user',
+    table: 'users',
     ifMatch,
     read: (now) => find(now, place),
     change,

@@ -15,7 +15,9 @@ export function errorPage(
   out: { error?: unknown; error_description?: unknown },
   key: TextKey = 'error_lead',
 ): void {
-  const view = viewOf(ctx, runtime.issuer, { uiLocales: typeof ctx.query['ui_locales'] === 'string' ? ctx.query['ui_locales'] : undefined })
+  const view = viewOf(ctx, runtime.issuer, {
+    uiLocales: typeof ctx.query['ui_locales'] === 'string' ? ctx.query['ui_locales'] : undefined,
+  })
   const { texts } = view
   const error = out.error === 'invalid_redirect_uri' ? 'invalid_request' : out.error
   const detail = [error, out.error_description].filter((part) => typeof part === 'string' && part !== '').join(': ')
@@ -24,5 +26,5 @@ export function errorPage(
     texts.error,
     html`<h1>${texts.error}</h1><p class="lead">${texts[key]}</p>${detail !== '' && html`<p class="detail">${detail}</p>`}`,
   )
-  sendPage(ctx, view, page, ctx.status >= 400 ? ctx.status : 400)
+  sendPage(ctx, view, page, Math.max(ctx.status, 400))
 }

@@ -9,7 +9,7 @@ export class Html {
 
 const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-export const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => escapes[character]!)
+export const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => escapes[character]!)
 
 type Part = Html | string | number | false | null | undefined | readonly Html[]
 
@@ -19,7 +19,7 @@ export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
     if (part === false || part === null || part === undefined) return ''
     if (part instanceof Html) return part.text
     if (Array.isArray(part)) return part.join('')
-    return escape(String(part))
+    return escaped(String(part))
   }
   return new Html(strings.reduce((text, string, index) => text + shown(parts[index - 1]) + string))
 }

@@ -5,7 +5,7 @@ import type { OpenIdContext } from '../../library.js'
 import type { IssuerFacts } from '../../runtime.js'
 import { Html, html } from './html.js'
 import { style } from './style.js'
-import { chooseLanguage, type Language, languages, say, type Sentence, type Texts } from './texts.js'
+import { chooseLanguage, type Language, languages, type Sentence, say, type Texts } from './texts.js'
 import { themeOf } from './theme.js'
 
 /** What a page needs to know to be shown. */
@@ -22,7 +22,11 @@ export interface View {
 }
 
 /** The language and name in which an issuer speaks to this browser. */
-export function viewOf(ctx: KoaContext | OpenIdContext, issuer: IssuerFacts, more: Partial<View> & { uiLocales?: string | undefined } = {}): View {
+export function viewOf(
+  ctx: KoaContext | OpenIdContext,
+  issuer: IssuerFacts,
+  more: Partial<View> & { uiLocales?: string | undefined } = {},
+): View {
   const language = chooseLanguage(more.uiLocales, ctx.get('Accept-Language'))
   const name = issuer.settings.branding?.display_name || issuer.name
   return { issuer, name, language, texts: languages[language], clientName: undefined, action: '', token: '', ...more }

@@ -22,7 +22,11 @@ ${kept.map(([key, value]) => html`<input type="hidden" name="${key}" value="${va
 }
 
 export const loggedOutPage = (view: View): string =>
-  layout(view, view.texts.signed_out, html`<h1>${view.texts.signed_out}</h1><p class="lead">${view.texts.signed_out_lead}</p>`)
+  layout(
+    view,
+    view.texts.signed_out,
+    html`<h1>${view.texts.signed_out}</h1><p class="lead">${view.texts.signed_out_lead}</p>`,
+  )
 
 export const stayedPage = (view: View): string =>
   layout(view, view.texts.stayed, html`<h1>${view.texts.stayed}</h1><p class="lead">${view.texts.signed_out_lead}</p>`)

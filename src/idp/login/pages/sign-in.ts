@@ -1,6 +1,6 @@
 import { type Html, html } from './html.js'
 import { layout, problemBox, type View } from './layout.js'
-import { say, type Sentence } from './texts.js'
+import { type Sentence, say } from './texts.js'
 
 /** Username and password. */
 export function passwordPage(view: View, username: string, problems: readonly Sentence[]): string {

@@ -54,7 +54,8 @@ const de: Texts = {
   save_password: 'Speichern und anmelden',
   password_hint: 'Ein paar Wörter ohne Zusammenhang ergeben ein langes Passwort, das sich gut merken lässt.',
   missing: 'Bitte alle Felder ausfüllen.',
-  refused: 'Benutzername und Passwort passen nicht zusammen. Nach mehreren Fehlversuchen pausiert die Anmeldung eine Weile.',
+  refused:
+    'Benutzername und Passwort passen nicht zusammen. Nach mehreren Fehlversuchen pausiert die Anmeldung eine Weile.',
   barred: 'Dieses Konto kann sich derzeit nicht anmelden. Bitte an die Betreiber wenden.',
   pending_approval: 'Dieses Konto wartet noch auf Freigabe. Danach ist die Anmeldung möglich.',
   same_password: 'Bitte ein anderes Passwort wählen als das eben verwendete.',
@@ -62,7 +63,8 @@ const de: Texts = {
   no_method: 'Derzeit ist hier keine Anmeldung möglich. Bitte an die Betreiber dieses Dienstes wenden.',
   too_many: 'Zu viele Versuche von hier aus. Bitte kurz warten und dann erneut versuchen.',
   error: 'Das hat nicht geklappt',
-  error_lead: 'Die Anwendung hat eine Anfrage geschickt, die nicht beantwortet werden kann. Vielleicht hilft es, dorthin zurückzugehen und es erneut zu versuchen.',
+  error_lead:
+    'Die Anwendung hat eine Anfrage geschickt, die nicht beantwortet werden kann. Vielleicht hilft es, dorthin zurückzugehen und es erneut zu versuchen.',
   expired: 'Diese Anmeldung ist abgelaufen oder gehört zu einem anderen Browser. Bitte in der Anwendung neu beginnen.',
   unavailable: 'Der Dienst ist gerade nicht erreichbar. Bitte gleich noch einmal versuchen.',
   sign_out: 'Abmelden',

@@ -10,9 +10,11 @@ const parse = (text: unknown): Rgb | undefined => {
   return [0, 2, 4].map((at) => Number.parseInt(long.slice(at, at + 2), 16)) as unknown as Rgb
 }
 
-const write = (colour: Rgb): string => `#${colour.map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`
+const write = (colour: Rgb): string =>
+  `#${colour.map((part) => Math.round(part).toString(16).padStart(2, '0')).join('')}`
 
-const mix = (a: Rgb, b: Rgb, share: number): Rgb => [0, 1, 2].map((i) => a[i]! * (1 - share) + b[i]! * share) as unknown as Rgb
+const mix = (a: Rgb, b: Rgb, share: number): Rgb =>
+  [0, 1, 2].map((i) => a[i]! * (1 - share) + b[i]! * share) as unknown as Rgb
 
 /** Relative luminance (WCAG 2). */
 function luminance(colour: Rgb): number {
@@ -42,7 +44,12 @@ function legible(colour: Rgb, on: Rgb): Rgb {
   return towards
 }
 
-const defaults = { primary: parse('#2f5bea')!, background: parse('#f3f5fa')!, night: parse('#0c111b')!, nightCard: parse('#151c29')! }
+const defaults = {
+  primary: parse('#2f5bea')!,
+  background: parse('#f3f5fa')!,
+  night: parse('#0c111b')!,
+  nightCard: parse('#151c29')!,
+}
 
 /** CSS custom properties for light and dark. A chosen background stays as it is in both. */
 export function themeOf(settings: IssuerSettings): string {

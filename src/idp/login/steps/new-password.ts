@@ -21,7 +21,8 @@ export const newPassword: Step = {
     } catch (error) {
       if (error instanceof SamePassword) return { to: state, problems: [{ key: 'same_password' }] }
       if (error instanceof ApiError && error.code === 'not_found') return { to: state, problems: [{ key: 'barred' }] }
-      if (error instanceof ApiError && error.more.details) return { to: state, problems: error.more.details.map(inWords) }
+      if (error instanceof ApiError && error.more.details)
+        return { to: state, problems: error.more.details.map(inWords) }
       throw error
     }
   },

@@ -1,5 +1,5 @@
-import { usernameKeyOf } from '../../../resources/users/usernames.js'
 import { checkSignInPassword, recordVerification } from '../../../resources/credentials/sign-in.js'
+import { usernameKeyOf } from '../../../resources/users/usernames.js'
 import { field } from '../../request.js'
 import { asUser, scope } from '../../scope.js'
 import { passwordPage } from '../pages/sign-in.js'
@@ -21,12 +21,20 @@ export const password: Step = {
     if (username === '' || given === '') return { to: again, problems: [{ key: 'missing' }] }
     if (given.length > MAX_PASSWORD) return { to: again, problems: [{ key: 'refused' }] }
 
-    const verdict = await checkSignInPassword(context, { accountId, issuerId, settings }, usernameKeyOf(username), given)
+    const verdict = await checkSignInPassword(
+      context,
+      { accountId, issuerId, settings },
+      usernameKeyOf(username),
+      given,
+    )
     switch (verdict.outcome) {
       case 'refused':
         return { to: again, problems: [{ key: 'refused' }] }
       case 'barred':
-        return { to: again, problems: [{ key: verdict.user.status === 'pending_approval' ? 'pending_approval' : 'barred' }] }
+        return {
+          to: again,
+          problems: [{ key: verdict.user.status === 'pending_approval' ? 'pending_approval' : 'barred' }],
+        }
       case 'must_change':
       case 'passed': {
         const { user, verifierId } = verdict

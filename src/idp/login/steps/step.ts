@@ -1,7 +1,7 @@
 import type { Context } from '../../../platform/context.js'
-import type { Sentence } from '../pages/texts.js'
 import type { Form } from '../../request.js'
 import type { View } from '../pages/layout.js'
+import type { Sentence } from '../pages/texts.js'
 import type { LoginState } from '../state.js'
 
 /** What an answered form leads to: a new state, what else to write with it, and what to tell the person. */

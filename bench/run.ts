@@ -1,0 +1,17 @@
+/** `npm run bench -- <name> [options]`: one file per benchmark; prints its figures as a table. */
+import { readdirSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const folder = fileURLToPath(new URL('.', import.meta.url))
+const names = readdirSync(folder)
+  .filter((file) => file.endsWith('.js') && !['run.js', 'server.js'].includes(file))
+  .map((file) => file.slice(0, -3))
+
+const [name = '', ...options] = process.argv.slice(2)
+if (!names.includes(name)) {
+  process.stderr.write(`Which benchmark? ${names.join(', ')}\nExample: npm run bench -- ${names[0]}\n`)
+  process.exit(1)
+}
+const { bench } = (await import(`./${name}.js`)) as { bench(options: string[]): Promise<Record<string, unknown>[]> }
+console.table(await bench(options))
+process.exit(0)

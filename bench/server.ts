@@ -1,0 +1,75 @@
+/** A Gatehouse process of its own for a benchmark, on an embedded database in a temporary folder. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { newId } from '../src/kernel/ids.js'
+
+const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url))
+
+export interface Server {
+  baseUrl: string
+  idpUrl: string
+  authorization: string
+  /** Milliseconds from spawning the process to /readyz answering 200. */
+  readyAfter: number
+  /** Resident memory of the node process in MB. */
+  memory(): number
+  /** CPU seconds that the node process has used, user and system. */
+  cpu(): number
+  stop(): Promise<void>
+}
+
+export const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'gatehouse-bench-'))
+export const removeFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true })
+
+/** Starts Gatehouse and waits until it is ready. */
+export async function startServer(dataDir: string, env: Record<string, string> = {}): Promise<Server> {
+  const port = 20_000 + (process.pid % 10_000)
+  const key = `${newId('ak', Date.now())}:${randomBytes(32).toString('hex')}`
+  const baseUrl = `http://127.0.0.1:${port}`
+  const idpUrl = `http://127.0.0.1:${port + 10_000}`
+  const started = performance.now()
+  const child: ChildProcess = spawn(process.execPath, [cli, 'start'], {
+    env: {
+      PATH: process.env['PATH'] ?? '',
+      DATA_DIR: dataDir,
+      PORT: String(port),
+      IDP_PORT: String(port + 10_000),
+      BASE_URL: baseUrl,
+      IDP_URL: idpUrl,
+      BOOTSTRAP_API_KEY: key,
+      RATE_LIMITS: 'off',
+      LOG_LEVEL: 'warn',
+      ...env,
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const pid = child.pid!
+  for (;;) {
+    if (child.exitCode !== null) throw new Error(`Gatehouse ended with ${child.exitCode}.`)
+    const ready = await fetch(`${baseUrl}/readyz`).then((answer) => answer.ok, () => false)
+    if (ready) break
+    await sleep(5)
+  }
+  const readyAfter = performance.now() - started
+  return {
+    baseUrl,
+    idpUrl,
+    authorization: `Basic ${Buffer.from(key).toString('base64')}`,
+    readyAfter,
+    memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
+    cpu: () => {
+      const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+      return (Number(fields[11]) + Number(fields[12])) / 100
+    },
+    stop: () =>
+      new Promise((done) => {
+        child.once('exit', () => done())
+        child.kill('SIGINT')
+      }),
+  }
+}

@@ -1,0 +1,29 @@
+/** First start on an empty DATA_DIR, later starts, and the memory of the idle process. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeFolder, removeFolder, startServer } from './server.js'
+
+const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
+
+/** @returns milliseconds and megabytes, the median of three rounds */
+export async function bench(): Promise<Record<string, unknown>[]> {
+  const first: number[] = []
+  const later: number[] = []
+  const memory: number[] = []
+  for (let round = 0; round < 3; round++) {
+    const folder = makeFolder()
+    const fresh = await startServer(folder)
+    first.push(fresh.readyAfter)
+    await fresh.stop()
+    const again = await startServer(folder)
+    later.push(again.readyAfter)
+    await sleep(10_000)
+    memory.push(again.memory())
+    await again.stop()
+    removeFolder(folder)
+  }
+  return [
+    { figure: 'first start to ready', median: `${Math.round(median(first))} ms`, bound: '< 5000 ms' },
+    { figure: 'later start to ready', median: `${Math.round(median(later))} ms`, bound: '< 2000 ms' },
+    { figure: 'idle memory of the node process', median: `${Math.round(median(memory))} MB`, bound: '< 250 MB' },
+  ]
+}

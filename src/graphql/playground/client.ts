@@ -1,0 +1,77 @@
+/** How the playground talks to the GraphQL endpoint of its own host. */
+
+export interface Answer {
+  data?: Record<string, unknown> | null
+  errors?: readonly { message: string }[]
+}
+
+interface Request {
+  query: string
+  variables?: unknown
+  operationName?: string | null | undefined
+}
+
+interface Options {
+  headers?: Record<string, string> | undefined
+  /** Ask for Server-Sent Events instead of one answer. */
+  stream?: boolean
+}
+
+const credentialNeeded: Answer = {
+  errors: [{ message: 'A credential is needed: paste an API key or an access token into the field at the top.' }],
+}
+
+/**
+ * Sends a document.
+ * @param authorization the header; without one (there or in `headers`) nothing is sent
+ * @throws TypeError when the server cannot be reached
+ */
+export async function ask(
+  authorization: string | undefined,
+  { query, variables, operationName }: Request,
+  { headers, stream = false }: Options = {},
+): Promise<Answer | AsyncGenerator<Answer>> {
+  const all = new Headers(headers)
+  if (authorization && !all.has('Authorization')) all.set('Authorization', authorization)
+  if (!all.has('Authorization')) return credentialNeeded
+  all.set('Content-Type', 'application/json')
+  all.set('Accept', stream ? 'text/event-stream' : 'application/json')
+  const response = await fetch('/graphql', {
+    method: 'POST',
+    headers: all,
+    body: JSON.stringify({ query, variables, operationName }),
+    // A refusal would otherwise open the browser's own password dialogue, because its challenge says Basic.
+    credentials: 'omit',
+  })
+  if (response.headers.get('Content-Type')?.startsWith('text/event-stream') && response.body) return eventsOf(response.body)
+  try {
+    return (await response.json()) as Answer
+  } catch {
+    return { errors: [{ message: `The server answered ${response.status} ${response.statusText} without JSON.` }] }
+  }
+}
+
+/** The answers of a subscription: `next` events, until `complete` or the end of the stream. */
+export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Answer> {
+  const reader = body.getReader()
+  const decoder = new TextDecoder()
+  let rest = ''
+  try {
+    while (true) {
+      const { done, value } = await reader.read()
+      if (done) return
+      rest += decoder.decode(value, { stream: true }).replaceAll('\r\n', '\n')
+      const blocks = rest.split('\n\n')
+      rest = blocks.pop() ?? ''
+      for (const block of blocks) {
+        const fields = block.split('\n').map((line) => /^(\w+): ?(.*)$/.exec(line) ?? [])
+        const event = fields.find(([, name]) => name === 'event')?.[2]
+        const data = fields.flatMap(([, name, text]) => (name === 'data' ? [text] : [])).join('\n')
+        if (event === 'complete') return
+        if (data !== '') yield JSON.parse(data) as Answer
+      }
+    }
+  } finally {
+    await reader.cancel()
+  }
+}

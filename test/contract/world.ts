@@ -1,0 +1,106 @@
+/** A tenant with one of everything, and the route table's paths and bodies filled with it. */
+import type { Route } from '../../src/rest/routes.js'
+import { makeTenant, must, type Tenant } from '../setup/actors.js'
+import type { Api, Answer, Loose } from '../setup/api.js'
+import type { TestApp } from '../setup/start-app.js'
+
+/** Ids by the names that paths use. */
+export interface Ids {
+  account_id: string
+  issuer_id: string
+  method_id: string
+  client_id: string
+  user_id: string
+  verifier_id: string
+  key_id: string
+}
+
+export interface World extends Tenant {
+  ids: Ids
+}
+
+export const PASSWORD = 'correct horse battery staple'
+let count = 0
+/** A word that no test has used before. */
+export const fresh = (word: string): string => `${word}-${++count}-${Math.random().toString(36).slice(2, 8)}`
+
+/** A client that needs nothing: public, without callbacks. */
+export const publicClient = (more: object = {}) => ({
+  name: fresh('App'),
+  type: 'external',
+  confidential: false,
+  settings: {},
+  ...more,
+})
+export const confidentialClient = (more: object = {}) => publicClient({ confidential: true, ...more })
+
+/** A client with secrets to rotate, a user with a password, a key that may do nothing, one more sign-in method. */
+export async function populate(tenant: Tenant): Promise<World> {
+  const { owner, A, I } = tenant
+  const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
+  const verifier = { type: 'password', name: null, password: PASSWORD }
+  const [method, client, key, password] = await Promise.all([
+    owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
+    owner.post(`${I}/clients`, confidentialClient()),
+    owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
+    owner.post(`${I}/users/${user.id}/verifiers`, verifier),
+  ])
+  return {
+    ...tenant,
+    ids: {
+      account_id: tenant.accountId,
+      issuer_id: tenant.issuerId,
+      method_id: must(method, 201).data.id,
+      client_id: must(client, 201).data.id,
+      user_id: user.id,
+      verifier_id: must(password, 201).data.id,
+      key_id: must(key, 201).data.id,
+    },
+  }
+}
+
+export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
+
+/** A row's path with these ids in it. */
+export const pathOf = (route: Pick<Route, 'path'>, ids: Ids): string =>
+  route.path.replace(/\{(\w+)\}/g, (_, name: keyof Ids) => encodeURIComponent(ids[name]))
+
+/** Names of the path's parameters. */
+export const parametersOf = (route: Pick<Route, 'path'>): (keyof Ids)[] =>
+  [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Ids)
+
+/** A good body for each operation that takes one. */
+export const bodies: Record<string, () => object> = {
+  updateAccount: () => ({ description: fresh('d') }),
+  createIssuer: () => ({ name: fresh('Issuer') }),
+  updateIssuer: () => ({ description: fresh('d') }),
+  createAuthMethod: () => ({ name: 'Passkey', method: 'passkey' }),
+  updateAuthMethod: () => ({ name: fresh('Method') }),
+  createClient: () => publicClient(),
+  updateClient: () => ({ description: fresh('d') }),
+  createUser: () => ({ username_type: 'unique', username: fresh('user') }),
+  updateUser: () => ({ metadata: { note: fresh('n') } }),
+  createVerifier: () => ({
+    type: 'temporary_password',
+    name: 'Temporary',
+    password: PASSWORD,
+    expires_at: Date.now() + 86_400_000,
+  }),
+  updateVerifier: () => ({ description: fresh('d') }),
+  createApiKey: () => ({ name: fresh('key'), restrictions: { scopes: [] } }),
+  updateApiKey: () => ({ description: fresh('d') }),
+  rotateApiKey: () => ({}),
+  blockApiKey: () => ({ reason: 'test' }),
+  revokeApiKey: () => ({ reason: 'test' }),
+}
+
+/** Sends a row's request with good ids and a good body, or the given ones. */
+export function send(
+  api: Api,
+  route: Route,
+  ids: Ids,
+  headers: Record<string, string> = {},
+  body: object | undefined = bodies[route.operation]?.(),
+): Promise<Answer<Loose>> {
+  return api.request(route.method, pathOf(route, ids), body, headers)
+}

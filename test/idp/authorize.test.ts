@@ -1,0 +1,199 @@
+/** The authorization endpoint (spec 4.17, 5.2): whom it redirects, whom it shows a page, and with what. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { headingOf, TestBrowser } from './browser.js'
+import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
+
+let app: TestApp
+let realm: Realm
+let spa: TestClient
+let web: TestClient
+let native: TestClient
+
+beforeAll(async () => {
+  app = await startApp()
+  realm = await Realm.make(app)
+  await realm.user('ada@example.com')
+  spa = await realm.client({ application_type: 'spa' })
+  web = await realm.client({ application_type: 'web' }, { confidential: true })
+  native = await realm.client({ application_type: 'native', redirect_uris: ['http://127.0.0.1:3000/cb', 'com.example.app:/cb'] })
+})
+afterAll(() => app.close())
+
+const challenge = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
+
+describe('an invalid client or redirect_uri gets a page, never a redirect', () => {
+  const none = () => spa
+  test.each<[string, () => TestClient, Record<string, string | undefined>]>([
+    ['unknown client', none, { client_id: `cli_${'0'.repeat(26)}` }],
+    ['client id that no database can hold', none, { client_id: 'cli_\u0000' }],
+    ['missing client_id', none, { client_id: undefined }],
+    ['another address', none, { redirect_uri: 'https://evil.example/callback' }],
+    ['a longer path', none, { redirect_uri: `${CALLBACK}/x` }],
+    ['another port on loopback, confidential client', () => web, { redirect_uri: 'http://127.0.0.1:4711/cb' }],
+    ['missing redirect_uri', none, { redirect_uri: undefined }],
+    ['markup', none, { redirect_uri: '"><script>alert(1)</script>' }],
+  ])('%s', async (_, client, params) => {
+    const page = await new TestBrowser('nowhere').open(realm.authorizeUrl(client(), { ...challenge, ...params }))
+    expect(page.status).toBe(400)
+    expect(page.html).toContain('<h1>')
+    expect(page.html).not.toContain('<script')
+    expect(page.headers.get('location')).toBeNull()
+    expect(page.headers.get('content-security-policy')).toMatch(/default-src 'none'.*frame-ancestors 'none'/)
+    expect(page.headers.get('cache-control')).toBe('no-store')
+  })
+})
+
+describe('everything else goes back to the application, with state and iss', () => {
+  test.each<[string, () => TestClient, Record<string, string | undefined>, string]>([
+    ['5.2 rule 3: a public client without PKCE', () => spa, {}, 'invalid_request'],
+    ['5.2 rule 3: plain', () => spa, { ...challenge, code_challenge_method: 'plain' }, 'invalid_request'],
+    ['5.2 rule 3: a challenge without its method is plain', () => spa, { code_challenge: challenge.code_challenge }, 'invalid_request'],
+    ['a challenge that is too short', () => spa, { ...challenge, code_challenge: 'short' }, 'invalid_request'],
+    ['5.2 rule 7: implicit', () => spa, { ...challenge, response_type: 'token' }, 'unsupported_response_type'],
+    ['hybrid', () => spa, { ...challenge, response_type: 'code id_token', nonce: 'n' }, 'unsupported_response_type'],
+    ['missing response_type', () => spa, { ...challenge, response_type: undefined }, 'invalid_request'],
+    ['D23: fragment', () => spa, { ...challenge, response_mode: 'fragment' }, 'unsupported_response_mode'],
+    ['D23: form_post', () => spa, { ...challenge, response_mode: 'form_post' }, 'unsupported_response_mode'],
+    ['an unknown response mode', () => spa, { ...challenge, response_mode: 'web_message' }, 'unsupported_response_mode'],
+    ['no scope', () => spa, { ...challenge, scope: undefined }, 'invalid_scope'],
+    ['only unknown scopes', () => spa, { ...challenge, scope: 'orders:read' }, 'invalid_scope'],
+    ['prompt=none without a session', () => spa, { ...challenge, prompt: 'none' }, 'login_required'],
+    ['an unknown prompt', () => spa, { ...challenge, prompt: 'create' }, 'invalid_request'],
+    ['5.2 rule 5: an audience that is not allowed', () => spa, { ...challenge, audience: 'https://api.example.com' }, 'invalid_target'],
+    ['a resource that is not allowed', () => spa, { ...challenge, resource: 'https://api.example.com' }, 'invalid_target'],
+    ['a resource that is no URI', () => spa, { ...challenge, resource: 'api' }, 'invalid_target'],
+    ['request objects', () => spa, { ...challenge, request: 'x.y.z' }, 'request_not_supported'],
+    ['request_uri makes nobody fetch', () => spa, { ...challenge, request_uri: 'https://evil.example/' }, 'request_uri_not_supported'],
+    ['a broken id_token_hint', () => spa, { ...challenge, id_token_hint: 'x.y.z' }, 'invalid_request'],
+  ])('%s', async (_, client, params, error) => {
+    const back = redirectOf(await new TestBrowser().open(realm.authorizeUrl(client(), params)))
+    expect(back).toMatchObject({ error, state: 'st', iss: realm.url })
+    expect(back['code']).toBeUndefined()
+  })
+
+  test('org: policy none and an id outside of the allowlist are invalid_request', async () => {
+    const closed = await realm.client({}, { settings: { restrictions: { organizations: { policy: 'none' } } } })
+    const listed = await realm.client({}, { settings: { restrictions: { organizations: { policy: 'allowlist' } } } })
+    for (const client of [closed, listed]) {
+      const url = realm.authorizeUrl(client, { ...challenge, org: `org_${'0'.repeat(26)}` })
+      expect(redirectOf(await new TestBrowser().open(url))['error']).toBe('invalid_request')
+    }
+  })
+
+  test('5.2 rule 6: who is no member of the selected organization gets a code, and invalid_grant at its exchange', async () => {
+    const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com', { org: `org_${'0'.repeat(26)}` })
+    expect(redirect['code']).toBeDefined()
+    const answer = await realm.exchange(spa, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant'])
+  })
+})
+
+describe('redirect_uri and PKCE at the exchange', () => {
+  test('a native client on another loopback port: the exchange must repeat that port (spec 4.17)', async () => {
+    const requested = 'http://127.0.0.1:4711/cb'
+    const browser = new TestBrowser('http://127.0.0.1:4711/')
+    const { redirect, verifier } = await realm.signIn(native, 'ada@example.com', { redirect_uri: requested }, browser)
+    const exchange = (redirect_uri: string) => realm.exchange(native, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
+    expect((await exchange('http://127.0.0.1:3000/cb')).body.error).toBe('invalid_grant')
+    expect((await exchange(requested)).status).toBe(200)
+  })
+
+  test.each<[string, (verifier: string) => Record<string, string>]>([
+    ['wrong', () => ({ code_verifier: 'x'.repeat(43) })],
+    ['missing', () => ({})],
+    ['too short', () => ({ code_verifier: 'short' })],
+    ['too long', () => ({ code_verifier: 'x'.repeat(129) })],
+    ['other characters', (verifier) => ({ code_verifier: `${verifier}+` })],
+  ])('5.2 rule 3: a %s code_verifier is invalid_grant, and the code stays good for the right one', async (_, params) => {
+    const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
+    const code = redirect['code']!
+    const wrong = await realm.exchange(spa, { code, redirect_uri: CALLBACK, ...params(verifier) })
+    expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_grant'])
+    expect((await realm.exchange(spa, { code, redirect_uri: CALLBACK, code_verifier: verifier })).status).toBe(200)
+  })
+
+  test('PKCE is optional for a confidential client; a verifier without a challenge is invalid_grant', async () => {
+    const plain = await new TestBrowser().open(realm.authorizeUrl(web))
+    expect(headingOf(plain)).toBe('Sign in')
+    const code = async () => {
+      const browser = new TestBrowser()
+      const page = await browser.open(realm.authorizeUrl(web))
+      return redirectOf(await browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))['code']!
+    }
+    const downgraded = await realm.exchange(web, { code: await code(), redirect_uri: CALLBACK, code_verifier: 'x'.repeat(43) })
+    expect(downgraded.body.error).toBe('invalid_grant')
+    expect((await realm.exchange(web, { code: await code(), redirect_uri: CALLBACK })).status).toBe(200)
+  })
+
+  test("another client's code is invalid_grant", async () => {
+    const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
+    const stolen = await realm.exchange(web, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+    expect([stolen.status, stolen.body.error]).toEqual([400, 'invalid_grant'])
+  })
+
+  test('a code is good for 60 seconds', async () => {
+    const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
+    app.clock.advance(61_000)
+    const late = await realm.exchange(spa, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+    expect(late.body.error).toBe('invalid_grant')
+    app.clock.advance(-61_000)
+  })
+})
+
+describe('single sign-on', () => {
+  test('a second client needs no password; its session is another', async () => {
+    const first = await realm.tokens(spa, 'ada@example.com')
+    const second = await realm.tokens(web, 'ada@example.com', { prompt: 'none' }, first.browser)
+    expect(claimsOf(second.access_token).sid).not.toBe(claimsOf(first.access_token).sid)
+    const again = await realm.tokens(spa, 'ada@example.com', { prompt: 'none' }, first.browser)
+    expect(claimsOf(again.access_token).sid).toBe(claimsOf(first.access_token).sid)
+  })
+
+  test.each([{ prompt: 'login' }, { prompt: 'select_account' }, { max_age: '0' }])('%j asks again', async (params) => {
+    const first = await realm.tokens(spa, 'ada@example.com')
+    const { page } = await realm.begin(spa, params, first.browser)
+    expect(headingOf(page)).toBe('Sign in')
+    const back = redirectOf(await first.browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))
+    expect(back['code']).toBeDefined()
+  })
+
+  test('prompt=consent asks a registered client nothing', async () => {
+    const first = await realm.tokens(spa, 'ada@example.com')
+    expect(redirectOf((await realm.begin(spa, { prompt: 'consent' }, first.browser)).page)['code']).toBeDefined()
+  })
+
+  test('somebody else signs in with the same browser: the first one is signed out', async () => {
+    const bobId = await realm.user('bob@example.com')
+    const ada = await realm.tokens(spa, 'ada@example.com')
+    const { page, verifier } = await realm.begin(spa, { prompt: 'login' }, ada.browser)
+    const back = redirectOf(await ada.browser.submit(page, { username: 'bob@example.com', password: PASSWORD }))
+    const bob = await realm.exchange(spa, { code: back['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+    expect((await realm.userinfo(bob.body.access_token)).body).toEqual({ sub: bobId })
+    expect((await realm.userinfo(ada.access_token)).status).toBe(401)
+  })
+})
+
+test('the public address comes from the configuration, whatever Host and X-Forwarded-* say (security rule 18)', async () => {
+  const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' }
+  const { page, browser } = await realm.begin(spa, {}, new TestBrowser('https://', headers))
+  expect(page.url.startsWith(`${realm.url}/interaction/`)).toBe(true)
+  const back = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+  expect(redirectOf(back)['iss']).toBe(realm.url)
+})
+
+test('cookies are bound to the issuer by path, signed, httpOnly and SameSite=Lax (security rule 10)', async () => {
+  const answer = await fetch(realm.authorizeUrl(spa, challenge), { redirect: 'manual' })
+  const lines = answer.headers.getSetCookie()
+  expect(lines.map((line) => line.split('=')[0]).sort()).toEqual([
+    'gatehouse_resume',
+    'gatehouse_resume.sig',
+    'gatehouse_sign_in',
+    'gatehouse_sign_in.sig',
+  ])
+  for (const line of lines) {
+    expect(line).toMatch(/; httponly/i)
+    expect(line).toMatch(/; samesite=lax/i)
+    expect(line).toContain(`path=/${realm.tenant.issuerId}/`)
+  }
+})

@@ -1,0 +1,344 @@
+/** Tokens and the endpoints that take them (spec 4.17, 5.2, 5.3). */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { must } from '../setup/actors.js'
+import { answerOf, CALLBACK, claimsOf, headerOf, Realm, type TestClient } from './setup.js'
+
+let app: TestApp
+let realm: Realm
+let userId: string
+let spa: TestClient
+let web: TestClient
+
+beforeAll(async () => {
+  app = await startApp()
+  realm = await Realm.make(app)
+  userId = await realm.user('ada@example.com')
+  spa = await realm.client({ application_type: 'spa' })
+  web = await realm.client(
+    { allowed_audiences: ['https://api.example.com'], allowed_resources: ['https://r.example.com/a', 'https://r.example.com/b'] },
+    { confidential: true, settings: { scopes: ['orders:read', 'orders:write'] } },
+  )
+})
+afterAll(() => app.close())
+
+describe('5.3: the access token', () => {
+  test('is an RFC 9068 JWT with exactly these claims', async () => {
+    const { access_token, expires_in, scope, token_type } = await realm.tokens(spa, 'ada@example.com', { scope: 'openid email' })
+    expect(headerOf(access_token)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.stringMatching(/^[0-9a-f-]{36}$/) })
+    const claims = claimsOf(access_token)
+    expect(claims).toEqual({
+      iss: realm.url,
+      sub: userId,
+      aud: spa.id,
+      exp: claims.iat + 1800,
+      iat: expect.any(Number),
+      nbf: claims.iat,
+      jti: expect.stringMatching(/^tok_[0-9a-z]{26}$/),
+      client_id: spa.id,
+      sid: expect.stringMatching(/^ses_[0-9a-z]{26}$/),
+      scope: 'openid email',
+      auth_time: expect.any(Number),
+    })
+    expect([expires_in, scope, token_type]).toEqual([1800, 'openid email', 'Bearer'])
+  })
+
+  test('5.2 rule 5: a requested audience or resource becomes aud; the refresh token keeps it', async () => {
+    const audience = await realm.tokens(web, 'ada@example.com', { audience: 'https://api.example.com' })
+    expect(claimsOf(audience.access_token).aud).toBe('https://api.example.com')
+    const again = await realm.refresh(web, audience.refresh_token)
+    expect(claimsOf(again.body.access_token).aud).toBe('https://api.example.com')
+    const resource = await realm.tokens(web, 'ada@example.com', { resource: 'https://r.example.com/a' })
+    expect(claimsOf(resource.access_token).aud).toBe('https://r.example.com/a')
+    expect(claimsOf(resource.id_token).aud).toBe(web.id)
+    const other = await realm.refresh(web, resource.refresh_token, { resource: 'https://r.example.com/b' })
+    expect([other.status, other.body.error]).toEqual([400, 'invalid_target'])
+  })
+
+  test("the client's own scopes are granted next to OpenID's; others are left out", async () => {
+    const { scope } = await realm.tokens(web, 'ada@example.com', { scope: 'openid orders:read orders:delete' })
+    expect(scope).toBe('openid orders:read')
+  })
+
+  test('without openid there is no ID token', async () => {
+    const { id_token, scope } = await realm.tokens(web, 'ada@example.com', { scope: 'orders:read' })
+    expect([id_token, scope]).toEqual([undefined, 'orders:read'])
+  })
+
+  test('D16: lifetimes come from the client, in seconds; every exp is within 21 days', async () => {
+    const ages = { default_access_token_age: 60, default_id_token_age: 120, default_refresh_token_age: 1_814_400 }
+    const client = await realm.client({}, { settings: ages })
+    const { access_token, id_token, expires_in } = await realm.tokens(client, 'ada@example.com')
+    const [access, id] = [claimsOf(access_token), claimsOf(id_token)]
+    expect([access.exp - access.iat, expires_in, id.exp - id.iat]).toEqual([60, 60, 120])
+  })
+})
+
+test('5.3: the ID token holds its claims and no profile; acr is the first requested one that is fulfilled', async () => {
+  const acr_values = 'urn:svc:method:passkey urn:svc:method:password'
+  const { id_token } = await realm.tokens(spa, 'ada@example.com', { scope: 'openid profile email', nonce: 'n-0', acr_values })
+  const { iat } = claimsOf(id_token)
+  expect(claimsOf(id_token)).toEqual({
+    iss: realm.url,
+    sub: userId,
+    aud: spa.id,
+    exp: iat + 3600,
+    iat,
+    auth_time: expect.any(Number),
+    nonce: 'n-0',
+    acr: 'urn:svc:method:password',
+    amr: ['pwd'],
+    at_hash: expect.any(String),
+    sid: expect.stringMatching(/^ses_/),
+  })
+})
+
+describe('userinfo', () => {
+  test('GET, POST with a header and POST with a form answer the claims of the granted scopes', async () => {
+    const profile = { name: 'Ada Lovelace', given_name: 'Ada', family_name: 'Lovelace', locale: 'en-GB', phone_number: '+441234567', hair: 'brown' }
+    must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${userId}`, { profile }), 200)
+    const { access_token } = await realm.tokens(spa, 'ada@example.com', { scope: 'openid profile phone' })
+    const { hair: _, phone_number, ...shown } = profile
+    const expected = { sub: userId, ...shown, phone_number, phone_number_verified: false }
+    const address = `${realm.url}/userinfo`
+    const headers = { authorization: `Bearer ${access_token}` }
+    for (const init of [{ headers }, { method: 'POST', headers }, { method: 'POST', body: new URLSearchParams({ access_token }) }]) {
+      const { status, body, headers: answered } = await answerOf(await fetch(address, init))
+      expect([status, body]).toEqual([200, expected])
+      expect(answered.get('cache-control')).toBe('no-store')
+    }
+  })
+
+  test('RFC 6750: what is no live access token of this issuer is 401 with a Bearer challenge', async () => {
+    const { access_token, id_token, refresh_token } = await realm.tokens(spa, 'ada@example.com')
+    const foreign = await Realm.make(app, 'Foreign')
+    await foreign.user('eve@example.com')
+    const other = await foreign.tokens(await foreign.client(), 'eve@example.com')
+    const [head, body, signature] = access_token.split('.') as [string, string, string]
+    const altered = Buffer.from(JSON.stringify({ ...claimsOf(access_token), sub: 'usr_x' })).toString('base64url')
+    const unsigned = Buffer.from(JSON.stringify({ alg: 'none', typ: 'at+jwt' })).toString('base64url')
+    for (const token of [id_token, refresh_token, other.access_token, `${head}.${altered}.${signature}`, `${unsigned}.${body}.`, 'x', 'a.b.c', `~${access_token}`]) {
+      const { status, body: said, headers } = await realm.userinfo(token)
+      expect([status, said.error]).toEqual([401, 'invalid_token'])
+      expect(headers.get('www-authenticate')).toMatch(/^Bearer /)
+    }
+    expect((await fetch(`${realm.url}/userinfo`)).status).toBe(401)
+  })
+
+  test('a token without openid is 403 insufficient_scope', async () => {
+    const { access_token } = await realm.tokens(web, 'ada@example.com', { scope: 'orders:read' })
+    const { status, body } = await realm.userinfo(access_token)
+    expect([status, body.error]).toEqual([403, 'insufficient_scope'])
+  })
+
+  test('exp has no leeway (decisions D29)', async () => {
+    const { access_token } = await realm.tokens(spa, 'ada@example.com')
+    const { exp } = claimsOf(access_token)
+    app.clock.advance(exp * 1000 - 1 - app.clock.now())
+    expect((await realm.userinfo(access_token)).status).toBe(200)
+    app.clock.advance(exp * 1000 - app.clock.now())
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    app.clock.advance(Date.now() - app.clock.now())
+  })
+})
+
+describe('refresh', () => {
+  test('rotates, keeps the full grant and narrows this answer (spec 4.17)', async () => {
+    const first = await realm.tokens(web, 'ada@example.com', { scope: 'openid email orders:read' })
+    const narrow = await realm.refresh(web, first.refresh_token, { scope: 'openid orders:read' })
+    expect([narrow.status, narrow.body.scope]).toEqual([200, 'openid orders:read'])
+    expect(claimsOf(narrow.body.access_token).scope).toBe('openid orders:read')
+    const full = await realm.refresh(web, narrow.body.refresh_token)
+    expect(full.body.scope).toBe('openid email orders:read')
+    const wider = await realm.refresh(web, full.body.refresh_token, { scope: 'openid orders:write' })
+    expect([wider.status, wider.body]).toEqual([400, { error: 'invalid_scope', error_description: expect.any(String) }])
+    expect((await realm.refresh(web, full.body.refresh_token)).status).toBe(200)
+  })
+
+  test('org cannot be sent to the token endpoint', async () => {
+    const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
+    const answer = await realm.refresh(spa, refresh_token, { org: 'org_x' })
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
+    expect((await realm.refresh(spa, refresh_token)).status).toBe(200)
+  })
+
+  test("another client's refresh token is invalid_grant and stays good", async () => {
+    const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
+    expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+    expect((await realm.refresh(spa, refresh_token)).status).toBe(200)
+  })
+
+  test('a client without the grant gets no refresh token and is unauthorized_client', async () => {
+    const plain = await realm.client({ grant_types: ['authorization_code'] })
+    expect((await realm.tokens(plain, 'ada@example.com')).refresh_token).toBeUndefined()
+    const answer = await realm.refresh(plain, 'x')
+    expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client'])
+  })
+
+  test('a refresh token is good for 7 days from its last use', async () => {
+    const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
+    app.clock.advance(604_800_000 - 60_000)
+    const again = await realm.refresh(spa, refresh_token)
+    expect(again.status).toBe(200)
+    app.clock.advance(604_800_000 + 1000)
+    expect((await realm.refresh(spa, again.body.refresh_token)).body.error).toBe('invalid_grant')
+    app.clock.advance(Date.now() - app.clock.now())
+  })
+})
+
+describe('client authentication (5.2 rule 1)', () => {
+  const form = { grant_type: 'refresh_token', refresh_token: 'x' }
+  const send = async (body: Record<string, string>, authorization?: string) =>
+    answerOf(await fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams(body), headers: authorization ? { authorization } : {} }))
+  const basic = (id: string, secret: string) => `Basic ${btoa(`${id}:${secret}`)}`
+
+  test('Basic and POST both work; wrong, missing and foreign secrets are 401 invalid_client with a Basic challenge', async () => {
+    expect((await send(form, basic(web.id, web.secret!))).body.error).toBe('invalid_grant')
+    expect((await send({ ...form, client_id: web.id, client_secret: web.secret! })).body.error).toBe('invalid_grant')
+    const unknown = `cli_${'0'.repeat(26)}`
+    const wrong = [
+      send(form, basic(web.id, 'x'.repeat(43))),
+      send({ ...form, client_id: web.id, client_secret: 'x'.repeat(43) }),
+      send({ ...form, client_id: web.id }),
+      send({ ...form, client_id: unknown }),
+      send(form, basic(unknown, web.secret!)),
+    ]
+    for (const { status, body, headers } of await Promise.all(wrong)) {
+      expect([status, body.error]).toEqual([401, 'invalid_client'])
+      expect(headers.get('www-authenticate')).toMatch(/^Basic /)
+      expect(headers.get('cache-control')).toBe('no-store')
+    }
+  })
+
+  test('5.1 rule 3: after a rotation both secrets work for 15 minutes, then the new one alone', async () => {
+    const client = await realm.client({}, { confidential: true })
+    const { data } = must(await realm.tenant.owner.post(`${realm.tenant.I}/clients/${client.id}/secret/rotate`), 200)
+    for (const secret of [client.secret!, data.secret]) expect((await send(form, basic(client.id, secret))).body.error).toBe('invalid_grant')
+    app.clock.advance(15 * 60_000)
+    expect((await send(form, basic(client.id, client.secret!))).body.error).toBe('invalid_client')
+    expect((await send(form, basic(client.id, data.secret))).body.error).toBe('invalid_grant')
+    app.clock.advance(-15 * 60_000)
+  })
+})
+
+describe('introspection and revocation', () => {
+  const inactive = { active: false }
+  const introspect = (token: string, client = web) => realm.post('/introspect', client, { token })
+
+  test('an access token and a refresh token: exactly the members of 4.17', async () => {
+    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com', { scope: 'openid orders:read' })
+    const { iat, exp, jti, sid } = claimsOf(access_token)
+    const common = { active: true, scope: 'openid orders:read', client_id: web.id, sub: userId, aud: web.id, iss: realm.url, sid, username: 'ada@example.com' }
+    const access = await introspect(access_token)
+    expect(access.body).toEqual({ ...common, token_type: 'Bearer', iat, exp, jti })
+    expect(access.headers.get('cache-control')).toBe('no-store')
+    const refresh = await introspect(refresh_token)
+    expect(refresh.body).toMatchObject({ ...common, jti: expect.stringMatching(/^tok_/) })
+    expect(JSON.stringify(refresh.body)).not.toContain(refresh_token)
+    expect(refresh.body.exp - refresh.body.iat).toBe(604_800)
+  })
+
+  test('token_type_hint is a hint', async () => {
+    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+    for (const token_type_hint of ['access_token', 'refresh_token', 'nonsense']) {
+      for (const token of [access_token, refresh_token]) {
+        expect((await realm.post('/introspect', web, { token, token_type_hint })).body.active).toBe(true)
+      }
+    }
+  })
+
+  test("other clients' tokens, ID tokens and nonsense are active: false and nothing else", async () => {
+    const { access_token, refresh_token, id_token } = await realm.tokens(spa, 'ada@example.com')
+    for (const token of [access_token, refresh_token, id_token, 'x', 'a.b.c', '~', `~${access_token}`, '.'.repeat(300)]) {
+      expect((await introspect(token)).body).toEqual(inactive)
+    }
+  })
+
+  test('a public client is refused, whatever the token', async () => {
+    const { access_token } = await realm.tokens(spa, 'ada@example.com')
+    for (const token of [access_token, 'x']) expect((await introspect(token, spa)).status).toBe(401)
+  })
+
+  test('5.2 rule 4: a revoked access token is dead at once, its refresh token is not', async () => {
+    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+    const answer = await realm.post('/revoke', web, { token: access_token })
+    expect([answer.status, answer.body]).toEqual([200, ''])
+    expect((await introspect(access_token)).body).toEqual(inactive)
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    expect((await realm.refresh(web, refresh_token)).status).toBe(200)
+  })
+
+  test('a revoked refresh token takes its access tokens with it (RFC 7009 2.1); the browser stays signed in', async () => {
+    const { access_token, refresh_token, browser } = await realm.tokens(web, 'ada@example.com')
+    expect((await realm.post('/revoke', web, { token: refresh_token })).status).toBe(200)
+    expect((await introspect(refresh_token)).body).toEqual(inactive)
+    expect((await introspect(access_token)).body).toEqual(inactive)
+    expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+    expect((await realm.tokens(web, 'ada@example.com', { prompt: 'none' }, browser)).access_token).toBeDefined()
+  })
+
+  test("revoking an unknown token or another client's is 200 and does nothing", async () => {
+    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+    for (const token of [access_token, refresh_token, 'x', 'a.b.c']) {
+      expect((await realm.post('/revoke', spa, { token })).status).toBe(200)
+    }
+    expect((await introspect(access_token)).body.active).toBe(true)
+    expect((await introspect(refresh_token)).body.active).toBe(true)
+  })
+})
+
+describe('client credentials', () => {
+  test('scope omitted means the full set, one outside of it is invalid_scope, openid is ignored; no session, no refresh token', async () => {
+    const m2m = await realm.client(
+      { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
+      { confidential: true, settings: { scopes: ['orders:read', 'orders:write'] } },
+    )
+    const ask = (params: Record<string, string> = {}) => realm.post('/token', m2m, { grant_type: 'client_credentials', ...params })
+    const full = await ask()
+    expect(Object.keys(full.body).sort()).toEqual(['access_token', 'expires_in', 'scope', 'token_type'])
+    expect(full.body).toMatchObject({ expires_in: 1800, scope: 'orders:read orders:write', token_type: 'Bearer' })
+    const claims = claimsOf(full.body.access_token)
+    expect(Object.keys(claims).sort()).toEqual(['aud', 'client_id', 'exp', 'iat', 'iss', 'jti', 'nbf', 'scope', 'sub'])
+    expect([claims.sub, claims.aud, claims.client_id]).toEqual([m2m.id, m2m.id, m2m.id])
+    expect((await ask({ scope: 'openid orders:read' })).body.scope).toBe('orders:read')
+    expect((await ask({ scope: 'orders:delete' })).body.error).toBe('invalid_scope')
+    expect((await ask({ resource: 'https://r.example.com' })).body.error).toBe('invalid_target')
+    expect((await introspect(full.body.access_token, m2m)).body).toMatchObject({ active: true, sub: m2m.id })
+    expect((await realm.userinfo(full.body.access_token)).status).toBe(403)
+    expect((await realm.post('/token', web, { grant_type: 'client_credentials' })).body.error).toBe('unauthorized_client')
+  })
+  const introspect = (token: string, client: TestClient) => realm.post('/introspect', client, { token })
+})
+
+describe('bad input gets the error of the RFC and never a 5xx', () => {
+  test.each<[string, number, string, () => Promise<Response>]>([
+    ['no body', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST' })],
+    ['JSON', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })],
+    ['NUL', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams({ code: 'a\u0000b' }) })],
+    ['an unknown grant', 400, 'unsupported_grant_type', () => fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'password', client_id: spa.id }) })],
+    ['repeated parameters', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST', body: `grant_type=refresh_token&client_id=${spa.id}&refresh_token=a&refresh_token=b`, headers: { 'content-type': 'application/x-www-form-urlencoded' } })],
+    ['a body over 64 KiB', 413, 'payload_too_large', () => fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams({ code: 'x'.repeat(70_000) }) })],
+    ['a NUL in a query', 400, 'invalid_request', () => fetch(`${realm.url}/userinfo?x=%00`)],
+    ['a token in the query', 400, 'invalid_request', () => fetch(`${realm.url}/userinfo?access_token=x`)],
+    ['two ways to send a token', 400, 'invalid_request', () => fetch(`${realm.url}/userinfo`, { method: 'POST', body: new URLSearchParams({ access_token: 'x' }), headers: { authorization: 'Bearer y' } })],
+    ['broken Basic', 400, 'invalid_request', () => fetch(`${realm.url}/introspect`, { method: 'POST', body: new URLSearchParams({ token: 'x' }), headers: { authorization: 'Basic %%%' } })],
+    ['no token to introspect', 400, 'invalid_request', async () => fetch(`${realm.url}/introspect`, { method: 'POST', body: new URLSearchParams({ client_id: web.id, client_secret: web.secret! }) })],
+  ])('%s', async (_, status, error, send) => {
+    const answer = await answerOf(await send())
+    expect([answer.status, answer.body.error]).toEqual([status, error])
+    expect(typeof answer.body.error_description).toBe('string')
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+})
+
+test('CORS: the origin of a public client reads answers, another one does not', async () => {
+  const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
+  const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token, client_id: spa.id })
+  const send = (origin: string) => fetch(`${realm.url}/token`, { method: 'POST', body, headers: { origin } })
+  const strange = await send('https://evil.example')
+  expect([strange.status, strange.headers.get('access-control-allow-origin')]).toEqual([400, null])
+  const own = await send(new URL(CALLBACK).origin)
+  expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example.com'])
+  const preflight = { method: 'OPTIONS', headers: { origin: 'https://app.example.com', 'access-control-request-method': 'POST' } }
+  expect((await fetch(`${realm.url}/token`, preflight)).status).toBe(204)
+})
