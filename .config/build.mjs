@@ -30,6 +30,13 @@ const steps = [
     before: () => rmSync(join(root, 'dist/.tsbuildinfo'), { force: true }),
     after: removeStale,
   },
+  {
+    name: 'playground',
+    tool: 'vite/bin/vite.js',
+    words: ['build', '--config', 'src/graphql/playground/vite.config.mjs'],
+    inputs: ['src/graphql/playground', 'graphql/examples', 'node_modules/graphiql/package.json'],
+    output: 'dist/playground/index.html',
+  },
 ]
 
 /** Results of sources that are gone; tests among them would still run. */

@@ -1,8 +1,7 @@
 /** What the command line does besides starting. */
-import { makeGatehouse } from './app.js'
 import { bootstrap, consolePlace } from './bootstrap.js'
 import type { Config } from './config.js'
-import { openStore } from './main.js'
+import { openStore } from './store.js'
 import { systemContext } from './platform/jobs.js'
 import { migrationStatus } from './platform/migrate.js'
 import { createAccount } from './resources/accounts/accounts.js'
@@ -27,6 +26,7 @@ export async function createAccountCommand(
   config: Config,
   options: { name?: string; description?: string; owner?: string; json?: boolean },
 ): Promise<void> {
+  const { makeGatehouse } = await import('./app.js')
   const store = await openStore(config, () => {})
   const gatehouse = makeGatehouse(config, store.url)
   try {

@@ -1,31 +1,13 @@
 /** The running process: read config, open the database, make the deployment, listen; close in reverse order. */
 import { type App, createApp, makeGatehouse } from './app.js'
 import { bootstrap } from './bootstrap.js'
-import { type Config, type Role } from './config.js'
+import type { Config, Role } from './config.js'
 import type { Gatehouse } from './platform/context.js'
-import { startEmbeddedPostgres } from './platform/embedded-postgres.js'
 import { systemContext } from './platform/jobs.js'
-import { migrate } from './platform/migrate.js'
+import { openStore } from './store.js'
 
 /** How long readiness says 503 before listening ends, when a supervisor asks us to stop (milliseconds). */
 const LAME_DUCK = 1500
-
-/**
- * Opens the database of a configuration, the embedded one where no other is named, with all migrations applied.
- * @throws Error with a text for the operator
- */
-export async function openStore(config: Config, say: (message: string) => void): Promise<{ url: string; close(): Promise<void> }> {
-  const embedded = config.databaseUrl === undefined ? await startEmbeddedPostgres(config.dataDir, say) : undefined
-  const url = config.databaseUrl ?? embedded!.url
-  try {
-    const { applied } = await migrate(url)
-    if (applied.length > 0) say(`applied ${applied.length} migration${applied.length > 1 ? 's' : ''}`)
-  } catch (error) {
-    await embedded?.stop()
-    throw error
-  }
-  return { url, close: async () => embedded?.stop() }
-}
 
 /** Starts the product with these roles and stops it on SIGTERM and SIGINT. */
 export async function start(config: Config, roles: readonly Role[]): Promise<void> {

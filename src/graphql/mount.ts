@@ -3,6 +3,7 @@ import { ApolloServer, type ApolloServerPlugin, type GraphQLResponse, HeaderMap 
 import { ApolloServerPluginCacheControlDisabled, ApolloServerPluginLandingPageDisabled } from '@apollo/server/plugin/disabled'
 import type { Middleware } from 'koa'
 import { admit, contextOfStranger, spend } from '../access/admit.js'
+import { challenges } from '../access/authenticate.js'
 import { ApiError, badRequest } from '../kernel/errors.js'
 import { GateError, parseJson } from '../kernel/gate.js'
 import type { Context, Gatehouse } from '../platform/context.js'
@@ -84,7 +85,9 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
       const { context, headers } = await admit(stranger, ctx.get('Authorization') || undefined, 'core_read')
       ctx.set(headers)
       if (context.actor.type === 'unauthenticated') {
-        throw new ApiError('unauthorized', 'GraphQL needs credentials: an API key (Basic) or an access token (Bearer).')
+        throw new ApiError('unauthorized', 'GraphQL needs credentials: an API key (Basic) or an access token (Bearer).', {
+          headers: { 'WWW-Authenticate': challenges(gatehouse.config.baseUrl) },
+        })
       }
       const answer = await apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: {

@@ -14,8 +14,8 @@ export interface Example {
   variables: string
 }
 
-/** Ids and versions by placeholder: `iss` → `iss_0k…`, `iss_version` → `1763690000000`. */
-export type Known = Record<string, string>
+/** What answers told, by the prefix of the id. */
+export type Known = Record<string, { id: string; version?: string }>
 
 /** Reads one example out of its two files. */
 export function readExample(name: string, query: string, variables = ''): Example {
@@ -31,24 +31,20 @@ export function readExample(name: string, query: string, variables = ''): Exampl
 /** Puts what is known into the placeholders; others stay, for the reader to fill in. */
 export const fillIn = (text: string, known: Known): string =>
   text.replace(/([a-z]+)_(version)?…/g, (placeholder, prefix: string, version?: string) => {
-    return known[version ? `${prefix}_version` : prefix] ?? placeholder
+    return known[prefix]?.[version ? 'version' : 'id'] ?? placeholder
   })
 
-const id = /^([a-z]+)_[0-7][0-9a-z]{25}$/
+const shape = /^([a-z]+)_[0-7][0-9a-z]{25}$/
 
 /** What an answer tells about ids and versions. Of several things of a kind the first counts: lists are newest first. */
 export function learn(answer: unknown, known: Known = {}): Known {
-  if (Array.isArray(answer)) {
-    for (const item of answer) learn(item, known)
-  } else if (typeof answer === 'object' && answer !== null) {
-    const thing = answer as Record<string, unknown>
-    for (const name of ['id', 'accountId', 'issuerId']) {
-      const prefix = id.exec(String(thing[name]))?.[1]
-      if (prefix === undefined || known[prefix] !== undefined) continue
-      known[prefix] = String(thing[name])
-      if (name === 'id' && typeof thing['updatedAt'] === 'number') known[`${prefix}_version`] = String(thing['updatedAt'])
-    }
-    for (const value of Object.values(thing)) learn(value, known)
+  if (typeof answer !== 'object' || answer === null) return known
+  const { id, updatedAt, accountId, issuerId } = answer as Record<string, unknown>
+  for (const text of [id, accountId, issuerId]) {
+    const prefix = typeof text === 'string' ? shape.exec(text)?.[1] : undefined
+    if (prefix === undefined || known[prefix]) continue
+    known[prefix] = { id: text as string, ...(text === id && typeof updatedAt === 'number' && { version: `${updatedAt}` }) }
   }
+  for (const value of Object.values(answer)) learn(value, known)
   return known
 }

@@ -5,6 +5,7 @@ import { loader, pageLoader } from '../../platform/loader.js'
 import { Domain } from '../domains/domains.graphql.js'
 import {
   AccountPlace,
+  Authenticated,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
@@ -131,8 +132,9 @@ export class AccountResolver {
     return billingMode(account)
   }
 
+  /** A field of the account itself (spec 2.2): whoever may have the account in an answer may have it whole. */
   @FieldResolver(() => [Domain])
-  @Scope('domains', 'read')
+  @Authenticated()
   domains(@Ctx() context: Context, @Root() account: AccountRow): Promise<DomainRow[]> {
     return loader(context, domainsOf).load(account.id)
   }

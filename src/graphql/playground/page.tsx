@@ -1,0 +1,16 @@
+/** The playground's entry: editors first get their workers, then the page is drawn. */
+import './workers.js'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import '@graphiql/react/style.css'
+import '@graphiql/plugin-doc-explorer/style.css'
+import '@graphiql/plugin-history/style.css'
+import 'graphiql/graphiql.css'
+import './page.css'
+import { Playground } from './playground.js'
+
+createRoot(document.getElementById('page')!).render(
+  <StrictMode>
+    <Playground />
+  </StrictMode>,
+)

@@ -1,0 +1,77 @@
+/** Gatehouse as a process of its own, started by its command line as an operator starts it. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { newId } from '../../src/kernel/ids.js'
+import { type Api, apiAs } from './api.js'
+import { freePorts } from './start-app.js'
+
+const cli = fileURLToPath(new URL('../../src/cli.js', import.meta.url))
+
+export interface Process {
+  child: ChildProcess
+  baseUrl: string
+  idpUrl: string
+  /** The bootstrap key: counts if this process made the deployment. */
+  operator: Api
+  /** The same settings again, for a restart or a second process. */
+  env: Record<string, string>
+  /** What it printed so far, both streams. */
+  output(): string
+  /** The exit code, or the signal that ended it. */
+  ended: Promise<number | NodeJS.Signals>
+}
+
+/** Runs the command line to its end. */
+export async function runCli(args: string[], env: Record<string, string>): Promise<{ code: number | NodeJS.Signals; output: string; stdout: string }> {
+  const { output, stdout, ended } = spawnCli(args, env)
+  const code = await ended
+  return { code, output: output(), stdout: stdout() }
+}
+
+function spawnCli(args: string[], env: Record<string, string>) {
+  const child = spawn(process.execPath, [cli, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let text = ''
+  let out = ''
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk))
+  child.stdout.on('data', (chunk) => (out += chunk))
+  const ended = new Promise<number | NodeJS.Signals>((done) => child.once('close', (code, signal) => done(code ?? signal!)))
+  return { child, output: () => text, stdout: () => out, ended }
+}
+
+/** Starts `gatehouse start` on free ports and waits until it is ready. */
+export async function startProcess(env: Record<string, string>, args: string[] = ['start']): Promise<Process> {
+  const [port, idpPort] = await freePorts(2)
+  const key = { id: newId('ak', Date.now()), secret: randomBytes(32).toString('hex') }
+  const full: Record<string, string> = {
+    PORT: String(port),
+    IDP_PORT: String(idpPort),
+    BASE_URL: `http://127.0.0.1:${port}`,
+    IDP_URL: `http://127.0.0.1:${idpPort}`,
+    BOOTSTRAP_API_KEY: `${key.id}:${key.secret}`,
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'info',
+    ...env,
+  }
+  const { child, output, ended } = spawnCli(args, full)
+  const [baseUrl, idpUrl] = [`http://127.0.0.1:${full['PORT']}`, `http://127.0.0.1:${full['IDP_PORT']}`]
+  const probe = args.includes('idp') ? idpUrl : baseUrl
+  for (let tries = 0; ; tries++) {
+    if (child.exitCode !== null || tries > 600) throw new Error(`Gatehouse did not start:\n${output()}`)
+    if (await fetch(`${probe}/readyz`).then((answer) => answer.ok, () => false)) break
+    await sleep(50)
+  }
+  const [id = '', secret = ''] = full['BOOTSTRAP_API_KEY']!.split(':')
+  return { child, baseUrl, idpUrl, operator: apiAs(baseUrl, { id, secret }), env: full, output, ended }
+}
+
+/** Ends a process and waits for it. */
+export async function endProcess(process: Process | undefined, signal: NodeJS.Signals = 'SIGINT'): Promise<number | NodeJS.Signals> {
+  if (!process) return 0
+  if (process.child.exitCode === null && process.child.signalCode === null) process.child.kill(signal)
+  return process.ended
+}

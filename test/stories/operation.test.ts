@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createTestDatabase } from '../setup/database.js'
+import { endProcess, type Process, runCli, startProcess } from '../setup/process.js'
+
+const SECRET_KEY = Buffer.alloc(32, 3).toString('base64')
+let folder: string
+let database: { url: string; drop(): Promise<void> }
+const started: Process[] = []
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse operation '))
+  database = await createTestDatabase()
+})
+afterAll(async () => {
+  for (const process of started) await endProcess(process, 'SIGKILL')
+  await database.drop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function start(env: Record<string, string> = {}, args?: string[]): Promise<Process> {
+  const process = await startProcess({ DATABASE_URL: database.url, SECRET_KEY, DATA_DIR: folder, ...env }, args)
+  started.push(process)
+  return process
+}
+
+test('wrong settings: one message lists all problems with the fix, exit code 1, nothing half-started', async () => {
+  const { code, output } = await runCli(['start'], {
+    PORT: 'eighty',
+    DATABASE_URL: 'mysql://localhost',
+    BOOTSTRAP_ADMIN_EMAIL: 'root@example.com',
+    RATE_LIMITS: '{"nothing": {"quota": 1}}',
+    METRICS_TOKEN_FILE: join(folder, 'absent'),
+  })
+  expect(code).toBe(1)
+  for (const word of ['PORT is "eighty"', 'DATABASE_URL must begin', 'SECRET_KEY is required', 'BOOTSTRAP_ADMIN_PASSWORD go together', 'RATE_LIMITS names "nothing"', 'METRICS_TOKEN_FILE names']) {
+    expect(output).toContain(word)
+  }
+})
+
+test('a database that cannot be reached ends the start with one clear line and exit code 1', async () => {
+  const { code, output } = await runCli(['start'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', SECRET_KEY, DATA_DIR: folder })
+  expect(code).toBe(1)
+  expect(output).toMatch(/database|ECONNREFUSED|connect/i)
+  expect(output).not.toMatch(/\n\s+at /)
+})
+
+test('the setup link works once, makes the first administrator, and is refused once one exists', async () => {
+  const process = await start()
+  const link = /http:\S+\/setup\?token=\S+/.exec(process.output())?.[0]
+  expect(link).toBeDefined()
+  const page = await fetch(link!)
+  expect(page.status).toBe(200)
+  expect(page.headers.get('content-security-policy')).toContain("frame-ancestors 'none'")
+  const token = new URL(link!).searchParams.get('token')!
+  const send = (password: string, as = token) =>
+    fetch(`${process.baseUrl}/setup`, {
+      method: 'POST',
+      body: new URLSearchParams({ token: as, username: 'root@example.com', new_password: password }),
+    })
+  const weak = await send('password')
+  expect(weak.status).toBe(400)
+  expect(await weak.text()).toContain('choose another')
+  const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send('a long enough first password')))
+  expect(answers.map((answer) => answer.status).sort()).toEqual([200, 410, 410, 410, 410])
+  expect((await fetch(link!)).status).toBe(410)
+  const accounts = await process.operator.get('/v1/accounts')
+  expect(accounts.body.data[0].owner_user_id).toMatch(/^usr_/)
+  await endProcess(process)
+})
+
+test('later starts change nothing and print no link once an administrator exists', async () => {
+  const before = await start({ BOOTSTRAP_API_KEY: `ak_0${'1'.repeat(25)}:${'x'.repeat(40)}` })
+  expect(before.output()).not.toContain('/setup?token=')
+  expect((await before.operator.get('/v1/accounts')).status).toBe(401)
+  await endProcess(before)
+})
+
+test('probes: /healthz, /readyz and /metrics on both servers, /metrics with its token', async () => {
+  const process = await start({ METRICS_TOKEN: 'let-me-see' })
+  for (const base of [process.baseUrl, process.idpUrl]) {
+    expect((await fetch(`${base}/healthz`)).status).toBe(200)
+    const ready = await fetch(`${base}/readyz`)
+    expect(await ready.json()).toEqual({ status: 'ready', checks: { database: true, migrations: true, keys: true } })
+    expect((await fetch(`${base}/metrics`)).status).toBe(401)
+    const metrics = await fetch(`${base}/metrics`, { headers: { authorization: 'Bearer let-me-see' } })
+    expect(await metrics.text()).toContain('gatehouse_http_request_duration_seconds')
+  }
+  await endProcess(process)
+})
+
+test('SIGTERM: /readyz turns 503, accepted requests finish, exit code 0', async () => {
+  const process = await start()
+  process.child.kill('SIGTERM')
+  let status = 200
+  for (let tries = 0; tries < 50 && status === 200; tries++) {
+    status = (await fetch(`${process.baseUrl}/readyz`)).status
+    await sleep(10)
+  }
+  expect(status).toBe(503)
+  const served = await fetch(`${process.baseUrl}/openapi.json`)
+  expect(served.status).toBe(200)
+  expect(await process.ended).toBe(0)
+})
+
+test('gatehouse start --only runs one role, so that each scales alone', async () => {
+  const core = await start({}, ['start', '--only', 'core'])
+  await expect(fetch(`${core.idpUrl}/healthz`)).rejects.toThrow()
+  expect((await fetch(`${core.baseUrl}/healthz`)).status).toBe(200)
+  const idp = await start({ BASE_URL: core.baseUrl }, ['start', '--only', 'idp'])
+  expect((await fetch(`${idp.idpUrl}/healthz`)).status).toBe(200)
+  await expect(fetch(`http://127.0.0.1:${idp.env['PORT']}/healthz`)).rejects.toThrow()
+  await Promise.all([endProcess(core), endProcess(idp)])
+})
+
+test('every secret also as NAME_FILE', async () => {
+  const file = join(folder, 'secret key')
+  writeFileSync(file, `${SECRET_KEY}\n`)
+  const { code, output, stdout } = await runCli(['migrate', 'status', '--json'], {
+    DATABASE_URL: database.url,
+    SECRET_KEY_FILE: file,
+    DATA_DIR: folder,
+  })
+  expect({ code, output }).toMatchObject({ code: 0 })
+  expect(JSON.parse(stdout)[0]).toMatchObject({ name: expect.stringContaining('init'), appliedAt: expect.any(Number) })
+  expect(readFileSync(file, 'utf8')).toContain(SECRET_KEY)
+})
+
+test('BOOTSTRAP_ADMIN_* makes the administrator at first start, so no link is printed', async () => {
+  const own = await createTestDatabase()
+  const process = await start({
+    DATABASE_URL: own.url,
+    BOOTSTRAP_ADMIN_EMAIL: 'first@example.com',
+    BOOTSTRAP_ADMIN_PASSWORD: 'quite a good password',
+  })
+  expect(process.output()).not.toContain('/setup?token=')
+  const { body } = await process.operator.get('/v1/accounts')
+  expect(body.data[0].owner_user_id).toMatch(/^usr_/)
+  await endProcess(process)
+  await own.drop()
+})
