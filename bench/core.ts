@@ -10,7 +10,11 @@ export async function bench(): Promise<Record<string, unknown>[]> {
   const server = await startServer(folder)
   const headers = { authorization: server.authorization, 'content-type': 'application/json' }
   const call = async (method: string, path: string, body?: object) => {
-    const answer = await fetch(`${server.baseUrl}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
+    const answer = await fetch(`${server.baseUrl}${path}`, {
+      method,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+    })
     return (await answer.json()) as { data: { id: string }[] & { id: string } }
   }
   const [account] = (await call('GET', '/v1/accounts')).data
@@ -24,7 +28,12 @@ export async function bench(): Promise<Record<string, unknown>[]> {
   const measure = async (figure: string, request: autocannon.Request) => {
     await autocannon({ url: server.baseUrl, connections: 8, duration: 2, requests: [{ headers, ...request }] })
     const before = server.cpu()
-    const result = await autocannon({ url: server.baseUrl, connections: 8, duration: SECONDS, requests: [{ headers, ...request }] })
+    const result = await autocannon({
+      url: server.baseUrl,
+      connections: 8,
+      duration: SECONDS,
+      requests: [{ headers, ...request }],
+    })
     const cpu = server.cpu() - before
     rows.push({
       figure,
@@ -37,7 +46,11 @@ export async function bench(): Promise<Record<string, unknown>[]> {
   }
   await measure('GET one client', { method: 'GET', path: `${I}/clients/${id}` })
   await measure('GET 100 clients', { method: 'GET', path: `${I}/clients?limit=100` })
-  await measure('PATCH one client', { method: 'PATCH', path: `${I}/clients/${id}`, body: JSON.stringify({ description: 'x' }) })
+  await measure('PATCH one client', {
+    method: 'PATCH',
+    path: `${I}/clients/${id}`,
+    body: JSON.stringify({ description: 'x' }),
+  })
   await measure('POST a client', { method: 'POST', path: `${I}/clients`, body: JSON.stringify(client) })
   await server.stop()
   removeFolder(folder)

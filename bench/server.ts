@@ -51,7 +51,10 @@ export async function startServer(dataDir: string, env: Record<string, string> =
   const pid = child.pid!
   for (;;) {
     if (child.exitCode !== null) throw new Error(`Gatehouse ended with ${child.exitCode}.`)
-    const ready = await fetch(`${baseUrl}/readyz`).then((answer) => answer.ok, () => false)
+    const ready = await fetch(`${baseUrl}/readyz`).then(
+      (answer) => answer.ok,
+      () => false,
+    )
     if (ready) break
     await sleep(5)
   }

@@ -2,14 +2,16 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
+import { consolePlace } from './bootstrap.js'
 import type { Config, Role } from './config.js'
+import { mountEdge } from './edge.js'
 import { mountGraphql } from './graphql/mount.js'
 import { mountPlayground } from './graphql/playground.js'
 import { createIdp } from './idp/index.js'
 import { type Clock, systemClock } from './kernel/time.js'
 import type { Gatehouse } from './platform/context.js'
 import { openDatabase } from './platform/database.js'
-import { type Jobs, startJobs } from './platform/jobs.js'
+import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
 import { openMetrics } from './platform/metrics.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
@@ -19,10 +21,13 @@ import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
 import { mountSetup } from './setup-page.js'
-import { mountEdge } from './edge.js'
 
 /** The process's tools on a database that is migrated already. Closing them is the caller's. */
-export function makeGatehouse(config: Config, databaseUrl: string, options: { now?: Clock; log?: Log } = {}): Gatehouse {
+export function makeGatehouse(
+  config: Config,
+  databaseUrl: string,
+  options: { now?: Clock; log?: Log } = {},
+): Gatehouse {
   const now = options.now ?? systemClock
   const tools = openDatabase(databaseUrl)
   return {
@@ -124,22 +129,26 @@ async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware): Promise<Mi
 }
 
 /** RFC 9728: how a client finds out where tokens for the Core API come from (decisions D6). */
-function protectedResource({ config, tools }: Gatehouse): Middleware {
+function protectedResource(gatehouse: Gatehouse): Middleware {
+  const { baseUrl, idpUrl } = gatehouse.config
   return async (ctx, next) => {
     if (ctx.path !== '/.well-known/oauth-protected-resource') return next()
-    const row = await tools.prisma.deployment.findUnique({ where: { name: 'console' } })
-    const { issuer_id } = row?.value as { issuer_id: string }
+    const place = await consolePlace(systemContext(gatehouse))
     ctx.set('Access-Control-Allow-Origin', '*')
     ctx.body = {
-      resource: config.baseUrl,
-      authorization_servers: [`${config.idpUrl}/${issuer_id}`],
+      resource: baseUrl,
+      authorization_servers: place ? [`${idpUrl}/${place.issuer_id}`] : [],
       bearer_methods_supported: ['header'],
-      resource_documentation: `${config.baseUrl}/openapi.json`,
+      resource_documentation: `${baseUrl}/openapi.json`,
     }
   }
 }
 
-function listen(handler: (req: IncomingMessage, res: ServerResponse) => void, host: string, port: number): Promise<Server> {
+function listen(
+  handler: (req: IncomingMessage, res: ServerResponse) => void,
+  host: string,
+  port: number,
+): Promise<Server> {
   // Every wait has a limit (security rule 24): slow headers, slow requests.
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 }, handler)
   return new Promise((done, fail) => {

@@ -35,7 +35,8 @@ export async function authorize(context: Context, demand: Demand, place: Place):
     })
   }
   if (demand.scope === 'authenticated') return context
-  if (demand.operator && !actor.operator) throw new ApiError('forbidden', 'Only an operator of this deployment may do this.')
+  if (demand.operator && !actor.operator)
+    throw new ApiError('forbidden', 'Only an operator of this deployment may do this.')
   if (!(await reaches(context, place))) throw notFound('resource')
   if (!covers(actor.scopes, demand.scope)) throw insufficientScope(demand.scope)
   return context

@@ -43,7 +43,8 @@ export async function ask(
     // A refusal would otherwise open the browser's own password dialogue, because its challenge says Basic.
     credentials: 'omit',
   })
-  if (response.headers.get('Content-Type')?.startsWith('text/event-stream') && response.body) return eventsOf(response.body)
+  if (response.headers.get('Content-Type')?.startsWith('text/event-stream') && response.body)
+    return eventsOf(response.body)
   try {
     return (await response.json()) as Answer
   } catch {
@@ -60,7 +61,7 @@ export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerato
     while (true) {
       const { done, value } = await reader.read()
       if (done) return
-      rest += decoder.decode(value, { stream: true }).replaceAll('\r\n', '\n')
+      rest = (rest + decoder.decode(value, { stream: true })).replaceAll('\r\n', '\n')
       const blocks = rest.split('\n\n')
       rest = blocks.pop() ?? ''
       for (const block of blocks) {

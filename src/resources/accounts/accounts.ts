@@ -91,7 +91,11 @@ export async function createAccount(context: Context, input: unknown): Promise<C
     })
     const target = { type: 'account', id: account.id }
     await emit(inside, 'account.created', { accountId: account.id, target, data: { name: account.name } })
-    const { key, secret } = await insertApiKey(inside, { accountId: account.id }, { name: 'First key', restrictions: {} })
+    const { key, secret } = await insertApiKey(
+      inside,
+      { accountId: account.id },
+      { name: 'First key', restrictions: {} },
+    )
     return { account, apiKey: { id: key.id, secretPlain: secret } }
   })
 }
@@ -116,8 +120,14 @@ export async function updateAccount(
     change: () => ({ ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),
     write: async (now, version, data) =>
       (await now.db.account.updateManyAndReturn({ where: { id: place.accountId, updatedAt: version }, data }))[0],
-    then: async (inside, before, row) => {
-      const hosts = domains && (await setDomains(inside, place, domains.map((domain) => domain.host)))
+    also: async (inside, before, row) => {
+      const hosts =
+        domains &&
+        (await setDomains(
+          inside,
+          place,
+          domains.map((domain) => domain.host),
+        ))
       await emit(inside, 'account.updated', {
         accountId: row.id,
         target: { type: 'account', id: row.id },
@@ -131,7 +141,8 @@ export async function updateAccount(
 async function requireConsoleUser(context: Context, userId: string): Promise<void> {
   const console = await context.db.deployment.findUnique({ where: { name: 'console' } })
   const { issuer_id } = (console?.value ?? {}) as { issuer_id?: string }
-  const user = issuer_id && (await context.db.user.findFirst({ where: { id: userId, issuerId: issuer_id, status: 'active' } }))
+  const user =
+    issuer_id && (await context.db.user.findFirst({ where: { id: userId, issuerId: issuer_id, status: 'active' } }))
   if (!user) {
     throw invalidField('ownerUserId', 'unknown_user', 'must be the id of an active user of the console issuer.')
   }
@@ -139,7 +150,9 @@ async function requireConsoleUser(context: Context, userId: string): Promise<voi
 
 /** The domains of several accounts at once, for DataLoader. */
 export async function domainsOf(context: Context, accountIds: readonly string[]): Promise<Domain[][]> {
-  const rows = await context.db.domain.findMany({ where: { accountId: { in: [...accountIds] } }, orderBy: { id: 'asc' } })
+  const rows = await context.db.domain.findMany({
+    where: { accountId: { in: [...accountIds] } },
+    orderBy: { id: 'asc' },
+  })
   return accountIds.map((id) => rows.filter((row) => row.accountId === id))
 }
-

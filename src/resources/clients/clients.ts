@@ -136,12 +136,18 @@ export async function createClient(context: Context, place: InIssuer, input: unk
  * PATCH: settings by JSON Merge Patch; the merged whole is checked. Enabling a disabled client checks its stored
  * callbacks again (spec 4.16 rule 5).
  */
-export async function updateClient(context: Context, place: ClientPlace, input: unknown, ifMatch?: string | null): Promise<Client> {
+export async function updateClient(
+  context: Context,
+  place: ClientPlace,
+  input: unknown,
+  ifMatch?: string | null,
+): Promise<Client> {
   const { settings, metadata, ...values } = check(updateRules, input)
   return reviseClient(context, place, 'client.updated', ifMatch, async (client, inside) => {
     const before = settingsOf(client)
     const enabling = client.status === 'disabled' && values.status === 'active'
-    const merged = settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
+    const merged =
+      settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
     if (merged) {
       mayGrant(context, merged.scopes ?? [], before.scopes)
       mayChangeExchange(context, before, merged)
@@ -175,7 +181,13 @@ export async function rotateClientSecret(context: Context, place: ClientPlace): 
   const secret = chosenSecret('secret', null)
   const client = await reviseClient(context, place, 'client.secret.rotated', undefined, (row) => {
     if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
-    return { secrets: rotated(row.secrets as unknown as StoredSecret[], secret, context.now()) as unknown as Prisma.InputJsonArray }
+    return {
+      secrets: rotated(
+        row.secrets as unknown as StoredSecret[],
+        secret,
+        context.now(),
+      ) as unknown as Prisma.InputJsonArray,
+    }
   })
   return { client, secret }
 }
@@ -198,7 +210,7 @@ function reviseClient(
     change,
     write: async (now, version, data) =>
       (await now.db.client.updateManyAndReturn({ where: { id: place.clientId, updatedAt: version }, data }))[0],
-    then: async (inside, before, client) => {
+    also: async (inside, before, client) => {
       await emit(inside, type, { ...aboutClient(client), changes: changesBetween(before, client) })
       await announce(inside, 'client', client.id)
     },
@@ -235,15 +247,19 @@ async function checkOrganizations(context: Context, place: InIssuer, settings: C
     where: { issuerId: place.issuerId, id: { in: ids }, status: { not: 'deleted' } },
     select: { id: true },
   })
-  const strange = ids.findIndex((id) => !known.some((row) => row.id === id))
-  if (strange >= 0) {
-    const field = `settings.restrictions.organizations.allowed_org_ids[${strange}]`
+  const strange = ids.find((id) => !known.some((row) => row.id === id))
+  if (strange !== undefined) {
+    const field = `settings.restrictions.organizations.allowed_org_ids[${ids.indexOf(strange)}]`
     throw invalidField(field, 'unknown_organization', 'must be the id of an organization of this issuer.')
   }
 }
 
 /** The first page of clients of several issuers, in one query. */
-export async function clientsOf(context: Context, issuerIds: readonly string[], limit: number): Promise<Page<Client>[]> {
+export async function clientsOf(
+  context: Context,
+  issuerIds: readonly string[],
+  limit: number,
+): Promise<Page<Client>[]> {
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...issuerIds] } },

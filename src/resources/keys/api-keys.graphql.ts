@@ -1,7 +1,32 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, ID, InputType, Mutation, ObjectType, Query, registerEnumType, Resolver, Root } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  ID,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+  registerEnumType,
+} from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { ApiKey as ApiKeyRow } from '../../platform/database.js'
-import { AccountPlace, idempotencyKeyArg, ifMatchArg, JSONObject, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
+import {
+  AccountPlace,
+  enumOf,
+  idempotencyKeyArg,
+  ifMatchArg,
+  JSONObject,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql.js'
 import {
   type ApiKeyStatus,
   type ApiKeyWithSecret,
@@ -18,7 +43,6 @@ import {
   unblockApiKey,
   updateApiKey,
 } from './api-keys.js'
-import { enumOf } from '../graphql.js'
 
 export const ApiKeyStatusEnum = enumOf(apiKeyStatuses)
 registerEnumType(ApiKeyStatusEnum, { name: 'ApiKeyStatus' })
@@ -130,7 +154,11 @@ const once = ({ key, secret }: ApiKeyWithSecret) => ({ ...key, secretPlain: secr
 export class ApiKeyResolver {
   @Query(() => ApiKeyPage)
   @Scope('api_keys', 'read')
-  apiKeys(@Ctx() context: Context, @Args(() => AccountPlace) place: AccountPlace, @Args(() => ApiKeyFilter) filter: ApiKeyFilter) {
+  apiKeys(
+    @Ctx() context: Context,
+    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => ApiKeyFilter) filter: ApiKeyFilter,
+  ) {
     return listApiKeys(context, place, filter, filter)
   }
 

@@ -12,8 +12,8 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
-import { changesBetween, emit } from '../events/events.js'
 import type { EventType } from '../events/catalogue.js'
+import { changesBetween, emit } from '../events/events.js'
 import { after, type InAccount, requireAccount } from '../place.js'
 import { revise } from '../revise.js'
 import { type Restrictions, restrictionRules } from './restrictions.js'
@@ -156,7 +156,11 @@ export async function insertApiKey(
         updatedAt: now,
       },
     })
-    await emit(context, 'api_key.created', { accountId, target: { type: 'api_key', id: key.id }, data: { name: key.name } })
+    await emit(context, 'api_key.created', {
+      accountId,
+      target: { type: 'api_key', id: key.id },
+      data: { name: key.name },
+    })
     return { key, secret }
   } catch (error) {
     if (isDuplicate(error)) throw new ApiError('conflict', 'There is an API key with this id already.')
@@ -268,7 +272,7 @@ function reviseKey(
     },
     write: async (now, version, data) =>
       (await now.db.apiKey.updateManyAndReturn({ where: { id: place.keyId, updatedAt: version }, data }))[0],
-    then: (inside, before, key) =>
+    also: (inside, before, key) =>
       emit(inside, type, {
         accountId: key.accountId,
         target: { type: 'api_key', id: key.id },
