@@ -19,10 +19,10 @@ const neverCached = new Set(['createAccount', 'createApiKey', 'rotateApiKey', 'r
 export async function answerOnce(
   context: Context,
   document: DocumentNode,
-  operation: OperationDefinitionNode,
+  operation: OperationDefinitionNode | null | undefined,
   variables: Record<string, unknown>,
 ): Promise<GraphQLResponse | null> {
-  if (operation.operation !== 'mutation') return null
+  if (operation?.operation !== 'mutation') return null
   const fields = rootFieldsOf(document, operation)
   const calls = fields.flatMap((node) => {
     const field = schema().getMutationType()!.getFields()[node.name.value]

@@ -134,6 +134,8 @@ async function runLibrary(
   const { route } = match
   const marked = route.name === 'introspect' || route.name === 'revoke' ? markedToken(form) : undefined
   if (text !== undefined) replayBody(ctx.req, marked ?? text)
+  // Programs get OAuthError in JSON, whatever they say that they like to read.
+  if (!route.pages) ctx.req.headers.accept = 'application/json'
 
   const { pathname } = new URL(runtime.url)
   ctx['mountPath'] = pathname

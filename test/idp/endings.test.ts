@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { system } from '../../src/kernel/context.js'
 import { contextFor } from '../../src/platform/context.js'
+import { purgeExpired } from '../../src/resources/sessions/purge.js'
 import { endSessions } from '../../src/resources/sessions/sessions.js'
 import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -285,4 +286,27 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
       'You are signed out',
     )
   })
+})
+
+test('the purge removes what time has ended and nothing that lives', async () => {
+  const { username } = await somebody()
+  const { refresh_token, access_token } = await realm.tokens(spa, username)
+  const abandoned = await realm.begin(spa)
+  await abandoned.browser.submit(abandoned.page, { username: 'x@example.com', password: 'x' })
+  const { prisma } = app.gatehouse.tools
+  await purgeExpired(inContext())
+  const again = await realm.refresh(spa, refresh_token)
+  expect(again.status).toBe(200)
+  app.clock.advance(8 * 86_400_000)
+  await purgeExpired(inContext())
+  expect(
+    await prisma.idpArtifact.count({ where: { kind: { in: ['AuthorizationCode', 'RefreshToken', 'Interaction'] } } }),
+  ).toBe(0)
+  expect(await prisma.loginState.count()).toBe(0)
+  expect(await prisma.loginFailure.count()).toBe(0)
+  expect(await prisma.session.count({ where: { id: claimsOf(access_token).sid } })).toBe(1)
+  app.clock.advance(60 * 86_400_000)
+  await purgeExpired(inContext())
+  expect(await prisma.session.count()).toBe(0)
+  app.clock.advance(-68 * 86_400_000)
 })

@@ -71,7 +71,9 @@ function useEditorOptions(): void {
   useEffect(() => {
     for (const editor of monaco?.editor.getEditors() ?? []) editor.updateOptions(editorOptions)
     // Told in the middle of its making, an editor would take its own options last.
-    const listening = monaco?.editor.onDidCreateEditor((editor) => queueMicrotask(() => editor.updateOptions(editorOptions)))
+    const listening = monaco?.editor.onDidCreateEditor((editor) =>
+      queueMicrotask(() => editor.updateOptions(editorOptions)),
+    )
     return () => listening?.dispose()
   }, [monaco])
 }
