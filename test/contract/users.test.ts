@@ -178,7 +178,7 @@ describe('states', () => {
   test('the list is filtered by status, and by nothing that is none', async () => {
     const { id } = await make({ status: 'suspended' })
     const ids = async (status: string) => must(await world.owner.get(`${users}?status=${status}&limit=100`), 200).data.map((user: Loose) => user.id)
-    expect(await ids('suspended')).toEqual([id])
+    expect(await ids('suspended')).toContain(id)
     expect(await ids('active')).not.toContain(id)
     expect([await ids('disabled'), await ids('deleted')]).toEqual([[], []])
     expect((await world.owner.get(`${users}?status=nothing`)).status).toBe(400)
@@ -260,7 +260,7 @@ describe('verifiers', () => {
   })
 
   test.each([
-    ['seven77', 'password_too_short'],
+    ['zq7#kfw', 'password_too_short'],
     ['x'.repeat(129), 'password_too_long'],
     ['password1', 'password_too_common'],
     ['PASSWORD1', 'password_too_common'],

@@ -51,6 +51,18 @@ describe('users', () => {
     },
   )
 
+  test('rule 11: the state of the user counts by itself, even while a session still stands', async () => {
+    const { username, id } = await somebody()
+    const { access_token, refresh_token } = await realm.tokens(web, username)
+    await app.gatehouse.tools.prisma.user.update({ where: { id }, data: { status: 'blocked' } })
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    expect(await introspect(access_token)).toEqual({ active: false })
+    expect(await introspect(refresh_token)).toEqual({ active: false })
+    expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+    await app.gatehouse.tools.prisma.user.update({ where: { id }, data: { status: 'active' } })
+    expect((await realm.refresh(web, refresh_token)).status).toBe(200)
+  })
+
   test('a user suspended between code and token gets none', async () => {
     const { username, id } = await somebody()
     const { redirect, verifier } = await realm.signIn(spa, username)

@@ -273,6 +273,23 @@ describe('rule 22: a server-side state machine', () => {
     expect(events).toHaveLength(1)
   })
 
+  test('the same for a form that is not the first', async () => {
+    await realm.user('thrice@example.com')
+    const { page, browser } = await realm.begin(spa)
+    const second = await browser.submit(page, { username: 'thrice@example.com', password: 'wrong' })
+    const form = { username: 'thrice@example.com', password: PASSWORD }
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        browser
+          .copy()
+          .submit(second, form)
+          .catch(() => undefined),
+      ),
+    )
+    const where = { type: 'user.login.succeeded' as const, actor: { path: ['name'], equals: 'thrice@example.com' } }
+    expect(await app.gatehouse.tools.prisma.event.count({ where })).toBe(1)
+  })
+
   test('the end cannot be reached without the steps: the resume address knows no result', async () => {
     const { page, browser } = await realm.begin(spa)
     const uid = page.url.split('/').pop()!

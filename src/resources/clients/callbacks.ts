@@ -30,8 +30,7 @@ function webFault(scheme: string, text: string): string | undefined {
   const authority = /^https?:\/\/([^/?]*)/.exec(text)?.[1]
   if (authority === undefined || authority === '') return `must begin with ${scheme}:// and a host.`
   if (authority.includes('@') || url.username || url.password) return 'must not hold credentials.'
-  if (/(^|\/)\.{1,2}(\/|$)|%2e/i.test(url.pathname) || /\/\.{1,2}(\/|\?|$)/.test(text))
-    return 'must not have dot segments.'
+  if (/\/(\.|%2e){1,2}(\/|\?|$)/i.test(text)) return 'must not have dot segments.'
   const port = /:(\d+)$/.exec(authority)?.[1]
   const host = port === undefined ? authority : authority.slice(0, -port.length - 1)
   if (host !== url.hostname || /:$/.test(authority)) return 'must have a host in lower case, in its ordinary form.'
