@@ -81,13 +81,25 @@ export async function listApiKeys(
 ): Promise<Page<ApiKey>> {
   const limit = limitOf(request)
   const rows = await context.db.apiKey.findMany({
-    where: { AND: [{ accountId, orgId: null }, statusFilter(context, filter.status), after('ak', request.cursor)] },
+    where: {
+      AND: [
+        { accountId, orgId: null },
+        stillKept(context),
+        statusFilter(context, filter.status),
+        after('ak', request.cursor),
+      ],
+    },
     orderBy: { id: 'desc' },
     take: limit + 1,
   })
   if (rows.length === 0) await requireAccount(context, { accountId })
   return pageOf(rows, limit)
 }
+
+/** Revoked keys can be read for 31 days (spec section 8). */
+const stillKept = (context: Context): Prisma.ApiKeyWhereInput => ({
+  OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - REVOKED_RETENTION } }],
+})
 
 function statusFilter(context: Context, status: string | null | undefined): Prisma.ApiKeyWhereInput {
   const now = context.now()
@@ -98,7 +110,7 @@ function statusFilter(context: Context, status: string | null | undefined): Pris
 }
 
 const find = (context: Context, { accountId, keyId }: KeyPlace) =>
-  context.db.apiKey.findFirst({ where: { id: keyId, accountId, orgId: null } })
+  context.db.apiKey.findFirst({ where: { AND: [{ id: keyId, accountId, orgId: null }, stillKept(context)] } })
 
 /** @throws not_found */
 export async function getApiKey(context: Context, place: KeyPlace): Promise<ApiKey> {
@@ -208,7 +220,8 @@ export async function rotateApiKey(context: Context, place: KeyPlace, input: unk
 export async function blockApiKey(context: Context, place: KeyPlace, input: unknown): Promise<ApiKey> {
   const { by, reason } = check(actionRules, input ?? {})
   return reviseKey(context, place, 'api_key.blocked', undefined, (key) => {
-    if (key.status !== 'active') throw badRequest(`Only an active key can be blocked; this one is ${key.status}.`)
+    const status = keyStatus(context, key)
+    if (status !== 'active') throw badRequest(`Only an active key can be blocked; this one is ${status}.`)
     return { status: 'blocked', ...statusFacts(context, by, reason) }
   })
 }
