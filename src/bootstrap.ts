@@ -8,6 +8,7 @@ import { MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import { type Prisma, sql, transaction } from './platform/database.js'
 import { randomSecret, sha256 } from './platform/secrets.js'
+import { giveMissingAdministrators } from './resources/accounts/administrators.js'
 import { callbackFault } from './resources/clients/callbacks.js'
 import { createClient } from './resources/clients/clients.js'
 import { createVerifier } from './resources/credentials/verifiers.js'
@@ -37,6 +38,7 @@ export async function bootstrap(context: Context): Promise<{ setupLink: string |
     await inside.db.$executeRawUnsafe('SELECT pg_advisory_xact_lock($1::bigint)', BOOTSTRAP_LOCK)
     const place = (await consolePlace(inside)) ?? (await makeConsole(inside))
     await followAddress(inside, place)
+    await giveMissingAdministrators(inside)
     if (await hasAdministrator(inside)) return { setupLink: undefined }
     const { admin } = context.config.bootstrap
     if (admin) {

@@ -3,9 +3,10 @@
  * OpenAPI document and the tests that go through every route are made from it.
  */
 
-/** `A` and `I` are the specification's abbreviations. */
+/** `A`, `I` and `O` are the specification's abbreviations. */
 const A = '/v1/accounts/{account_id}'
 const I = `${A}/issuers/{issuer_id}`
+const O = `${I}/organizations/{org_id}`
 
 export interface Route {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
@@ -62,6 +63,34 @@ export const routes: readonly Route[] = [
   { method: 'PATCH', path: `${I}/users/{user_id}/verifiers/{verifier_id}`, operation: 'updateVerifier', summary: 'Change a verifier', success: 200, errors: [400, 404], section: '4.6' },
   { method: 'DELETE', path: `${I}/users/{user_id}/verifiers/{verifier_id}`, operation: 'deleteVerifier', summary: 'Remove a verifier', success: 204, errors: [404], section: '4.6' },
 
+  { method: 'GET', path: `${I}/organizations`, operation: 'listOrganizations', summary: 'List organizations', success: 200, errors: [], section: '4.7' },
+  { method: 'POST', path: `${I}/organizations`, operation: 'createOrganization', summary: 'Make an organization', success: 201, errors: [400], section: '4.7' },
+  { method: 'GET', path: O, operation: 'getOrganization', summary: 'Read an organization', success: 200, errors: single, section: '4.7' },
+  { method: 'PATCH', path: O, operation: 'updateOrganization', summary: 'Change an organization', success: 200, errors: write, ifMatch: true, section: '4.7' },
+  { method: 'DELETE', path: O, operation: 'deleteOrganization', summary: 'Delete an organization for good', success: 204, errors: [404, 409, 412], ifMatch: true, section: '4.7' },
+  { method: 'GET', path: `${O}/members`, operation: 'listOrganizationMembers', summary: 'List members', success: 200, errors: single, section: '4.7' },
+  { method: 'POST', path: `${O}/members`, operation: 'addOrganizationMember', summary: 'Make a user a member', success: 201, errors: [400, 404, 409], section: '4.7' },
+  { method: 'GET', path: `${O}/members/{member_id}`, operation: 'getOrganizationMember', summary: 'Read a member', success: 200, errors: single, section: '4.7' },
+  { method: 'PATCH', path: `${O}/members/{member_id}`, operation: 'updateOrganizationMember', summary: 'Change a member', success: 200, errors: [400, 404], section: '4.7' },
+  { method: 'DELETE', path: `${O}/members/{member_id}`, operation: 'removeOrganizationMember', summary: 'Remove a member; the user stays', success: 204, errors: single, section: '4.7' },
+  { method: 'GET', path: `${O}/groups`, operation: 'listOrganizationGroups', summary: 'List groups', success: 200, errors: single, section: '4.7' },
+  { method: 'POST', path: `${O}/groups`, operation: 'createOrganizationGroup', summary: 'Make a group', success: 201, errors: [400, 404, 409], section: '4.7' },
+  { method: 'GET', path: `${O}/groups/{group_id}`, operation: 'getOrganizationGroup', summary: 'Read a group', success: 200, errors: single, section: '4.7' },
+  { method: 'PATCH', path: `${O}/groups/{group_id}`, operation: 'updateOrganizationGroup', summary: 'Change a group', success: 200, errors: [400, 404, 409, 412], ifMatch: true, section: '4.7' },
+  { method: 'DELETE', path: `${O}/groups/{group_id}`, operation: 'deleteOrganizationGroup', summary: 'Delete a group; its members stay', success: 204, errors: [404, 412], ifMatch: true, section: '4.7' },
+  { method: 'GET', path: `${O}/groups/{group_id}/members`, operation: 'listOrganizationGroupMembers', summary: 'List the members in a group', success: 200, errors: single, section: '4.7' },
+  { method: 'POST', path: `${O}/groups/{group_id}/members`, operation: 'addOrganizationGroupMember', summary: 'Put a member into a group', success: 201, errors: [400, 404, 409], section: '4.7' },
+  { method: 'DELETE', path: `${O}/groups/{group_id}/members/{member_id}`, operation: 'removeOrganizationGroupMember', summary: 'Take a member out of a group', success: 204, errors: single, section: '4.7' },
+
+  { method: 'GET', path: `${O}/api-keys`, operation: 'listOrganizationApiKeys', summary: "List an organization's API keys", success: 200, errors: single, section: '4.8' },
+  { method: 'POST', path: `${O}/api-keys`, operation: 'createOrganizationApiKey', summary: 'Make an API key of an organization', success: 201, errors: [400, 404, 429], neverCached: true, section: '4.8' },
+  { method: 'GET', path: `${O}/api-keys/{key_id}`, operation: 'getOrganizationApiKey', summary: 'Read an API key of an organization', success: 200, errors: single, section: '4.8' },
+  { method: 'PATCH', path: `${O}/api-keys/{key_id}`, operation: 'updateOrganizationApiKey', summary: 'Change an API key of an organization', success: 200, errors: write, ifMatch: true, section: '4.8' },
+  { method: 'DELETE', path: `${O}/api-keys/{key_id}`, operation: 'deleteOrganizationApiKey', summary: 'Revoke an API key of an organization', success: 204, errors: [404, 412], ifMatch: true, section: '4.8' },
+  { method: 'POST', path: `${O}/api-keys/{key_id}/rotate`, operation: 'rotateOrganizationApiKey', summary: 'Give an API key of an organization a new secret; the old one stays good for 15 minutes', success: 200, errors: [400, 404], neverCached: true, section: '4.8' },
+  { method: 'POST', path: `${O}/api-keys/{key_id}/block`, operation: 'blockOrganizationApiKey', summary: 'Block an API key of an organization', success: 200, errors: [400, 404], section: '4.8' },
+  { method: 'POST', path: `${O}/api-keys/{key_id}/unblock`, operation: 'unblockOrganizationApiKey', summary: 'Unblock an API key of an organization', success: 200, errors: [400, 404], section: '4.8' },
+  { method: 'POST', path: `${O}/api-keys/{key_id}/revoke`, operation: 'revokeOrganizationApiKey', summary: 'Revoke an API key of an organization for good', success: 200, errors: [400, 404], section: '4.8' },
   { method: 'GET', path: `${A}/api-keys`, operation: 'listApiKeys', summary: 'List API keys', success: 200, errors: [], section: '4.8' },
   { method: 'POST', path: `${A}/api-keys`, operation: 'createApiKey', summary: 'Make an API key', success: 201, errors: [400, 429], neverCached: true, section: '4.8' },
   { method: 'GET', path: `${A}/api-keys/{key_id}`, operation: 'getApiKey', summary: 'Read an API key', success: 200, errors: single, section: '4.8' },

@@ -1,34 +1,47 @@
 import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, ID, InputType, Mutation, ObjectType, Query, registerEnumType, Resolver, Root } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { ApiKey as ApiKeyRow } from '../../platform/database.js'
-import { AccountPlace, idempotencyKeyArg, ifMatchArg, JSONObject, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
+import { loader } from '../../platform/loader.js'
+import {
+  AccountPlace,
+  enumOf,
+  idempotencyKeyArg,
+  ifMatchArg,
+  JSONObject,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql.js'
 import {
   type ApiKeyStatus,
   type ApiKeyWithSecret,
   apiKeyStatuses,
-  blockApiKey,
   createApiKey,
-  deleteApiKey,
   getApiKey,
   keyStatus,
   listApiKeys,
   restrictionsOf,
-  revokeApiKey,
-  rotateApiKey,
-  unblockApiKey,
+  suspensionsOf,
   updateApiKey,
 } from './api-keys.js'
-import { enumOf } from '../graphql.js'
+import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './key-states.js'
 
 export const ApiKeyStatusEnum = enumOf(apiKeyStatuses)
 registerEnumType(ApiKeyStatusEnum, { name: 'ApiKeyStatus' })
+export const ApiKeyTypeEnum = enumOf(['api_key'] as const)
+registerEnumType(ApiKeyTypeEnum, { name: 'ApiKeyType' })
 
-@ObjectType({ description: 'Authenticates an account for service-to-service use (spec 2.11).' })
+@ObjectType({ description: 'Authenticates an account or an organization for service-to-service use (spec 2.11).' })
 export class ApiKey {
   @Field(() => ID)
   id!: string
   @Field(() => String)
   accountId!: string
+  @Field(() => ID, { nullable: true, description: "Of an organization's key." })
+  issuerId!: string | null
+  @Field(() => ID, { nullable: true, description: "Of an organization's key." })
+  orgId!: string | null
   @Field(() => String)
   name!: string
   @Field(() => String, { nullable: true })
@@ -58,7 +71,7 @@ export class ApiKey {
 }
 
 @ObjectType()
-class ApiKeyPage extends pageType(ApiKey) {}
+export class ApiKeyPage extends pageType(ApiKey) {}
 
 @ArgsType()
 class ApiKeyPlace extends AccountPlace {
@@ -67,13 +80,13 @@ class ApiKeyPlace extends AccountPlace {
 }
 
 @ArgsType()
-class ApiKeyFilter extends PageArgs {
+export class ApiKeyFilter extends PageArgs {
   @Field(() => ApiKeyStatusEnum, { nullable: true })
   status?: ApiKeyStatus | null
 }
 
 @InputType()
-class CreateApiKeyInput {
+export class CreateApiKeyInput {
   @Field(() => String)
   name!: string
   @Field(() => String, { nullable: true })
@@ -91,7 +104,7 @@ class CreateApiKeyInput {
 }
 
 @InputType()
-class UpdateApiKeyInput {
+export class UpdateApiKeyInput {
   @Field(() => String, { nullable: true })
   name?: string | null
   @Field(() => String, { nullable: true })
@@ -109,7 +122,7 @@ class UpdateApiKeyInput {
 }
 
 @InputType()
-class RotateApiKeyInput {
+export class RotateApiKeyInput {
   @Field(() => String, { nullable: true })
   newSecret?: string | null
   @Field(() => String, { nullable: true })
@@ -117,14 +130,14 @@ class RotateApiKeyInput {
 }
 
 @InputType()
-class KeyActionInput {
+export class KeyActionInput {
   @Field(() => String, { nullable: true })
   by?: string | null
   @Field(() => String, { nullable: true })
   reason?: string | null
 }
 
-const once = ({ key, secret }: ApiKeyWithSecret) => ({ ...key, secretPlain: secret })
+export const once = ({ key, secret }: ApiKeyWithSecret) => ({ ...key, secretPlain: secret })
 
 @Resolver(() => ApiKey)
 export class ApiKeyResolver {
@@ -217,8 +230,13 @@ export class ApiKeyResolver {
   }
 
   @FieldResolver(() => ApiKeyStatusEnum)
-  status(@Ctx() context: Context, @Root() key: ApiKeyRow): ApiKeyStatus {
-    return keyStatus(context, key)
+  async status(@Ctx() context: Context, @Root() key: ApiKeyRow): Promise<ApiKeyStatus> {
+    return keyStatus(context, key, key.orgId !== null && (await loader(context, suspensionsOf).load(key.orgId)))
+  }
+
+  @FieldResolver(() => ApiKeyTypeEnum)
+  type(): string {
+    return 'api_key'
   }
 
   @FieldResolver(() => [String], { nullable: true, description: 'As in restrictions; null for all.' })
