@@ -3,6 +3,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
 import type { Config, Role } from './config.js'
+import { mountEdge } from './edge.js'
 import { mountGraphql } from './graphql/mount.js'
 import { mountPlayground } from './graphql/playground.js'
 import { createIdp } from './idp/index.js'
@@ -19,10 +20,13 @@ import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
 import { mountSetup } from './setup-page.js'
-import { mountEdge } from './edge.js'
 
 /** The process's tools on a database that is migrated already. Closing them is the caller's. */
-export function makeGatehouse(config: Config, databaseUrl: string, options: { now?: Clock; log?: Log } = {}): Gatehouse {
+export function makeGatehouse(
+  config: Config,
+  databaseUrl: string,
+  options: { now?: Clock; log?: Log } = {},
+): Gatehouse {
   const now = options.now ?? systemClock
   const tools = openDatabase(databaseUrl)
   return {
@@ -139,7 +143,11 @@ function protectedResource({ config, tools }: Gatehouse): Middleware {
   }
 }
 
-function listen(handler: (req: IncomingMessage, res: ServerResponse) => void, host: string, port: number): Promise<Server> {
+function listen(
+  handler: (req: IncomingMessage, res: ServerResponse) => void,
+  host: string,
+  port: number,
+): Promise<Server> {
   // Every wait has a limit (security rule 24): slow headers, slow requests.
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 }, handler)
   return new Promise((done, fail) => {

@@ -150,7 +150,11 @@ export async function setupTokenFits(context: Context, token: string): Promise<b
  * Uses the setup link: makes the administrator and ends the link in one transaction, so that it works once.
  * @returns false when the link is not in force
  */
-export async function useSetupLink(context: Context, token: string, admin: { email: string; password: string }): Promise<boolean> {
+export async function useSetupLink(
+  context: Context,
+  token: string,
+  admin: { email: string; password: string },
+): Promise<boolean> {
   return transaction(context, async (inside) => {
     const [used] = await sql(
       inside.db,

@@ -1,10 +1,10 @@
 /** What the command line does besides starting. */
 import { bootstrap, consolePlace } from './bootstrap.js'
 import type { Config } from './config.js'
-import { openStore } from './store.js'
 import { systemContext } from './platform/jobs.js'
 import { migrationStatus } from './platform/migrate.js'
 import { createAccount } from './resources/accounts/accounts.js'
+import { openStore } from './store.js'
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
@@ -14,7 +14,9 @@ export async function migrateCommand(config: Config, statusOnly: boolean, json: 
   try {
     const rows = await migrationStatus(store.url)
     if (json) say(JSON.stringify(rows))
-    else if (statusOnly) for (const row of rows) say(`${row.appliedAt ? new Date(row.appliedAt).toISOString() : 'pending'.padEnd(24)}  ${row.name}`)
+    else if (statusOnly)
+      for (const row of rows)
+        say(`${row.appliedAt ? new Date(row.appliedAt).toISOString() : 'pending'.padEnd(24)}  ${row.name}`)
     else say('The database is up to date.')
   } finally {
     await store.close()
@@ -37,7 +39,8 @@ export async function createAccountCommand(
       ...(options.description && { description: options.description }),
       ...(options.owner && { ownerUserId: options.owner }),
     })
-    if (options.json) say(JSON.stringify({ id: account.id, api_key: { id: apiKey.id, secret_plain: apiKey.secretPlain } }))
+    if (options.json)
+      say(JSON.stringify({ id: account.id, api_key: { id: apiKey.id, secret_plain: apiKey.secretPlain } }))
     else say(`account  ${account.id}\nAPI key  ${apiKey.id}:${apiKey.secretPlain}\nThe secret is shown this once.`)
   } finally {
     await gatehouse.tools.close()

@@ -121,7 +121,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
 
   const databaseUrl = secret('DATABASE_URL')
   if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
-    problems.push('DATABASE_URL must begin with postgres:// or postgresql://, as in postgres://user:password@host:5432/gatehouse.')
+    problems.push(
+      'DATABASE_URL must begin with postgres:// or postgresql://, as in postgres://user:password@host:5432/gatehouse.',
+    )
   }
 
   const secretKeys = (secret('SECRET_KEY') ?? '')
@@ -130,7 +132,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     .filter(Boolean)
     .map((key) => Buffer.from(key, 'base64'))
   if (secretKeys.some((key) => key.length !== 32)) {
-    problems.push('SECRET_KEY must be 32 bytes in base64 (a comma list rotates); make one with: openssl rand -base64 32')
+    problems.push(
+      'SECRET_KEY must be 32 bytes in base64 (a comma list rotates); make one with: openssl rand -base64 32',
+    )
   }
   if (databaseUrl !== undefined && secretKeys.length === 0) {
     problems.push('SECRET_KEY is required with DATABASE_URL; make one with: openssl rand -base64 32')
@@ -177,7 +181,11 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   }
 
   const dnsResolver = text('DNS_RESOLVER')
-  if (dnsResolver !== undefined && dnsResolver !== 'system' && !/^(\[[0-9a-f:]+\]|[0-9.]+)(:\d+)?$/i.test(dnsResolver)) {
+  if (
+    dnsResolver !== undefined &&
+    dnsResolver !== 'system' &&
+    !/^(\[[0-9a-f:]+\]|[0-9.]+)(:\d+)?$/i.test(dnsResolver)
+  ) {
     problems.push(`DNS_RESOLVER is "${dnsResolver}"; set an address with a port, such as 127.0.0.1:53.`)
   }
 
@@ -231,7 +239,9 @@ function readRateLimits(value: string | undefined, problems: string[]): RateLimi
       }
     }
   } catch {
-    problems.push('RATE_LIMITS must be default, off, or a JSON object such as {"core_read": {"quota": 5000, "window": 60}}.')
+    problems.push(
+      'RATE_LIMITS must be default, off, or a JSON object such as {"core_read": {"quota": 5000, "window": 60}}.',
+    )
   }
   return limits as Record<LimitName, Limit>
 }

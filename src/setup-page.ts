@@ -1,7 +1,7 @@
 /** The page behind the printed setup link: makes the first administrator. Plain HTML, no script. */
 import type { Middleware } from 'koa'
-import { setupTokenFits, useSetupLink } from './bootstrap.js'
 import { contextOfStranger } from './access/admit.js'
+import { setupTokenFits, useSetupLink } from './bootstrap.js'
 import { system } from './kernel/context.js'
 import { ApiError } from './kernel/errors.js'
 import { gateFault } from './kernel/gate.js'
@@ -20,8 +20,7 @@ input{width:100%;margin:0 0 1rem;padding:.65rem .75rem;font:inherit;color:inheri
 button{width:100%;padding:.7rem;font:inherit;font-weight:600;color:var(--card);background:var(--accent);border:0;border-radius:8px;cursor:pointer}
 input:focus-visible,button:focus-visible,a:focus-visible{outline:3px solid var(--accent);outline-offset:2px}.bad{color:var(--bad)}`
 
-const escaped = (text: string): string =>
-  text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
+const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
 
 const page = (title: string, body: string): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
@@ -50,13 +49,16 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
     const context = { ...contextOfStranger(gatehouse, ctx.req), actor: system }
     ctx.set({
       'Cache-Control': 'no-store',
-      'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      'Content-Security-Policy':
+        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
     })
     ctx.type = 'html'
-    const values = ctx.method === 'POST' ? new URLSearchParams(await readBody(ctx.req, BODY_LIMIT)) : ctx.URL.searchParams
-    if (gateFault([...values.values()])) throw new ApiError('invalid_request', 'The form holds characters that cannot be used.')
+    const values =
+      ctx.method === 'POST' ? new URLSearchParams(await readBody(ctx.req, BODY_LIMIT)) : ctx.URL.searchParams
+    if (gateFault([...values.values()]))
+      throw new ApiError('invalid_request', 'The form holds characters that cannot be used.')
     const token = values.get('token') ?? ''
     if (!(await setupTokenFits(context, token))) {
       ctx.status = 410
@@ -72,12 +74,19 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
       const done = await useSetupLink(context, token, { email, password: values.get('new_password') ?? '' })
       ctx.status = done ? 200 : 410
       ctx.body = done
-        ? page('All set', `<p>${escaped(email)} is now the administrator.</p><p><a href="/playground">Open the playground</a></p>`)
+        ? page(
+            'All set',
+            `<p>${escaped(email)} is now the administrator.</p><p><a href="/playground">Open the playground</a></p>`,
+          )
         : gone
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 400) throw error
       ctx.status = 400
-      ctx.body = form(token, email, error.message.replace(/^\w+: /, (name) => (name.startsWith('user') ? 'The email ' : 'The password ')))
+      ctx.body = form(
+        token,
+        email,
+        error.message.replace(/^\w+: /, (name) => (name.startsWith('user') ? 'The email ' : 'The password ')),
+      )
     }
   }
 }

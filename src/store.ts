@@ -6,7 +6,10 @@ import { migrate } from './platform/migrate.js'
  * Opens the database of a configuration, the embedded one where no other is named, with all migrations applied.
  * @throws Error with a text for the operator
  */
-export async function openStore(config: Config, say: (message: string) => void): Promise<{ url: string; close(): Promise<void> }> {
+export async function openStore(
+  config: Config,
+  say: (message: string) => void,
+): Promise<{ url: string; close(): Promise<void> }> {
   const embedded = config.databaseUrl === undefined ? await startEmbeddedPostgres(config.dataDir, say) : undefined
   const url = config.databaseUrl ?? embedded!.url
   try {

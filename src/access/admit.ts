@@ -22,7 +22,11 @@ export interface Admission {
  * strangers and wrong credentials.
  * @throws unauthorized, too_many_requests
  */
-export async function admit(stranger: Context, authorization: string | undefined, limit: LimitName): Promise<Admission> {
+export async function admit(
+  stranger: Context,
+  authorization: string | undefined,
+  limit: LimitName,
+): Promise<Admission> {
   let actor: Actor
   try {
     actor = await authenticate(stranger, authorization)

@@ -107,7 +107,8 @@ const clientText = `
 
 /** RFC 6750 and decisions D6: authority comes from our tables, cut down by the token's scope; never from the token alone. */
 async function byToken(context: Context, token: string): Promise<Actor> {
-  const refused = () => unauthorized(context, 'The access token is unknown, expired, revoked or not meant for this API.', 'invalid_token')
+  const refused = () =>
+    unauthorized(context, 'The access token is unknown, expired, revoked or not meant for this API.', 'invalid_token')
   const verified = await verifyAccessToken(context, token)
   if (!verified) throw refused()
   const { claims, accountId, issuerId } = verified

@@ -41,7 +41,8 @@ export async function authorize(context: Context, demand: Demand, place: Place):
     })
   }
   if (demand.scope === 'authenticated') return context
-  if (demand.operator && !actor.operator) throw new ApiError('forbidden', 'Only an operator of this deployment may do this.')
+  if (demand.operator && !actor.operator)
+    throw new ApiError('forbidden', 'Only an operator of this deployment may do this.')
   const scopes = await authorityAt(context, place)
   if (scopes === null) throw notFound('resource')
   if (!covers(scopes, demand.scope)) throw insufficientScope(demand.scope)
@@ -80,7 +81,10 @@ function isOwnerOf({ actor }: Context, organization: AdministratorOrganization, 
  * For a user of the console issuer: what it may do on accounts, cut down to its token's scope (decisions D6). An
  * operator has its authority on the system account everywhere.
  */
-async function consoleAuthority(context: Context, accountIds: readonly string[]): Promise<(readonly string[] | null)[]> {
+async function consoleAuthority(
+  context: Context,
+  accountIds: readonly string[],
+): Promise<(readonly string[] | null)[]> {
   const { actor } = context
   const { on, system } = await authoritiesOf(context, actor.id ?? '', accountIds)
   return accountIds.map((id) => {

@@ -1,7 +1,7 @@
 import { GraphQLError, type GraphQLFormattedError } from 'graphql'
 import { ApiError, type ErrorCode } from '../kernel/errors.js'
-import type { Log } from '../platform/log.js'
 import { translated } from '../platform/database.js'
+import type { Log } from '../platform/log.js'
 
 /**
  * The ApiError behind whatever an operation threw; unknown errors are masked and logged with the request id.

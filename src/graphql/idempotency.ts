@@ -42,7 +42,11 @@ export const fingerprintOf = (...parts: string[]): string => createHash('sha256'
  * `work` throws to fail, which frees the key.
  * @throws conflict with Retry-After while the first call runs, 422 when the key was used for another request
  */
-export async function idempotent(context: Context, call: IdempotentCall, work: (context: Context) => Promise<Answer>): Promise<Answer> {
+export async function idempotent(
+  context: Context,
+  call: IdempotentCall,
+  work: (context: Context) => Promise<Answer>,
+): Promise<Answer> {
   const leaseId = randomUUID()
   const kept = await lease(context, call, leaseId)
   if (kept) return kept
@@ -54,11 +58,11 @@ export async function idempotent(context: Context, call: IdempotentCall, work: (
     })
   } catch (error) {
     await context.tools
-      .query('idempotency-free', 'DELETE FROM idempotent_requests WHERE account_id = $1 AND key = $2 AND lease_id = $3 AND status IS NULL', [
-        call.accountId,
-        call.key,
-        leaseId,
-      ])
+      .query(
+        'idempotency-free',
+        'DELETE FROM idempotent_requests WHERE account_id = $1 AND key = $2 AND lease_id = $3 AND status IS NULL',
+        [call.accountId, call.key, leaseId],
+      )
       .catch((failure) => context.log.warn({ err: failure }, 'an idempotency key stays leased until its time is over'))
     throw error
   }
@@ -79,7 +83,12 @@ async function lease(context: Context, call: IdempotentCall, leaseId: string): P
   const values = [accountId, key, fingerprint, leaseId, now + LEASE, now + LIFETIME, now]
   const [taken] = await context.tools.query('idempotency-lease', leaseText, values)
   if (taken) return undefined
-  const [row] = await context.tools.query<{ fingerprint: string; status: number | null; body: string; etag: string | null }>(
+  const [row] = await context.tools.query<{
+    fingerprint: string
+    status: number | null
+    body: string
+    etag: string | null
+  }>(
     'idempotency-read',
     'SELECT fingerprint, status, body, etag FROM idempotent_requests WHERE account_id = $1 AND key = $2',
     [accountId, key],
@@ -94,7 +103,12 @@ async function lease(context: Context, call: IdempotentCall, leaseId: string): P
 }
 
 /** Keeps the answer if the lease is still ours; if not, the change must not stand either. */
-async function keep(context: Context, { accountId, key }: IdempotentCall, leaseId: string, answer: Answer): Promise<void> {
+async function keep(
+  context: Context,
+  { accountId, key }: IdempotentCall,
+  leaseId: string,
+  answer: Answer,
+): Promise<void> {
   const { count } = await context.db.idempotentRequest.updateMany({
     where: { accountId, key, leaseId, status: null },
     data: {

@@ -1,6 +1,13 @@
 /** `idempotencyKey` on a mutation (decisions part 0, D20): the whole answer of the document is kept and given again. */
 import { type GraphQLResponse, HeaderMap } from '@apollo/server'
-import { type DocumentNode, execute, type FieldNode, getArgumentValues, type OperationDefinitionNode, print } from 'graphql'
+import {
+  type DocumentNode,
+  execute,
+  type FieldNode,
+  getArgumentValues,
+  type OperationDefinitionNode,
+  print,
+} from 'graphql'
 import { authorize } from '../access/guard.js'
 import { canonicalJson } from '../kernel/canonical.js'
 import { badRequest } from '../kernel/errors.js'
@@ -9,7 +16,14 @@ import { checkKey, fingerprintOf, idempotent } from './idempotency.js'
 import { demandOf, placeOf, schema } from './schema.js'
 
 /** Mutations whose answers hold a secret run anew each time (spec 4.1 rule 7). */
-const neverCached = new Set(['createAccount', 'createApiKey', 'rotateApiKey', 'createOrganizationApiKey', 'rotateOrganizationApiKey', 'rotateClientSecret'])
+const neverCached = new Set([
+  'createAccount',
+  'createApiKey',
+  'rotateApiKey',
+  'createOrganizationApiKey',
+  'rotateOrganizationApiKey',
+  'rotateClientSecret',
+])
 
 /**
  * Answers a mutation that carries an idempotencyKey; null for every other operation, which then runs as usual.
@@ -22,7 +36,9 @@ export async function answerOnce(
   variables: Record<string, unknown>,
 ): Promise<GraphQLResponse | null> {
   if (operation.operation !== 'mutation') return null
-  const fields = operation.selectionSet.selections.filter((selection): selection is FieldNode => selection.kind === 'Field')
+  const fields = operation.selectionSet.selections.filter(
+    (selection): selection is FieldNode => selection.kind === 'Field',
+  )
   const calls = fields.map((node) => {
     const field = schema().getMutationType()!.getFields()[node.name.value]!
     return { node, field, args: getArgumentValues(field, node, variables) }

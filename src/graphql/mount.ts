@@ -1,6 +1,9 @@
 /** `POST /graphql`: Apollo Server behind Koa, for callers with a credential only. */
 import { ApolloServer, type ApolloServerPlugin, type GraphQLResponse, HeaderMap } from '@apollo/server'
-import { ApolloServerPluginCacheControlDisabled, ApolloServerPluginLandingPageDisabled } from '@apollo/server/plugin/disabled'
+import {
+  ApolloServerPluginCacheControlDisabled,
+  ApolloServerPluginLandingPageDisabled,
+} from '@apollo/server/plugin/disabled'
 import type { Middleware } from 'koa'
 import { admit, contextOfStranger, spend } from '../access/admit.js'
 import { challenges } from '../access/authenticate.js'
@@ -22,7 +25,8 @@ const countsMutations: ApolloServerPlugin<Context> = {
     return {
       async didResolveOperation({ operation, contextValue }) {
         if (operation?.operation !== 'mutation') return
-        for (const _ of operation.selectionSet.selections) await spend(contextValue, 'core_write', contextValue.actor.id ?? '')
+        for (const _ of operation.selectionSet.selections)
+          await spend(contextValue, 'core_write', contextValue.actor.id ?? '')
       },
     }
   },
@@ -38,7 +42,10 @@ const answersOnce: ApolloServerPlugin<Context> = {
         } catch (error) {
           const { log, request: facts } = contextValue
           const errors = [formatted(apiErrorOf(error, log, facts.id), facts.id)]
-          return { http: { headers: new HeaderMap() }, body: { kind: 'single', singleResult: { errors } } } as GraphQLResponse
+          return {
+            http: { headers: new HeaderMap() },
+            body: { kind: 'single', singleResult: { errors } },
+          } as GraphQLResponse
         }
       },
     }
@@ -71,7 +78,13 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
     stopOnTerminationSignals: false,
     parseOptions: { maxTokens: MAX_TOKENS },
     validationRules: [documentLimits],
-    plugins: [ApolloServerPluginLandingPageDisabled(), ApolloServerPluginCacheControlDisabled(), countsMutations, answersOnce, formatsErrors],
+    plugins: [
+      ApolloServerPluginLandingPageDisabled(),
+      ApolloServerPluginCacheControlDisabled(),
+      countsMutations,
+      answersOnce,
+      formatsErrors,
+    ],
     logger: gatehouse.log,
   })
   await apollo.start()
@@ -85,9 +98,13 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
       const { context, headers } = await admit(stranger, ctx.get('Authorization') || undefined, 'core_read')
       ctx.set(headers)
       if (context.actor.type === 'unauthenticated') {
-        throw new ApiError('unauthorized', 'GraphQL needs credentials: an API key (Basic) or an access token (Bearer).', {
-          headers: { 'WWW-Authenticate': challenges(gatehouse.config.baseUrl) },
-        })
+        throw new ApiError(
+          'unauthorized',
+          'GraphQL needs credentials: an API key (Basic) or an access token (Bearer).',
+          {
+            headers: { 'WWW-Authenticate': challenges(gatehouse.config.baseUrl) },
+          },
+        )
       }
       const answer = await apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: {

@@ -61,7 +61,11 @@ export function readOperations(folder: string): Map<string, Operation> {
   return operations
 }
 
-function usedFragments<F extends { name: { value: string } }>(node: unknown, fragments: readonly F[], found = new Set<F>()): F[] {
+function usedFragments<F extends { name: { value: string } }>(
+  node: unknown,
+  fragments: readonly F[],
+  found = new Set<F>(),
+): F[] {
   const names = [...JSON.stringify(node).matchAll(/"kind":"FragmentSpread","name":\{"kind":"Name","value":"(\w+)"/g)]
   for (const [, name] of names) {
     const fragment = fragments.find((candidate) => candidate.name.value === name)
@@ -77,7 +81,11 @@ function usedFragments<F extends { name: { value: string } }>(node: unknown, fra
  * Runs an operation and answers what its root field gave.
  * @throws whatever the resolver threw
  */
-export async function run(operation: Operation, context: Context, variables: Record<string, unknown>): Promise<unknown> {
+export async function run(
+  operation: Operation,
+  context: Context,
+  variables: Record<string, unknown>,
+): Promise<unknown> {
   const result = await execute({
     schema: schema(),
     document: operation.document,

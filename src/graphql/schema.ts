@@ -3,7 +3,14 @@
  * that should have named its scope and did not keeps the product from starting.
  */
 import 'reflect-metadata'
-import { type GraphQLField, GraphQLObjectType, type GraphQLSchema, getNamedType, lexicographicSortSchema, printSchema } from 'graphql'
+import {
+  type GraphQLField,
+  GraphQLObjectType,
+  type GraphQLSchema,
+  getNamedType,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql'
 import { buildSchemaSync, getMetadataStorage } from 'type-graphql'
 import { authorize, type Demand, type Place } from '../access/guard.js'
 import type { Context } from '../platform/context.js'
@@ -66,7 +73,9 @@ export const placeOf = ({ accountId, issuerId, orgId }: Record<string, unknown>)
 
 function guarded(schema: GraphQLSchema): GraphQLSchema {
   const roots = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])
-  const related = new Set(getMetadataStorage().fieldResolvers.map((field) => `${field.getObjectType?.().name}.${field.schemaName}`))
+  const related = new Set(
+    getMetadataStorage().fieldResolvers.map((field) => `${field.getObjectType?.().name}.${field.schemaName}`),
+  )
   const open: string[] = []
   for (const type of Object.values(schema.getTypeMap())) {
     if (!(type instanceof GraphQLObjectType) || type.name.startsWith('__')) continue

@@ -52,9 +52,13 @@ export class ApiError extends Error {
 export function invalid(details: Detail[]): ApiError {
   const [first] = details
   const more = details.length > 1 ? ` (and ${details.length - 1} more)` : ''
-  return new ApiError('invalid_request', first ? `${first.field}: ${first.message}${more}` : 'The request is invalid.', {
-    details,
-  })
+  return new ApiError(
+    'invalid_request',
+    first ? `${first.field}: ${first.message}${more}` : 'The request is invalid.',
+    {
+      details,
+    },
+  )
 }
 
 /** 400 about one field. */

@@ -31,7 +31,10 @@ function detailsOf(issues: readonly z.core.$ZodIssue[], prefix: readonly Propert
         message: 'is not a field of this resource.',
       }))
     }
-    const code = issue.code === 'custom' ? String(issue.params?.['code'] ?? 'invalid_value') : (codes[issue.code] ?? 'invalid_value')
+    const code =
+      issue.code === 'custom'
+        ? String(issue.params?.['code'] ?? 'invalid_value')
+        : (codes[issue.code] ?? 'invalid_value')
     return [{ field: fieldPath(path), code, message: issue.message }]
   })
 }
@@ -43,7 +46,11 @@ export type Given<T> = T extends object ? { [K in keyof T]: Exclude<T[K], undefi
  * Checks an input against its rules and answers what was given, with its type.
  * @throws invalid_request with one detail per fault
  */
-export function check<T extends object>(rules: z.ZodType<T>, value: unknown, prefix: readonly PropertyKey[] = []): Given<T> {
+export function check<T extends object>(
+  rules: z.ZodType<T>,
+  value: unknown,
+  prefix: readonly PropertyKey[] = [],
+): Given<T> {
   const result = rules.safeParse(value)
   if (!result.success) throw invalid(detailsOf(result.error.issues, prefix))
   return Object.fromEntries(Object.entries(result.data).filter(([, part]) => part !== undefined)) as Given<T>
@@ -85,7 +92,10 @@ export const rules = {
     .max(500, 'must have at most 500 entries.')
     .transform((list) => [...new Set(list)]),
   tags: z
-    .array(z.string('must be a string.').min(1, 'must not be empty.').max(100, 'must have at most 100 characters.'), 'must be an array of strings.')
+    .array(
+      z.string('must be a string.').min(1, 'must not be empty.').max(100, 'must have at most 100 characters.'),
+      'must be an array of strings.',
+    )
     .max(50, 'must have at most 50 entries.'),
   /** Unix milliseconds. */
   moment: z

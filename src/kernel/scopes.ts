@@ -46,7 +46,9 @@ export const isPlatformScope = (scope: string): boolean => platformScopes.has(sc
 
 /** Do the held scopes cover the needed one? */
 export function covers(held: readonly string[], needed: string): boolean {
-  return held.includes(needed) || held.includes(ALL) || held.includes(`${needed.slice(0, needed.lastIndexOf(':'))}:manage`)
+  return (
+    held.includes(needed) || held.includes(ALL) || held.includes(`${needed.slice(0, needed.lastIndexOf(':'))}:manage`)
+  )
 }
 
 /** What both lists cover. */

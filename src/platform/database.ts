@@ -9,8 +9,8 @@ import { SECOND } from '../kernel/time.js'
 import type { Context } from './context.js'
 import { Prisma, PrismaClient } from './prisma/client.js'
 
-export { Prisma }
 export type * from './prisma/client.js'
+export { Prisma }
 
 /** Every wait has a limit (milliseconds). */
 const STATEMENT_TIMEOUT = 15 * SECOND
@@ -110,8 +110,7 @@ const isRetryable = (error: unknown): boolean =>
   prismaCode(error) === 'P2034' || ['40001', '40P01'].includes(sqlState(error) ?? '')
 
 /** Did this write break a unique index? Callers turn it into their 409. */
-export const isDuplicate = (error: unknown): boolean =>
-  prismaCode(error) === 'P2002' || sqlState(error) === '23505'
+export const isDuplicate = (error: unknown): boolean => prismaCode(error) === 'P2002' || sqlState(error) === '23505'
 
 /** Has the database gone away, or is it too busy to answer in time? Then the answer is 503, never 500. */
 export function isUnavailable(error: unknown): boolean {

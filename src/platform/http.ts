@@ -15,7 +15,9 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
     // What follows is not read: the connection cannot be used again.
     request.unpipe()
     request.resume()
-    return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`, { headers: { Connection: 'close' } })
+    return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`, {
+      headers: { Connection: 'close' },
+    })
   }
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge()
   const chunks: Buffer[] = []

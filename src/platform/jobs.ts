@@ -19,7 +19,13 @@ export interface Jobs {
 
 /** A context for work that nobody asked for. */
 export const systemContext = (gatehouse: Gatehouse): Context =>
-  contextFor(gatehouse, system, { id: newId('req', gatehouse.now()), ip: null, userAgent: null, method: null, path: null })
+  contextFor(gatehouse, system, {
+    id: newId('req', gatehouse.now()),
+    ip: null,
+    userAgent: null,
+    method: null,
+    path: null,
+  })
 
 /** Runs each job soon after start and then at its interval, give or take a tenth, so that processes do not march in step. */
 export function startJobs(gatehouse: Gatehouse, jobs: readonly PeriodicJob[]): Jobs {
@@ -31,7 +37,9 @@ export function startJobs(gatehouse: Gatehouse, jobs: readonly PeriodicJob[]): J
     if (stopped) return
     const timer = setTimeout(() => {
       const run = once(gatehouse, job)
-        .catch((error) => gatehouse.log.error({ err: error, job: job.name }, 'a job failed; it runs again at its next turn'))
+        .catch((error) =>
+          gatehouse.log.error({ err: error, job: job.name }, 'a job failed; it runs again at its next turn'),
+        )
         .finally(() => {
           running.delete(run)
           plan(job, job.every * (0.9 + randomInt(0, 201) / 1000))

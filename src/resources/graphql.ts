@@ -2,10 +2,11 @@
  * The words that every resource's GraphQL type speaks: scalars, scopes, places, pages. A root or relation field names
  * its scope with @Scope; the schema refuses to be built when one does not (architecture: guard at boot).
  */
-import { GraphQLJSONObject } from 'graphql-scalars'
+
 import { GraphQLScalarType } from 'graphql'
+import { GraphQLJSONObject } from 'graphql-scalars'
 import { ArgsType, type ClassType, Extensions, Field, ID, Int, ObjectType } from 'type-graphql'
-import type { Action, PlatformScope , Stem } from '../kernel/scopes.js'
+import type { Action, PlatformScope, Stem } from '../kernel/scopes.js'
 
 export const JSONObject = GraphQLJSONObject
 
@@ -19,7 +20,8 @@ export const Timestamp = new GraphQLScalarType<bigint | number, number>({
 })
 
 function wholeNumber(value: unknown): number {
-  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new TypeError('Timestamp takes whole milliseconds.')
+  if (typeof value !== 'number' || !Number.isSafeInteger(value))
+    throw new TypeError('Timestamp takes whole milliseconds.')
   return value
 }
 
@@ -41,7 +43,6 @@ export const Authenticated = () => Extensions({ scope: 'authenticated' satisfies
 
 /** For fields that only operators may ask for: principals of the system account (decisions part 0). */
 export const OperatorOnly = () => Extensions({ scope: 'accounts:manage' satisfies Demand, operator: true })
-
 
 @ArgsType()
 export class AccountPlace {

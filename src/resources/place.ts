@@ -1,6 +1,6 @@
 /** Does the account, issuer or organization in a path exist and live? A foreign id gets the same 404 as an unknown one. */
 import { notFound } from '../kernel/errors.js'
-import { isId, type IdPrefix } from '../kernel/ids.js'
+import { type IdPrefix, isId } from '../kernel/ids.js'
 import { unknownCursor } from '../kernel/page.js'
 import type { Context } from '../platform/context.js'
 import type { Account, Issuer, Organization } from '../platform/database.js'

@@ -3,18 +3,18 @@
  * absent, null stays null, and whatever does not fit is told in the words of the REST contract, all of it at once.
  */
 import {
-  type GraphQLInputType,
   GraphQLEnumType,
   GraphQLInputObjectType,
+  type GraphQLInputType,
   type GraphQLScalarType,
   isListType,
   isNonNullType,
   typeFromAST,
 } from 'graphql'
-import type { Detail } from '../kernel/errors.js'
-import { isObject } from '../kernel/merge.js'
 import type { Operation } from '../graphql/operations.js'
 import { schema } from '../graphql/schema.js'
+import type { Detail } from '../kernel/errors.js'
+import { isObject } from '../kernel/merge.js'
 
 export const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
 export const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
@@ -68,7 +68,8 @@ function objectOf(type: GraphQLInputObjectType, value: unknown, field: string, d
     else details.push(fault(at(name), 'unknown_field', 'is not a field that can be set here.'))
   }
   for (const [key, { type: fieldType }] of Object.entries(fields)) {
-    if (isNonNullType(fieldType) && !(snake(key) in value)) details.push(fault(at(snake(key)), 'required', 'is required.'))
+    if (isNonNullType(fieldType) && !(snake(key) in value))
+      details.push(fault(at(snake(key)), 'required', 'is required.'))
   }
   return result
 }
@@ -101,7 +102,11 @@ function scalarOf(type: GraphQLScalarType, value: unknown, field: string, detail
 }
 
 /** Turns query parameters into variables; they are text, so numbers and truth values are read from it. */
-export function queryOf(types: Map<string, GraphQLInputType>, query: URLSearchParams, details: Detail[]): Record<string, unknown> {
+export function queryOf(
+  types: Map<string, GraphQLInputType>,
+  query: URLSearchParams,
+  details: Detail[],
+): Record<string, unknown> {
   const result: Record<string, unknown> = {}
   for (const name of new Set(query.keys())) {
     const key = camel(name)

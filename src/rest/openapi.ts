@@ -84,7 +84,11 @@ export function openApiDocument(baseUrl: string): Json {
   }
   return {
     openapi: '3.1.0',
-    info: { title: 'Gatehouse Core API', version: '1', description: 'Administration of accounts, issuers, clients and users.' },
+    info: {
+      title: 'Gatehouse Core API',
+      version: '1',
+      description: 'Administration of accounts, issuers, clients and users.',
+    },
     servers: [{ url: baseUrl }],
     security: [{ apiKey: [] }, { accessToken: [] }],
     paths,
@@ -102,8 +106,19 @@ function operationObject(route: Route, operation: Operation): Json {
   const variables = variablesOf(operation)
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
   const input = variables.get('input')
-  const query = [...variables].filter(([name]) => !inPath.includes(snake(name)) && name !== 'input' && name !== 'ifMatch')
-  const statuses = new Set([...route.errors, 400, 401, 403, 429, 500, 503, ...(route.method === 'POST' ? [409, 422] : [])])
+  const query = [...variables].filter(
+    ([name]) => !inPath.includes(snake(name)) && name !== 'input' && name !== 'ifMatch',
+  )
+  const statuses = new Set([
+    ...route.errors,
+    400,
+    401,
+    403,
+    429,
+    500,
+    503,
+    ...(route.method === 'POST' ? [409, 422] : []),
+  ])
   if (input) for (const status of [413, 415]) statuses.add(status)
   return {
     operationId: route.operation,
@@ -112,7 +127,12 @@ function operationObject(route: Route, operation: Operation): Json {
     tags: [tagOf(route)],
     parameters: [
       ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
-      ...query.map(([name, type]) => ({ name: snake(name), in: 'query', required: false, schema: inputSchema(type, true) })),
+      ...query.map(([name, type]) => ({
+        name: snake(name),
+        in: 'query',
+        required: false,
+        schema: inputSchema(type, true),
+      })),
       ...(route.ifMatch ? [header('If-Match', 'A quoted version, a comma-separated list of them, or *.')] : []),
       ...(route.method === 'POST' ? [header('Idempotency-Key', '1 to 256 characters; good for 24 hours.')] : []),
     ],
@@ -129,15 +149,29 @@ function operationObject(route: Route, operation: Operation): Json {
   }
 }
 
-const header = (name: string, description: string): Json => ({ name, in: 'header', required: false, description, schema: { type: 'string' } })
+const header = (name: string, description: string): Json => ({
+  name,
+  in: 'header',
+  required: false,
+  description,
+  schema: { type: 'string' },
+})
 
 const tagOf = ({ path }: Route): string =>
-  path.split('/').filter((part) => part !== '' && part !== 'v1' && !part.startsWith('{') && !/^(rotate|block|unblock|revoke|secret)$/.test(part)).at(-1) ?? 'accounts'
+  path
+    .split('/')
+    .filter(
+      (part) =>
+        part !== '' && part !== 'v1' && !part.startsWith('{') && !/^(rotate|block|unblock|revoke|secret)$/.test(part),
+    )
+    .at(-1) ?? 'accounts'
 
 const errorResponse = (status: number): Json => ({
   description: statusText[status] ?? 'Error',
   content: {
-    'application/json': { schema: { $ref: `#/components/schemas/${status === 412 ? 'PreconditionFailedError' : 'Error'}` } },
+    'application/json': {
+      schema: { $ref: `#/components/schemas/${status === 412 ? 'PreconditionFailedError' : 'Error'}` },
+    },
   },
 })
 
@@ -147,7 +181,9 @@ function successResponse(route: Route, operation: Operation): Json {
   const root = operation.definition.selectionSet.selections[0]
   if (root?.kind !== 'Field' || !root.selectionSet) throw new Error(`${operation.name} selects nothing.`)
   const fragments = new Map(
-    operation.document.definitions.flatMap((node) => (node.kind === 'FragmentDefinition' ? [[node.name.value, node] as const] : [])),
+    operation.document.definitions.flatMap((node) =>
+      node.kind === 'FragmentDefinition' ? [[node.name.value, node] as const] : [],
+    ),
   )
   const type = getNamedType(operation.field.type) as GraphQLObjectType
   const value = selectionSchema(type, root.selectionSet, fragments)
@@ -156,12 +192,18 @@ function successResponse(route: Route, operation: Operation): Json {
     description: isPage ? 'One page.' : 'The resource.',
     ...(!isPage && { headers: { ETag: { description: 'The quoted version.', schema: { type: 'string' } } } }),
     content: {
-      'application/json': { schema: isPage ? value : { type: 'object', required: ['data'], properties: { data: value } } },
+      'application/json': {
+        schema: isPage ? value : { type: 'object', required: ['data'], properties: { data: value } },
+      },
     },
   }
 }
 
-function selectionSchema(type: GraphQLObjectType, set: SelectionSetNode, fragments: Map<string, FragmentDefinitionNode>): Json {
+function selectionSchema(
+  type: GraphQLObjectType,
+  set: SelectionSetNode,
+  fragments: Map<string, FragmentDefinitionNode>,
+): Json {
   const properties: Record<string, Json> = {}
   const collect = (selections: SelectionSetNode): void => {
     for (const selection of selections.selections) {
@@ -179,12 +221,20 @@ function selectionSchema(type: GraphQLObjectType, set: SelectionSetNode, fragmen
   return { type: 'object', required: Object.keys(properties), properties }
 }
 
-function outputSchema(type: GraphQLOutputType, set: SelectionSetNode | undefined, fragments: Map<string, FragmentDefinitionNode>): Json {
+function outputSchema(
+  type: GraphQLOutputType,
+  set: SelectionSetNode | undefined,
+  fragments: Map<string, FragmentDefinitionNode>,
+): Json {
   if (!isNonNullType(type)) return orNull(bareOutput(type, set, fragments))
   return bareOutput(type.ofType, set, fragments)
 }
 
-function bareOutput(type: GraphQLOutputType, set: SelectionSetNode | undefined, fragments: Map<string, FragmentDefinitionNode>): Json {
+function bareOutput(
+  type: GraphQLOutputType,
+  set: SelectionSetNode | undefined,
+  fragments: Map<string, FragmentDefinitionNode>,
+): Json {
   if (isListType(type)) return { type: 'array', items: outputSchema(type.ofType as GraphQLOutputType, set, fragments) }
   if (type instanceof GraphQLObjectType) return selectionSchema(type, set!, fragments)
   return leafSchema(type)

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { GraphQLInputType } from 'graphql'
 import { authorize } from '../access/guard.js'
-import { checkKey, fingerprintOf, idempotent, type Answer } from '../graphql/idempotency.js'
+import { type Answer, checkKey, fingerprintOf, idempotent } from '../graphql/idempotency.js'
 import { type Operation, readOperations, run } from '../graphql/operations.js'
 import { demandOf, placeOf } from '../graphql/schema.js'
 import { ApiError, badRequest, type Detail, invalid } from '../kernel/errors.js'
@@ -35,12 +35,14 @@ export function readEntries(): Map<Route, Entry> {
 }
 
 function entryOf(route: Route, operation: Operation | undefined): Entry {
-  if (!operation) throw new Error(`${route.method} ${route.path}: there is no operation ${route.operation} in graphql/rest.`)
+  if (!operation)
+    throw new Error(`${route.method} ${route.path}: there is no operation ${route.operation} in graphql/rest.`)
   const query = variablesOf(operation)
   for (const [, name] of route.path.matchAll(/\{(\w+)\}/g)) {
     if (!query.delete(camel(name!))) throw new Error(`${route.operation} does not take ${name}.`)
   }
-  if (query.delete('ifMatch') !== (route.ifMatch === true)) throw new Error(`${route.operation}: ifMatch and its row differ.`)
+  if (query.delete('ifMatch') !== (route.ifMatch === true))
+    throw new Error(`${route.operation}: ifMatch and its row differ.`)
   const input = query.get('input')
   query.delete('input')
   return { operation, input, query }
@@ -94,8 +96,12 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
     : await work(context)
 
   // 5. Do they have it already?
-  const fresh = route.method === 'GET' && answer.etag !== null && noneMatch(request.headers['if-none-match'], answer.etag)
-  const headers = { ...(answer.etag && { ETag: answer.etag }), ...(answer.replayed && { 'Idempotent-Replayed': 'true' }) }
+  const fresh =
+    route.method === 'GET' && answer.etag !== null && noneMatch(request.headers['if-none-match'], answer.etag)
+  const headers = {
+    ...(answer.etag && { ETag: answer.etag }),
+    ...(answer.replayed && { 'Idempotent-Replayed': 'true' }),
+  }
   return { ...answer, ...(fresh && { status: 304, body: '' }), headers, route }
 }
 
@@ -114,7 +120,11 @@ async function bodyOf(request: IncomingMessage): Promise<string> {
 }
 
 /** @throws invalid_request with all faults of query and body */
-function inputs({ input, query }: Pick<Entry, 'input' | 'query'>, search: string, text: string): Record<string, unknown> {
+function inputs(
+  { input, query }: Pick<Entry, 'input' | 'query'>,
+  search: string,
+  text: string,
+): Record<string, unknown> {
   const details: Detail[] = []
   const parameters = new URLSearchParams(search)
   const fault = gateFault([...parameters.entries()].flat())
@@ -141,7 +151,9 @@ function jsonOf(text: string): unknown {
 }
 
 function isNeverCached({ neverCached }: Route, input: unknown): boolean {
-  return typeof neverCached === 'function' ? neverCached((input ?? {}) as Record<string, unknown>) : neverCached === true
+  return typeof neverCached === 'function'
+    ? neverCached((input ?? {}) as Record<string, unknown>)
+    : neverCached === true
 }
 
 /** One resource is `{data}` with its ETag (spec 2.1, 4.1); a page is itself; a deletion has no body. */

@@ -1,7 +1,7 @@
 /** A tenant with one of everything, and the route table's paths and bodies filled with it. */
 import type { Route } from '../../src/rest/routes.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
-import type { Api, Answer, Loose } from '../setup/api.js'
+import type { Answer, Api, Loose } from '../setup/api.js'
 import type { TestApp } from '../setup/start-app.js'
 
 /** Ids by the names that paths use. */

@@ -16,7 +16,10 @@ beforeAll(async () => {
   await realm.user('ada@example.com')
   spa = await realm.client({ application_type: 'spa' })
   web = await realm.client({ application_type: 'web' }, { confidential: true })
-  native = await realm.client({ application_type: 'native', redirect_uris: ['http://127.0.0.1:3000/cb', 'com.example.app:/cb'] })
+  native = await realm.client({
+    application_type: 'native',
+    redirect_uris: ['http://127.0.0.1:3000/cb', 'com.example.app:/cb'],
+  })
 })
 afterAll(() => app.close())
 
@@ -48,23 +51,48 @@ describe('everything else goes back to the application, with state and iss', () 
   test.each<[string, () => TestClient, Record<string, string | undefined>, string]>([
     ['5.2 rule 3: a public client without PKCE', () => spa, {}, 'invalid_request'],
     ['5.2 rule 3: plain', () => spa, { ...challenge, code_challenge_method: 'plain' }, 'invalid_request'],
-    ['5.2 rule 3: a challenge without its method is plain', () => spa, { code_challenge: challenge.code_challenge }, 'invalid_request'],
+    [
+      '5.2 rule 3: a challenge without its method is plain',
+      () => spa,
+      { code_challenge: challenge.code_challenge },
+      'invalid_request',
+    ],
     ['a challenge that is too short', () => spa, { ...challenge, code_challenge: 'short' }, 'invalid_request'],
     ['5.2 rule 7: implicit', () => spa, { ...challenge, response_type: 'token' }, 'unsupported_response_type'],
     ['hybrid', () => spa, { ...challenge, response_type: 'code id_token', nonce: 'n' }, 'unsupported_response_type'],
     ['missing response_type', () => spa, { ...challenge, response_type: undefined }, 'invalid_request'],
     ['D23: fragment', () => spa, { ...challenge, response_mode: 'fragment' }, 'unsupported_response_mode'],
     ['D23: form_post', () => spa, { ...challenge, response_mode: 'form_post' }, 'unsupported_response_mode'],
-    ['an unknown response mode', () => spa, { ...challenge, response_mode: 'web_message' }, 'unsupported_response_mode'],
+    [
+      'an unknown response mode',
+      () => spa,
+      { ...challenge, response_mode: 'web_message' },
+      'unsupported_response_mode',
+    ],
     ['no scope', () => spa, { ...challenge, scope: undefined }, 'invalid_scope'],
     ['only unknown scopes', () => spa, { ...challenge, scope: 'orders:read' }, 'invalid_scope'],
     ['prompt=none without a session', () => spa, { ...challenge, prompt: 'none' }, 'login_required'],
     ['an unknown prompt', () => spa, { ...challenge, prompt: 'create' }, 'invalid_request'],
-    ['5.2 rule 5: an audience that is not allowed', () => spa, { ...challenge, audience: 'https://api.example.com' }, 'invalid_target'],
-    ['a resource that is not allowed', () => spa, { ...challenge, resource: 'https://api.example.com' }, 'invalid_target'],
+    [
+      '5.2 rule 5: an audience that is not allowed',
+      () => spa,
+      { ...challenge, audience: 'https://api.example.com' },
+      'invalid_target',
+    ],
+    [
+      'a resource that is not allowed',
+      () => spa,
+      { ...challenge, resource: 'https://api.example.com' },
+      'invalid_target',
+    ],
     ['a resource that is no URI', () => spa, { ...challenge, resource: 'api' }, 'invalid_target'],
     ['request objects', () => spa, { ...challenge, request: 'x.y.z' }, 'request_not_supported'],
-    ['request_uri makes nobody fetch', () => spa, { ...challenge, request_uri: 'https://evil.example/' }, 'request_uri_not_supported'],
+    [
+      'request_uri makes nobody fetch',
+      () => spa,
+      { ...challenge, request_uri: 'https://evil.example/' },
+      'request_uri_not_supported',
+    ],
     ['a broken id_token_hint', () => spa, { ...challenge, id_token_hint: 'x.y.z' }, 'invalid_request'],
   ])('%s', async (_, client, params, error) => {
     const back = redirectOf(await new TestBrowser().open(realm.authorizeUrl(client(), params)))
@@ -84,7 +112,11 @@ describe('everything else goes back to the application, with state and iss', () 
   test('5.2 rule 6: who is no member of the selected organization gets a code, and invalid_grant at its exchange', async () => {
     const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com', { org: `org_${'0'.repeat(26)}` })
     expect(redirect['code']).toBeDefined()
-    const answer = await realm.exchange(spa, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+    const answer = await realm.exchange(spa, {
+      code: redirect['code']!,
+      code_verifier: verifier,
+      redirect_uri: CALLBACK,
+    })
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant'])
   })
 })
@@ -94,7 +126,8 @@ describe('redirect_uri and PKCE at the exchange', () => {
     const requested = 'http://127.0.0.1:4711/cb'
     const browser = new TestBrowser('http://127.0.0.1:4711/')
     const { redirect, verifier } = await realm.signIn(native, 'ada@example.com', { redirect_uri: requested }, browser)
-    const exchange = (redirect_uri: string) => realm.exchange(native, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
+    const exchange = (redirect_uri: string) =>
+      realm.exchange(native, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
     expect((await exchange('http://127.0.0.1:3000/cb')).body.error).toBe('invalid_grant')
     expect((await exchange(requested)).status).toBe(200)
   })
@@ -105,13 +138,16 @@ describe('redirect_uri and PKCE at the exchange', () => {
     ['too short', () => ({ code_verifier: 'short' })],
     ['too long', () => ({ code_verifier: 'x'.repeat(129) })],
     ['other characters', (verifier) => ({ code_verifier: `${verifier}+` })],
-  ])('5.2 rule 3: a %s code_verifier is invalid_grant, and the code stays good for the right one', async (_, params) => {
-    const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
-    const code = redirect['code']!
-    const wrong = await realm.exchange(spa, { code, redirect_uri: CALLBACK, ...params(verifier) })
-    expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_grant'])
-    expect((await realm.exchange(spa, { code, redirect_uri: CALLBACK, code_verifier: verifier })).status).toBe(200)
-  })
+  ])(
+    '5.2 rule 3: a %s code_verifier is invalid_grant, and the code stays good for the right one',
+    async (_, params) => {
+      const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
+      const code = redirect['code']!
+      const wrong = await realm.exchange(spa, { code, redirect_uri: CALLBACK, ...params(verifier) })
+      expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_grant'])
+      expect((await realm.exchange(spa, { code, redirect_uri: CALLBACK, code_verifier: verifier })).status).toBe(200)
+    },
+  )
 
   test('PKCE is optional for a confidential client; a verifier without a challenge is invalid_grant', async () => {
     const plain = await new TestBrowser().open(realm.authorizeUrl(web))
@@ -121,14 +157,22 @@ describe('redirect_uri and PKCE at the exchange', () => {
       const page = await browser.open(realm.authorizeUrl(web))
       return redirectOf(await browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))['code']!
     }
-    const downgraded = await realm.exchange(web, { code: await code(), redirect_uri: CALLBACK, code_verifier: 'x'.repeat(43) })
+    const downgraded = await realm.exchange(web, {
+      code: await code(),
+      redirect_uri: CALLBACK,
+      code_verifier: 'x'.repeat(43),
+    })
     expect(downgraded.body.error).toBe('invalid_grant')
     expect((await realm.exchange(web, { code: await code(), redirect_uri: CALLBACK })).status).toBe(200)
   })
 
   test("another client's code is invalid_grant", async () => {
     const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
-    const stolen = await realm.exchange(web, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+    const stolen = await realm.exchange(web, {
+      code: redirect['code']!,
+      code_verifier: verifier,
+      redirect_uri: CALLBACK,
+    })
     expect([stolen.status, stolen.body.error]).toEqual([400, 'invalid_grant'])
   })
 

@@ -1,8 +1,8 @@
 /** Discovery and keys (spec 4.17, 5.3): the documents to the letter, their caching, and what is not there. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { startApp, type TestApp } from '../setup/start-app.js'
 import { inDatabase, testServer } from '../setup/database.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
 import { answerOf, Realm, type TestClient } from './setup.js'
 
 let app: TestApp
@@ -77,7 +77,12 @@ describe('metadata', () => {
 
   test('paths are exact: no other case, no trailing slash', async () => {
     const { issuerId } = realm.tenant
-    for (const path of [`/${issuerId}/JWKS.json`, `/${issuerId}/jwks.json/`, `/${issuerId}/Token`, `/${issuerId}//token`]) {
+    for (const path of [
+      `/${issuerId}/JWKS.json`,
+      `/${issuerId}/jwks.json/`,
+      `/${issuerId}/Token`,
+      `/${issuerId}//token`,
+    ]) {
       expect((await get(path)).status).toBe(404)
     }
   })
@@ -92,7 +97,14 @@ describe('key set', () => {
       EdDSA: ['alg', 'crv', 'kid', 'kty', 'use', 'x'],
       RS256: ['alg', 'e', 'kid', 'kty', 'n', 'use'],
     }
-    expect(body.keys.map((key: { alg: string }) => key.alg).sort()).toEqual(['ES256', 'ES256', 'EdDSA', 'EdDSA', 'RS256', 'RS256'])
+    expect(body.keys.map((key: { alg: string }) => key.alg).sort()).toEqual([
+      'ES256',
+      'ES256',
+      'EdDSA',
+      'EdDSA',
+      'RS256',
+      'RS256',
+    ])
     for (const key of body.keys) {
       expect(Object.keys(key).sort()).toEqual(shapes[key.alg])
       expect(key.use).toBe('sig')
@@ -108,19 +120,22 @@ describe('key set', () => {
     expect(new Set(all).size).toBe(12)
   })
 
-  test.each(['/jwks.json', '/.well-known/openid-configuration'])('%s: If-None-Match answers 304 (RFC 9110 13.1.2)', async (path) => {
-    const address = `/${realm.tenant.issuerId}${path}`
-    const tag = (await get(address)).headers.get('etag')!
-    expect(tag).toMatch(/^"[^"]+"$/)
-    for (const value of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
-      const answer = await get(address, { 'if-none-match': value })
-      expect({ value, status: answer.status, body: answer.body }).toEqual({ value, status: 304, body: '' })
-      expect(answer.headers.get('etag')).toBe(tag)
-    }
-    expect((await get(address, { 'if-none-match': '"other"' })).status).toBe(200)
-    const head = await get(address, {}, 'HEAD')
-    expect([head.status, head.body, head.headers.get('etag')]).toEqual([200, '', tag])
-  })
+  test.each(['/jwks.json', '/.well-known/openid-configuration'])(
+    '%s: If-None-Match answers 304 (RFC 9110 13.1.2)',
+    async (path) => {
+      const address = `/${realm.tenant.issuerId}${path}`
+      const tag = (await get(address)).headers.get('etag')!
+      expect(tag).toMatch(/^"[^"]+"$/)
+      for (const value of [tag, `W/${tag}`, `"other", ${tag}`, '*']) {
+        const answer = await get(address, { 'if-none-match': value })
+        expect({ value, status: answer.status, body: answer.body }).toEqual({ value, status: 304, body: '' })
+        expect(answer.headers.get('etag')).toBe(tag)
+      }
+      expect((await get(address, { 'if-none-match': '"other"' })).status).toBe(200)
+      const head = await get(address, {}, 'HEAD')
+      expect([head.status, head.body, head.headers.get('etag')]).toEqual([200, '', tag])
+    },
+  )
 })
 
 test.each([
@@ -149,7 +164,11 @@ test('while the database is away: documents are served, everything else is 503 w
     await admin.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
     expect((await get(document)).status).toBe(200)
     const refused = await realm.post('/token', client, { grant_type: 'refresh_token', refresh_token: 'x' })
-    expect([refused.status, refused.headers.get('retry-after'), refused.body.error]).toEqual([503, '2', 'temporarily_unavailable'])
+    expect([refused.status, refused.headers.get('retry-after'), refused.body.error]).toEqual([
+      503,
+      '2',
+      'temporarily_unavailable',
+    ])
   } finally {
     await admin.query(`ALTER DATABASE ${name} ALLOW_CONNECTIONS true`)
     await admin.end()

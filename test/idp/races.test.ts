@@ -27,7 +27,9 @@ async function introspect(token: string): Promise<boolean> {
 
 test('rule 1: 20 parallel redemptions of one code have one winner; rule 2: what it got is dead afterwards', async () => {
   const { redirect, verifier } = await realm.signIn(web, 'ada@example.com')
-  const answers = await parallel(() => realm.exchange(web, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK }))
+  const answers = await parallel(() =>
+    realm.exchange(web, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK }),
+  )
   const [winner, ...others] = answers.filter(({ status }) => status === 200)
   expect(others).toEqual([])
   expect(answers.filter(({ status, body }) => status === 400 && body.error === 'invalid_grant')).toHaveLength(19)
@@ -59,7 +61,9 @@ test('rule 2: a used refresh token, sent again later, ends the family; the event
   expect((await realm.refresh(spa, next.body.refresh_token)).body.error).toBe('invalid_grant')
   expect((await realm.userinfo(next.body.access_token)).status).toBe(401)
   const { sid, jti } = claimsOf(next.body.access_token)
-  const events = await app.gatehouse.tools.prisma.event.findMany({ where: { sessionId: sid, type: 'session.terminated' } })
+  const events = await app.gatehouse.tools.prisma.event.findMany({
+    where: { sessionId: sid, type: 'session.terminated' },
+  })
   expect(events.map(({ data }) => data)).toEqual([{ reason: 'token_compromised' }])
   const where = { issuerId_jti: { issuerId: realm.tenant.issuerId, jti } }
   expect(await app.gatehouse.tools.prisma.revokedToken.findUnique({ where })).not.toBeNull()
@@ -68,7 +72,8 @@ test('rule 2: a used refresh token, sent again later, ends the family; the event
 test('rule 2: a used code, sent again later, ends what came from it and nothing else', async () => {
   const other = await realm.tokens(spa, 'ada@example.com')
   const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
-  const exchange = () => realm.exchange(spa, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+  const exchange = () =>
+    realm.exchange(spa, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
   const first = await exchange()
   expect(first.status).toBe(200)
   expect((await exchange()).body.error).toBe('invalid_grant')
@@ -78,7 +83,9 @@ test('rule 2: a used code, sent again later, ends what came from it and nothing 
 
 test('rule 1: a request that fails after the token was found consumes nothing', async () => {
   const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
-  expect((await realm.refresh(spa, refresh_token, { resource: 'https://elsewhere.example' })).body.error).toBe('invalid_target')
+  expect((await realm.refresh(spa, refresh_token, { resource: 'https://elsewhere.example' })).body.error).toBe(
+    'invalid_target',
+  )
   expect((await realm.refresh(spa, refresh_token)).status).toBe(200)
 })
 
@@ -87,11 +94,17 @@ test('rule 19: no code, token or cookie stands in the database, only hashes', as
   const code = redirect['code']!
   const { body } = await realm.exchange(spa, { code, code_verifier: verifier, redirect_uri: CALLBACK })
   const { prisma } = app.gatehouse.tools
-  const rows = [await prisma.idpArtifact.findMany(), await prisma.session.findMany(), await prisma.event.findMany(), await prisma.loginState.findMany()]
+  const rows = [
+    await prisma.idpArtifact.findMany(),
+    await prisma.session.findMany(),
+    await prisma.event.findMany(),
+    await prisma.loginState.findMany(),
+  ]
   const stored = JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? Number(value) : value))
   const cookies = browser.cookies().filter(({ name }) => name === 'gatehouse_session')
   expect(cookies).toHaveLength(1)
-  for (const secret of [code, body.refresh_token, body.access_token, cookies[0]!.value]) expect(stored).not.toContain(secret)
+  for (const secret of [code, body.refresh_token, body.access_token, cookies[0]!.value])
+    expect(stored).not.toContain(secret)
 })
 
 test('4.10: the session knows the ids of its current tokens', async () => {

@@ -1,7 +1,7 @@
 /** The hosted pages as a state machine (security rules 21, 22), and who may sign in. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { startApp, type TestApp } from '../setup/start-app.js'
 import { must } from '../setup/actors.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, type Page, problemOf, TestBrowser } from './browser.js'
 import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
 
@@ -33,12 +33,16 @@ describe('the page', () => {
     expect(page.html).toContain('<strong>Notebook</strong>')
     expect(page.html).toContain('Acme issuer')
     expect(page.html).toMatch(/<label for="username">[^<]+<\/label>\s*<input id="username" name="username"/)
-    expect(page.html).toMatch(/<label for="password">[^<]+<\/label>\s*<input id="password" name="password" type="password"/)
+    expect(page.html).toMatch(
+      /<label for="password">[^<]+<\/label>\s*<input id="password" name="password" type="password"/,
+    )
     expect(page.html).toContain('autocomplete="current-password"')
     expect(page.html).toContain('value="ada@example.com&quot;&gt;&lt;script&gt;"')
     expect(page.html).not.toMatch(/<script|style="|onclick/i)
     const policy = page.headers.get('content-security-policy')!
-    expect(policy).toMatch(/^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; base-uri 'none'; frame-ancestors 'none'$/)
+    expect(policy).toMatch(
+      /^default-src 'none'; style-src 'sha256-[^']+'; img-src data:; base-uri 'none'; frame-ancestors 'none'$/,
+    )
     expect(page.headers.get('referrer-policy')).toBe('no-referrer')
     expect(page.headers.get('x-content-type-options')).toBe('nosniff')
     expect(page.headers.get('cache-control')).toBe('no-store')
@@ -46,7 +50,9 @@ describe('the page', () => {
 
   test('speaks the language of ui_locales, else of the browser, else English', async () => {
     const lang = async (params: object, headers = {}) =>
-      /<html lang="(\w+)">/.exec((await realm.begin(spa, { ...params }, new TestBrowser('https://', headers))).page.html)?.[1]
+      /<html lang="(\w+)">/.exec(
+        (await realm.begin(spa, { ...params }, new TestBrowser('https://', headers))).page.html,
+      )?.[1]
     expect(await lang({ ui_locales: 'fr de-AT en' })).toBe('de')
     expect(await lang({}, { 'accept-language': 'fr, de;q=0.5, en;q=0.7' })).toBe('en')
     expect(await lang({}, { 'accept-language': 'de-CH' })).toBe('de')
@@ -56,7 +62,11 @@ describe('the page', () => {
   test("shows the issuer's branding; a colour that is none does not reach the style", async () => {
     const branded = await Realm.make(app, 'Brand')
     const client = await branded.client()
-    const branding = { display_name: 'Café <&> Co', logo_url: 'https://cdn.example.com/logo.svg?a=1&b=2', theme: { primary_color: '#0a7' } }
+    const branding = {
+      display_name: 'Café <&> Co',
+      logo_url: 'https://cdn.example.com/logo.svg?a=1&b=2',
+      theme: { primary_color: '#0a7' },
+    }
     must(await branded.tenant.owner.patch(branded.tenant.I, { settings: { branding } }), 200)
     // Past the checks of the Core API, as an import might bring it in.
     await app.gatehouse.tools.prisma.$executeRawUnsafe(
@@ -78,7 +88,10 @@ describe('the page', () => {
     const client = await closed.client()
     const open = await closed.begin(client)
     const { data } = must(await closed.tenant.owner.get(`${closed.tenant.I}/auth-methods`), 200)
-    must(await closed.tenant.owner.patch(`${closed.tenant.I}/auth-methods/${data[0].id}`, { enabled_login: false }), 200)
+    must(
+      await closed.tenant.owner.patch(`${closed.tenant.I}/auth-methods/${data[0].id}`, { enabled_login: false }),
+      200,
+    )
     expect(problemOf((await closed.begin(client)).page)).toMatch(/no way to sign in/)
     const late = await open.browser.submit(open.page, { username: 'ada@example.com', password: PASSWORD })
     expect(problemOf(late)).toMatch(/no way to sign in/)
@@ -118,7 +131,9 @@ describe('rule 21: the same answer for an unknown user and a wrong password', ()
       ['user.login.succeeded', 'user'],
       ['session.created', 'user'],
     ])
-    expect(JSON.stringify(events, (_, value) => (typeof value === 'bigint' ? 0 : value))).not.toMatch(/a secret typed|correct horse/)
+    expect(JSON.stringify(events, (_, value) => (typeof value === 'bigint' ? 0 : value))).not.toMatch(
+      /a secret typed|correct horse/,
+    )
     const verifier = await app.gatehouse.tools.prisma.verifier.findFirstOrThrow({ where: { userId: id } })
     expect(Number(verifier.lastUsedAt)).toBeGreaterThan(0)
   })
@@ -144,8 +159,16 @@ describe('D19: lockout', () => {
     const id = await realm.user('flood@example.com')
     const started = await Promise.all(Array.from({ length: 20 }, () => realm.begin(spa)))
     const guess = (index: number) => (index < 15 ? `guess ${index}` : PASSWORD)
-    await Promise.all(started.slice(0, 15).map(({ browser, page }, i) => browser.submit(page, { username: 'flood@example.com', password: guess(i) })))
-    const late = await Promise.all(started.slice(15).map(({ browser, page }) => browser.submit(page, { username: 'flood@example.com', password: PASSWORD })))
+    await Promise.all(
+      started
+        .slice(0, 15)
+        .map(({ browser, page }, i) => browser.submit(page, { username: 'flood@example.com', password: guess(i) })),
+    )
+    const late = await Promise.all(
+      started
+        .slice(15)
+        .map(({ browser, page }) => browser.submit(page, { username: 'flood@example.com', password: PASSWORD })),
+    )
     for (const page of late) expect(problemOf(page)).toMatch(REFUSED)
     const events = await app.gatehouse.tools.prisma.event.findMany({ where: { userId: id, type: 'user.login.failed' } })
     const reasons = events.map(({ data }) => (data as { reason: string }).reason)
@@ -155,7 +178,9 @@ describe('D19: lockout', () => {
 
   test('a name that nobody has is locked like one that somebody has', async () => {
     for (let i = 0; i < 6; i++) await attempt('nobody@example.com', 'wrong')
-    const [row] = await app.gatehouse.tools.prisma.loginFailure.findMany({ where: { userId: { startsWith: 'unknown:' }, lockedUntil: { not: null } } })
+    const [row] = await app.gatehouse.tools.prisma.loginFailure.findMany({
+      where: { userId: { startsWith: 'unknown:' }, lockedUntil: { not: null } },
+    })
     expect(row?.failures).toBe(5)
   })
 })
@@ -175,7 +200,9 @@ describe('rule 22: a server-side state machine', () => {
   test('a cookie without our signature is none', async () => {
     const { page } = await realm.begin(spa)
     const uid = page.url.split('/').pop()!
-    const answer = await fetch(page.url, { headers: { cookie: `gatehouse_sign_in=${uid}; gatehouse_sign_in.sig=forged` } })
+    const answer = await fetch(page.url, {
+      headers: { cookie: `gatehouse_sign_in=${uid}; gatehouse_sign_in.sig=forged` },
+    })
     expect(answer.status).toBe(400)
   })
 
@@ -183,7 +210,9 @@ describe('rule 22: a server-side state machine', () => {
     const id = await realm.user('csrf@example.com')
     for (const csrf of ['', '0', '0.forged', '1.forged', '-1.x']) {
       const { page, browser } = await realm.begin(spa)
-      expect(problemOf(await browser.submit(page, { username: 'csrf@example.com', password: 'wrong', csrf }))).toMatch(/out of date/)
+      expect(problemOf(await browser.submit(page, { username: 'csrf@example.com', password: 'wrong', csrf }))).toMatch(
+        /out of date/,
+      )
     }
     expect(await app.gatehouse.tools.prisma.loginFailure.count({ where: { userId: id } })).toBe(0)
   })
@@ -192,7 +221,10 @@ describe('rule 22: a server-side state machine', () => {
     const other = await Realm.make(app, 'Elsewhere')
     const { page, browser } = await realm.begin(spa)
     const moved = page.url.replace(realm.tenant.issuerId, other.tenant.issuerId)
-    const cookie = browser.cookies().map(({ name, value }) => `${name}=${value}`).join('; ')
+    const cookie = browser
+      .cookies()
+      .map(({ name, value }) => `${name}=${value}`)
+      .join('; ')
     expect((await fetch(moved, { headers: { cookie } })).status).toBe(400)
   })
 
@@ -201,7 +233,9 @@ describe('rule 22: a server-side state machine', () => {
     await browser.submit(page, { username: 'ada@example.com', password: 'wrong' })
     const replayed = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
     expect(problemOf(replayed)).toMatch(/out of date/)
-    expect(redirectOf(await browser.submit(replayed, { username: 'ada@example.com', password: PASSWORD }))['code']).toBeDefined()
+    expect(
+      redirectOf(await browser.submit(replayed, { username: 'ada@example.com', password: PASSWORD }))['code'],
+    ).toBeDefined()
   })
 
   test('of ten answers to one form at the same moment one moves; a double click still arrives', async () => {
@@ -209,12 +243,23 @@ describe('rule 22: a server-side state machine', () => {
     const { page, browser } = await realm.begin(spa)
     const stop = browser.copy()
     const form = { username: 'twice@example.com', password: PASSWORD }
-    const answers = await Promise.all(Array.from({ length: 10 }, () => stop.copy().submit(page, form).catch(() => undefined)))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () =>
+        stop
+          .copy()
+          .submit(page, form)
+          .catch(() => undefined),
+      ),
+    )
     const codes = answers.flatMap((answer) => (answer?.html === '' ? (redirectOf(answer)['code'] ?? []) : []))
     expect(codes.length).toBeGreaterThanOrEqual(1)
-    const row = await app.gatehouse.tools.prisma.loginState.findMany({ where: { version: 1, state: { path: ['username'], equals: 'twice@example.com' } } })
+    const row = await app.gatehouse.tools.prisma.loginState.findMany({
+      where: { version: 1, state: { path: ['username'], equals: 'twice@example.com' } },
+    })
     expect(row).toHaveLength(1)
-    const events = await app.gatehouse.tools.prisma.event.findMany({ where: { type: 'user.login.succeeded', clientId: spa.id, actor: { path: ['name'], equals: 'twice@example.com' } } })
+    const events = await app.gatehouse.tools.prisma.event.findMany({
+      where: { type: 'user.login.succeeded', clientId: spa.id, actor: { path: ['name'], equals: 'twice@example.com' } },
+    })
     expect(events).toHaveLength(1)
   })
 
@@ -244,31 +289,46 @@ describe('a password that must be changed', () => {
 
   test.each<[string, object]>([
     ['marked must_change', { type: 'password', name: null, password: PASSWORD, must_change: true }],
-    ['temporary', { type: 'temporary_password', name: 'help desk', password: PASSWORD, expires_at: Date.now() + 6 * 86_400_000 }],
-  ])('%s: a new one is chosen before anything is given out; the policy holds; the old one is dead', async (name, verifier) => {
-    const username = `change-${name.split(' ')[0]}@example.com`
-    const { data } = must(await realm.tenant.owner.post(`${realm.tenant.I}/users`, { username_type: 'email', username }), 201)
-    const expiring = 'expires_at' in verifier ? { expires_at: app.clock.now() + 86_400_000 } : {}
-    must(await realm.tenant.owner.post(`${realm.tenant.I}/users/${data.id}/verifiers`, { ...verifier, ...expiring }), 201)
-    const { page, browser } = await realm.begin(spa)
-    const asked = await browser.submit(page, { username, password: PASSWORD })
-    expect(headingOf(asked)).toBe('Choose a new password')
-    // Not finished: the step cannot be skipped.
-    expect(headingOf(await browser.open(`${realm.url}/authorize/${page.url.split('/').pop()}`))).toBe('Sign in')
-    const fresh = await realm.begin(spa)
-    const again = await fresh.browser.submit(fresh.page, { username, password: PASSWORD })
-    const short = await fresh.browser.submit(again, { new_password: 'short' })
-    expect(problemOf(short)).toMatch(/at least 8 characters/)
-    const same = await fresh.browser.submit(short, { new_password: PASSWORD })
-    expect(problemOf(same)).toMatch(/differs/)
-    expect(redirectOf(await fresh.browser.submit(same, { new_password: NEXT }))['code']).toBeDefined()
-    expect(problemOf(await attempt(username, PASSWORD))).toMatch(REFUSED)
-    expect(redirectOf(await attempt(username, NEXT))['code']).toBeDefined()
-  })
+    [
+      'temporary',
+      { type: 'temporary_password', name: 'help desk', password: PASSWORD, expires_at: Date.now() + 6 * 86_400_000 },
+    ],
+  ])(
+    '%s: a new one is chosen before anything is given out; the policy holds; the old one is dead',
+    async (name, verifier) => {
+      const username = `change-${name.split(' ')[0]}@example.com`
+      const { data } = must(
+        await realm.tenant.owner.post(`${realm.tenant.I}/users`, { username_type: 'email', username }),
+        201,
+      )
+      const expiring = 'expires_at' in verifier ? { expires_at: app.clock.now() + 86_400_000 } : {}
+      must(
+        await realm.tenant.owner.post(`${realm.tenant.I}/users/${data.id}/verifiers`, { ...verifier, ...expiring }),
+        201,
+      )
+      const { page, browser } = await realm.begin(spa)
+      const asked = await browser.submit(page, { username, password: PASSWORD })
+      expect(headingOf(asked)).toBe('Choose a new password')
+      // Not finished: the step cannot be skipped.
+      expect(headingOf(await browser.open(`${realm.url}/authorize/${page.url.split('/').pop()}`))).toBe('Sign in')
+      const fresh = await realm.begin(spa)
+      const again = await fresh.browser.submit(fresh.page, { username, password: PASSWORD })
+      const short = await fresh.browser.submit(again, { new_password: 'short' })
+      expect(problemOf(short)).toMatch(/at least 8 characters/)
+      const same = await fresh.browser.submit(short, { new_password: PASSWORD })
+      expect(problemOf(same)).toMatch(/differs/)
+      expect(redirectOf(await fresh.browser.submit(same, { new_password: NEXT }))['code']).toBeDefined()
+      expect(problemOf(await attempt(username, PASSWORD))).toMatch(REFUSED)
+      expect(redirectOf(await attempt(username, NEXT))['code']).toBeDefined()
+    },
+  )
 
   test('an expired temporary password opens nothing', async () => {
     const username = 'late@example.com'
-    const { data } = must(await realm.tenant.owner.post(`${realm.tenant.I}/users`, { username_type: 'email', username }), 201)
+    const { data } = must(
+      await realm.tenant.owner.post(`${realm.tenant.I}/users`, { username_type: 'email', username }),
+      201,
+    )
     const verifier = { type: 'temporary_password', name: 'x', password: PASSWORD, expires_at: app.clock.now() + 60_000 }
     must(await realm.tenant.owner.post(`${realm.tenant.I}/users/${data.id}/verifiers`, verifier), 201)
     app.clock.advance(61_000)
@@ -276,16 +336,22 @@ describe('a password that must be changed', () => {
   })
 })
 
-test.each(['suspended', 'blocked'])('a %s user cannot sign in, and learns so only with the right password', async (status) => {
-  const id = await realm.user(`${status}@example.com`)
-  must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${id}`, { status, status_reason: 'test' }), 200)
-  expect(problemOf(await attempt(`${status}@example.com`, 'wrong'))).toMatch(REFUSED)
-  expect(problemOf(await attempt(`${status}@example.com`, PASSWORD))).toMatch(/cannot sign in at the moment/)
-})
+test.each(['suspended', 'blocked'])(
+  'a %s user cannot sign in, and learns so only with the right password',
+  async (status) => {
+    const id = await realm.user(`${status}@example.com`)
+    must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${id}`, { status, status_reason: 'test' }), 200)
+    expect(problemOf(await attempt(`${status}@example.com`, 'wrong'))).toMatch(REFUSED)
+    expect(problemOf(await attempt(`${status}@example.com`, PASSWORD))).toMatch(/cannot sign in at the moment/)
+  },
+)
 
 test('a user who waits for approval, one without a verifier and a deleted one cannot sign in', async () => {
   const { owner, I } = realm.tenant
-  const waiting = must(await owner.post(`${I}/users`, { username_type: 'email', username: 'wait@example.com', requires_approval: true }), 201)
+  const waiting = must(
+    await owner.post(`${I}/users`, { username_type: 'email', username: 'wait@example.com', requires_approval: true }),
+    201,
+  )
   await owner.post(`${I}/users/${waiting.data.id}/verifiers`, { type: 'password', name: null, password: PASSWORD })
   expect(problemOf(await attempt('wait@example.com', PASSWORD))).toMatch(/waiting for approval/)
   must(await owner.post(`${I}/users`, { username_type: 'email', username: 'bare@example.com' }), 201)

@@ -1,7 +1,7 @@
 /** Tokens and the endpoints that take them (spec 4.17, 5.2, 5.3). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { startApp, type TestApp } from '../setup/start-app.js'
 import { must } from '../setup/actors.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
 import { answerOf, CALLBACK, claimsOf, headerOf, Realm, type TestClient } from './setup.js'
 
 let app: TestApp
@@ -16,7 +16,10 @@ beforeAll(async () => {
   userId = await realm.user('ada@example.com')
   spa = await realm.client({ application_type: 'spa' })
   web = await realm.client(
-    { allowed_audiences: ['https://api.example.com'], allowed_resources: ['https://r.example.com/a', 'https://r.example.com/b'] },
+    {
+      allowed_audiences: ['https://api.example.com'],
+      allowed_resources: ['https://r.example.com/a', 'https://r.example.com/b'],
+    },
     { confidential: true, settings: { scopes: ['orders:read', 'orders:write'] } },
   )
 })
@@ -24,8 +27,14 @@ afterAll(() => app.close())
 
 describe('5.3: the access token', () => {
   test('is an RFC 9068 JWT with exactly these claims', async () => {
-    const { access_token, expires_in, scope, token_type } = await realm.tokens(spa, 'ada@example.com', { scope: 'openid email' })
-    expect(headerOf(access_token)).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: expect.stringMatching(/^[0-9a-f-]{36}$/) })
+    const { access_token, expires_in, scope, token_type } = await realm.tokens(spa, 'ada@example.com', {
+      scope: 'openid email',
+    })
+    expect(headerOf(access_token)).toEqual({
+      alg: 'ES256',
+      typ: 'at+jwt',
+      kid: expect.stringMatching(/^[0-9a-f-]{36}$/),
+    })
     const claims = claimsOf(access_token)
     expect(claims).toEqual({
       iss: realm.url,
@@ -76,7 +85,11 @@ describe('5.3: the access token', () => {
 
 test('5.3: the ID token holds its claims and no profile; acr is the first requested one that is fulfilled', async () => {
   const acr_values = 'urn:svc:method:passkey urn:svc:method:password'
-  const { id_token } = await realm.tokens(spa, 'ada@example.com', { scope: 'openid profile email', nonce: 'n-0', acr_values })
+  const { id_token } = await realm.tokens(spa, 'ada@example.com', {
+    scope: 'openid profile email',
+    nonce: 'n-0',
+    acr_values,
+  })
   const { iat } = claimsOf(id_token)
   expect(claimsOf(id_token)).toEqual({
     iss: realm.url,
@@ -95,14 +108,25 @@ test('5.3: the ID token holds its claims and no profile; acr is the first reques
 
 describe('userinfo', () => {
   test('GET, POST with a header and POST with a form answer the claims of the granted scopes', async () => {
-    const profile = { name: 'Ada Lovelace', given_name: 'Ada', family_name: 'Lovelace', locale: 'en-GB', phone_number: '+441234567', hair: 'brown' }
+    const profile = {
+      name: 'Ada Lovelace',
+      given_name: 'Ada',
+      family_name: 'Lovelace',
+      locale: 'en-GB',
+      phone_number: '+441234567',
+      hair: 'brown',
+    }
     must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${userId}`, { profile }), 200)
     const { access_token } = await realm.tokens(spa, 'ada@example.com', { scope: 'openid profile phone' })
     const { hair: _, phone_number, ...shown } = profile
     const expected = { sub: userId, ...shown, phone_number, phone_number_verified: false }
     const address = `${realm.url}/userinfo`
     const headers = { authorization: `Bearer ${access_token}` }
-    for (const init of [{ headers }, { method: 'POST', headers }, { method: 'POST', body: new URLSearchParams({ access_token }) }]) {
+    for (const init of [
+      { headers },
+      { method: 'POST', headers },
+      { method: 'POST', body: new URLSearchParams({ access_token }) },
+    ]) {
       const { status, body, headers: answered } = await answerOf(await fetch(address, init))
       expect([status, body]).toEqual([200, expected])
       expect(answered.get('cache-control')).toBe('no-store')
@@ -117,7 +141,16 @@ describe('userinfo', () => {
     const [head, body, signature] = access_token.split('.') as [string, string, string]
     const altered = Buffer.from(JSON.stringify({ ...claimsOf(access_token), sub: 'usr_x' })).toString('base64url')
     const unsigned = Buffer.from(JSON.stringify({ alg: 'none', typ: 'at+jwt' })).toString('base64url')
-    for (const token of [id_token, refresh_token, other.access_token, `${head}.${altered}.${signature}`, `${unsigned}.${body}.`, 'x', 'a.b.c', `~${access_token}`]) {
+    for (const token of [
+      id_token,
+      refresh_token,
+      other.access_token,
+      `${head}.${altered}.${signature}`,
+      `${unsigned}.${body}.`,
+      'x',
+      'a.b.c',
+      `~${access_token}`,
+    ]) {
       const { status, body: said, headers } = await realm.userinfo(token)
       expect([status, said.error]).toEqual([401, 'invalid_token'])
       expect(headers.get('www-authenticate')).toMatch(/^Bearer /)
@@ -189,7 +222,13 @@ describe('refresh', () => {
 describe('client authentication (5.2 rule 1)', () => {
   const form = { grant_type: 'refresh_token', refresh_token: 'x' }
   const send = async (body: Record<string, string>, authorization?: string) =>
-    answerOf(await fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams(body), headers: authorization ? { authorization } : {} }))
+    answerOf(
+      await fetch(`${realm.url}/token`, {
+        method: 'POST',
+        body: new URLSearchParams(body),
+        headers: authorization ? { authorization } : {},
+      }),
+    )
   const basic = (id: string, secret: string) => `Basic ${btoa(`${id}:${secret}`)}`
 
   test('Basic and POST both work; wrong, missing and foreign secrets are 401 invalid_client with a Basic challenge', async () => {
@@ -213,7 +252,8 @@ describe('client authentication (5.2 rule 1)', () => {
   test('5.1 rule 3: after a rotation both secrets work for 15 minutes, then the new one alone', async () => {
     const client = await realm.client({}, { confidential: true })
     const { data } = must(await realm.tenant.owner.post(`${realm.tenant.I}/clients/${client.id}/secret/rotate`), 200)
-    for (const secret of [client.secret!, data.secret]) expect((await send(form, basic(client.id, secret))).body.error).toBe('invalid_grant')
+    for (const secret of [client.secret!, data.secret])
+      expect((await send(form, basic(client.id, secret))).body.error).toBe('invalid_grant')
     app.clock.advance(15 * 60_000)
     expect((await send(form, basic(client.id, client.secret!))).body.error).toBe('invalid_client')
     expect((await send(form, basic(client.id, data.secret))).body.error).toBe('invalid_grant')
@@ -228,7 +268,16 @@ describe('introspection and revocation', () => {
   test('an access token and a refresh token: exactly the members of 4.17', async () => {
     const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com', { scope: 'openid orders:read' })
     const { iat, exp, jti, sid } = claimsOf(access_token)
-    const common = { active: true, scope: 'openid orders:read', client_id: web.id, sub: userId, aud: web.id, iss: realm.url, sid, username: 'ada@example.com' }
+    const common = {
+      active: true,
+      scope: 'openid orders:read',
+      client_id: web.id,
+      sub: userId,
+      aud: web.id,
+      iss: realm.url,
+      sid,
+      username: 'ada@example.com',
+    }
     const access = await introspect(access_token)
     expect(access.body).toEqual({ ...common, token_type: 'Bearer', iat, exp, jti })
     expect(access.headers.get('cache-control')).toBe('no-store')
@@ -249,7 +298,16 @@ describe('introspection and revocation', () => {
 
   test("other clients' tokens, ID tokens and nonsense are active: false and nothing else", async () => {
     const { access_token, refresh_token, id_token } = await realm.tokens(spa, 'ada@example.com')
-    for (const token of [access_token, refresh_token, id_token, 'x', 'a.b.c', '~', `~${access_token}`, '.'.repeat(300)]) {
+    for (const token of [
+      access_token,
+      refresh_token,
+      id_token,
+      'x',
+      'a.b.c',
+      '~',
+      `~${access_token}`,
+      '.'.repeat(300),
+    ]) {
       expect((await introspect(token)).body).toEqual(inactive)
     }
   })
@@ -293,7 +351,8 @@ describe('client credentials', () => {
       { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
       { confidential: true, settings: { scopes: ['orders:read', 'orders:write'] } },
     )
-    const ask = (params: Record<string, string> = {}) => realm.post('/token', m2m, { grant_type: 'client_credentials', ...params })
+    const ask = (params: Record<string, string> = {}) =>
+      realm.post('/token', m2m, { grant_type: 'client_credentials', ...params })
     const full = await ask()
     expect(Object.keys(full.body).sort()).toEqual(['access_token', 'expires_in', 'scope', 'token_type'])
     expect(full.body).toMatchObject({ expires_in: 1800, scope: 'orders:read orders:write', token_type: 'Bearer' })
@@ -305,7 +364,9 @@ describe('client credentials', () => {
     expect((await ask({ resource: 'https://r.example.com' })).body.error).toBe('invalid_target')
     expect((await introspect(full.body.access_token, m2m)).body).toMatchObject({ active: true, sub: m2m.id })
     expect((await realm.userinfo(full.body.access_token)).status).toBe(403)
-    expect((await realm.post('/token', web, { grant_type: 'client_credentials' })).body.error).toBe('unauthorized_client')
+    expect((await realm.post('/token', web, { grant_type: 'client_credentials' })).body.error).toBe(
+      'unauthorized_client',
+    )
   })
   const introspect = (token: string, client: TestClient) => realm.post('/introspect', client, { token })
 })
@@ -313,16 +374,80 @@ describe('client credentials', () => {
 describe('bad input gets the error of the RFC and never a 5xx', () => {
   test.each<[string, number, string, () => Promise<Response>]>([
     ['no body', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST' })],
-    ['JSON', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } })],
-    ['NUL', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams({ code: 'a\u0000b' }) })],
-    ['an unknown grant', 400, 'unsupported_grant_type', () => fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams({ grant_type: 'password', client_id: spa.id }) })],
-    ['repeated parameters', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST', body: `grant_type=refresh_token&client_id=${spa.id}&refresh_token=a&refresh_token=b`, headers: { 'content-type': 'application/x-www-form-urlencoded' } })],
-    ['a body over 64 KiB', 413, 'payload_too_large', () => fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams({ code: 'x'.repeat(70_000) }) })],
+    [
+      'JSON',
+      400,
+      'invalid_request',
+      () =>
+        fetch(`${realm.url}/token`, { method: 'POST', body: '{}', headers: { 'content-type': 'application/json' } }),
+    ],
+    [
+      'NUL',
+      400,
+      'invalid_request',
+      () => fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams({ code: 'a\u0000b' }) }),
+    ],
+    [
+      'an unknown grant',
+      400,
+      'unsupported_grant_type',
+      () =>
+        fetch(`${realm.url}/token`, {
+          method: 'POST',
+          body: new URLSearchParams({ grant_type: 'password', client_id: spa.id }),
+        }),
+    ],
+    [
+      'repeated parameters',
+      400,
+      'invalid_request',
+      () =>
+        fetch(`${realm.url}/token`, {
+          method: 'POST',
+          body: `grant_type=refresh_token&client_id=${spa.id}&refresh_token=a&refresh_token=b`,
+          headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        }),
+    ],
+    [
+      'a body over 64 KiB',
+      413,
+      'payload_too_large',
+      () => fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams({ code: 'x'.repeat(70_000) }) }),
+    ],
     ['a NUL in a query', 400, 'invalid_request', () => fetch(`${realm.url}/userinfo?x=%00`)],
     ['a token in the query', 400, 'invalid_request', () => fetch(`${realm.url}/userinfo?access_token=x`)],
-    ['two ways to send a token', 400, 'invalid_request', () => fetch(`${realm.url}/userinfo`, { method: 'POST', body: new URLSearchParams({ access_token: 'x' }), headers: { authorization: 'Bearer y' } })],
-    ['broken Basic', 400, 'invalid_request', () => fetch(`${realm.url}/introspect`, { method: 'POST', body: new URLSearchParams({ token: 'x' }), headers: { authorization: 'Basic %%%' } })],
-    ['no token to introspect', 400, 'invalid_request', async () => fetch(`${realm.url}/introspect`, { method: 'POST', body: new URLSearchParams({ client_id: web.id, client_secret: web.secret! }) })],
+    [
+      'two ways to send a token',
+      400,
+      'invalid_request',
+      () =>
+        fetch(`${realm.url}/userinfo`, {
+          method: 'POST',
+          body: new URLSearchParams({ access_token: 'x' }),
+          headers: { authorization: 'Bearer y' },
+        }),
+    ],
+    [
+      'broken Basic',
+      400,
+      'invalid_request',
+      () =>
+        fetch(`${realm.url}/introspect`, {
+          method: 'POST',
+          body: new URLSearchParams({ token: 'x' }),
+          headers: { authorization: 'Basic %%%' },
+        }),
+    ],
+    [
+      'no token to introspect',
+      400,
+      'invalid_request',
+      async () =>
+        fetch(`${realm.url}/introspect`, {
+          method: 'POST',
+          body: new URLSearchParams({ client_id: web.id, client_secret: web.secret! }),
+        }),
+    ],
   ])('%s', async (_, status, error, send) => {
     const answer = await answerOf(await send())
     expect([answer.status, answer.body.error]).toEqual([status, error])
@@ -339,6 +464,9 @@ test('CORS: the origin of a public client reads answers, another one does not', 
   expect([strange.status, strange.headers.get('access-control-allow-origin')]).toEqual([400, null])
   const own = await send(new URL(CALLBACK).origin)
   expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example.com'])
-  const preflight = { method: 'OPTIONS', headers: { origin: 'https://app.example.com', 'access-control-request-method': 'POST' } }
+  const preflight = {
+    method: 'OPTIONS',
+    headers: { origin: 'https://app.example.com', 'access-control-request-method': 'POST' },
+  }
   expect((await fetch(`${realm.url}/token`, preflight)).status).toBe(204)
 })

@@ -27,7 +27,9 @@ function scopeOf({ method, path }: Route): string {
 }
 const stemOf = (scope: string) => scope.slice(0, scope.indexOf(':'))
 const allStems = [...new Set(routes.map((route) => stemOf(scopeOf(route))))]
-const everything = allStems.flatMap((stem) => ['read', 'write', 'delete', 'manage'].map((action) => `${stem}:${action}`))
+const everything = allStems.flatMap((stem) =>
+  ['read', 'write', 'delete', 'manage'].map((action) => `${stem}:${action}`),
+)
 
 const name = ({ method, path }: Route) => `${method} ${path}`
 const table = routes.map((route) => [name(route), route] as const)
@@ -89,7 +91,12 @@ function raw(authorization: string): Api {
   const bare = apiAs(app.baseUrl)
   const request: Api['request'] = (method, path, body, headers) =>
     bare.request(method, path, body, { ...headers, authorization })
-  return { ...bare, authorization, request, graphql: (query, variables) => request('POST', '/graphql', { query, variables }) }
+  return {
+    ...bare,
+    authorization,
+    request,
+    graphql: (query, variables) => request('POST', '/graphql', { query, variables }),
+  }
 }
 
 /** Nothing in an answer may tell that the other tenant's thing exists. */
@@ -102,8 +109,14 @@ describe('without a credential in force every route is 401', () => {
   test.each(table)('%s', async (_, route) => {
     for (const [who, api] of Object.entries(strangers)) {
       const answer = await send(api, route, mine.ids)
-      expect({ who, status: answer.status, error: answer.body.error }).toEqual({ who, status: 401, error: 'unauthorized' })
-      expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="gatehouse".*Bearer realm="gatehouse".*resource_metadata="/)
+      expect({ who, status: answer.status, error: answer.body.error }).toEqual({
+        who,
+        status: 401,
+        error: 'unauthorized',
+      })
+      expect(answer.headers.get('www-authenticate')).toMatch(
+        /^Basic realm="gatehouse".*Bearer realm="gatehouse".*resource_metadata="/,
+      )
       expect(answer.headers.get('etag')).toBeNull()
       expectNoWordOf(mine, answer.text)
     }
@@ -121,7 +134,10 @@ describe("another tenant's id is the same 404 as an unknown one, in every place 
     for (const ids of swaps) {
       const answer = await send(mine.owner, route, ids)
       const unknown = Object.fromEntries(
-        Object.entries(ids).map(([key, id]) => [key, id === theirs.ids[key as keyof Ids] ? `${id.split('_')[0]}_${'0'.repeat(26)}` : id]),
+        Object.entries(ids).map(([key, id]) => [
+          key,
+          id === theirs.ids[key as keyof Ids] ? `${id.split('_')[0]}_${'0'.repeat(26)}` : id,
+        ]),
       ) as unknown as Ids
       const missing = await send(mine.owner, route, unknown)
       expect({ ids, status: answer.status }).toEqual({ ids, status: 404 })
@@ -155,7 +171,8 @@ describe('the one scope that the decisions name is enough, and manage implies it
     for (const scope of [scopeOf(route), `${stemOf(scopeOf(route))}:manage`]) {
       const world = route.method === 'GET' ? mine : await populate(await anotherIssuer(mine))
       const api = await keyWith(world, { scopes: [scope] })
-      if (route.operation === 'unblockApiKey') must(await world.owner.post(`${world.A}/api-keys/${world.ids.key_id}/block`), 200)
+      if (route.operation === 'unblockApiKey')
+        must(await world.owner.post(`${world.A}/api-keys/${world.ids.key_id}/block`), 200)
       const answer = await send(api, route, world.ids)
       expect({ scope, status: answer.status, text: answer.status === route.success ? '' : answer.text }).toEqual({
         scope,
@@ -219,7 +236,9 @@ function selectionOf(types: Loose[], type: Loose): string {
   const fields: Loose[] = types.find((candidate) => candidate.name === typeName).fields
   const parts = fields.flatMap((field) => {
     if (named(field.type).kind !== 'OBJECT') return [field.name]
-    return field.name === 'data' || ['account', 'apiKey'].includes(field.name) ? [`${field.name} ${selectionOf(types, field.type)}`] : []
+    return field.name === 'data' || ['account', 'apiKey'].includes(field.name)
+      ? [`${field.name} ${selectionOf(types, field.type)}`]
+      : []
   })
   return `{ ${parts.join(' ')} }`
 }
@@ -231,20 +250,28 @@ async function graphql(api: Api, root: Root, ids: Ids, more: Record<string, unkn
   const given = root.args.map((arg) => `${arg.name}: $${arg.name}`).join(', ')
   const around = (text: string) => (text === '' ? '' : `(${text})`)
   const variables: Record<string, unknown> = { ...more }
-  for (const [key, id] of Object.entries(ids)) if (root.args.some((arg) => arg.name === camel(key))) variables[camel(key)] = id
+  for (const [key, id] of Object.entries(ids))
+    if (root.args.some((arg) => arg.name === camel(key))) variables[camel(key)] = id
   const body = bodies[root.name]?.()
   if (root.args.some((arg) => arg.name === 'input') && body) {
     variables['input'] = Object.fromEntries(Object.entries(body).map(([key, value]) => [camel(key), value]))
   }
   if (root.name === 'createAccount') variables['input'] = { name: 'Not for you' }
-  const answer = await api.graphql(`${root.kind} run${around(declared)} { ${root.name}${around(given)} ${root.selection} }`, variables)
+  const answer = await api.graphql(
+    `${root.kind} run${around(declared)} { ${root.name}${around(given)} ${root.selection} }`,
+    variables,
+  )
   const [error] = answer.body.errors ?? []
   return { answer, status: error ? error.extensions.status : 200, code: error?.extensions.code }
 }
 
 /** The REST row behind a root field: `getClient` is `client`, `listClients` is `clients`. */
 const routeOf = (root: Root) =>
-  routes.find(({ operation }) => operation === root.name || operation.replace(/^(get|list)(.)/, (_, __, letter: string) => letter.toLowerCase()) === root.name)
+  routes.find(
+    ({ operation }) =>
+      operation === root.name ||
+      operation.replace(/^(get|list)(.)/, (_, __, letter: string) => letter.toLowerCase()) === root.name,
+  )
 
 describe('GraphQL', () => {
   beforeAll(async () => {
@@ -270,7 +297,11 @@ describe('GraphQL', () => {
       const route = routeOf(root)
       if (!route) continue
       const has = (arg: string) => root.args.some((candidate) => candidate.name === arg)
-      expect([root.name, has('ifMatch'), has('idempotencyKey')]).toEqual([root.name, route.ifMatch === true, route.method === 'POST'])
+      expect([root.name, has('ifMatch'), has('idempotencyKey')]).toEqual([
+        root.name,
+        route.ifMatch === true,
+        route.method === 'POST',
+      ])
     }
   })
 
@@ -292,11 +323,18 @@ describe('GraphQL', () => {
 
   test("another tenant's id is 404 in every root field, as in REST", async () => {
     for (const root of roots) {
-      const parameters = Object.keys(mine.ids).filter((key) => root.args.some((arg) => arg.name === camel(key))) as (keyof Ids)[]
+      const parameters = Object.keys(mine.ids).filter((key) =>
+        root.args.some((arg) => arg.name === camel(key)),
+      ) as (keyof Ids)[]
       for (const swapped of parameters) {
         for (const ids of [theirs.ids, { ...mine.ids, [swapped]: theirs.ids[swapped] }]) {
           const { answer, status, code } = await graphql(mine.owner, root, ids)
-          expect({ field: root.name, swapped, status, code }).toEqual({ field: root.name, swapped, status: 404, code: 'NOT_FOUND' })
+          expect({ field: root.name, swapped, status, code }).toEqual({
+            field: root.name,
+            swapped,
+            status: 404,
+            code: 'NOT_FOUND',
+          })
           expectNoWordOf(theirs, answer.text)
         }
       }
@@ -318,7 +356,11 @@ describe('GraphQL', () => {
         if (!route || route.method === 'DELETE' || /block|revoke|createAuthMethod/i.test(route.operation)) continue
         const rest = await send(api, route, mine.ids)
         const { status } = await graphql(api, root, mine.ids)
-        expect({ who, field: root.name, status }).toEqual({ who, field: root.name, status: rest.status < 300 ? 200 : rest.status })
+        expect({ who, field: root.name, status }).toEqual({
+          who,
+          field: root.name,
+          status: rest.status < 300 ? 200 : rest.status,
+        })
       }
     }
   })

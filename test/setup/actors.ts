@@ -32,13 +32,21 @@ export async function makeAccount(app: TestApp, name = 'Account'): Promise<{ own
 }
 
 /** A key of the account with these restrictions. */
-export async function keyWith({ owner, A }: Tenant, restrictions: object, more: object = {}): Promise<Api & { keyId: string }> {
+export async function keyWith(
+  { owner, A }: Tenant,
+  restrictions: object,
+  more: object = {},
+): Promise<Api & { keyId: string }> {
   const { data } = must(await owner.post(`${A}/api-keys`, { name: 'restricted', restrictions, ...more }), 201)
   return { ...apiAs(owner.baseUrl, { id: data.id, secret: data.secret_plain }), keyId: data.id }
 }
 
 /** A user of the issuer who can sign in with this password. */
-export async function makeUser({ owner, I }: Tenant, username: string, password = 'correct horse battery staple'): Promise<string> {
+export async function makeUser(
+  { owner, I }: Tenant,
+  username: string,
+  password = 'correct horse battery staple',
+): Promise<string> {
   const { data } = must(await owner.post(`${I}/users`, { username_type: 'email', username }), 201)
   must(await owner.post(`${I}/users/${data.id}/verifiers`, { type: 'password', name: null, password }), 201)
   return data.id

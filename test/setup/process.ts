@@ -24,7 +24,10 @@ export interface Process {
 }
 
 /** Runs the command line to its end. */
-export async function runCli(args: string[], env: Record<string, string>): Promise<{ code: number | NodeJS.Signals; output: string; stdout: string }> {
+export async function runCli(
+  args: string[],
+  env: Record<string, string>,
+): Promise<{ code: number | NodeJS.Signals; output: string; stdout: string }> {
   const { output, stdout, ended } = spawnCli(args, env)
   const code = await ended
   return { code, output: output(), stdout: stdout() }
@@ -39,7 +42,9 @@ function spawnCli(args: string[], env: Record<string, string>) {
   let out = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk))
   child.stdout.on('data', (chunk) => (out += chunk))
-  const ended = new Promise<number | NodeJS.Signals>((done) => child.once('close', (code, signal) => done(code ?? signal!)))
+  const ended = new Promise<number | NodeJS.Signals>((done) =>
+    child.once('close', (code, signal) => done(code ?? signal!)),
+  )
   return { child, output: () => text, stdout: () => out, ended }
 }
 
@@ -62,7 +67,13 @@ export async function startProcess(env: Record<string, string>, args: string[] =
   const probe = args.includes('idp') ? idpUrl : baseUrl
   for (let tries = 0; ; tries++) {
     if (child.exitCode !== null || tries > 600) throw new Error(`Gatehouse did not start:\n${output()}`)
-    if (await fetch(`${probe}/readyz`).then((answer) => answer.ok, () => false)) break
+    if (
+      await fetch(`${probe}/readyz`).then(
+        (answer) => answer.ok,
+        () => false,
+      )
+    )
+      break
     await sleep(50)
   }
   const [id = '', secret = ''] = full['BOOTSTRAP_API_KEY']!.split(':')
@@ -70,7 +81,10 @@ export async function startProcess(env: Record<string, string>, args: string[] =
 }
 
 /** Ends a process and waits for it. */
-export async function endProcess(process: Process | undefined, signal: NodeJS.Signals = 'SIGINT'): Promise<number | NodeJS.Signals> {
+export async function endProcess(
+  process: Process | undefined,
+  signal: NodeJS.Signals = 'SIGINT',
+): Promise<number | NodeJS.Signals> {
   if (!process) return 0
   if (process.child.exitCode === null && process.child.signalCode === null) process.child.kill(signal)
   return process.ended

@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { createTestDatabase } from '../setup/database.js'
 import { endProcess, type Process, runCli, startProcess } from '../setup/process.js'
 
@@ -36,13 +36,24 @@ test('wrong settings: one message lists all problems with the fix, exit code 1, 
     METRICS_TOKEN_FILE: join(folder, 'absent'),
   })
   expect(code).toBe(1)
-  for (const word of ['PORT is "eighty"', 'DATABASE_URL must begin', 'SECRET_KEY is required', 'BOOTSTRAP_ADMIN_PASSWORD go together', 'RATE_LIMITS names "nothing"', 'METRICS_TOKEN_FILE names']) {
+  for (const word of [
+    'PORT is "eighty"',
+    'DATABASE_URL must begin',
+    'SECRET_KEY is required',
+    'BOOTSTRAP_ADMIN_PASSWORD go together',
+    'RATE_LIMITS names "nothing"',
+    'METRICS_TOKEN_FILE names',
+  ]) {
     expect(output).toContain(word)
   }
 })
 
 test('a database that cannot be reached ends the start with one clear line and exit code 1', async () => {
-  const { code, output } = await runCli(['start'], { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', SECRET_KEY, DATA_DIR: folder })
+  const { code, output } = await runCli(['start'], {
+    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    SECRET_KEY,
+    DATA_DIR: folder,
+  })
   expect(code).toBe(1)
   expect(output).toMatch(/database|ECONNREFUSED|connect/i)
   expect(output).not.toMatch(/\n\s+at /)

@@ -43,7 +43,8 @@ export async function ask(
     // A refusal would otherwise open the browser's own password dialogue, because its challenge says Basic.
     credentials: 'omit',
   })
-  if (response.headers.get('Content-Type')?.startsWith('text/event-stream') && response.body) return eventsOf(response.body)
+  if (response.headers.get('Content-Type')?.startsWith('text/event-stream') && response.body)
+    return eventsOf(response.body)
   try {
     return (await response.json()) as Answer
   } catch {

@@ -86,8 +86,8 @@ export function CredentialBar({ onChange }: { onChange(authorization: string | u
           <div className="hint">
             <p>
               <b>API key.</b> On the server, <code>gatehouse account create --name "Acme"</code> makes an account and
-              prints its first key. <code>BOOTSTRAP_API_KEY</code> sets an operator's key before the first start. Whoever
-              has a key makes more of them with the <code>createApiKey</code> mutation.
+              prints its first key. <code>BOOTSTRAP_API_KEY</code> sets an operator's key before the first start.
+              Whoever has a key makes more of them with the <code>createApiKey</code> mutation.
             </p>
             <p>
               <b>Access token.</b> Any token whose audience is this address: from a sign-in, a{' '}
@@ -135,7 +135,11 @@ function Status({ who }: { who: Who }) {
         </>
       )}
       , with{' '}
-      {scopes.length === 0 ? 'no scopes' : scopes.length <= 3 ? <code>{scopes.join(' ')}</code> : (
+      {scopes.length === 0 ? (
+        'no scopes'
+      ) : scopes.length <= 3 ? (
+        <code>{scopes.join(' ')}</code>
+      ) : (
         <span title={scopes.join(' ')}>{scopes.length} scopes</span>
       )}
       .

@@ -27,7 +27,14 @@ export const known: Known = {}
 export const examplesPlugin: GraphiQLPlugin = {
   title: 'Examples',
   icon: () => (
-    <svg viewBox="0 0 24 24" fill="none" stroke="currentColor" strokeWidth="1.5" strokeLinejoin="round" aria-hidden="true">
+    <svg
+      viewBox="0 0 24 24"
+      fill="none"
+      stroke="currentColor"
+      strokeWidth="1.5"
+      strokeLinejoin="round"
+      aria-hidden="true"
+    >
       <path d="M4 4.5h6.5v6.5H4zM4 14h6.5v6.5H4zM14.5 5.5H21M14.5 9.5H19M14.5 15H21M14.5 19H19" strokeLinecap="round" />
     </svg>
   ),

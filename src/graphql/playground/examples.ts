@@ -43,7 +43,10 @@ export function learn(answer: unknown, known: Known = {}): Known {
   for (const text of [id, accountId, issuerId]) {
     const prefix = typeof text === 'string' ? shape.exec(text)?.[1] : undefined
     if (prefix === undefined || known[prefix]) continue
-    known[prefix] = { id: text as string, ...(text === id && typeof updatedAt === 'number' && { version: `${updatedAt}` }) }
+    known[prefix] = {
+      id: text as string,
+      ...(text === id && typeof updatedAt === 'number' && { version: `${updatedAt}` }),
+    }
   }
   for (const value of Object.values(answer)) learn(value, known)
   return known

@@ -2,8 +2,8 @@ import { useMonaco } from '@graphiql/react'
 import type { Fetcher } from '@graphiql/toolkit'
 import { GraphiQL, HISTORY_PLUGIN } from 'graphiql'
 import { useEffect, useMemo, useState } from 'react'
-import { CredentialBar } from './credential-bar.js'
 import { ask } from './client.js'
+import { CredentialBar } from './credential-bar.js'
 import { learn } from './examples.js'
 import { examplesPlugin, known } from './examples-panel.js'
 import { memory } from './memory.js'
@@ -61,7 +61,10 @@ function useSystemFont(): void {
   const monaco = useMonaco((state) => state.monaco)
   useEffect(() => {
     const listening = monaco?.editor.onDidCreateEditor((editor) =>
-      editor.updateOptions({ fontFamily: 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace', fontSize: 14 }),
+      editor.updateOptions({
+        fontFamily: 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace',
+        fontSize: 14,
+      }),
     )
     return () => listening?.dispose()
   }, [monaco])

@@ -15,7 +15,9 @@ const checkTypes = {
   name: 'check-types',
   buildStart() {
     const compiler = join(root, 'node_modules/typescript/bin/tsc')
-    const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', here, '--pretty', 'false'], { encoding: 'utf8' })
+    const { status, stdout } = spawnSync(process.execPath, [compiler, '-p', here, '--pretty', 'false'], {
+      encoding: 'utf8',
+    })
     if (status !== 0) this.error(stdout)
   },
 }

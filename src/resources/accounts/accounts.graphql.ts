@@ -1,4 +1,18 @@
-import { Arg, Args, Ctx, Field, FieldResolver, ID, InputType, Int, Mutation, ObjectType, Query, Resolver, Root } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  Ctx,
+  Field,
+  FieldResolver,
+  ID,
+  InputType,
+  Int,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+} from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Account as AccountRow, Domain as DomainRow } from '../../platform/database.js'
 import { loader, pageLoader } from '../../platform/loader.js'
@@ -17,7 +31,15 @@ import {
 } from '../graphql.js'
 import { IssuerPage } from '../issuers/issuers.graphql.js'
 import { issuersOf } from '../issuers/issuers.js'
-import { billingMode, type CreatedAccount, createAccount, domainsOf, getAccount, listAccounts, updateAccount } from './accounts.js'
+import {
+  billingMode,
+  type CreatedAccount,
+  createAccount,
+  domainsOf,
+  getAccount,
+  listAccounts,
+  updateAccount,
+} from './accounts.js'
 
 @ObjectType({ description: 'The top-level administrative and billing entity (spec 2.2).' })
 export class Account {

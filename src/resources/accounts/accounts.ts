@@ -83,7 +83,11 @@ export async function createAccount(context: Context, input: unknown): Promise<C
     const account = await giveAdministrators(inside, bare)
     const target = { type: 'account', id: account.id }
     await emit(inside, 'account.created', { accountId: account.id, target, data: { name: account.name } })
-    const { key, secret } = await insertApiKey(inside, { accountId: account.id }, { name: 'First key', restrictions: {} })
+    const { key, secret } = await insertApiKey(
+      inside,
+      { accountId: account.id },
+      { name: 'First key', restrictions: {} },
+    )
     return { account, apiKey: { id: key.id, secretPlain: secret } }
   })
 }
@@ -109,7 +113,13 @@ export async function updateAccount(
     write: async (now, version, data) =>
       (await now.db.account.updateManyAndReturn({ where: { id: place.accountId, updatedAt: version }, data }))[0],
     then: async (inside, before, row) => {
-      const hosts = domains && (await setDomains(inside, place, domains.map((domain) => domain.host)))
+      const hosts =
+        domains &&
+        (await setDomains(
+          inside,
+          place,
+          domains.map((domain) => domain.host),
+        ))
       await emit(inside, 'account.updated', {
         accountId: row.id,
         target: { type: 'account', id: row.id },
@@ -130,7 +140,9 @@ async function requireConsoleUser(context: Context, userId: string): Promise<voi
 
 /** The domains of several accounts at once, for DataLoader. */
 export async function domainsOf(context: Context, accountIds: readonly string[]): Promise<Domain[][]> {
-  const rows = await context.db.domain.findMany({ where: { accountId: { in: [...accountIds] } }, orderBy: { id: 'asc' } })
+  const rows = await context.db.domain.findMany({
+    where: { accountId: { in: [...accountIds] } },
+    orderBy: { id: 'asc' },
+  })
   return accountIds.map((id) => rows.filter((row) => row.accountId === id))
 }
-

@@ -11,7 +11,9 @@ import { insertOrganization } from '../organizations/organizations.js'
 import type { InIssuer, InOrganization } from '../place.js'
 
 /** SQL: what a user of the console issuer may do on an account `a`; null when it is nothing to it. */
-export const authoritySql = (user: string): string => `CASE WHEN a.owner_user_id = ${user} THEN '{${ALL}}'::text[] ELSE (
+export const authoritySql = (
+  user: string,
+): string => `CASE WHEN a.owner_user_id = ${user} THEN '{${ALL}}'::text[] ELSE (
     SELECT ${effectiveScopesSql} FROM organization_members m JOIN organizations o ON o.id = m.org_id
     WHERE m.org_id = a.admin_org_id AND m.user_id = ${user} AND ${countsSql}) END`
 
@@ -31,7 +33,11 @@ export interface Authorities {
 }
 
 /** The authority of a user of the console issuer on these accounts, in one statement. Not cut by any token yet. */
-export async function authoritiesOf(context: Context, userId: string, accountIds: readonly string[]): Promise<Authorities> {
+export async function authoritiesOf(
+  context: Context,
+  userId: string,
+  accountIds: readonly string[],
+): Promise<Authorities> {
   const rows = await context.tools.query<AuthorityRow & Record<string, unknown>>('account-authority', authorityText, [
     userId,
     accountIds,
@@ -65,9 +71,11 @@ export async function administratorOrganizations(
   context: Context,
   orgIds: readonly string[],
 ): Promise<(AdministratorOrganization | null)[]> {
-  const rows = await context.tools.query<AdministratorOrganization & Record<string, unknown>>('admin-orgs', adminOrgText, [
-    orgIds,
-  ])
+  const rows = await context.tools.query<AdministratorOrganization & Record<string, unknown>>(
+    'admin-orgs',
+    adminOrgText,
+    [orgIds],
+  )
   return orgIds.map((id) => rows.find((row) => row.orgId === id) ?? null)
 }
 

@@ -14,7 +14,8 @@ const MAX_LENGTH = 2048
 export function callbackFault(type: ApplicationType, text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `must have at most ${MAX_LENGTH} characters.`
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is refused
-  if (/[\u0000-\u0020\u007f-\u00a0\\]|\s/u.test(text)) return 'must not hold whitespace, control characters or backslashes.'
+  if (/[\u0000-\u0020\u007f-\u00a0\\]|\s/u.test(text))
+    return 'must not hold whitespace, control characters or backslashes.'
   if (text.includes('#')) return 'must not have a fragment.'
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]
   if (scheme === undefined || !URL.canParse(text)) return 'must be an absolute URI.'
@@ -28,7 +29,8 @@ function webFault(scheme: string, text: string): string | undefined {
   const authority = /^https?:\/\/([^/?]*)/.exec(text)?.[1]
   if (authority === undefined || authority === '') return `must begin with ${scheme}:// and a host.`
   if (authority.includes('@') || url.username || url.password) return 'must not hold credentials.'
-  if (/(^|\/)\.{1,2}(\/|$)|%2e/i.test(url.pathname) || /\/\.{1,2}(\/|\?|$)/.test(text)) return 'must not have dot segments.'
+  if (/(^|\/)\.{1,2}(\/|$)|%2e/i.test(url.pathname) || /\/\.{1,2}(\/|\?|$)/.test(text))
+    return 'must not have dot segments.'
   const port = /:(\d+)$/.exec(authority)?.[1]
   const host = port === undefined ? authority : authority.slice(0, -port.length - 1)
   if (host !== url.hostname || /:$/.test(authority)) return 'must have a host in lower case, in its ordinary form.'

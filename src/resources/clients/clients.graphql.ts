@@ -1,6 +1,29 @@
-import { Arg, Args, ArgsType, Ctx, Field, ID, InputType, Mutation, ObjectType, Query, registerEnumType, Resolver } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  ID,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  registerEnumType,
+} from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { enumOf, IssuerPlace, idempotencyKeyArg, ifMatchArg, JSONObject, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
+import {
+  enumOf,
+  IssuerPlace,
+  idempotencyKeyArg,
+  ifMatchArg,
+  JSONObject,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql.js'
 import {
   type ClientStatus,
   type ClientWithSecret,
@@ -110,7 +133,11 @@ const once = ({ client, secret }: ClientWithSecret) => ({ ...client, secret })
 export class ClientResolver {
   @Query(() => ClientPage)
   @Scope('issuers.clients', 'read')
-  clients(@Ctx() context: Context, @Args(() => IssuerPlace) place: IssuerPlace, @Args(() => ClientFilter) filter: ClientFilter) {
+  clients(
+    @Ctx() context: Context,
+    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => ClientFilter) filter: ClientFilter,
+  ) {
     return listClients(context, place, filter, filter)
   }
 
@@ -120,7 +147,9 @@ export class ClientResolver {
     return getClient(context, place)
   }
 
-  @Mutation(() => Client, { description: 'A confidential client gets its secret in this answer, once, never replayed.' })
+  @Mutation(() => Client, {
+    description: 'A confidential client gets its secret in this answer, once, never replayed.',
+  })
   @Scope('issuers.clients', 'write')
   async createClient(
     @Ctx() context: Context,

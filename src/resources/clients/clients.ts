@@ -136,12 +136,18 @@ export async function createClient(context: Context, place: InIssuer, input: unk
  * PATCH: settings by JSON Merge Patch; the merged whole is checked. Enabling a disabled client checks its stored
  * callbacks again (spec 4.16 rule 5).
  */
-export async function updateClient(context: Context, place: ClientPlace, input: unknown, ifMatch?: string | null): Promise<Client> {
+export async function updateClient(
+  context: Context,
+  place: ClientPlace,
+  input: unknown,
+  ifMatch?: string | null,
+): Promise<Client> {
   const { settings, metadata, ...values } = check(updateRules, input)
   return reviseClient(context, place, 'client.updated', ifMatch, async (client, inside) => {
     const before = settingsOf(client)
     const enabling = client.status === 'disabled' && values.status === 'active'
-    const merged = settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
+    const merged =
+      settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
     if (merged) {
       mayGrant(context, merged.scopes ?? [], before.scopes)
       mayChangeExchange(context, before, merged)
@@ -175,7 +181,13 @@ export async function rotateClientSecret(context: Context, place: ClientPlace): 
   const secret = chosenSecret('secret', null)
   const client = await reviseClient(context, place, 'client.secret.rotated', undefined, (row) => {
     if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
-    return { secrets: rotated(row.secrets as unknown as StoredSecret[], secret, context.now()) as unknown as Prisma.InputJsonArray }
+    return {
+      secrets: rotated(
+        row.secrets as unknown as StoredSecret[],
+        secret,
+        context.now(),
+      ) as unknown as Prisma.InputJsonArray,
+    }
   })
   return { client, secret }
 }
@@ -243,7 +255,11 @@ async function checkOrganizations(context: Context, place: InIssuer, settings: C
 }
 
 /** The first page of clients of several issuers, in one query. */
-export async function clientsOf(context: Context, issuerIds: readonly string[], limit: number): Promise<Page<Client>[]> {
+export async function clientsOf(
+  context: Context,
+  issuerIds: readonly string[],
+  limit: number,
+): Promise<Page<Client>[]> {
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...issuerIds] } },

@@ -30,7 +30,8 @@ const ages = {
   default_id_token_age: age.optional(),
   default_refresh_token_age: age.optional(),
 }
-const texts = (max: number) => z.array(rules.text(2048), 'must be an array of strings.').max(max, `must have at most ${max} entries.`)
+const texts = (max: number) =>
+  z.array(rules.text(2048), 'must be an array of strings.').max(max, `must have at most ${max} entries.`)
 const resource = rules.text(2048).refine(isResourceUri, {
   error: 'must be an absolute URI without a fragment.',
   params: { code: 'invalid_format' },
@@ -48,10 +49,15 @@ const openid = z.looseObject(
     application_type: z.enum(applicationTypes, `must be one of ${applicationTypes.join(', ')}.`).optional(),
     redirect_uris: texts(MAX_CALLBACKS).optional(),
     post_logout_redirect_uris: texts(MAX_CALLBACKS).optional(),
-    grant_types: z.array(z.enum(grantTypes, `must be one of ${grantTypes.join(', ')}.`), 'must be an array of grant types.').optional(),
+    grant_types: z
+      .array(z.enum(grantTypes, `must be one of ${grantTypes.join(', ')}.`), 'must be an array of grant types.')
+      .optional(),
     response_signature_alg: z.enum(algorithms, `must be one of ${algorithms.join(', ')}.`).optional(),
     allowed_audiences: texts(100).optional(),
-    allowed_resources: z.array(resource, 'must be an array of URIs.').max(100, 'must have at most 100 entries.').optional(),
+    allowed_resources: z
+      .array(resource, 'must be an array of URIs.')
+      .max(100, 'must have at most 100 entries.')
+      .optional(),
     token_exchange: z
       .strictObject(
         {
@@ -83,7 +89,10 @@ const settingsRules = z.looseObject(
         organizations: z
           .looseObject({
             policy: z.enum(['none', 'allowlist'], 'must be none or allowlist.').optional(),
-            allowed_org_ids: z.array(rules.text(64), 'must be an array of organization ids.').max(1000, 'must have at most 1,000 entries.').optional(),
+            allowed_org_ids: z
+              .array(rules.text(64), 'must be an array of organization ids.')
+              .max(1000, 'must have at most 1,000 entries.')
+              .optional(),
           })
           .optional(),
       })
@@ -130,25 +139,39 @@ function ageFaults(settings: ClientSettings): Detail[] {
   return (Object.keys(defaultAges) as AgeName[]).flatMap((name) => {
     const [one, other] = [settings[name], settings.openid?.[name]]
     if (one === undefined || other === undefined || one === other) return []
-    return [{ field: `settings.${name}`, code: 'contradiction', message: `differs from settings.openid.${name}; keep one of them.` }]
+    return [
+      {
+        field: `settings.${name}`,
+        code: 'contradiction',
+        message: `differs from settings.openid.${name}; keep one of them.`,
+      },
+    ]
   })
 }
 
 function openidFaults(confidential: boolean, settings: ClientSettings): Detail[] {
   const client = { confidential, settings }
   const type = applicationType(client)
-  const { redirect_uris = [], post_logout_redirect_uris = [], token_exchange, backchannel_logout_uri } = settings.openid ?? {}
+  const {
+    redirect_uris = [],
+    post_logout_redirect_uris = [],
+    token_exchange,
+    backchannel_logout_uri,
+  } = settings.openid ?? {}
   const grants = grantTypesOf(client)
   const faults = [
     ...callbackFaults('settings.openid.redirect_uris', type, redirect_uris),
     ...callbackFaults('settings.openid.post_logout_redirect_uris', type, post_logout_redirect_uris),
   ]
-  const fault = (key: string, message: string) => faults.push({ field: `settings.openid.${key}`, code: 'invalid_value', message })
+  const fault = (key: string, message: string) =>
+    faults.push({ field: `settings.openid.${key}`, code: 'invalid_value', message })
   const logoutFault = backchannel_logout_uri && callbackFault('web', backchannel_logout_uri)
   if (logoutFault) fault('backchannel_logout_uri', logoutFault)
   if (type === 'm2m' && !confidential) fault('application_type', 'm2m needs a confidential client.')
-  if (!confidential && grants.includes('client_credentials')) fault('grant_types', 'client_credentials needs a confidential client.')
-  if (!confidential && grants.includes(TOKEN_EXCHANGE)) fault('grant_types', 'token exchange needs a confidential client.')
+  if (!confidential && grants.includes('client_credentials'))
+    fault('grant_types', 'client_credentials needs a confidential client.')
+  if (!confidential && grants.includes(TOKEN_EXCHANGE))
+    fault('grant_types', 'token exchange needs a confidential client.')
   if (type === 'm2m' && grants.some((grant) => grant === 'authorization_code' || grant === 'refresh_token')) {
     fault('grant_types', 'a machine-to-machine client signs nobody in; leave out authorization_code and refresh_token.')
   }

@@ -65,11 +65,23 @@ export async function checkPassword(
   const rules: Rule[] = [
     ['password_too_short', () => length < policy.min_length, `must have at least ${policy.min_length} characters.`],
     ['password_too_long', () => length > policy.max_length, `must have at most ${policy.max_length} characters.`],
-    ['password_needs_lowercase', (p) => policy.require_lowercase && !/\p{Ll}/u.test(p), 'must have a lower-case letter.'],
-    ['password_needs_uppercase', (p) => policy.require_uppercase && !/\p{Lu}/u.test(p), 'must have an upper-case letter.'],
+    [
+      'password_needs_lowercase',
+      (p) => policy.require_lowercase && !/\p{Ll}/u.test(p),
+      'must have a lower-case letter.',
+    ],
+    [
+      'password_needs_uppercase',
+      (p) => policy.require_uppercase && !/\p{Lu}/u.test(p),
+      'must have an upper-case letter.',
+    ],
     ['password_needs_digit', (p) => policy.require_digit && !/\p{Nd}/u.test(p), 'must have a digit.'],
     ['password_needs_symbol', (p) => policy.require_symbol && !/[^\p{L}\p{N}]/u.test(p), 'must have a symbol.'],
-    ['password_too_common', (p) => common?.has(p.toLowerCase()) ?? false, 'is one that many people use; choose another.'],
+    [
+      'password_too_common',
+      (p) => common?.has(p.toLowerCase()) ?? false,
+      'is one that many people use; choose another.',
+    ],
     [
       'password_contains_user_info',
       (p) => policy.disallow_user_info && personalWords(owner).some((word) => p.toLowerCase().includes(word)),
@@ -105,6 +117,8 @@ let common: Promise<Set<string>> | undefined
 
 /** Some 49,000 passwords that turn up in leaks most often; read when first needed. */
 function commonPasswords(): Promise<Set<string>> {
-  common ??= import('@zxcvbn-ts/language-common').then(({ dictionary }) => new Set(dictionary['passwords-common'] as string[]))
+  common ??= import('@zxcvbn-ts/language-common').then(
+    ({ dictionary }) => new Set(dictionary['passwords-common'] as string[]),
+  )
   return common
 }

@@ -1,7 +1,28 @@
-import { Arg, Args, ArgsType, Ctx, Field, ID, InputType, Mutation, ObjectType, Query, registerEnumType, Resolver } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  ID,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  registerEnumType,
+} from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import { enumOf, IssuerPlace, idempotencyKeyArg, JSONObject, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
-import { createVerifier, deleteVerifier, getVerifier, listVerifiers, updateVerifier, type VerifierType, verifierTypes } from './verifiers.js'
+import {
+  createVerifier,
+  deleteVerifier,
+  getVerifier,
+  listVerifiers,
+  updateVerifier,
+  type VerifierType,
+  verifierTypes,
+} from './verifiers.js'
 
 export const VerifierTypeEnum = enumOf(verifierTypes)
 registerEnumType(VerifierTypeEnum, { name: 'VerifierType' })
@@ -89,7 +110,11 @@ class UpdateVerifierInput {
 export class VerifierResolver {
   @Query(() => VerifierPage)
   @Scope('issuers.users.verifiers', 'read')
-  verifiers(@Ctx() context: Context, @Args(() => VerifiersPlace) place: VerifiersPlace, @Args(() => PageArgs) page: PageArgs) {
+  verifiers(
+    @Ctx() context: Context,
+    @Args(() => VerifiersPlace) place: VerifiersPlace,
+    @Args(() => PageArgs) page: PageArgs,
+  ) {
     return listVerifiers(context, place, page)
   }
 

@@ -6,7 +6,14 @@ import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { isDuplicate, type Issuer, type Prisma, transaction, type User, type Verifier } from '../../platform/database.js'
+import {
+  type Issuer,
+  isDuplicate,
+  type Prisma,
+  transaction,
+  type User,
+  type Verifier,
+} from '../../platform/database.js'
 import { hashPassword } from '../../platform/secrets.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
@@ -30,7 +37,10 @@ export interface VerifierPlace extends VerifiersPlace {
 }
 
 const name = z.string('must be a string or null.').max(200, 'must have at most 200 characters.').nullable()
-const password = z.string('must be a string.').min(1, 'must not be empty.').max(1024, 'must have at most 1,024 characters.')
+const password = z
+  .string('must be a string.')
+  .min(1, 'must not be empty.')
+  .max(1024, 'must have at most 1,024 characters.')
 
 const createRules = z.discriminatedUnion(
   'type',
@@ -80,7 +90,11 @@ async function requireUser(context: Context, place: VerifiersPlace): Promise<Use
 }
 
 /** Newest first. */
-export async function listVerifiers(context: Context, place: VerifiersPlace, request: PageRequest): Promise<Page<Verifier>> {
+export async function listVerifiers(
+  context: Context,
+  place: VerifiersPlace,
+  request: PageRequest,
+): Promise<Page<Verifier>> {
   const { accountId, issuerId, userId } = place
   const limit = limitOf(request)
   const rows = await context.db.verifier.findMany({
@@ -99,7 +113,13 @@ export async function listVerifiers(context: Context, place: VerifiersPlace, req
 
 const find = (context: Context, { accountId, issuerId, userId, verifierId }: VerifierPlace) =>
   context.db.verifier.findFirst({
-    where: { id: verifierId, accountId, issuerId, userId, user: { is: { status: { notIn: gone }, ...ofLivingIssuer } } },
+    where: {
+      id: verifierId,
+      accountId,
+      issuerId,
+      userId,
+      user: { is: { status: { notIn: gone }, ...ofLivingIssuer } },
+    },
   })
 
 /** @throws not_found */
@@ -160,10 +180,18 @@ export async function updateVerifier(context: Context, place: VerifierPlace, inp
   const { password: newPassword, metadata, ...values } = check(updateRules, input)
   const verifier = await getVerifier(context, place)
   if (newPassword !== undefined && verifier.type !== 'password') {
-    throw invalidField('password', 'not_allowed', `cannot be changed on a ${verifier.type}; delete it and make another.`)
+    throw invalidField(
+      'password',
+      'not_allowed',
+      `cannot be changed on a ${verifier.type}; delete it and make another.`,
+    )
   }
   if (verifier.type === 'temporary_password' && 'expiresAt' in values) {
-    throw invalidField('expiresAt', 'not_allowed', 'cannot be changed on a temporary password; delete it and make another.')
+    throw invalidField(
+      'expiresAt',
+      'not_allowed',
+      'cannot be changed on a temporary password; delete it and make another.',
+    )
   }
   const secret = newPassword === undefined ? {} : await newSecret(context, place, verifier, newPassword)
   return revise<Verifier, Prisma.VerifierUncheckedUpdateManyInput>(context, {
@@ -195,7 +223,10 @@ export async function deleteVerifier(context: Context, place: VerifierPlace): Pr
 export async function newSecret(context: Context, place: VerifiersPlace, verifier: Verifier, password: string) {
   const user = await requireUser(context, place)
   const policy = passwordPolicyOf(user.issuer)
-  const previousHashes = [...(verifier.hash ? [verifier.hash] : []), ...verifier.previousHashes].slice(0, policy.history)
+  const previousHashes = [...(verifier.hash ? [verifier.hash] : []), ...verifier.previousHashes].slice(
+    0,
+    policy.history,
+  )
   await checkPassword(policy, password, { ...user, previousHashes })
   return { hash: await hashPassword(password), previousHashes, secretSetAt: context.now(), mustChange: false }
 }

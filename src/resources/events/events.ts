@@ -62,7 +62,16 @@ export async function emit(context: Context, type: EventType, happening: Happeni
 }
 
 /** Columns that say nothing to a reader of the trail, or that no event may hold. */
-const unspoken = new Set(['updatedAt', 'createdAt', 'secrets', 'hash', 'previousHashes', 'sealed', 'usernameKey', 'usernameHash'])
+const unspoken = new Set([
+  'updatedAt',
+  'createdAt',
+  'secrets',
+  'hash',
+  'previousHashes',
+  'sealed',
+  'usernameKey',
+  'usernameHash',
+])
 
 /** What differs between two versions of a row, by field name as the REST contract writes it. */
 export function changesBetween<Row extends object>(before: Row, after: Row): Changes {

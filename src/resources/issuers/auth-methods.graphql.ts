@@ -1,7 +1,32 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, ID, InputType, Mutation, ObjectType, Query, registerEnumType, Resolver, Root } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  ID,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+  registerEnumType,
+} from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { AuthMethod as AuthMethodRow } from '../../platform/database.js'
-import { enumOf, IssuerPlace, idempotencyKeyArg, ifMatchArg, JSONObject, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
+import {
+  enumOf,
+  IssuerPlace,
+  idempotencyKeyArg,
+  ifMatchArg,
+  JSONObject,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql.js'
 import {
   type AuthMethodKind,
   authMethodKinds,
@@ -63,7 +88,10 @@ class CreateAuthMethodInput {
   enabledSignup?: boolean | null
   @Field(() => Boolean, { nullable: true })
   featured?: boolean | null
-  @Field(() => Boolean, { nullable: true, description: 'true for oidc, oauth2, apple and github; absent for the others.' })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'true for oidc, oauth2, apple and github; absent for the others.',
+  })
   firstFactorOnly?: boolean | null
   @Field(() => JSONObject, { nullable: true, description: 'Required for oidc, oauth2, apple and github.' })
   settings?: object | null
@@ -91,7 +119,11 @@ class UpdateAuthMethodInput {
 export class AuthMethodResolver {
   @Query(() => AuthMethodPage)
   @Scope('issuers.auth_methods', 'read')
-  authMethods(@Ctx() context: Context, @Args(() => IssuerPlace) place: IssuerPlace, @Args(() => PageArgs) page: PageArgs) {
+  authMethods(
+    @Ctx() context: Context,
+    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => PageArgs) page: PageArgs,
+  ) {
     return listAuthMethods(context, place, page)
   }
 

@@ -4,15 +4,26 @@ import { conflict, invalid, invalidField, notFound } from '../../kernel/errors.j
 import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { isObject, type JsonObject, mergePatch } from '../../kernel/merge.js'
+import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type AuthMethod, isDuplicate, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
 import { changesBetween, emit } from '../events/events.js'
 import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 
-const methods = ['password', 'email_link', 'email_otp', 'passkey', 'totp', 'backup_codes', 'oidc', 'oauth2', 'apple', 'github'] as const
+const methods = [
+  'password',
+  'email_link',
+  'email_otp',
+  'passkey',
+  'totp',
+  'backup_codes',
+  'oidc',
+  'oauth2',
+  'apple',
+  'github',
+] as const
 export const authMethodKinds = methods
 export type AuthMethodKind = (typeof methods)[number]
 
@@ -41,7 +52,11 @@ const createRules = z.strictObject({
 const updateRules = createRules.omit({ method: true }).partial().extend({ method: z.unknown().optional() })
 
 /** Newest first. */
-export async function listAuthMethods(context: Context, place: InIssuer, request: PageRequest): Promise<Page<AuthMethod>> {
+export async function listAuthMethods(
+  context: Context,
+  place: InIssuer,
+  request: PageRequest,
+): Promise<Page<AuthMethod>> {
   const { accountId, issuerId } = place
   const limit = limitOf(request)
   const rows = await context.db.authMethod.findMany({
@@ -102,7 +117,8 @@ export async function createAuthMethod(context: Context, place: InIssuer, input:
 /** PATCH: settings by JSON Merge Patch; `method` never changes. */
 export async function updateAuthMethod(context: Context, place: MethodPlace, input: unknown, ifMatch?: string | null) {
   const { settings, method, ...values } = check(updateRules, input)
-  if (method !== undefined) throw invalidField('method', 'immutable', 'cannot be changed; delete this one and make another.')
+  if (method !== undefined)
+    throw invalidField('method', 'immutable', 'cannot be changed; delete this one and make another.')
   return revise<AuthMethod, Prisma.AuthMethodUncheckedUpdateManyInput>(context, {
     what: 'authentication method',
     table: 'auth_methods',
@@ -111,8 +127,13 @@ export async function updateAuthMethod(context: Context, place: MethodPlace, inp
     change: (row) => {
       const kind = row.method as AuthMethodKind
       if (values.firstFactorOnly !== undefined) checkVariant(kind, values.firstFactorOnly, true)
-      const merged = settings && checkSettings(context, kind, mergePatch(row.settings, settings) as JsonObject, row.secrets as JsonObject)
-      return { ...values, ...(merged as { settings: Prisma.InputJsonObject; secrets: Prisma.InputJsonObject } | undefined) }
+      const merged =
+        settings &&
+        checkSettings(context, kind, mergePatch(row.settings, settings) as JsonObject, row.secrets as JsonObject)
+      return {
+        ...values,
+        ...(merged as { settings: Prisma.InputJsonObject; secrets: Prisma.InputJsonObject } | undefined),
+      }
     },
     write: async (now, version, data) =>
       (await now.db.authMethod.updateManyAndReturn({ where: { id: place.methodId, updatedAt: version }, data }))[0],
@@ -160,7 +181,8 @@ function checkVariant(method: AuthMethodKind, firstFactorOnly: boolean | undefin
     if (firstFactorOnly === undefined) return
     throw invalidField('firstFactorOnly', 'unknown_field', `does not belong to the method ${method}.`)
   }
-  if (firstFactorOnly !== true) throw invalidField('firstFactorOnly', 'invalid_value', `must be true for the method ${method}.`)
+  if (firstFactorOnly !== true)
+    throw invalidField('firstFactorOnly', 'invalid_value', `must be true for the method ${method}.`)
   if (!hasSettings) throw invalidField('settings', 'required', `is required for the method ${method}.`)
 }
 
@@ -206,5 +228,7 @@ function checkAddress(field: string, text: string, context: Context): void {
 export function shownSettings(method: AuthMethod): JsonObject {
   const settings = isObject(method.settings) ? method.settings : {}
   const variant = federated[method.method as AuthMethodKind]
-  return variant ? { ...settings, [`${variant.secret}_set`]: variant.secret in (method.secrets as JsonObject) } : settings
+  return variant
+    ? { ...settings, [`${variant.secret}_set`]: variant.secret in (method.secrets as JsonObject) }
+    : settings
 }

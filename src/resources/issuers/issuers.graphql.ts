@@ -1,9 +1,24 @@
-import { Arg, Args, Ctx, Field, FieldResolver, ID, InputType, Int, Mutation, ObjectType, Query, registerEnumType, Resolver, Root } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  Ctx,
+  Field,
+  FieldResolver,
+  ID,
+  InputType,
+  Int,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+  registerEnumType,
+} from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Issuer as IssuerRow } from '../../platform/database.js'
 import { pageLoader } from '../../platform/loader.js'
-import { clientsOf } from '../clients/clients.js'
 import { ClientPage } from '../clients/clients.graphql.js'
+import { clientsOf } from '../clients/clients.js'
 import {
   AccountPlace,
   enumOf,
@@ -18,7 +33,15 @@ import {
 } from '../graphql.js'
 import { OrganizationPage } from '../organizations/organizations.graphql.js'
 import { organizationsOf } from '../organizations/relations.js'
-import { createIssuer, deleteIssuer, getIssuer, type IssuerStatus, issuerStatuses, listIssuers, updateIssuer } from './issuers.js'
+import {
+  createIssuer,
+  deleteIssuer,
+  getIssuer,
+  type IssuerStatus,
+  issuerStatuses,
+  listIssuers,
+  updateIssuer,
+} from './issuers.js'
 
 export const IssuerStatusEnum = enumOf(issuerStatuses)
 registerEnumType(IssuerStatusEnum, { name: 'IssuerStatus' })
@@ -92,7 +115,11 @@ class UpdateIssuerInput {
 export class IssuerResolver {
   @Query(() => IssuerPage, { description: 'Newest first.' })
   @Scope('issuers', 'read')
-  issuers(@Ctx() context: Context, @Args(() => AccountPlace) place: AccountPlace, @Args(() => PageArgs) page: PageArgs) {
+  issuers(
+    @Ctx() context: Context,
+    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => PageArgs) page: PageArgs,
+  ) {
     return listIssuers(context, place, page)
   }
 

@@ -34,7 +34,11 @@ const createRules = z.strictObject({
 const updateRules = createRules.partial()
 
 /** Newest first. */
-export async function listIssuers(context: Context, { accountId }: InAccount, request: PageRequest): Promise<Page<Issuer>> {
+export async function listIssuers(
+  context: Context,
+  { accountId }: InAccount,
+  request: PageRequest,
+): Promise<Page<Issuer>> {
   const limit = limitOf(request)
   const rows = await context.db.issuer.findMany({
     where: { AND: [{ accountId, status: { not: 'deleted' } }, after('iss', request.cursor)] },
@@ -85,7 +89,12 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
  * PATCH: settings by JSON Merge Patch, metadata and the rest replaced (decisions D29).
  * @throws invalid_request, forbidden, not_found, precondition_failed
  */
-export async function updateIssuer(context: Context, place: InIssuer, input: unknown, ifMatch?: string | null): Promise<Issuer> {
+export async function updateIssuer(
+  context: Context,
+  place: InIssuer,
+  input: unknown,
+  ifMatch?: string | null,
+): Promise<Issuer> {
   const { settings, metadata, links, ...values } = check(updateRules, input)
   return reviseIssuer(context, place, ifMatch, 'issuer.updated', (issuer) => {
     const merged = settings && check(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
@@ -109,7 +118,10 @@ export async function deleteIssuer(context: Context, place: InIssuer, ifMatch?: 
     () => ({ status: 'deleted', deletedAt: context.now() }),
     async (inside) => {
       await deleteClientsOf(inside, place)
-      await inside.db.domain.updateMany({ where: { issuerId: place.issuerId }, data: { issuerId: null, updatedAt: inside.now() } })
+      await inside.db.domain.updateMany({
+        where: { issuerId: place.issuerId },
+        data: { issuerId: null, updatedAt: inside.now() },
+      })
     },
   )
 }
@@ -152,7 +164,11 @@ function writableStatus(context: Context, status: IssuerStatus | undefined, befo
 }
 
 /** The first page of issuers of several accounts, in one query. */
-export async function issuersOf(context: Context, accountIds: readonly string[], limit: number): Promise<Page<Issuer>[]> {
+export async function issuersOf(
+  context: Context,
+  accountIds: readonly string[],
+  limit: number,
+): Promise<Page<Issuer>[]> {
   const rows = await context.db.account.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...accountIds] } },

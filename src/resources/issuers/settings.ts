@@ -4,8 +4,12 @@
 import { z } from 'zod'
 import { rules } from '../../kernel/input.js'
 
-const wholeSeconds = z.int('must be a whole number of seconds.').min(1, 'must be at least 1 second.').max(31_536_000, 'must be at most one year.')
-const count = (max: number) => z.int('must be a whole number.').min(0, 'must not be negative.').max(max, `must be at most ${max}.`)
+const wholeSeconds = z
+  .int('must be a whole number of seconds.')
+  .min(1, 'must be at least 1 second.')
+  .max(31_536_000, 'must be at most one year.')
+const count = (max: number) =>
+  z.int('must be a whole number.').min(0, 'must not be negative.').max(max, `must be at most ${max}.`)
 const domain = rules.text(253).regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i, 'must be a domain name.')
 const colour = rules.text(9).regex(/^#([0-9a-f]{3}|[0-9a-f]{6})$/i, 'must be a colour such as #1d4ed8.')
 const origin = rules.text(2048).refine(isOrigin, {
@@ -18,8 +22,16 @@ function isOrigin(text: string): boolean {
 }
 
 const passwordPolicy = z.looseObject({
-  min_length: z.int('must be a whole number.').min(8, 'must be at least 8.').max(128, 'must be at most 128.').optional(),
-  max_length: z.int('must be a whole number.').min(64, 'must be at least 64.').max(1024, 'must be at most 1024.').optional(),
+  min_length: z
+    .int('must be a whole number.')
+    .min(8, 'must be at least 8.')
+    .max(128, 'must be at most 128.')
+    .optional(),
+  max_length: z
+    .int('must be a whole number.')
+    .min(64, 'must be at least 64.')
+    .max(1024, 'must be at most 1024.')
+    .optional(),
   require_lowercase: rules.boolean.optional(),
   require_uppercase: rules.boolean.optional(),
   require_digit: rules.boolean.optional(),
@@ -27,7 +39,12 @@ const passwordPolicy = z.looseObject({
   disallow_common: rules.boolean.optional(),
   disallow_user_info: rules.boolean.optional(),
   history: count(24).optional(),
-  max_age_days: z.int('must be a whole number.').min(1, 'must be at least 1.').max(3650, 'must be at most 3650.').nullable().optional(),
+  max_age_days: z
+    .int('must be a whole number.')
+    .min(1, 'must be at least 1.')
+    .max(3650, 'must be at most 3650.')
+    .nullable()
+    .optional(),
   check_breached: rules.boolean.optional(),
 })
 
@@ -53,7 +70,10 @@ export const issuerSettingsRules = z.looseObject(
       .optional(),
     security: z
       .looseObject({
-        cors_origins: z.array(origin, 'must be an array of origins.').max(100, 'must have at most 100 entries.').optional(),
+        cors_origins: z
+          .array(origin, 'must be an array of origins.')
+          .max(100, 'must have at most 100 entries.')
+          .optional(),
         redirect_uri_rules: rules.object.optional(),
         password_policy: passwordPolicy
           .refine((policy) => (policy.min_length ?? 8) <= (policy.max_length ?? 128), {

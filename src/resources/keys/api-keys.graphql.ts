@@ -1,4 +1,19 @@
-import { Arg, Args, ArgsType, Ctx, Field, FieldResolver, ID, InputType, Mutation, ObjectType, Query, registerEnumType, Resolver, Root } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  FieldResolver,
+  ID,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  Root,
+  registerEnumType,
+} from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { ApiKey as ApiKeyRow } from '../../platform/database.js'
 import { loader } from '../../platform/loader.js'
@@ -143,7 +158,11 @@ export const once = ({ key, secret }: ApiKeyWithSecret) => ({ ...key, secretPlai
 export class ApiKeyResolver {
   @Query(() => ApiKeyPage)
   @Scope('api_keys', 'read')
-  apiKeys(@Ctx() context: Context, @Args(() => AccountPlace) place: AccountPlace, @Args(() => ApiKeyFilter) filter: ApiKeyFilter) {
+  apiKeys(
+    @Ctx() context: Context,
+    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => ApiKeyFilter) filter: ApiKeyFilter,
+  ) {
     return listApiKeys(context, place, filter, filter)
   }
 

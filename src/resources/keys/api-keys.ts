@@ -13,8 +13,8 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
-import { changesBetween, emit } from '../events/events.js'
 import type { EventType } from '../events/catalogue.js'
+import { changesBetween, emit } from '../events/events.js'
 import { after, type InAccount, lockOrganization, requireAccount, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
 import { type Restrictions, restrictionRules } from './restrictions.js'
@@ -113,7 +113,11 @@ export async function listApiKeys(
   return pageOf(rows, limit)
 }
 
-function statusFilter(context: Context, status: string | null | undefined, suspended: boolean): Prisma.ApiKeyWhereInput {
+function statusFilter(
+  context: Context,
+  status: string | null | undefined,
+  suspended: boolean,
+): Prisma.ApiKeyWhereInput {
   const now = context.now()
   if (status === undefined || status === null) return {}
   if (status === 'expired') return { status: 'active', expiresAt: { lte: now } }
@@ -251,8 +255,7 @@ export function reviseKey(
     },
     write: async (now, version, data) =>
       (await now.db.apiKey.updateManyAndReturn({ where: { id: place.keyId, updatedAt: version }, data }))[0],
-    then: (inside, before, key) =>
-      emit(inside, type, { ...aboutKey(key), changes: changesBetween(before, key) }),
+    also: (inside, before, key) => emit(inside, type, { ...aboutKey(key), changes: changesBetween(before, key) }),
   })
 }
 
@@ -280,5 +283,10 @@ export async function apiKeysOf(context: Context, orgIds: readonly string[], lim
   const newest = await sql<{ id: string }>(context.db, ofOrganizationsText, [...orgIds], limit + 1)
   const where = { id: { in: newest.map((row) => row.id) } }
   const rows = await context.db.apiKey.findMany({ where, orderBy: { id: 'desc' } })
-  return orgIds.map((id) => pageOf(rows.filter((row) => row.orgId === id), limit))
+  return orgIds.map((id) =>
+    pageOf(
+      rows.filter((row) => row.orgId === id),
+      limit,
+    ),
+  )
 }

@@ -10,7 +10,15 @@ import { mayGrant } from '../authority.js'
 import { type Changes, changesBetween, emit } from '../events/events.js'
 import { after, type InOrganization, lockOrganization, ofLivingIssuer, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
-import { aboutMember, effectiveScopes, getMember, listMembers, lockMember, type Member, type MemberPlace } from './members.js'
+import {
+  aboutMember,
+  effectiveScopes,
+  getMember,
+  listMembers,
+  lockMember,
+  type Member,
+  type MemberPlace,
+} from './members.js'
 
 export interface GroupPlace extends InOrganization {
   groupId: string
@@ -92,7 +100,12 @@ export async function createGroup(context: Context, place: InOrganization, input
  * PATCH; metadata is replaced (decisions D27). Scopes count for all of its members at once.
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for a taken name
  */
-export async function updateGroup(context: Context, place: GroupPlace, input: unknown, ifMatch?: string | null): Promise<Group> {
+export async function updateGroup(
+  context: Context,
+  place: GroupPlace,
+  input: unknown,
+  ifMatch?: string | null,
+): Promise<Group> {
   const { metadata, ...values } = check(updateRules, input)
   return withTakenName(() =>
     revise<Group, Prisma.OrganizationGroupUncheckedUpdateManyInput>(context, {
@@ -102,10 +115,13 @@ export async function updateGroup(context: Context, place: GroupPlace, input: un
         return { ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }
       },
       write: async (now, version, data) => {
-        const written = await now.db.organizationGroup.updateMany({ where: { id: place.groupId, updatedAt: version }, data })
+        const written = await now.db.organizationGroup.updateMany({
+          where: { id: place.groupId, updatedAt: version },
+          data,
+        })
         return written.count === 0 ? null : find(now, place)
       },
-      then: (inside, before, group) =>
+      also: (inside, before, group) =>
         emit(inside, 'organization.group.updated', { ...aboutGroup(group), changes: changesBetween(before, group) }),
     }),
   )
@@ -125,7 +141,7 @@ export async function deleteGroup(context: Context, place: GroupPlace, ifMatch?:
       await now.db.organizationGroup.delete({ where: { id: groupId } })
       return group
     },
-    then: (inside, _, group) =>
+    also: (inside, _, group) =>
       emit(inside, 'organization.group.deleted', { ...aboutGroup(group), data: { name: group.name } }),
   })
 }
@@ -138,7 +154,11 @@ const reading = (place: GroupPlace, ifMatch: string | null | undefined) => ({
 })
 
 /** The members that are in a group, newest first. @throws not_found */
-export async function listGroupMembers(context: Context, place: GroupPlace, request: PageRequest): Promise<Page<Member>> {
+export async function listGroupMembers(
+  context: Context,
+  place: GroupPlace,
+  request: PageRequest,
+): Promise<Page<Member>> {
   const page = await listMembers(context, place, { groupId: place.groupId }, request)
   if (page.data.length === 0) await getGroup(context, place)
   return page
@@ -175,7 +195,11 @@ async function changeMembership(
   return transaction(context, async (inside) => {
     await getGroup(inside, place)
     const before = await lockMember(inside, place)
-    await change(inside, before, before.groups.some(({ group }) => group.id === groupId))
+    await change(
+      inside,
+      before,
+      before.groups.some(({ group }) => group.id === groupId),
+    )
     await touchMembers(inside, { id: before.id })
     await inside.db.organizationGroup.update({ where: { id: groupId }, data: { updatedAt: inside.now() } })
     const member = await getMember(inside, place)

@@ -11,9 +11,9 @@ import {
   Mutation,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
+  registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import { loader, pageLoader } from '../../platform/loader.js'
@@ -82,7 +82,10 @@ class MemberPlaceArgs extends OrganizationPlace {
 class MemberFilter extends PageArgs {
   @Field(() => MemberStatusEnum, { nullable: true })
   status?: MemberStatus | null
-  @Field(() => String, { nullable: true, description: 'An effective scope, also one of the organization or of a group.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'An effective scope, also one of the organization or of a group.',
+  })
   scope?: string | null
 }
 
@@ -167,7 +170,9 @@ export class MemberResolver {
     return groupIdsOf(member)
   }
 
-  @FieldResolver(() => [String], { description: 'What it has from the organization, itself and its groups; none while suspended.' })
+  @FieldResolver(() => [String], {
+    description: 'What it has from the organization, itself and its groups; none while suspended.',
+  })
   effectiveScopes(@Root() member: Member): string[] {
     return effectiveScopes(member)
   }
@@ -181,7 +186,9 @@ export class MemberResolver {
 
 @Resolver(() => Organization)
 export class OrganizationMembersResolver {
-  @FieldResolver(() => OrganizationMemberPage, { description: 'The latest joined; page on with `organizationMembers`.' })
+  @FieldResolver(() => OrganizationMemberPage, {
+    description: 'The latest joined; page on with `organizationMembers`.',
+  })
   @Scope('issuers.organizations.members', 'read')
   members(
     @Ctx() context: Context,

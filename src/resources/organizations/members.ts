@@ -52,7 +52,9 @@ export const groupIdsOf = (member: Member): string[] => member.groups.map(({ gro
 /** `default_member_scopes` ∪ its own ∪ its groups'; none while suspended (decisions D10). */
 export function effectiveScopes({ status, scopes, groups, organization }: Member): string[] {
   if (status !== 'active') return []
-  return [...new Set([...organization.defaultMemberScopes, ...scopes, ...groups.flatMap(({ group }) => group.scopes)])].sort()
+  return [
+    ...new Set([...organization.defaultMemberScopes, ...scopes, ...groups.flatMap(({ group }) => group.scopes)]),
+  ].sort()
 }
 
 const where = ({ accountId, issuerId, orgId }: InOrganization): Prisma.OrganizationMemberWhereInput => ({
@@ -113,7 +115,12 @@ export async function getMember(context: Context, place: MemberPlace): Promise<M
 /** The same with the row locked until the transaction ends. Members are locked before groups, so that nobody deadlocks. */
 export async function lockMember(context: Context, place: MemberPlace): Promise<Member> {
   const { orgId, memberId } = place
-  await sql(context.db, 'SELECT id FROM organization_members WHERE org_id = $1 AND user_id = $2 FOR UPDATE', orgId, memberId)
+  await sql(
+    context.db,
+    'SELECT id FROM organization_members WHERE org_id = $1 AND user_id = $2 FOR UPDATE',
+    orgId,
+    memberId,
+  )
   return getMember(context, place)
 }
 
@@ -153,7 +160,10 @@ export async function insertMember(
   const place = { accountId, issuerId, orgId, memberId: userId }
   const known = await context.db.organizationMember.count({ where: { orgId, userId } })
   if (known > 0) throw conflict('This user is a member of the organization already.')
-  if (maxMembers !== null && (await context.db.organizationMember.count({ where: { orgId, ...present } })) >= maxMembers) {
+  if (
+    maxMembers !== null &&
+    (await context.db.organizationMember.count({ where: { orgId, ...present } })) >= maxMembers
+  ) {
     throw conflict(`The organization has as many members as it may have (${maxMembers}).`)
   }
   const now = context.now()
@@ -198,7 +208,10 @@ export async function updateMember(context: Context, place: MemberPlace, input: 
     write: async (now, version, data) => {
       const { orgId, memberId: userId } = place
       const before = await find(now, place)
-      const { count } = await now.db.organizationMember.updateMany({ where: { orgId, userId, updatedAt: version }, data })
+      const { count } = await now.db.organizationMember.updateMany({
+        where: { orgId, userId, updatedAt: version },
+        data,
+      })
       if (count === 0 || !before) return null
       if (groups) await setGroups(now, place, before.id, groups)
       const member = await getMember(now, place)
@@ -206,7 +219,7 @@ export async function updateMember(context: Context, place: MemberPlace, input: 
       mayGrant(now, effectiveScopes(member), effectiveScopes(before))
       return member
     },
-    then: (inside, before, member) =>
+    also: (inside, before, member) =>
       emit(inside, 'organization.membership.updated', {
         ...aboutMember(member),
         changes: changesBetween(told(before), told(member)),
@@ -225,13 +238,24 @@ export async function removeMember(context: Context, place: MemberPlace): Promis
 }
 
 /** Makes the groups of a member equal to these. @throws invalid_request for one that the organization has not */
-async function setGroups(context: Context, { orgId }: InOrganization, memberId: string, groups: string[]): Promise<void> {
+async function setGroups(
+  context: Context,
+  { orgId }: InOrganization,
+  memberId: string,
+  groups: string[],
+): Promise<void> {
   const { db } = context
   const known = await db.organizationGroup.findMany({ where: { orgId, id: { in: groups } }, select: { id: true } })
   const details = groups.flatMap((id, index) =>
     known.some((group) => group.id === id)
       ? []
-      : [{ field: `groups[${index}]`, code: 'unknown_group', message: 'must be the id of a group of this organization.' }],
+      : [
+          {
+            field: `groups[${index}]`,
+            code: 'unknown_group',
+            message: 'must be the id of a group of this organization.',
+          },
+        ],
   )
   if (details.length > 0) throw invalid(details)
   const before = await db.organizationGroupMember.findMany({ where: { memberId } })

@@ -11,9 +11,9 @@ import {
   Mutation,
   ObjectType,
   Query,
-  registerEnumType,
   Resolver,
   Root,
+  registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { Organization as OrganizationRow, User as UserRow } from '../../platform/database.js'
@@ -174,7 +174,10 @@ class UpdateOrganizationInput {
 
 @InputType()
 class CreateOrganizationInput extends UpdateOrganizationInput {
-  @Field(() => String, { nullable: true, description: 'A user of the issuer, who becomes a member with creatorScopes.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'A user of the issuer, who becomes a member with creatorScopes.',
+  })
   createdByUserId?: string | null
 }
 

@@ -12,7 +12,14 @@ import { type Organization, Prisma, sql, transaction } from '../../platform/data
 import { mayGrant } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
 import { revokeKeysOf } from '../keys/key-states.js'
-import { after, type InIssuer, type InOrganization, ofLivingIssuer, requireIssuer, requireOrganization } from '../place.js'
+import {
+  after,
+  type InIssuer,
+  type InOrganization,
+  ofLivingIssuer,
+  requireIssuer,
+  requireOrganization,
+} from '../place.js'
 import { revise } from '../revise.js'
 import { insertMember } from './members.js'
 
@@ -28,7 +35,10 @@ const fields = {
   name: rules.name.nullable().optional(),
   description: rules.description.optional(),
   logoUrl: rules.url.optional(),
-  orgType: z.enum(organizationTypes, `must be one of ${organizationTypes.join(', ')}.`).nullable().optional(),
+  orgType: z
+    .enum(organizationTypes, `must be one of ${organizationTypes.join(', ')}.`)
+    .nullable()
+    .optional(),
   maxMembers: z.int('must be a whole number or null.').min(1, 'must be at least 1.').nullable().optional(),
   defaultMemberScopes: rules.scopes.optional(),
   scopes: rules.scopes.optional(),
@@ -177,12 +187,14 @@ export async function updateOrganization(
       return {
         ...columns(values),
         ...statusColumns(context, organization, values),
-        ...(values.metadata && { metadata: mergedMetadata(organization.metadata, values.metadata) as Prisma.InputJsonObject }),
+        ...(values.metadata && {
+          metadata: mergedMetadata(organization.metadata, values.metadata) as Prisma.InputJsonObject,
+        }),
       }
     },
     write: async (now, version, data) =>
       (await now.db.organization.updateManyAndReturn({ where: { id: orgId, updatedAt: version }, data }))[0],
-    then: (inside, before, row) =>
+    also: (inside, before, row) =>
       emit(inside, 'organization.updated', { ...aboutOrganization(row), changes: changesBetween(before, row) }),
   })
 }
@@ -192,7 +204,11 @@ export async function updateOrganization(
  * nothing happens; then members and groups go. Users stay.
  * @throws not_found, precondition_failed, conflict for the administrator organization of an account
  */
-export async function deleteOrganization(context: Context, place: InOrganization, ifMatch?: string | null): Promise<void> {
+export async function deleteOrganization(
+  context: Context,
+  place: InOrganization,
+  ifMatch?: string | null,
+): Promise<void> {
   const { orgId } = place
   await revise<Organization, object>(context, {
     what: 'organization',
@@ -206,7 +222,12 @@ export async function deleteOrganization(context: Context, place: InOrganization
     },
     write: async (now, version) => {
       const { db } = now
-      const [locked] = await sql(db, 'SELECT id FROM organizations WHERE id = $1 AND updated_at = $2 FOR UPDATE', orgId, version)
+      const [locked] = await sql(
+        db,
+        'SELECT id FROM organizations WHERE id = $1 AND updated_at = $2 FOR UPDATE',
+        orgId,
+        version,
+      )
       if (!locked) return null
       const keys = await revokeKeysOf(now, place)
       const members = await db.organizationMember.deleteMany({ where: { orgId } })
@@ -232,7 +253,13 @@ function mayGrantAll(context: Context, values: Values, before?: Organization): v
 /** The given fields as columns, all but status and metadata. */
 function columns(values: Values) {
   const { status, statusReason, statusBy, metadata, address, security, sso, socialLinks, ...rest } = values
-  const { businessDetails, contact, customFields, createdByUserId: _, ...plain } = rest as typeof rest & {
+  const {
+    businessDetails,
+    contact,
+    customFields,
+    createdByUserId: _,
+    ...plain
+  } = rest as typeof rest & {
     createdByUserId?: unknown
   }
   const json = { businessDetails, contact, customFields, security, sso, socialLinks }

@@ -1,8 +1,31 @@
-import { Arg, Args, ArgsType, Ctx, Field, ID, InputType, Mutation, ObjectType, Query, registerEnumType, Resolver } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  ID,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  registerEnumType,
+} from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { enumOf, IssuerPlace, idempotencyKeyArg, ifMatchArg, JSONObject, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
-import { createUser, deleteUser, getUser, listUsers, type UserStatus, updateUser, userStatuses } from './users.js'
+import {
+  enumOf,
+  IssuerPlace,
+  idempotencyKeyArg,
+  ifMatchArg,
+  JSONObject,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql.js'
 import { type UsernameType, usernameTypes } from './usernames.js'
+import { createUser, deleteUser, getUser, listUsers, type UserStatus, updateUser, userStatuses } from './users.js'
 
 export const UserStatusEnum = enumOf(userStatuses)
 registerEnumType(UserStatusEnum, { name: 'UserStatus' })
@@ -148,7 +171,11 @@ class UpdateUserInput {
 export class UserResolver {
   @Query(() => UserPage, { description: 'Newest first, with hashed usernames.' })
   @Scope('issuers.users', 'read')
-  users(@Ctx() context: Context, @Args(() => IssuerPlace) place: IssuerPlace, @Args(() => UserFilter) filter: UserFilter) {
+  users(
+    @Ctx() context: Context,
+    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => UserFilter) filter: UserFilter,
+  ) {
     return listUsers(context, place, filter, filter)
   }
 

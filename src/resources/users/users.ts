@@ -7,7 +7,7 @@ import { mergeMetadata } from '../../kernel/merge.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { isDuplicate, type Issuer, type Prisma, transaction, type User } from '../../platform/database.js'
+import { type Issuer, isDuplicate, type Prisma, transaction, type User } from '../../platform/database.js'
 import { hmac } from '../../platform/secrets.js'
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
@@ -15,9 +15,17 @@ import { changesBetween, emit } from '../events/events.js'
 import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import { checkUsername, usernameKeyOf, usernameTypes, type UsernameType } from './usernames.js'
+import { checkUsername, type UsernameType, usernameKeyOf, usernameTypes } from './usernames.js'
 
-export const userStatuses = ['active', 'suspended', 'blocked', 'disabled', 'deleted', 'pending_approval', 'pending_deletion'] as const
+export const userStatuses = [
+  'active',
+  'suspended',
+  'blocked',
+  'disabled',
+  'deleted',
+  'pending_approval',
+  'pending_deletion',
+] as const
 export type UserStatus = (typeof userStatuses)[number]
 export const writableUserStatuses = ['active', 'suspended', 'blocked'] as const
 
@@ -89,7 +97,10 @@ export async function listUsers(
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
-  return pageOf(rows.map((user) => ({ ...user, username: user.usernameHash })), limit)
+  return pageOf(
+    rows.map((user) => ({ ...user, username: user.usernameHash })),
+    limit,
+  )
 }
 
 /** By exact or prefix username, or by name or email in the profile (decisions part 0). */
@@ -99,7 +110,15 @@ function searchFilter(search: string | null | undefined): Prisma.UserWhereInput 
   const inProfile = (key: string): Prisma.UserWhereInput => ({
     profile: { path: [key], string_starts_with: search, mode: 'insensitive' },
   })
-  return { OR: [{ usernameKey: { startsWith: prefix } }, inProfile('name'), inProfile('given_name'), inProfile('family_name'), inProfile('email')] }
+  return {
+    OR: [
+      { usernameKey: { startsWith: prefix } },
+      inProfile('name'),
+      inProfile('given_name'),
+      inProfile('family_name'),
+      inProfile('email'),
+    ],
+  }
 }
 
 const find = (context: Context, { accountId, issuerId, userId }: UserPlace) =>
@@ -123,7 +142,11 @@ export async function createUser(context: Context, place: InIssuer, input: unkno
   checkUsername(values.usernameType, values.username)
   mayGrant(context, values.scopes ?? [])
   if (values.requiresApproval && values.status !== undefined) {
-    throw invalidField('status', 'contradiction', 'goes not together with requires_approval, which starts in pending_approval.')
+    throw invalidField(
+      'status',
+      'contradiction',
+      'goes not together with requires_approval, which starts in pending_approval.',
+    )
   }
   return withTakenUsername(() =>
     transaction(context, async (inside) => {
@@ -158,12 +181,28 @@ export async function createUser(context: Context, place: InIssuer, input: unkno
  * PATCH: metadata merged, other objects replaced. Suspending or blocking ends all sessions (spec section 3).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for a taken username
  */
-export async function updateUser(context: Context, place: UserPlace, input: unknown, ifMatch?: string | null): Promise<User> {
+export async function updateUser(
+  context: Context,
+  place: UserPlace,
+  input: unknown,
+  ifMatch?: string | null,
+): Promise<User> {
   const values = check(updateRules, input)
   return withTakenUsername(() =>
     reviseUser(context, place, 'user.updated', ifMatch, async (user, inside) => {
       mayGrant(inside, values.scopes ?? [], user.scopes)
-      const { usernameType, username, metadata, profile, security, compliance, preferences, customFields, approval, ...plain } = values
+      const {
+        usernameType,
+        username,
+        metadata,
+        profile,
+        security,
+        compliance,
+        preferences,
+        customFields,
+        approval,
+        ...plain
+      } = values
       const renamed = usernameType !== undefined || username !== undefined
       const nextType = usernameType ?? (user.usernameType as UsernameType)
       const nextName = username ?? user.username
@@ -201,7 +240,10 @@ function reviseUser(
   place: UserPlace,
   type: EventType,
   ifMatch: string | null | undefined,
-  change: (user: User, context: Context) => Prisma.UserUncheckedUpdateManyInput | Promise<Prisma.UserUncheckedUpdateManyInput>,
+  change: (
+    user: User,
+    context: Context,
+  ) => Prisma.UserUncheckedUpdateManyInput | Promise<Prisma.UserUncheckedUpdateManyInput>,
 ): Promise<User> {
   return revise<User, Prisma.UserUncheckedUpdateManyInput>(context, {
     what: 'user',
@@ -236,12 +278,21 @@ function statusColumns(context: Context, user: User, values: z.infer<typeof upda
   if (!(writableUserStatuses as readonly string[]).includes(user.status)) {
     throw invalidField('status', 'invalid_transition', `cannot be changed while the user is ${user.status}.`)
   }
-  return { statusAt: values.statusAt ?? context.now(), statusBy: values.statusBy ?? context.actor.id, statusReason: values.statusReason ?? null }
+  return {
+    statusAt: values.statusAt ?? context.now(),
+    statusBy: values.statusBy ?? context.actor.id,
+    statusReason: values.statusReason ?? null,
+  }
 }
 
 function usernameColumns(context: Context, issuer: Issuer, usernameType: UsernameType, username: string) {
   const usernameKey = usernameKeyOf(username)
-  return { usernameType, username: username.trim(), usernameKey, usernameHash: hashedUsername(context, issuer, usernameKey) }
+  return {
+    usernameType,
+    username: username.trim(),
+    usernameKey,
+    usernameHash: hashedUsername(context, issuer, usernameKey),
+  }
 }
 
 /** What lists show instead of the username (decisions D27): `sha256:` and a keyed hash, one key per issuer. */
