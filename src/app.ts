@@ -2,6 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
+import { consolePlace } from './bootstrap.js'
 import type { Config, Role } from './config.js'
 import { mountEdge } from './edge.js'
 import { mountGraphql } from './graphql/mount.js'
@@ -10,12 +11,14 @@ import { createIdp } from './idp/index.js'
 import { type Clock, systemClock } from './kernel/time.js'
 import type { Gatehouse } from './platform/context.js'
 import { openDatabase } from './platform/database.js'
-import { type Jobs, startJobs } from './platform/jobs.js'
+import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
 import { openMetrics } from './platform/metrics.js'
+import { listen as listenForNotices } from './platform/notify.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
+import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
@@ -62,35 +65,33 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   let core: string | undefined
   let idp: string | undefined
 
+  const open = async (name: 'core' | 'idp', port: number, rooms: Middleware): Promise<string> => {
+    const app = new Koa()
+    app.silent = true
+    app.use(mountEdge(gatehouse, name, state))
+    app.use(probes)
+    app.use(rooms)
+    const server = await listen(app.callback(), config.host, port, name === 'core' ? 'PORT' : 'IDP_PORT')
+    servers.push(server)
+    return addressOf(server)
+  }
+
   if (roles.includes('core')) {
     const graphql = await mountGraphql(gatehouse)
-    const app = new Koa({ proxy: false })
-    app.silent = true
-    app.use(mountEdge(gatehouse, 'core', state))
-    app.use(probes)
-    app.use(await coreRoutes(gatehouse, graphql.middleware))
-    const server = await listen(app.callback(), config.host, config.port)
-    servers.push(server)
     closers.push(graphql.stop)
-    core = addressOf(server)
+    core = await open('core', config.port, await coreRoutes(gatehouse, graphql.middleware))
   }
   if (roles.includes('idp')) {
     const provider = createIdp(gatehouse)
-    const app = new Koa({ proxy: false })
-    app.silent = true
-    app.use(mountEdge(gatehouse, 'idp', state))
-    app.use(probes)
-    app.use((ctx) => {
+    closers.push(provider.close)
+    idp = await open('idp', config.idpPort, (ctx) => {
       ctx.respond = false
       ctx.state['route'] = provider.routeOf(ctx.path)
       return provider.callback(ctx.req, ctx.res)
     })
-    const server = await listen(app.callback(), config.host, config.idpPort)
-    servers.push(server)
-    closers.push(provider.close)
-    idp = addressOf(server)
   }
   const jobs: Jobs | undefined = roles.includes('worker') ? startJobs(gatehouse, schedule) : undefined
+  if (roles.includes('worker')) closers.push(refillAfterDraws(gatehouse))
 
   return {
     core,
@@ -106,6 +107,27 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
       clearTimeout(deadline)
       for (const close of closers.reverse()) await close()
     },
+  }
+}
+
+/**
+ * A new issuer has drawn from the pool of spare keys: fills it again now, not at the job's next turn.
+ * @returns how to stop, which waits for the keys being made
+ */
+function refillAfterDraws(gatehouse: Gatehouse): () => Promise<void> {
+  let work: Promise<void> = Promise.resolve()
+  const subscription = listenForNotices(gatehouse.tools, gatehouse.log, {
+    onNotice(topic) {
+      if (topic !== 'spare_keys') return
+      work = work
+        .then(() => refillSpareKeys(systemContext(gatehouse)))
+        .catch((error) => gatehouse.log.warn({ err: error }, 'making spare keys failed; the job does it again'))
+    },
+    onReconnect() {},
+  })
+  return async () => {
+    await subscription.close()
+    await work
   }
 }
 
@@ -128,17 +150,17 @@ async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware): Promise<Mi
 }
 
 /** RFC 9728: how a client finds out where tokens for the Core API come from (decisions D6). */
-function protectedResource({ config, tools }: Gatehouse): Middleware {
+function protectedResource(gatehouse: Gatehouse): Middleware {
+  const { baseUrl, idpUrl } = gatehouse.config
   return async (ctx, next) => {
     if (ctx.path !== '/.well-known/oauth-protected-resource') return next()
-    const row = await tools.prisma.deployment.findUnique({ where: { name: 'console' } })
-    const { issuer_id } = row?.value as { issuer_id: string }
+    const place = await consolePlace(systemContext(gatehouse))
     ctx.set('Access-Control-Allow-Origin', '*')
     ctx.body = {
-      resource: config.baseUrl,
-      authorization_servers: [`${config.idpUrl}/${issuer_id}`],
+      resource: baseUrl,
+      authorization_servers: place ? [`${idpUrl}/${place.issuer_id}`] : [],
       bearer_methods_supported: ['header'],
-      resource_documentation: `${config.baseUrl}/openapi.json`,
+      resource_documentation: `${baseUrl}/openapi.json`,
     }
   }
 }
@@ -147,11 +169,20 @@ function listen(
   handler: (req: IncomingMessage, res: ServerResponse) => void,
   host: string,
   port: number,
+  setting: string,
 ): Promise<Server> {
   // Every wait has a limit (security rule 24): slow headers, slow requests.
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 }, handler)
   return new Promise((done, fail) => {
-    server.once('error', fail)
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      fail(
+        error.code === 'EADDRINUSE'
+          ? new Error(
+              `Port ${port} on ${host} is taken by another program; end that one or set ${setting} to a free port.`,
+            )
+          : error,
+      ),
+    )
     server.listen(port, host, () => done(server))
   })
 }

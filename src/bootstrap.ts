@@ -150,7 +150,7 @@ export async function setupTokenFits(context: Context, token: string): Promise<b
  * Uses the setup link: makes the administrator and ends the link in one transaction, so that it works once.
  * @returns false when the link is not in force
  */
-export async function useSetupLink(
+export async function consumeSetupLink(
   context: Context,
   token: string,
   admin: { email: string; password: string },

@@ -55,6 +55,9 @@ program
     process.stdout.write(`${JSON.stringify(openApiDocument(readConfig().baseUrl), null, 2)}\n`)
   })
 
+// A reader that went away (`gatehouse start | head`) must not take the process with it.
+for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
+
 program.parseAsync().catch((error: unknown) => {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
   process.exit(1)

@@ -10,7 +10,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 /** `gatehouse migrate [status]`. */
 export async function migrateCommand(config: Config, statusOnly: boolean, json: boolean): Promise<void> {
-  const store = await openStore(config, json ? () => {} : say)
+  const store = await openStore(config, json ? () => {} : say, true)
   try {
     const rows = await migrationStatus(store.url)
     if (json) say(JSON.stringify(rows))
@@ -29,7 +29,7 @@ export async function createAccountCommand(
   options: { name?: string; description?: string; owner?: string; json?: boolean },
 ): Promise<void> {
   const { makeGatehouse } = await import('./app.js')
-  const store = await openStore(config, () => {})
+  const store = await openStore(config, () => {}, true)
   const gatehouse = makeGatehouse(config, store.url)
   try {
     const context = systemContext(gatehouse)

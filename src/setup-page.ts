@@ -1,7 +1,7 @@
 /** The page behind the printed setup link: makes the first administrator. Plain HTML, no script. */
 import type { Middleware } from 'koa'
 import { contextOfStranger } from './access/admit.js'
-import { setupTokenFits, useSetupLink } from './bootstrap.js'
+import { consumeSetupLink, setupTokenFits } from './bootstrap.js'
 import { system } from './kernel/context.js'
 import { ApiError } from './kernel/errors.js'
 import { gateFault } from './kernel/gate.js'
@@ -71,7 +71,7 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
     }
     const email = values.get('username') ?? ''
     try {
-      const done = await useSetupLink(context, token, { email, password: values.get('new_password') ?? '' })
+      const done = await consumeSetupLink(context, token, { email, password: values.get('new_password') ?? '' })
       ctx.status = done ? 200 : 410
       ctx.body = done
         ? page(

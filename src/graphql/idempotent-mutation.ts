@@ -1,18 +1,12 @@
 /** `idempotencyKey` on a mutation (decisions part 0, D20): the whole answer of the document is kept and given again. */
 import { type GraphQLResponse, HeaderMap } from '@apollo/server'
-import {
-  type DocumentNode,
-  execute,
-  type FieldNode,
-  getArgumentValues,
-  type OperationDefinitionNode,
-  print,
-} from 'graphql'
+import { type DocumentNode, execute, getArgumentValues, type OperationDefinitionNode, print } from 'graphql'
 import { authorize } from '../access/guard.js'
 import { canonicalJson } from '../kernel/canonical.js'
 import { badRequest } from '../kernel/errors.js'
 import type { Context } from '../platform/context.js'
 import { checkKey, fingerprintOf, idempotent } from './idempotency.js'
+import { rootFieldsOf } from './root-fields.js'
 import { demandOf, placeOf, schema } from './schema.js'
 
 /** Mutations whose answers hold a secret run anew each time (spec 4.1 rule 7). */
@@ -32,20 +26,18 @@ const neverCached = new Set([
 export async function answerOnce(
   context: Context,
   document: DocumentNode,
-  operation: OperationDefinitionNode,
+  operation: OperationDefinitionNode | null | undefined,
   variables: Record<string, unknown>,
 ): Promise<GraphQLResponse | null> {
-  if (operation.operation !== 'mutation') return null
-  const fields = operation.selectionSet.selections.filter(
-    (selection): selection is FieldNode => selection.kind === 'Field',
-  )
-  const calls = fields.map((node) => {
-    const field = schema().getMutationType()!.getFields()[node.name.value]!
-    return { node, field, args: getArgumentValues(field, node, variables) }
+  if (operation?.operation !== 'mutation') return null
+  const fields = rootFieldsOf(document, operation)
+  const calls = fields.flatMap((node) => {
+    const field = schema().getMutationType()!.getFields()[node.name.value]
+    return field ? [{ node, field, args: getArgumentValues(field, node, variables) }] : []
   })
   const keyed = calls.filter(({ args }) => typeof args['idempotencyKey'] === 'string')
   if (keyed.length === 0) return null
-  if (operation.selectionSet.selections.length > 1) {
+  if (fields.length > 1) {
     throw badRequest('An idempotencyKey needs a document with a single mutation field.')
   }
   const [{ node, field, args }] = keyed as [(typeof keyed)[number]]

@@ -4,16 +4,20 @@ import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled'
+import type { IncomingMessage } from 'node:http'
+import type { GraphQLFormattedError } from 'graphql'
 import type { Middleware } from 'koa'
 import { admit, contextOfStranger, spend } from '../access/admit.js'
 import { challenges } from '../access/authenticate.js'
 import { ApiError, badRequest } from '../kernel/errors.js'
 import { GateError, parseJson } from '../kernel/gate.js'
 import type { Context, Gatehouse } from '../platform/context.js'
-import { readBody } from '../platform/http.js'
+import { mustBeJson, readBody } from '../platform/http.js'
 import { apiErrorOf, formatted } from './errors.js'
 import { answerOnce } from './idempotent-mutation.js'
 import { documentLimits, MAX_TOKENS } from './limits.js'
+import { literalGate } from './literals.js'
+import { rootFieldsOf } from './root-fields.js'
 import { schema } from './schema.js'
 
 /** Bytes (decisions D19). */
@@ -23,9 +27,9 @@ const BODY_LIMIT = 256 * 1024
 const countsMutations: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {
-      async didResolveOperation({ operation, contextValue }) {
+      async didResolveOperation({ document, operation, contextValue }) {
         if (operation?.operation !== 'mutation') return
-        for (const _ of operation.selectionSet.selections)
+        for (const _ of rootFieldsOf(document, operation))
           await spend(contextValue, 'core_write', contextValue.actor.id ?? '')
       },
     }
@@ -38,7 +42,7 @@ const answersOnce: ApolloServerPlugin<Context> = {
     return {
       async responseForOperation({ document, operation, request, contextValue }): Promise<GraphQLResponse | null> {
         try {
-          return await answerOnce(contextValue, document, operation!, request.variables ?? {})
+          return await answerOnce(contextValue, document, operation, request.variables ?? {})
         } catch (error) {
           const { log, request: facts } = contextValue
           const errors = [formatted(apiErrorOf(error, log, facts.id), facts.id)]
@@ -74,10 +78,11 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
     introspection: true,
     csrfPrevention: true,
     allowBatchedHttpRequests: false,
+    persistedQueries: false,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
     parseOptions: { maxTokens: MAX_TOKENS },
-    validationRules: [documentLimits],
+    validationRules: [documentLimits, literalGate],
     plugins: [
       ApolloServerPluginLandingPageDisabled(),
       ApolloServerPluginCacheControlDisabled(),
@@ -106,18 +111,22 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
           },
         )
       }
+      if (ctx.method !== 'POST') {
+        throw new ApiError('method_not_allowed', 'This address takes POST.', { headers: { Allow: 'POST' } })
+      }
       const answer = await apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: {
           method: ctx.method,
           headers: headerMap(ctx.headers),
           search: ctx.search,
-          body: ctx.method === 'POST' ? jsonBody(await readBody(ctx.req, BODY_LIMIT)) : undefined,
+          body: await jsonBody(ctx.req),
         },
         context: async () => context,
       })
       for (const [name, value] of answer.headers) ctx.set(name, value)
       ctx.status = answer.status ?? 200
-      ctx.body = answer.body.kind === 'complete' ? answer.body.string : null
+      const text = answer.body.kind === 'complete' ? answer.body.string : null
+      ctx.body = text !== null && ctx.status >= 400 ? inOurWords(text, stranger.request.id) : text
     } catch (error) {
       const known = apiErrorOf(error, gatehouse.log, stranger.request.id)
       ctx.set(known.more.headers ?? {})
@@ -128,13 +137,24 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
   return { middleware, stop: () => apollo.stop() }
 }
 
+/** What Apollo refuses before it has a request to speak of has a code of its own; callers know ours only. */
+function inOurWords(text: string, requestId: string): string {
+  const body = JSON.parse(text) as { errors?: GraphQLFormattedError[] }
+  const errors = body.errors?.map((error) =>
+    error.extensions?.['status'] === undefined ? formatted(badRequest(error.message), requestId, error) : error,
+  )
+  return JSON.stringify({ ...body, ...(errors && { errors }) })
+}
+
 function headerMap(headers: NodeJS.Dict<string | string[]>): HeaderMap {
   const map = new HeaderMap()
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) map.set(name, [value].flat().join(', '))
   return map
 }
 
-function jsonBody(text: string): unknown {
+async function jsonBody(request: IncomingMessage): Promise<unknown> {
+  const text = await readBody(request, BODY_LIMIT)
+  mustBeJson(request)
   try {
     return parseJson(text)
   } catch (error) {

@@ -51,7 +51,9 @@ interface Served {
  * @param folder where the bundle lies
  */
 export function mountPlayground(folder = join(packageRoot, 'dist/playground')): Middleware {
-  const files = served(folder)
+  const builtAt = () => statSync(join(folder, 'index.html'), { throwIfNoEntry: false })?.mtimeMs
+  let builtThen = builtAt()
+  let files = served(folder)
   return (ctx) => {
     ctx.state['route'] = '/playground'
     ctx.set({
@@ -62,10 +64,16 @@ export function mountPlayground(folder = join(packageRoot, 'dist/playground')): 
     })
     if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
       ctx.set('Allow', 'GET, HEAD')
-      ctx.throw(405)
+      ctx.status = 405
+      return
     }
     const name = ctx.path.slice('/playground'.length)
     const isPage = name === '' || name === '/'
+    // A build while we run makes a page that names new files.
+    if (isPage && builtAt() !== builtThen) {
+      builtThen = builtAt()
+      files = served(folder)
+    }
     const file = files.get(isPage ? '/index.html' : name)
     if (!file) {
       ctx.set('Cache-Control', 'no-store')
@@ -76,7 +84,7 @@ export function mountPlayground(folder = join(packageRoot, 'dist/playground')): 
       return
     }
     ctx.status = 200
-    ctx.set({ 'Cache-Control': file.cache, Vary: 'Accept-Encoding', 'Content-Type': file.type })
+    ctx.set({ 'Cache-Control': file.cache, Vary: 'Accept-Encoding' })
     if (file.etag) ctx.set('ETag', file.etag)
     if (ctx.fresh) {
       ctx.status = 304
@@ -85,6 +93,7 @@ export function mountPlayground(folder = join(packageRoot, 'dist/playground')): 
     const compressed = file.gzip !== undefined && ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
     if (compressed) ctx.set('Content-Encoding', 'gzip')
     const length = compressed ? file.gzip! : file.size
+    // Koa would open the file for HEAD as well, and guess a type for the stream.
     if (ctx.method === 'GET') ctx.body = createReadStream(compressed ? `${file.path}.gz` : file.path)
     ctx.set({ 'Content-Type': file.type, 'Content-Length': String(length) })
   }

@@ -13,8 +13,9 @@ import { translated } from '../platform/database.js'
 import { endFamily } from './adapter.js'
 import { amendAnswer, oauthErrorOf, setErrorHeaders } from './answers.js'
 import { serveDocument } from './endpoints/documents.js'
+import { JWT_MARK } from './endpoints/live-token.js'
 import { confirmLogout, logout } from './endpoints/logout.js'
-import { JWT_MARK, replayBody } from './hooks/index.js'
+import { replayBody } from './hooks/index.js'
 import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
@@ -133,6 +134,8 @@ async function runLibrary(
   const { route } = match
   const marked = route.name === 'introspect' || route.name === 'revoke' ? markedToken(form) : undefined
   if (text !== undefined) replayBody(ctx.req, marked ?? text)
+  // Programs get OAuthError in JSON, whatever they say that they like to read.
+  if (!route.pages) ctx.req.headers.accept = 'application/json'
 
   const { pathname } = new URL(runtime.url)
   ctx['mountPath'] = pathname

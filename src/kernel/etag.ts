@@ -6,7 +6,8 @@ export const etagOf = (row: { updatedAt: bigint | number }): string => `"${row.u
 /** Which versions a caller accepts: any, or those with one of these tags. */
 export type Precondition = '*' | readonly string[]
 
-const opaque = /^"([\x21\x23-\x7e\x80-\xff]*)"$/
+/** One entry of the list, with the comma after it: a tag may hold commas of its own (RFC 9110 8.8.3). */
+const entry = /[ \t]*(W\/)?"([\x21\x23-\x7e\x80-\xff]*)"[ \t]*(?:,|$)/y
 
 /**
  * Reads an If-Match value (RFC 9110 13.1.1): one quoted tag, a comma-separated list, or `*`.
@@ -16,13 +17,15 @@ const opaque = /^"([\x21\x23-\x7e\x80-\xff]*)"$/
 export function parseIfMatch(value: string | null | undefined): Precondition | undefined {
   if (value === undefined || value === null) return undefined
   if (value.trim() === '*') return '*'
-  return value.split(',').map((part) => {
-    const text = part.trim()
-    if (text.startsWith('W/')) throw badRequest('If-Match takes strong entity tags only; leave out the W/ prefix.')
-    const tag = opaque.exec(text)?.[1]
+  const tags: string[] = []
+  entry.lastIndex = 0
+  do {
+    const [whole, weak, tag] = entry.exec(value) ?? []
+    if (weak) throw badRequest('If-Match takes strong entity tags only; leave out the W/ prefix.')
     if (tag === undefined) throw badRequest('If-Match takes quoted entity tags, as in If-Match: "1763690000000", or *.')
-    return tag
-  })
+    tags.push(tag)
+    if (!whole?.endsWith(',')) return tags
+  } while (true)
 }
 
 /** Does this version fulfil the precondition? */

@@ -31,6 +31,11 @@ export type EmbeddedPostgres = {
   stop(): Promise<void>
 }
 
+/** Another Gatehouse runs on this folder. Its server can still be used by who needs no lock: the command line. */
+export class InUse extends Error {
+  url: string | undefined
+}
+
 /** Long enough for recovery after a crash; in milliseconds. */
 const startLimitMs = 120_000
 const stopLimitMs = 30_000
@@ -96,7 +101,8 @@ export async function startEmbeddedPostgres(
     await open()
     await makeDatabase(lock!)
   } catch (error) {
-    socket?.remove()
+    if (error instanceof InUse) error.url = toUrl(address)
+    else socket?.remove()
     throw error
   }
   return {
@@ -196,7 +202,7 @@ async function takeLock(client: Client, { dataDir }: Cluster): Promise<void> {
       continue
     }
     await client.end()
-    throw new Error(`${dataDir} is in use by another Gatehouse (process ${pid || 'unknown'}); stop it first`)
+    throw new InUse(`${dataDir} is in use by another Gatehouse (process ${pid || 'unknown'}); stop it first`)
   }
 }
 

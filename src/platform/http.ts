@@ -23,7 +23,8 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   const chunks: Buffer[] = []
   let size = 0
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    // Leaving the loop early must not end the connection: the answer is still to be written.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length
       if (size > limit) throw tooLarge()
       chunks.push(chunk)
@@ -36,6 +37,13 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
     return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
   } catch {
     throw new ApiError('invalid_request', 'The body is not valid UTF-8.')
+  }
+}
+
+/** @throws unsupported_media_type unless the request says that its body is JSON */
+export function mustBeJson(request: IncomingMessage): void {
+  if (!/^application\/(json|merge-patch\+json)\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    throw new ApiError('unsupported_media_type', 'The body must be JSON; send Content-Type: application/json.')
   }
 }
 

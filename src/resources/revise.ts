@@ -27,7 +27,7 @@ export interface Revision<Row extends Versioned, Changes> {
    */
   write(context: Context, version: bigint, changes: Changes & { updatedAt: number }): Promise<Row | null | undefined>
   /** What else belongs to the change, in the same transaction: its event, its cascades. */
-  then?(context: Context, before: Row, after: Row): Promise<void>
+  also?(context: Context, before: Row, after: Row): Promise<void>
 }
 
 /**
@@ -51,7 +51,7 @@ export async function revise<Row extends Versioned, Changes>(
   }
   const write = async (inside: Context, { before, changes }: { before: Row; changes: Changes }) => {
     const row = await revision.write(inside, before.updatedAt, { ...changes, updatedAt: inside.now() })
-    if (row) await revision.then?.(inside, before, row)
+    if (row) await revision.also?.(inside, before, row)
     return row
   }
   const decision = await decide(context)

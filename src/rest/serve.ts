@@ -11,8 +11,9 @@ import { demandOf, placeOf } from '../graphql/schema.js'
 import { ApiError, badRequest, type Detail, invalid } from '../kernel/errors.js'
 import { etagOf, noneMatch } from '../kernel/etag.js'
 import { GateError, gateFault, parseJson } from '../kernel/gate.js'
+import { isObject } from '../kernel/merge.js'
 import type { Context } from '../platform/context.js'
-import { readBody } from '../platform/http.js'
+import { mustBeJson, readBody } from '../platform/http.js'
 import { inWireWords } from './errors.js'
 import { camel, inputOf, queryOf, variablesOf } from './input.js'
 import { match } from './match.js'
@@ -112,10 +113,7 @@ const splitUrl = (url: string): [string, string] => {
 
 async function bodyOf(request: IncomingMessage): Promise<string> {
   const text = await readBody(request, BODY_LIMIT)
-  const type = request.headers['content-type'] ?? ''
-  if (text !== '' && !/^application\/(json|merge-patch\+json)\s*(;|$)/i.test(type)) {
-    throw new ApiError('unsupported_media_type', 'The body must be JSON; send Content-Type: application/json.')
-  }
+  if (text !== '') mustBeJson(request)
   return text
 }
 
@@ -131,10 +129,11 @@ function inputs(
   if (fault) throw badRequest(fault.replace(/^\[\d+\]/, 'The query'))
   const variables = queryOf(query, parameters, details)
   const body = text === '' ? undefined : jsonOf(text)
+  if (body !== undefined && !isObject(body)) throw badRequest('The body must be a JSON object.')
   if (input) {
     const required = String(input).endsWith('!')
     if (body !== undefined || required) variables['input'] = inputOf(input, body ?? {}, '', details)
-  } else if (body !== undefined && !(typeof body === 'object' && body !== null && Object.keys(body).length === 0)) {
+  } else if (body !== undefined && Object.keys(body).length > 0) {
     throw badRequest('This request takes no body.')
   }
   if (details.length > 0) throw invalid(details)

@@ -169,7 +169,7 @@ describe('one scope short is 403 insufficient_scope; a stem does not imply its c
 describe('the one scope that the decisions name is enough, and manage implies it', () => {
   test.each(table)('%s', async (_, route) => {
     for (const scope of [scopeOf(route), `${stemOf(scopeOf(route))}:manage`]) {
-      const world = route.method === 'GET' ? mine : await populate(await anotherIssuer(mine))
+      const world = await worldFor(route)
       const api = await keyWith(world, { scopes: [scope] })
       if (route.operation === 'unblockApiKey')
         must(await world.owner.post(`${world.A}/api-keys/${world.ids.key_id}/block`), 200)
@@ -183,7 +183,16 @@ describe('the one scope that the decisions name is enough, and manage implies it
   })
 })
 
-/** Another issuer of the same account, for what a test destroys. */
+/** What a test destroys is made for it. */
+async function worldFor(route: Route): Promise<World> {
+  if (route.operation === 'deleteIssuer') {
+    const { issuerId } = await anotherIssuer(mine)
+    return { ...mine, ids: { ...mine.ids, issuer_id: issuerId } }
+  }
+  return route.method === 'DELETE' || /block|revoke/i.test(route.operation) ? populate(mine) : mine
+}
+
+/** Another issuer of the same account. */
 async function anotherIssuer(world: World): Promise<World> {
   const { id } = must(await world.owner.post(`${world.A}/issuers`, { name: 'Another' }), 201).data
   return { ...world, issuerId: id, I: `${world.A}/issuers/${id}` }

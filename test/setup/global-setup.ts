@@ -31,7 +31,7 @@ export default async function globalSetup(): Promise<void> {
 }
 
 async function startForRun(): Promise<string> {
-  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gatehouse-test-')))
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gatehouse-run-')))
   chmodSync(folder, 0o700)
   cleanUpAfterUs(folder)
   // The only cluster that may lose its data: it lives as long as the run.

@@ -61,7 +61,7 @@ export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerato
     while (true) {
       const { done, value } = await reader.read()
       if (done) return
-      rest += decoder.decode(value, { stream: true }).replaceAll('\r\n', '\n')
+      rest = (rest + decoder.decode(value, { stream: true })).replaceAll('\r\n', '\n')
       const blocks = rest.split('\n\n')
       rest = blocks.pop() ?? ''
       for (const block of blocks) {

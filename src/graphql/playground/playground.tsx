@@ -10,6 +10,8 @@ import { memory } from './memory.js'
 
 const plugins = [examplesPlugin, HISTORY_PLUGIN]
 const welcome = '# Choose an example, or write a document here. Ctrl+Enter runs it.\n\n{\n  me {\n    id\n  }\n}\n'
+/** So that the variables' editor knows what our scalars hold. */
+const scalars = { JSONObject: { type: 'object' }, Timestamp: { type: 'integer' } } as const
 const isWide = matchMedia('(min-width: 50rem)').matches
 
 /** The page: who you are above, GraphiQL below. */
@@ -17,7 +19,7 @@ export function Playground() {
   const [authorization, setAuthorization] = useState<string>()
   const [storage] = useState(memory)
   const fetcher = useMemo(() => fetcherFor(authorization), [authorization])
-  useSystemFont()
+  useEditorOptions()
   return (
     <>
       <CredentialBar onChange={setAuthorization} />
@@ -32,6 +34,7 @@ export function Playground() {
           {...(isWide && { visiblePlugin: examplesPlugin.title })}
           defaultQuery={welcome}
           defaultEditorToolsVisibility="variables"
+          customScalarSchemas={scalars}
           inputValueDeprecation
           schemaDescription
         >
@@ -57,14 +60,19 @@ function fetcherFor(authorization: string | undefined): Fetcher {
 }
 
 /** GraphiQL asks for a font that it would have to bring along; the system's own does as well. */
-function useSystemFont(): void {
+const editorOptions = {
+  fontFamily: 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace',
+  fontSize: 14,
+  wordWrap: 'on',
+} as const
+
+function useEditorOptions(): void {
   const monaco = useMonaco((state) => state.monaco)
   useEffect(() => {
+    for (const editor of monaco?.editor.getEditors() ?? []) editor.updateOptions(editorOptions)
+    // Told in the middle of its making, an editor would take its own options last.
     const listening = monaco?.editor.onDidCreateEditor((editor) =>
-      editor.updateOptions({
-        fontFamily: 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace',
-        fontSize: 14,
-      }),
+      queueMicrotask(() => editor.updateOptions(editorOptions)),
     )
     return () => listening?.dispose()
   }, [monaco])

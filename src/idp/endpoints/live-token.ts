@@ -1,11 +1,14 @@
 /** Access tokens as the library's endpoints see them: found, if they are good now. */
-import type Provider from 'oidc-provider'
+import ProviderClass, { type Provider } from 'oidc-provider'
 import { seconds } from '../../kernel/time.js'
 import { emit } from '../../resources/events/events.js'
 import { type AccessTokenClaims, type LiveToken, verifyAccessToken } from '../../resources/sessions/access-token.js'
-import { JWT_MARK } from '../hooks/index.js'
 import type { AccessToken } from '../library.js'
+import { spend } from '../limits.js'
 import { scope } from '../scope.js'
+
+/** Marks a JWT on its way past a check of the library that refuses all JWTs; no JWT begins like this. */
+export const JWT_MARK = '~'
 
 const live = new WeakMap<object, LiveToken>()
 
@@ -23,6 +26,8 @@ export async function findLiveToken(provider: Provider, value: unknown): Promise
   const found = await verifyAccessToken(context, marked ? value.slice(1) : value)
   // Another issuer's token is no token here (spec 4.17).
   if (found?.issuerId !== runtime.issuer.id) return undefined
+  const { ctx } = ProviderClass
+  if (ctx?.oidc.route === 'userinfo') await spend(ctx, context, 'userinfo', found.claims.jti)
   const { claims, grantId } = found
   const token = new (provider.AccessToken as unknown as new (payload: object) => AccessToken)({
     kind: 'AccessToken',

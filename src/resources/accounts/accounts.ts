@@ -112,7 +112,7 @@ export async function updateAccount(
     change: () => ({ ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),
     write: async (now, version, data) =>
       (await now.db.account.updateManyAndReturn({ where: { id: place.accountId, updatedAt: version }, data }))[0],
-    then: async (inside, before, row) => {
+    also: async (inside, before, row) => {
       const hosts =
         domains &&
         (await setDomains(

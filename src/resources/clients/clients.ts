@@ -1,5 +1,6 @@
 /** Clients (spec 2.5, 4.5, 4.16): the applications that authenticate users through an issuer. */
 import { z } from 'zod'
+import { canonicalJson } from '../../kernel/canonical.js'
 import { ApiError, badRequest, insufficientScope, invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
@@ -63,6 +64,7 @@ export async function listClients(
       AND: [
         { accountId, issuerId, ...ofLivingIssuer },
         { status: filter.status ?? { not: 'deleted' } },
+        filter.status === 'deleted' ? { deletedAt: { gt: context.now() - DELETED_RETENTION } } : {},
         filter.name ? { name: { contains: filter.name.replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } } : {},
         after('cli', request.cursor),
       ],
@@ -101,7 +103,7 @@ export async function createClient(context: Context, place: InIssuer, input: unk
   const settings = checkSettings(values.confidential, mergePatch({}, values.settings))
   mayGrant(context, settings.scopes ?? [])
   mayChangeExchange(context, undefined, settings)
-  if (!values.confidential && values.secret) {
+  if (!values.confidential && values.secret !== undefined && values.secret !== null) {
     throw invalidField('secret', 'not_allowed', 'belongs to confidential clients only.')
   }
   const secret = values.confidential ? chosenSecret('secret', values.secret) : null
@@ -210,7 +212,7 @@ function reviseClient(
     change,
     write: async (now, version, data) =>
       (await now.db.client.updateManyAndReturn({ where: { id: place.clientId, updatedAt: version }, data }))[0],
-    then: async (inside, before, client) => {
+    also: async (inside, before, client) => {
       await emit(inside, type, { ...aboutClient(client), changes: changesBetween(before, client) })
       await announce(inside, 'client', client.id)
     },
@@ -230,7 +232,7 @@ const aboutClient = ({ accountId, issuerId, id }: Client) => ({
  */
 function mayChangeExchange(context: Context, before: ClientSettings | undefined, after: ClientSettings): void {
   const capability = (settings: ClientSettings | undefined) =>
-    JSON.stringify([settings?.openid?.token_exchange ?? null])
+    canonicalJson(settings?.openid?.token_exchange ?? null)
   if (capability(before) === capability(after)) return
   const { actor } = context
   if (!covers(actor.scopes, 'issuers.clients:manage')) throw insufficientScope('issuers.clients:manage')
@@ -247,9 +249,9 @@ async function checkOrganizations(context: Context, place: InIssuer, settings: C
     where: { issuerId: place.issuerId, id: { in: ids }, status: { not: 'deleted' } },
     select: { id: true },
   })
-  const strange = ids.findIndex((id) => !known.some((row) => row.id === id))
-  if (strange >= 0) {
-    const field = `settings.restrictions.organizations.allowed_org_ids[${strange}]`
+  const strange = ids.find((id) => !known.some((row) => row.id === id))
+  if (strange !== undefined) {
+    const field = `settings.restrictions.organizations.allowed_org_ids[${ids.indexOf(strange)}]`
     throw invalidField(field, 'unknown_organization', 'must be the id of an organization of this issuer.')
   }
 }

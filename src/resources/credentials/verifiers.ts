@@ -202,7 +202,7 @@ export async function updateVerifier(context: Context, place: VerifierPlace, inp
     change: () => ({ ...secret, ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),
     write: async (now, version, data) =>
       (await now.db.verifier.updateManyAndReturn({ where: { id: place.verifierId, updatedAt: version }, data }))[0],
-    then: async (inside, before, row) => {
+    also: async (inside, before, row) => {
       await told(inside, 'user.verifier.updated', row, before)
       if (newPassword !== undefined) await endSessionsOfUser(inside, aboutOwner(row), 'password_changed')
     },

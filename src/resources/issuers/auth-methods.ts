@@ -137,7 +137,7 @@ export async function updateAuthMethod(context: Context, place: MethodPlace, inp
     },
     write: async (now, version, data) =>
       (await now.db.authMethod.updateManyAndReturn({ where: { id: place.methodId, updatedAt: version }, data }))[0],
-    then: (inside, before, row) => told(inside, 'issuer.auth_method.updated', row, before),
+    also: (inside, before, row) => told(inside, 'issuer.auth_method.updated', row, before),
   })
 }
 
@@ -154,7 +154,7 @@ export async function deleteAuthMethod(context: Context, place: MethodPlace, ifM
       const row = await now.db.authMethod.findFirst({ where })
       return (await now.db.authMethod.deleteMany({ where })).count === 1 ? row : null
     },
-    then: (inside, _, row) => told(inside, 'issuer.auth_method.deleted', row),
+    also: (inside, _, row) => told(inside, 'issuer.auth_method.deleted', row),
   })
 }
 

@@ -143,7 +143,7 @@ function reviseIssuer(
     change,
     write: async (now, version, data) =>
       (await now.db.issuer.updateManyAndReturn({ where: { id: issuerId, updatedAt: version }, data }))[0],
-    then: async (inside, before, row) => {
+    also: async (inside, before, row) => {
       await cascade?.(inside)
       await emit(inside, type, { ...aboutIssuer(row), changes: changesBetween(before, row) })
       await announce(inside, 'issuer', issuerId)

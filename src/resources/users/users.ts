@@ -106,13 +106,13 @@ export async function listUsers(
 /** By exact or prefix username, or by name or email in the profile (decisions part 0). */
 function searchFilter(search: string | null | undefined): Prisma.UserWhereInput {
   if (!search) return {}
-  const prefix = usernameKeyOf(search).replace(/[\\%_]/g, '\\$&')
+  const literal = (text: string) => text.replace(/[\\%_]/g, '\\$&')
   const inProfile = (key: string): Prisma.UserWhereInput => ({
-    profile: { path: [key], string_starts_with: search, mode: 'insensitive' },
+    profile: { path: [key], string_starts_with: literal(search), mode: 'insensitive' },
   })
   return {
     OR: [
-      { usernameKey: { startsWith: prefix } },
+      { usernameKey: { startsWith: literal(usernameKeyOf(search)) } },
       inProfile('name'),
       inProfile('given_name'),
       inProfile('family_name'),
@@ -253,7 +253,7 @@ function reviseUser(
     change,
     write: async (now, version, data) =>
       (await now.db.user.updateManyAndReturn({ where: { id: place.userId, updatedAt: version }, data }))[0],
-    then: async (inside, before, user) => {
+    also: async (inside, before, user) => {
       await emit(inside, type, { ...aboutUser(user), changes: changesBetween(before, user) })
       if (before.status === user.status) return
       if (type === 'user.updated') {

@@ -15,8 +15,8 @@ h1{margin:0;font-size:1.625rem;line-height:1.2;font-weight:680;letter-spacing:-.
 form{display:grid;gap:1.125rem;margin-top:1.75rem}
 .field{display:grid;gap:.4rem}
 label{font-size:.9rem;font-weight:560}
-input{width:100%;min-height:3rem;padding:.65rem .875rem;font:inherit;color:inherit;background:var(--field);border:1px solid var(--line);border-radius:.7rem;transition:border-color .15s,box-shadow .15s}
-input:hover{border-color:color-mix(in srgb,var(--text) 34%,var(--card))}
+input{width:100%;min-height:3rem;padding:.65rem .875rem;font:inherit;color:inherit;background:var(--field);border:1px solid var(--edge);border-radius:.7rem;transition:border-color .15s,box-shadow .15s}
+input:hover{border-color:var(--text)}
 input:focus-visible{outline:none;border-color:var(--accent);box-shadow:0 0 0 3px color-mix(in srgb,var(--accent) 26%,transparent)}
 input[aria-invalid=true]{border-color:var(--alarm)}
 .hint{margin:0;font-size:.85rem;color:var(--soft)}
@@ -24,7 +24,7 @@ button,.button{display:inline-flex;align-items:center;justify-content:center;min
 button:hover{filter:brightness(1.08)}
 button:active{transform:translateY(1px)}
 button:focus-visible,.button:focus-visible,.problem:focus-visible{outline:3px solid color-mix(in srgb,var(--accent) 55%,transparent);outline-offset:2px}
-button.quiet{background:transparent;color:var(--text);border-color:var(--line)}
+button.quiet{background:transparent;color:var(--text);border-color:var(--edge)}
 .problem{margin-top:1.5rem;padding:.8rem .95rem;border:1px solid color-mix(in srgb,var(--alarm) 32%,transparent);border-radius:.7rem;background:var(--alarm-ground);color:var(--alarm);font-size:.925rem}
 .problem p{margin:0}
 .problem p+p{margin-top:.35rem}

@@ -67,7 +67,7 @@ export function themeOf(settings: IssuerSettings): string {
 function variables(primary: Rgb, background: Rgb, card: Rgb, wished: Rgb | undefined): string {
   const text = wished && contrast(wished, card) >= 4.5 ? wished : readable(card)
   const isDark = luminance(card) < 0.18
-  const alarm = legible(isDark ? [255, 122, 122] : [185, 28, 28], card)
+  const alarm = legible(isDark ? [255, 138, 138] : [176, 24, 24], card)
   // A dark brand colour on a dark card is lifted until the button stands out.
   const button = contrast(primary, card) >= 1.6 ? primary : mix(primary, white, 0.35)
   const values = {
@@ -77,8 +77,10 @@ function variables(primary: Rgb, background: Rgb, card: Rgb, wished: Rgb | undef
     background,
     card,
     text,
-    soft: mix(text, card, 0.34),
+    soft: legible(mix(text, card, 0.34), card),
     line: mix(card, text, 0.16),
+    // The edge of a field says where to type: 3 to 1 (WCAG 1.4.11).
+    edge: mix(card, text, isDark ? 0.4 : 0.46),
     field: mix(card, isDark ? [0, 0, 0] : white, isDark ? 0.22 : 0.6),
     alarm,
     'alarm-ground': mix(card, alarm, isDark ? 0.14 : 0.07),

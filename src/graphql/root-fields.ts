@@ -1,0 +1,21 @@
+import type { DocumentNode, FieldNode, OperationDefinitionNode, SelectionSetNode } from 'graphql'
+
+/** The root fields of an operation, also those that stand inside of fragments. The document is valid already. */
+export function rootFieldsOf(document: DocumentNode, operation: OperationDefinitionNode): FieldNode[] {
+  const found: FieldNode[] = []
+  const collect = ({ selections }: SelectionSetNode): void => {
+    for (const selection of selections) {
+      if (selection.kind === 'Field') found.push(selection)
+      else if (selection.kind === 'InlineFragment') collect(selection.selectionSet)
+      else {
+        const { value } = selection.name
+        const fragment = document.definitions.find(
+          (node) => node.kind === 'FragmentDefinition' && node.name.value === value,
+        )
+        if (fragment?.kind === 'FragmentDefinition') collect(fragment.selectionSet)
+      }
+    }
+  }
+  collect(operation.selectionSet)
+  return found
+}

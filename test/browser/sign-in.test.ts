@@ -1,0 +1,103 @@
+/** A person signs in on the hosted page, in a real Chromium (issue 2 item 7). */
+import { createHash, randomBytes } from 'node:crypto'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Browser } from 'playwright-core'
+import { PASSWORD, Realm, type TestClient } from '../idp/setup.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { startStrictBrowser, watchedPage } from './watched-page.js'
+
+let app: TestApp
+let realm: Realm
+let browser: Browser
+let application: Server
+let callback: string
+let client: TestClient
+const verifier = randomBytes(32).toString('base64url')
+const challenge = {
+  code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+  code_challenge_method: 'S256',
+}
+
+beforeAll(async () => {
+  app = await startApp()
+  realm = await Realm.make(app, 'Northwind')
+  await realm.user('ada@example.com')
+  application = createServer((_, res) =>
+    res.setHeader('content-type', 'text/html').end('<link rel="icon" href="data:,"><h1>Notebook</h1>'),
+  )
+  await new Promise<void>((done) => application.listen(0, '127.0.0.1', done))
+  callback = `http://127.0.0.1:${(application.address() as AddressInfo).port}/callback`
+  client = await realm.client({
+    application_type: 'spa',
+    redirect_uris: [callback],
+    post_logout_redirect_uris: [callback],
+  })
+  browser = await startStrictBrowser()
+}, 60_000)
+afterAll(async () => {
+  await browser?.close()
+  await app?.close()
+  await new Promise((done) => application.close(done))
+})
+
+test.each([
+  { javaScriptEnabled: true, colorScheme: 'light' as const, viewport: { width: 1280, height: 800 } },
+  { javaScriptEnabled: false, colorScheme: 'dark' as const, viewport: { width: 360, height: 640 } },
+])('wrong password first, then in, then out: %j', async (options) => {
+  const { page, faults, requests } = await watchedPage(browser, new URL(realm.url).origin, options)
+  await page.goto(realm.authorizeUrl(client, { ...challenge, redirect_uri: callback }))
+
+  // By keyboard and label alone.
+  await page.getByLabel('Username or email').fill('ada@example.com')
+  await page.keyboard.press('Tab')
+  await page.keyboard.type('not the password')
+  await page.keyboard.press('Enter')
+  const alert = page.getByRole('alert')
+  await alert.waitFor()
+  expect(await alert.textContent()).toContain('do not match')
+  expect(await page.getByLabel('Username or email').inputValue()).toBe('ada@example.com')
+  expect(await page.getByLabel('Password').getAttribute('aria-invalid')).toBe('true')
+  const box = (await page.locator('main').boundingBox())!
+  expect(box.x).toBeGreaterThanOrEqual(0)
+  expect(box.x + box.width).toBeLessThanOrEqual(options.viewport.width)
+
+  // The cursor is where the next attempt begins.
+  await page.keyboard.type(PASSWORD)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Notebook' }).waitFor()
+  const back = new URL(page.url())
+  expect(back.href.startsWith(callback)).toBe(true)
+  const tokens = await realm.exchange(client, {
+    code: back.searchParams.get('code')!,
+    code_verifier: verifier,
+    redirect_uri: callback,
+  })
+  expect(tokens.status).toBe(200)
+
+  await page.goto(
+    `${realm.url}/logout?${new URLSearchParams({ client_id: client.id, post_logout_redirect_uri: callback })}`,
+  )
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Notebook' }).waitFor()
+  expect((await realm.refresh(client, tokens.body.refresh_token)).body.error).toBe('invalid_grant')
+
+  // The application is another host by right, and an icon in a data: address asks nobody.
+  const expected = ['asked data:', `asked ${callback}`]
+  expect(faults.filter((fault) => !expected.some((start) => fault.startsWith(start)))).toEqual([])
+  expect(requests.some((url) => url.startsWith(`${realm.url}/interaction/`))).toBe(true)
+  await page.context().close()
+})
+
+test('the page does what its policy says: nothing frames it', async () => {
+  const { page } = await watchedPage(browser, new URL(callback).origin, {})
+  await page.goto(callback)
+  await page.setContent(
+    `<iframe src="${realm.authorizeUrl(client, { ...challenge, redirect_uri: callback })}"></iframe>`,
+  )
+  await page.waitForTimeout(500)
+  const framed = page.frames().filter((frame) => frame !== page.mainFrame())
+  for (const frame of framed) expect(await frame.content()).not.toContain('Sign in')
+  await page.context().close()
+})

@@ -1,0 +1,505 @@
+/** Idempotency-Key (spec 4.1, decisions D20), for `/v1` and GraphQL. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { keyWith, must } from '../setup/actors.js'
+import type { Answer, Api, Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { confidentialClient, fresh, makeWorld, PASSWORD, populate, publicClient, type World } from './world.js'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+const RETRY_LATER = { error: 'conflict', error_description: expect.any(String), request_id: expect.any(String) }
+
+let app: TestApp
+let world: World
+let other: World
+beforeAll(async () => {
+  app = await startApp()
+  world = await makeWorld(app)
+  other = await makeWorld(app)
+})
+afterAll(() => app.close())
+
+const post = (path: string, body: object | string | undefined, key: string, api: Api = world.owner) =>
+  api.post(path, body, { 'idempotency-key': key })
+const clientsOf = async (name: string, { owner, I }: World = world): Promise<Loose[]> =>
+  (await owner.get(`${I}/clients?name=${encodeURIComponent(name)}`)).body.data
+
+/** A row as a request in progress leaves it. */
+async function leased(key: string, leaseUntil: number, fingerprint: string): Promise<void> {
+  await app.gatehouse.tools.prisma.idempotentRequest.create({
+    data: {
+      accountId: world.accountId,
+      key,
+      fingerprint,
+      leaseId: 'someone',
+      leaseUntil,
+      expiresAt: app.clock.now() + DAY,
+    },
+  })
+}
+/** The fingerprint that a request leaves, read off one that was made. */
+async function fingerprintOf(path: string, body: object): Promise<string> {
+  const key = fresh('probe')
+  must(await post(path, body, key), 201)
+  const where = { accountId_key: { accountId: world.accountId, key } }
+  return (await app.gatehouse.tools.prisma.idempotentRequest.findUniqueOrThrow({ where })).fingerprint
+}
+
+test('the same key, path and body replays status, body and ETag with Idempotent-Replayed: true, and makes nothing', async () => {
+  const body = publicClient()
+  const key = fresh('key')
+  const first = await post(`${world.I}/clients`, body, key)
+  expect(first.status).toBe(201)
+  expect(first.headers.get('idempotent-replayed')).toBeNull()
+  // What has happened to the thing since does not matter.
+  must(await world.owner.patch(`${world.I}/clients/${first.body.data.id}`, { description: 'changed' }), 200)
+  for (const _ of [1, 2]) {
+    const again = await post(`${world.I}/clients`, body, key)
+    expect({ status: again.status, text: again.text }).toEqual({ status: 201, text: first.text })
+    expect(again.headers.get('etag')).toBe(first.headers.get('etag'))
+    expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'))
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+  }
+  expect(await clientsOf(body.name)).toHaveLength(1)
+})
+
+test('the query is no part of the fingerprint, the path is', async () => {
+  const body = publicClient()
+  const key = fresh('key')
+  must(await post(`${world.I}/clients`, body, key), 201)
+  expect((await post(`${world.I}/users`, body, key)).status).toBe(400)
+  const user = { username_type: 'unique', username: fresh('u') }
+  const answer = await post(`${world.I}/users`, user, key)
+  expect(answer.status).toBe(422)
+})
+
+test('another body or path is 422 invalid_request', async () => {
+  const body = publicClient()
+  const key = fresh('key')
+  must(await post(`${world.I}/clients`, body, key), 201)
+  const second = must(await world.owner.post(`${world.A}/issuers`, { name: 'Second' }), 201).data.id
+  for (const answer of [
+    await post(`${world.I}/clients`, { ...body, description: 'other' }, key),
+    await post(`${world.I}/clients`, `${JSON.stringify(body)} `, key),
+    await post(`${world.A}/issuers/${second}/clients`, body, key),
+  ]) {
+    expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 422, error: 'invalid_request' })
+  }
+  expect(await clientsOf(body.name)).toHaveLength(1)
+})
+
+test('20 parallel requests with one key make one thing; the losers get 409 conflict with Retry-After, or the replay', async () => {
+  const body = publicClient()
+  const key = fresh('key')
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post(`${world.I}/clients`, body, key)))
+  expect(await clientsOf(body.name)).toHaveLength(1)
+  const made = answers.filter(({ status, headers }) => status === 201 && !headers.get('idempotent-replayed'))
+  expect(made).toHaveLength(1)
+  for (const answer of answers) {
+    if (answer.status === 201) {
+      expect(answer.text).toBe(made[0]!.text)
+    } else {
+      expect(answer.status).toBe(409)
+      expect(answer.body).toEqual(RETRY_LATER)
+      expect(answer.headers.get('retry-after')).toBe('5')
+    }
+  }
+})
+
+test('20 parallel requests on two processes make one thing', async () => {
+  const second = await app.second()
+  const body = publicClient()
+  const key = fresh('key')
+  const elsewhere: Api['post'] = async (path, value, headers) => {
+    const response = await fetch(`${second.baseUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: world.owner.authorization!, 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(value),
+    })
+    return { status: response.status, headers: response.headers, text: await response.text(), body: {} }
+  }
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      post(`${world.I}/clients`, body, key, i % 2 ? world.owner : { ...world.owner, post: elsewhere }),
+    ),
+  )
+  expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true)
+  expect(await clientsOf(body.name)).toHaveLength(1)
+})
+
+test('while the first is in progress: 409; with another body: 422; after 60 seconds the lease is taken over', async () => {
+  const path = `${world.I}/clients`
+  const body = publicClient()
+  const fingerprint = await fingerprintOf(path, body)
+  const key = fresh('crashed')
+  await leased(key, app.clock.now() + MINUTE, fingerprint)
+  const busy = await post(path, body, key)
+  expect({ status: busy.status, error: busy.body.error, retry: busy.headers.get('retry-after') }).toEqual({
+    status: 409,
+    error: 'conflict',
+    retry: '5',
+  })
+  expect((await post(path, { ...body, description: 'x' }, key)).status).toBe(422)
+  app.clock.advance(MINUTE + 1)
+  expect((await post(path, body, key)).status).toBe(201)
+  expect((await post(path, body, key)).headers.get('idempotent-replayed')).toBe('true')
+})
+
+test('a non-2xx answer releases the key, also for another body', async () => {
+  const key = fresh('key')
+  const username = fresh('taken')
+  must(await world.owner.post(`${world.I}/users`, { username_type: 'unique', username }), 201)
+  expect((await post(`${world.I}/users`, { username_type: 'unique', username }, key)).status).toBe(409)
+  expect((await post(`${world.I}/users`, { username_type: 'unique', username: 'with space' }, key)).status).toBe(400)
+  expect((await post(`${world.I}/users`, { username_type: 'unique', username: fresh('free') }, key)).status).toBe(201)
+})
+
+test('after 24 hours the key is free', async () => {
+  const key = fresh('key')
+  const body = publicClient()
+  must(await post(`${world.I}/clients`, body, key), 201)
+  app.clock.advance(DAY - 1000)
+  expect((await post(`${world.I}/clients`, body, key)).headers.get('idempotent-replayed')).toBe('true')
+  app.clock.advance(1001)
+  const again = await post(`${world.I}/clients`, body, key)
+  expect(again.status).toBe(201)
+  expect(again.headers.get('idempotent-replayed')).toBeNull()
+  expect(await clientsOf(body.name)).toHaveLength(2)
+})
+
+test('1 to 256 characters; anything else is 400, also where the key is never used', async () => {
+  const clients = `${world.I}/clients`
+  for (const key of ['x', 'y'.repeat(256), 'ümlaut', '"quoted"', 'a, b', '{}']) {
+    expect({ key, status: (await post(clients, publicClient(), key)).status }).toEqual({ key, status: 201 })
+  }
+  for (const key of ['', 'z'.repeat(257)]) {
+    for (const [path, body] of [
+      [clients, publicClient()],
+      [clients, confidentialClient()],
+      [`${world.A}/api-keys`, { name: 'k', restrictions: {} }],
+      [`${world.A}/api-keys/${world.ids.key_id}/rotate`, {}],
+      [`${clients}/${world.ids.client_id}/secret/rotate`, undefined],
+    ] as const) {
+      const answer = await post(path, body, key)
+      expect({ path, length: key.length, status: answer.status, error: answer.body.error }).toEqual({
+        path,
+        length: key.length,
+        status: 400,
+        error: 'invalid_request',
+      })
+    }
+  }
+})
+
+test('ignored on GET, PATCH and DELETE, whatever it holds', async () => {
+  const client = `${world.I}/clients/${must(await world.owner.post(`${world.I}/clients`, publicClient()), 201).data.id}`
+  for (const key of ['same', 'z'.repeat(257), '']) {
+    const headers = { 'idempotency-key': key }
+    expect((await world.owner.get(client, headers)).status).toBe(200)
+    expect((await world.owner.patch(client, { description: fresh('d') }, headers)).status).toBe(200)
+  }
+  const first = await world.owner.patch(client, { description: 'a' }, { 'idempotency-key': 'same' })
+  const second = await world.owner.patch(client, { description: 'b' }, { 'idempotency-key': 'same' })
+  expect([first.body.data.description, second.body.data.description]).toEqual(['a', 'b'])
+  expect((await world.owner.delete(client, { 'idempotency-key': 'z'.repeat(257) })).status).toBe(204)
+})
+
+test('the scope is the account: two accounts may use the same key', async () => {
+  const key = fresh('key')
+  const mine = publicClient()
+  const theirs = publicClient()
+  must(await post(`${world.I}/clients`, mine, key), 201)
+  const answer = await post(`${other.I}/clients`, theirs, key, other.owner)
+  expect({ status: answer.status, replayed: answer.headers.get('idempotent-replayed') }).toEqual({
+    status: 201,
+    replayed: null,
+  })
+  expect(await clientsOf(theirs.name, other)).toHaveLength(1)
+})
+
+test('the scope is the account, not the credential: another key of it gets the replay', async () => {
+  const key = fresh('key')
+  const body = publicClient()
+  const first = must(await post(`${world.I}/clients`, body, key), 201)
+  const colleague = await keyWith(world, {})
+  const again = await post(`${world.I}/clients`, body, key, colleague)
+  expect(again.body).toEqual(first)
+  expect(again.headers.get('idempotent-replayed')).toBe('true')
+})
+
+test('authorization is still checked on a replay', async () => {
+  const key = fresh('key')
+  const body = publicClient()
+  must(await post(`${world.I}/clients`, body, key), 201)
+  const weak = await keyWith(world, { scopes: ['issuers.clients:read'] })
+  expect((await post(`${world.I}/clients`, body, key, weak)).status).toBe(403)
+  const doomed = await keyWith(world, {})
+  must(await world.owner.post(`${world.A}/api-keys/${doomed.keyId}/block`), 200)
+  expect((await post(`${world.I}/clients`, body, key, doomed)).status).toBe(401)
+})
+
+test('a weaker key never sees a replay of what it could not have done itself', async () => {
+  const key = fresh('key')
+  const body = publicClient({ settings: { scopes: ['issuers.users:read'] } })
+  must(await post(`${world.I}/clients`, body, key), 201)
+  const weak = await keyWith(world, { scopes: ['issuers.clients:write'] })
+  const refused = await world.owner.post(`${world.I}/clients`, body)
+  expect(refused.status).toBe(201)
+  expect((await weak.post(`${world.I}/clients`, body)).status).toBe(403)
+  const replay = await post(`${world.I}/clients`, body, key, weak)
+  expect([403, 422]).toContain(replay.status)
+  expect(replay.body.data).toBeUndefined()
+})
+
+describe('never cached: a retry runs again, and no secret is kept', () => {
+  const secrets: string[] = []
+  const cases: [string, () => Promise<[string, object | undefined]>][] = [
+    ['create API key', async () => [`${world.A}/api-keys`, { name: fresh('k'), restrictions: { scopes: [] } }]],
+    ['rotate API key secret', async () => [`${world.A}/api-keys/${(await populate(world)).ids.key_id}/rotate`, {}]],
+    ['create confidential client', async () => [`${world.I}/clients`, confidentialClient()]],
+    ['rotate client secret', async () => [`${world.I}/clients/${world.ids.client_id}/secret/rotate`, undefined]],
+  ]
+  test.each(cases)('%s', async (_, prepare) => {
+    const [path, body] = await prepare()
+    const key = fresh('secret')
+    const answers = [await post(path, body, key), await post(path, body, key)]
+    for (const {
+      status,
+      headers,
+      body: { data },
+    } of answers) {
+      expect([200, 201]).toContain(status)
+      expect(headers.get('idempotent-replayed')).toBeNull()
+      secrets.push(data.secret_plain ?? data.secret)
+    }
+    expect(new Set(secrets.slice(-2)).size).toBe(2)
+    // The key itself was never used: it is free for anything else.
+    expect((await post(`${world.I}/clients`, publicClient(), key)).status).toBe(201)
+  })
+
+  test('the same by GraphQL', async () => {
+    const { accountId, issuerId } = world
+    for (const [field, text, variables] of [
+      [
+        'createApiKey',
+        'createApiKey(accountId: $a, input: {name: "k", restrictions: {scopes: []}}, idempotencyKey: $k) { secret: secretPlain }',
+        {},
+      ],
+      [
+        'createClient',
+        'createClient(accountId: $a, issuerId: $i, input: {name: "c", type: external, confidential: true, settings: {}}, idempotencyKey: $k) { secret }',
+        { i: issuerId },
+      ],
+      [
+        'rotateClientSecret',
+        `rotateClientSecret(accountId: $a, issuerId: $i, clientId: "${world.ids.client_id}", idempotencyKey: $k) { secret }`,
+        { i: issuerId },
+      ],
+    ] as const) {
+      const declared = 'i' in variables ? '($a: ID!, $i: ID!, $k: String)' : '($a: ID!, $k: String)'
+      const run = () =>
+        world.owner.graphql(`mutation ${declared} { ${text} }`, { a: accountId, k: `gql-${field}`, ...variables })
+      const [one, two] = [await run(), await run()]
+      expect(one.body.errors ?? two.body.errors).toBeUndefined()
+      const found = [one.body.data[field].secret, two.body.data[field].secret]
+      expect(new Set(found).size).toBe(2)
+      secrets.push(...found)
+    }
+    const create = (k: string) =>
+      app.operator.graphql(
+        'mutation ($k: String) { createAccount(input: {name: "n"}, idempotencyKey: $k) { account { id } apiKey { secretPlain } } }',
+        { k },
+      )
+    const [one, two] = [await create('same'), await create('same')]
+    expect(one.body.data.createAccount.account.id).not.toBe(two.body.data.createAccount.account.id)
+    secrets.push(one.body.data.createAccount.apiKey.secretPlain, two.body.data.createAccount.apiKey.secretPlain)
+  })
+
+  test('no issued secret, password or hash stands in the table', async () => {
+    const password = `${PASSWORD} ${fresh('pw')}`
+    const user = must(
+      await world.owner.post(`${world.I}/users`, { username_type: 'unique', username: fresh('u') }),
+      201,
+    ).data
+    const verifier = { type: 'password', name: null, password }
+    must(await post(`${world.I}/users/${user.id}/verifiers`, verifier, fresh('key')), 201)
+    const oidc = { issuer_url: 'https://up.example', client_id: 'c', client_secret: 'upstream-secret-value' }
+    must(
+      await post(
+        `${world.I}/auth-methods`,
+        { name: 'Up', method: 'oidc', first_factor_only: true, settings: oidc },
+        fresh('key'),
+      ),
+      201,
+    )
+    const rows = await app.gatehouse.tools.query<{ text: string }>(
+      'scan',
+      'SELECT r::text AS text FROM idempotent_requests r',
+      [],
+    )
+    expect(rows.length).toBeGreaterThan(10)
+    const text = rows.map((row) => row.text).join('\n')
+    expect(secrets.length).toBeGreaterThan(12)
+    for (const secret of [...secrets, password, 'upstream-secret-value', '$argon2id'])
+      expect(text.includes(secret)).toBe(false)
+  })
+})
+
+test('a public client is replayable', async () => {
+  const key = fresh('key')
+  const body = publicClient({ confidential: false })
+  must(await post(`${world.I}/clients`, body, key), 201)
+  expect((await post(`${world.I}/clients`, body, key)).headers.get('idempotent-replayed')).toBe('true')
+})
+
+test('actions are replayable: a repeated block answers what the first one did, though the key is unblocked since', async () => {
+  const { ids } = await populate(world)
+  const path = `${world.A}/api-keys/${ids.key_id}`
+  const key = fresh('key')
+  const first = must(await post(`${path}/block`, {}, key), 200)
+  must(await world.owner.post(`${path}/unblock`), 200)
+  expect((await post(`${path}/block`, {}, key)).body).toEqual(first)
+  expect((await world.owner.get(path)).body.data.status).toBe('active')
+})
+
+test('an answer over 512 KB is replayed with its status and an empty body', async () => {
+  const big = Array.from({ length: 900 }, (_, i) => `${i}-${'x'.repeat(600)}`)
+  const body = publicClient({ settings: { unknown: big } })
+  const key = fresh('key')
+  const first = await post(`${world.I}/clients`, body, key)
+  expect(first.status).toBe(201)
+  expect(first.text.length).toBeGreaterThan(512 * 1024)
+  const again = await post(`${world.I}/clients`, body, key)
+  expect({ status: again.status, text: again.text, replayed: again.headers.get('idempotent-replayed') }).toEqual({
+    status: 201,
+    text: '',
+    replayed: 'true',
+  })
+})
+
+test('a request that fails at the last moment leaves neither the thing nor the key', async () => {
+  const { prisma } = app.gatehouse.tools
+  const body = publicClient()
+  const key = fresh('key')
+  await prisma.$executeRawUnsafe(
+    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$",
+  )
+  await prisma.$executeRawUnsafe(
+    'CREATE TRIGGER refuse BEFORE UPDATE ON idempotent_requests FOR EACH ROW WHEN (NEW.status IS NOT NULL) EXECUTE FUNCTION refuse()',
+  )
+  try {
+    expect((await post(`${world.I}/clients`, body, key)).status).toBe(500)
+  } finally {
+    await prisma.$executeRawUnsafe('DROP TRIGGER refuse ON idempotent_requests')
+  }
+  expect(await clientsOf(body.name)).toHaveLength(0)
+  expect((await post(`${world.I}/clients`, body, key)).status).toBe(201)
+  expect(await clientsOf(body.name)).toHaveLength(1)
+})
+
+describe('GraphQL', () => {
+  const document =
+    'mutation ($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String) { createClient(accountId: $a, issuerId: $i, input: $input, idempotencyKey: $k) { id name } }'
+  const input = () => ({ name: fresh('Graph'), type: 'external', confidential: false, settings: {} })
+  const run = (value: object, k: string | null, api: Api = world.owner, text = document): Promise<Answer<Loose>> =>
+    api.graphql(text, { a: world.accountId, i: world.issuerId, input: value, k })
+
+  test('the same field and variables replay; other variables are 422', async () => {
+    const value = input()
+    const key = fresh('gql')
+    const first = await run(value, key)
+    expect(first.body.errors).toBeUndefined()
+    const again = await run(value, key)
+    expect(again.body).toEqual(first.body)
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    // Variables are compared as values: the order of their keys says nothing.
+    const turned = await run(Object.fromEntries(Object.entries(value).reverse()), key)
+    expect(turned.body).toEqual(first.body)
+    const different = await run({ ...value, description: 'x' }, key)
+    expect(different.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 422 })
+    expect(await clientsOf(value.name)).toHaveLength(1)
+  })
+
+  test('20 parallel mutations with one key make one thing', async () => {
+    const value = input()
+    const key = fresh('gql')
+    const answers = await Promise.all(Array.from({ length: 20 }, () => run(value, key)))
+    expect(await clientsOf(value.name)).toHaveLength(1)
+    for (const { body } of answers)
+      if (body.errors) expect(body.errors[0].extensions).toMatchObject({ code: 'CONFLICT', status: 409 })
+  })
+
+  test('a failed mutation releases the key', async () => {
+    const key = fresh('gql')
+    const bad = await run({ ...input(), settings: { openid: { redirect_uris: ['javascript:alert(1)'] } } }, key)
+    expect(bad.body.errors[0].extensions.status).toBe(400)
+    expect((await run(input(), key)).body.errors).toBeUndefined()
+  })
+
+  test('an empty or overlong key is 400', async () => {
+    for (const key of ['', 'k'.repeat(257)]) {
+      expect((await run(input(), key)).body.errors[0].extensions).toMatchObject({
+        code: 'INVALID_REQUEST',
+        status: 400,
+      })
+    }
+  })
+
+  test('a key inside of a fragment counts as well', async () => {
+    const value = input()
+    const key = fresh('gql')
+    const call = 'createClient(accountId: $a, issuerId: $i, input: $input, idempotencyKey: $k) { id name }'
+    for (const text of [
+      `mutation ($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String) { ...F } fragment F on Mutation { ${call} }`,
+      `mutation ($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String) { ... on Mutation { ${call} } }`,
+      `mutation ($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String) { ... { ...F } } fragment F on Mutation { ... { ${call} } }`,
+    ]) {
+      const one = await run(value, `${key}${text.length}`, world.owner, text)
+      const two = await run(value, `${key}${text.length}`, world.owner, text)
+      expect(one.body.errors).toBeUndefined()
+      expect(two.body).toEqual(one.body)
+    }
+    expect(await clientsOf(value.name)).toHaveLength(3)
+  })
+
+  test('a key with several mutations in one document is 400, also through fragments', async () => {
+    const call = (alias: string, more = '') =>
+      `${alias}: createClient(accountId: $a, issuerId: $i, input: $input${more}) { id }`
+    const head = 'mutation ($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String)'
+    const key = ', idempotencyKey: $k'
+    const value = input()
+    for (const text of [
+      `${head} { ${call('x', key)} ${call('y')} }`,
+      `${head} { ${call('x', key)} ...F } fragment F on Mutation { ${call('y')} }`,
+      `${head} { ...F } fragment F on Mutation { ${call('x', key)} ${call('y', key)} }`,
+    ]) {
+      const answer = await run(value, fresh('gql'), world.owner, text)
+      expect(answer.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
+    }
+    expect(await clientsOf(value.name)).toHaveLength(0)
+  })
+
+  test('authorization is still checked on a replay, and a weaker key sees none of a stronger one', async () => {
+    const value = input()
+    const key = fresh('gql')
+    expect((await run(value, key)).body.errors).toBeUndefined()
+    const reader = await keyWith(world, { scopes: ['issuers.clients:read'] })
+    expect((await run(value, key, reader)).body.errors[0].extensions.status).toBe(403)
+    const weaker = await keyWith(world, { scopes: ['issuers.clients:write'] })
+    const answer = await run(value, key, weaker)
+    if (answer.body.errors) expect([403, 422]).toContain(answer.body.errors[0].extensions.status)
+    const relations = document.replace('{ id name }', '{ id }').replace('createClient(', 'x: createClient(')
+    expect((await run(value, key, world.owner, relations)).body.errors[0].extensions.status).toBe(422)
+  })
+
+  test('a selection of what the caller may not read fails as a whole and keeps nothing', async () => {
+    const api = await keyWith(world, { scopes: ['issuers:write'] })
+    const name = fresh('Issuer')
+    const text =
+      'mutation ($a: ID!, $n: String!) { createIssuer(accountId: $a, input: {name: $n}, idempotencyKey: "rel") { id clients { data { id } } } }'
+    const answer = await api.graphql(text, { a: world.accountId, n: name })
+    expect(answer.body.errors[0].extensions.status).toBe(403)
+    const { data } = must(await world.owner.get(`${world.A}/issuers`), 200)
+    expect(data.some((issuer: { name: string }) => issuer.name === name)).toBe(false)
+  })
+})

@@ -1,0 +1,324 @@
+/** An administrator's decision, or the person's own, takes effect at once (security rules 11 to 13, spec section 3). */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { system } from '../../src/kernel/context.js'
+import { contextFor } from '../../src/platform/context.js'
+import { purgeExpired } from '../../src/resources/sessions/purge.js'
+import { endSessions } from '../../src/resources/sessions/sessions.js'
+import { must } from '../setup/actors.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { headingOf, TestBrowser } from './browser.js'
+import { AFTER_LOGOUT, CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
+
+let app: TestApp
+let realm: Realm
+let web: TestClient
+let spa: TestClient
+
+beforeAll(async () => {
+  app = await startApp()
+  realm = await Realm.make(app)
+  web = await realm.client({}, { confidential: true })
+  spa = await realm.client({ application_type: 'spa' })
+})
+afterAll(() => app.close())
+
+const introspect = async (token: string, client = web) => (await realm.post('/introspect', client, { token })).body
+let counter = 0
+const somebody = async () => {
+  const username = `user${++counter}@example.com`
+  return { username, id: await realm.user(username) }
+}
+const inContext = () =>
+  contextFor(app.gatehouse, system, { id: 'req_test', ip: null, userAgent: null, method: null, path: null })
+const setSession = (id: string, data: object) => app.gatehouse.tools.prisma.session.update({ where: { id }, data })
+
+describe('users', () => {
+  test.each(['suspended', 'blocked'])(
+    'a %s user: tokens die, refresh fails, single sign-on is over',
+    async (status) => {
+      const { username, id } = await somebody()
+      const { access_token, refresh_token, browser } = await realm.tokens(web, username)
+      must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${id}`, { status, status_reason: 'test' }), 200)
+      expect((await realm.userinfo(access_token)).status).toBe(401)
+      expect(await introspect(access_token)).toEqual({ active: false })
+      expect(await introspect(refresh_token)).toEqual({ active: false })
+      expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+      const { page } = await realm.begin(spa, { prompt: 'none' }, browser)
+      expect(redirectOf(page)['error']).toBe('login_required')
+      // Coming back does not bring the old sessions back.
+      must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${id}`, { status: 'active' }), 200)
+      expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+    },
+  )
+
+  test('rule 11: the state of the user counts by itself, even while a session still stands', async () => {
+    const { username, id } = await somebody()
+    const { access_token, refresh_token } = await realm.tokens(web, username)
+    await app.gatehouse.tools.prisma.user.update({ where: { id }, data: { status: 'blocked' } })
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    expect(await introspect(access_token)).toEqual({ active: false })
+    expect(await introspect(refresh_token)).toEqual({ active: false })
+    expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+    await app.gatehouse.tools.prisma.user.update({ where: { id }, data: { status: 'active' } })
+    expect((await realm.refresh(web, refresh_token)).status).toBe(200)
+  })
+
+  test('a user suspended between code and token gets none', async () => {
+    const { username, id } = await somebody()
+    const { redirect, verifier } = await realm.signIn(spa, username)
+    must(
+      await realm.tenant.owner.patch(`${realm.tenant.I}/users/${id}`, { status: 'suspended', status_reason: 'test' }),
+      200,
+    )
+    const answer = await realm.exchange(spa, {
+      code: redirect['code']!,
+      code_verifier: verifier,
+      redirect_uri: CALLBACK,
+    })
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant'])
+  })
+
+  test('a deleted user', async () => {
+    const { username, id } = await somebody()
+    const { access_token, refresh_token } = await realm.tokens(web, username)
+    expect((await realm.tenant.owner.delete(`${realm.tenant.I}/users/${id}`)).status).toBe(202)
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+  })
+})
+
+describe('clients', () => {
+  test('a disabled client: nothing works until it is enabled again', async () => {
+    const client = await realm.client({}, { confidential: true })
+    const { username } = await somebody()
+    const { access_token, refresh_token } = await realm.tokens(client, username)
+    const path = `${realm.tenant.I}/clients/${client.id}`
+    must(await realm.tenant.owner.patch(path, { status: 'disabled' }), 200)
+    expect((await realm.refresh(client, refresh_token)).body.error).toBe('invalid_client')
+    expect((await realm.post('/introspect', client, { token: access_token })).status).toBe(401)
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    const page = await new TestBrowser('nowhere').open(realm.authorizeUrl(client))
+    expect([page.status, headingOf(page)]).toEqual([400, 'This did not work'])
+    must(await realm.tenant.owner.patch(path, { status: 'active' }), 200)
+    expect((await realm.refresh(client, refresh_token)).status).toBe(200)
+  })
+
+  test("section 3: a deleted client's flows fail; its users' access tokens stay good at userinfo until they expire", async () => {
+    const client = await realm.client({}, { confidential: true })
+    const { username } = await somebody()
+    const { access_token, refresh_token } = await realm.tokens(client, username)
+    expect((await realm.tenant.owner.delete(`${realm.tenant.I}/clients/${client.id}`)).status).toBe(204)
+    expect((await realm.refresh(client, refresh_token)).body.error).toBe('invalid_client')
+    expect((await new TestBrowser('nowhere').open(realm.authorizeUrl(client))).status).toBe(400)
+    expect((await realm.userinfo(access_token)).status).toBe(200)
+    app.clock.advance(1_800_000)
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    app.clock.advance(-1_800_000)
+  })
+})
+
+describe('issuers', () => {
+  test.each(['disabled', 'suspended'])('a %s issuer issues nothing; its documents stay readable', async (status) => {
+    const other = await Realm.make(app, status)
+    await other.user('ada@example.com')
+    const client = await other.client({}, { confidential: true })
+    const { access_token, refresh_token } = await other.tokens(client, 'ada@example.com')
+    const open = await other.begin(client)
+    must(await app.operator.patch(other.tenant.I, { status }), 200)
+    expect(await other.refresh(client, refresh_token)).toMatchObject({ status: 403, body: { error: 'access_denied' } })
+    expect((await other.userinfo(access_token)).status).toBe(401)
+    const authorize = await new TestBrowser('nowhere').open(other.authorizeUrl(client))
+    expect([authorize.status, headingOf(authorize)]).toEqual([403, 'This did not work'])
+    expect((await open.browser.submit(open.page, { username: 'ada@example.com', password: PASSWORD })).status).toBe(403)
+    expect((await fetch(`${other.url}/jwks.json`)).status).toBe(200)
+    must(await app.operator.patch(other.tenant.I, { status: 'active' }), 200)
+    expect((await other.refresh(client, refresh_token)).status).toBe(200)
+  })
+
+  test('a deleted issuer is not there any more', async () => {
+    const other = await Realm.make(app, 'gone')
+    await other.user('ada@example.com')
+    const client = await other.client({}, { confidential: true })
+    const { access_token, refresh_token } = await other.tokens(client, 'ada@example.com')
+    expect((await other.tenant.owner.delete(other.tenant.I)).status).toBe(204)
+    expect((await other.refresh(client, refresh_token)).status).toBe(404)
+    expect((await other.userinfo(access_token)).status).toBe(404)
+  })
+})
+
+describe('sessions', () => {
+  test('suspended: all its tokens are dead and single sign-on refuses; reactivated they are good again', async () => {
+    const { username } = await somebody()
+    const { access_token, refresh_token, browser } = await realm.tokens(web, username)
+    const { sid } = claimsOf(access_token)
+    await setSession(sid, { status: 'suspended' })
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    expect(await introspect(access_token)).toEqual({ active: false })
+    expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+    expect(redirectOf((await realm.begin(web, {}, browser)).page)['error']).toBe('access_denied')
+    await setSession(sid, { status: 'active' })
+    expect((await realm.userinfo(access_token)).status).toBe(200)
+    expect((await realm.refresh(web, refresh_token)).status).toBe(200)
+  })
+
+  test("rule 13: an administrator's revoke ends the browser's sign-in too", async () => {
+    const { username } = await somebody()
+    const { access_token, browser } = await realm.tokens(web, username)
+    const { sid } = claimsOf(access_token)
+    await endSessions(inContext(), realm.tenant, { sessionId: sid }, { reason: 'admin_action', browserToo: true })
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    for (const client of [web, spa]) {
+      expect(redirectOf((await realm.begin(client, { prompt: 'none' }, browser)).page)['error']).toBe('login_required')
+    }
+    // A second revoke finds nothing to end, so there is one event.
+    await endSessions(inContext(), realm.tenant, { sessionId: sid }, { reason: 'admin_action', browserToo: true })
+    expect(
+      await app.gatehouse.tools.prisma.event.count({ where: { sessionId: sid, type: 'session.terminated' } }),
+    ).toBe(1)
+  })
+
+  test('D17: idle makes it inactive, a refresh makes it active again; past its absolute lifetime it is over', async () => {
+    const other = await Realm.make(app, 'clocks')
+    await other.user('ada@example.com')
+    must(
+      await other.tenant.owner.patch(other.tenant.I, {
+        settings: { sessions: { absolute_lifetime: 3600, idle_timeout: 60 } },
+      }),
+      200,
+    )
+    const client = await other.client({}, { confidential: true })
+    const first = await other.tokens(client, 'ada@example.com')
+    const { exp, iat } = claimsOf(first.access_token)
+    expect(exp - iat).toBe(1800)
+    app.clock.advance(61_000)
+    expect((await other.userinfo(first.access_token)).status).toBe(401)
+    const second = await other.refresh(client, first.refresh_token)
+    expect(second.status).toBe(200)
+    expect((await other.userinfo(first.access_token)).status).toBe(200)
+    app.clock.advance(3_540_000)
+    expect((await other.refresh(client, second.body.refresh_token)).body.error).toBe('invalid_grant')
+    expect(redirectOf((await other.begin(client, { prompt: 'none' }, first.browser)).page)['error']).toBe(
+      'login_required',
+    )
+    app.clock.advance(-3_601_000)
+  })
+
+  test('a token never outlives its session', async () => {
+    const other = await Realm.make(app, 'short')
+    await other.user('ada@example.com')
+    must(await other.tenant.owner.patch(other.tenant.I, { settings: { sessions: { absolute_lifetime: 300 } } }), 200)
+    const { access_token, expires_in } = await other.tokens(await other.client(), 'ada@example.com')
+    const { exp, iat } = claimsOf(access_token)
+    expect(exp - iat).toBeLessThanOrEqual(300)
+    expect(expires_in).toBe(exp - iat)
+  })
+})
+
+describe('logout (RP-Initiated Logout 1.0)', () => {
+  const url = (params: Record<string, string>) => `${realm.url}/logout?${new URLSearchParams(params)}`
+
+  test('with a valid hint: at once, back to the registered address with state; every session of the browser ends', async () => {
+    const { username } = await somebody()
+    const one = await realm.tokens(web, username)
+    const two = await realm.tokens(spa, username, { prompt: 'none' }, one.browser)
+    const page = await one.browser.open(
+      url({ id_token_hint: one.id_token, post_logout_redirect_uri: AFTER_LOGOUT, state: 'x&y' }),
+    )
+    expect(page.url).toBe(`${AFTER_LOGOUT}?state=x%26y`)
+    expect(one.browser.cookies().some((cookie: { name: string }) => cookie.name === 'gatehouse_session')).toBe(false)
+    expect((await realm.refresh(web, one.refresh_token)).body.error).toBe('invalid_grant')
+    expect((await realm.refresh(spa, two.refresh_token)).body.error).toBe('invalid_grant')
+    expect((await realm.userinfo(two.access_token)).status).toBe(401)
+    const events = await app.gatehouse.tools.prisma.event.findMany({
+      where: {
+        type: 'session.terminated',
+        sessionId: { in: [claimsOf(one.access_token).sid, claimsOf(two.access_token).sid] },
+      },
+    })
+    expect(events.map(({ data }) => (data as { reason: string }).reason)).toEqual(['user_logout', 'user_logout'])
+  })
+
+  test('an expired ID token is still a hint', async () => {
+    const { username } = await somebody()
+    const { id_token, browser } = await realm.tokens(spa, username)
+    app.clock.advance(7_200_000)
+    expect(headingOf(await browser.open(url({ id_token_hint: id_token })))).toBe('You are signed out')
+    app.clock.advance(-7_200_000)
+  })
+
+  test.each(['GET', 'POST'])('%s without a hint asks first, and does what is answered', async (method) => {
+    const { username } = await somebody()
+    const { refresh_token, browser } = await realm.tokens(spa, username)
+    const params = { client_id: spa.id, post_logout_redirect_uri: AFTER_LOGOUT, state: 's' }
+    const ask = () =>
+      method === 'GET'
+        ? browser.open(url(params))
+        : browser.open(`${realm.url}/logout`, { method, body: new URLSearchParams(params) })
+    const question = await ask()
+    expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
+    const forged = await browser.submit(question, { logout: 'yes', csrf: '0.forged' })
+    expect(forged.status).toBe(400)
+    expect(headingOf(await browser.submit(await ask(), { logout: 'no' }))).toBe('You are still signed in')
+    const again = await realm.refresh(spa, refresh_token)
+    expect(again.status).toBe(200)
+    expect((await browser.submit(await ask(), { logout: 'yes' })).url).toBe(`${AFTER_LOGOUT}?state=s`)
+    expect((await realm.refresh(spa, again.body.refresh_token)).body.error).toBe('invalid_grant')
+  })
+
+  test("somebody else's hint asks first", async () => {
+    const [one, other] = [await somebody(), await somebody()]
+    const { browser } = await realm.tokens(spa, one.username)
+    const { id_token } = await realm.tokens(spa, other.username)
+    expect(headingOf(await browser.open(url({ id_token_hint: id_token })))).toBe('Do you want to sign out?')
+  })
+
+  test.each<[string, (tokens: { id_token: string; access_token: string }) => Record<string, string>]>([
+    [
+      'an address that is not registered',
+      ({ id_token }) => ({ id_token_hint: id_token, post_logout_redirect_uri: 'https://evil.example/' }),
+    ],
+    [
+      'an address that only begins like a registered one',
+      ({ id_token }) => ({ id_token_hint: id_token, post_logout_redirect_uri: `${AFTER_LOGOUT}.evil.example` }),
+    ],
+    ['an access token for a hint', ({ access_token }) => ({ id_token_hint: access_token })],
+    ['a forged hint', ({ id_token }) => ({ id_token_hint: `${id_token.slice(0, -4)}AAAA` })],
+    ['a hint of another client', ({ id_token }) => ({ id_token_hint: id_token, client_id: web.id })],
+    ['an unknown client', () => ({ client_id: `cli_${'0'.repeat(26)}` })],
+  ])('%s: an error page, no redirect, nobody signed out', async (_, params) => {
+    const { username } = await somebody()
+    const tokens = await realm.tokens(spa, username)
+    const page = await tokens.browser.open(url(params(tokens)))
+    expect([page.status, headingOf(page)]).toEqual([400, 'This did not work'])
+    expect((await realm.refresh(spa, tokens.refresh_token)).status).toBe(200)
+  })
+
+  test('without a client an address is not used', async () => {
+    expect(headingOf(await new TestBrowser().open(url({ post_logout_redirect_uri: AFTER_LOGOUT })))).toBe(
+      'You are signed out',
+    )
+  })
+})
+
+test('the purge removes what time has ended and nothing that lives', async () => {
+  const { username } = await somebody()
+  const { refresh_token, access_token } = await realm.tokens(spa, username)
+  const abandoned = await realm.begin(spa)
+  await abandoned.browser.submit(abandoned.page, { username: 'x@example.com', password: 'x' })
+  const { prisma } = app.gatehouse.tools
+  await purgeExpired(inContext())
+  const again = await realm.refresh(spa, refresh_token)
+  expect(again.status).toBe(200)
+  app.clock.advance(8 * 86_400_000)
+  await purgeExpired(inContext())
+  expect(
+    await prisma.idpArtifact.count({ where: { kind: { in: ['AuthorizationCode', 'RefreshToken', 'Interaction'] } } }),
+  ).toBe(0)
+  expect(await prisma.loginState.count()).toBe(0)
+  expect(await prisma.loginFailure.count()).toBe(0)
+  expect(await prisma.session.count({ where: { id: claimsOf(access_token).sid } })).toBe(1)
+  app.clock.advance(60 * 86_400_000)
+  await purgeExpired(inContext())
+  expect(await prisma.session.count()).toBe(0)
+  app.clock.advance(-68 * 86_400_000)
+})

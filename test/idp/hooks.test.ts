@@ -1,0 +1,136 @@
+/**
+ * The contract of src/idp/hooks with oidc-provider: what is replaced is there, is called by the library, and does what
+ * is relied on. Each test fails when the library changes underneath.
+ */
+import { createHash, generateKeyPairSync } from 'node:crypto'
+import { IncomingMessage } from 'node:http'
+import { Socket } from 'node:net'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import Provider from 'oidc-provider'
+import instance from 'oidc-provider/lib/helpers/weak_cache.js'
+import { adapterFor } from '../../src/idp/adapter.js'
+import { installHooks, libraryGrant, replayBody } from '../../src/idp/hooks/index.js'
+import { must } from '../setup/actors.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { CALLBACK, claimsOf, Realm, type TestClient } from './setup.js'
+
+type Methods = Record<string, (...args: unknown[]) => unknown>
+const jwk = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), kid: 'k' }
+const plain = () =>
+  new Provider('http://localhost/iss_x', {
+    adapter: adapterFor,
+    jwks: { keys: [jwk] },
+    issueRefreshToken: () => true,
+    clientDefaults: { id_token_signed_response_alg: 'ES256' },
+    features: { devInteractions: { enabled: false }, clientCredentials: { enabled: true } },
+  })
+
+describe('the places that are hooked exist', () => {
+  const provider = plain()
+  test.each<[string, object, string]>([
+    ['Client.find', provider.Client, 'find'],
+    ['Client#compareClientSecret', provider.Client.prototype, 'compareClientSecret'],
+    ['Client#redirectUriAllowed', provider.Client.prototype, 'redirectUriAllowed'],
+    ['Client#includeSid', provider.Client.prototype, 'includeSid'],
+    [
+      'Client.Schema#redirectUris',
+      (provider.Client as unknown as { Schema: { prototype: object } }).Schema.prototype,
+      'redirectUris',
+    ],
+    ['AccessToken.find', provider.AccessToken, 'find'],
+    ['AccessToken#generateTokenId', provider.AccessToken.prototype, 'generateTokenId'],
+    ['AccessToken#save', provider.AccessToken.prototype, 'save'],
+    ['ClientCredentials.find', provider.ClientCredentials, 'find'],
+    ['ClientCredentials#generateTokenId', provider.ClientCredentials.prototype, 'generateTokenId'],
+    ['IdToken#issue', provider.IdToken.prototype, 'issue'],
+    ['IdToken.validate', provider.IdToken, 'validate'],
+  ])('%s', (_, target, name) => {
+    expect(typeof (target as Methods)[name]).toBe('function')
+  })
+
+  test('response modes and built-in grants are where they are looked for', () => {
+    expect([...instance(provider).responseModes.keys()]).toEqual(['query', 'fragment', 'form_post'])
+    for (const grant of ['authorization_code', 'refresh_token', 'client_credentials'])
+      expect(libraryGrant(provider, grant)).toBeInstanceOf(Function)
+    expect(() => libraryGrant(provider, 'password')).toThrow(/does not know the grant/)
+  })
+
+  test('hooks of one provider leave another as it is', () => {
+    const [hooked, other] = [plain(), plain()]
+    installHooks(hooked, [])
+    expect(hooked.Client.prototype.includeSid()).toBe(true)
+    expect(other.Client.prototype.includeSid.call({})).toBeFalsy()
+    expect(instance(hooked).responseModes.get('fragment')).toBe(instance(hooked).responseModes.get('query'))
+    expect(instance(other).responseModes.get('fragment')).not.toBe(instance(other).responseModes.get('query'))
+  })
+
+  test('a missing place is said at start', () => {
+    const provider = plain()
+    Object.defineProperty(provider.IdToken.prototype, 'issue', { value: undefined })
+    expect(() => installHooks(provider, [])).toThrow('oidc-provider has no issue to replace.')
+  })
+})
+
+test('replayBody: the library reads the body it is given, by `readable` and `iterator`', async () => {
+  const req = new IncomingMessage(new Socket())
+  replayBody(req, 'a=1&b=%7E')
+  expect([req.readable, req.headers['content-length']]).toEqual([true, '9'])
+  const chunks: Buffer[] = []
+  for await (const chunk of (req as unknown as { iterator(options: object): AsyncIterable<Buffer> }).iterator({}))
+    chunks.push(chunk)
+  expect(Buffer.concat(chunks).toString()).toBe('a=1&b=%7E')
+})
+
+describe('the library goes through them', () => {
+  let app: TestApp
+  let realm: Realm
+  let web: TestClient
+  beforeAll(async () => {
+    app = await startApp()
+    realm = await Realm.make(app)
+    await realm.user('ada@example.com')
+    web = await realm.client({}, { confidential: true })
+  })
+  afterAll(() => app.close())
+
+  test('Client.find: a new version of a client is used by the next request', async () => {
+    const { refresh_token } = await realm.tokens(web, 'ada@example.com')
+    must(
+      await realm.tenant.owner.patch(`${realm.tenant.I}/clients/${web.id}`, {
+        settings: { default_access_token_age: 77 },
+      }),
+      200,
+    )
+    expect((await realm.refresh(web, refresh_token)).body.expires_in).toBe(77)
+  })
+
+  test('more than 100 clients, where the library would begin to forget', async () => {
+    const clients = await Promise.all(Array.from({ length: 110 }, () => realm.client({}, { confidential: true })))
+    const answers = await Promise.all(clients.map((client) => realm.post('/introspect', client, { token: 'x' })))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  }, 30_000)
+
+  test('includeSid, generateTokenId, save and issue: sid, tok_ and at_hash are in every pair of tokens, after a refresh too', async () => {
+    const first = await realm.tokens(web, 'ada@example.com')
+    const again = (await realm.refresh(web, first.refresh_token)).body
+    for (const { access_token, id_token } of [first, again]) {
+      expect(claimsOf(access_token).jti).toMatch(/^tok_/)
+      expect(claimsOf(id_token).sid).toBe(claimsOf(access_token).sid)
+      expect(claimsOf(id_token).at_hash).toHaveLength(22)
+    }
+    expect(claimsOf(again.id_token).at_hash).not.toBe(claimsOf(first.id_token).at_hash)
+  })
+
+  test('Schema#redirectUris: a native client may keep https on localhost, which the library would refuse', async () => {
+    const client = await realm.client({ application_type: 'native', redirect_uris: ['https://localhost/cb', CALLBACK] })
+    expect((await realm.signIn(client, 'ada@example.com')).redirect['code']).toBeDefined()
+  })
+
+  test('parallel logins do not mix their at_hash', async () => {
+    const all = await Promise.all(Array.from({ length: 5 }, () => realm.tokens(web, 'ada@example.com')))
+    for (const { access_token, id_token } of all) {
+      const half = createHash('sha256').update(access_token).digest().subarray(0, 16).toString('base64url')
+      expect(claimsOf(id_token).at_hash).toBe(half)
+    }
+  })
+})

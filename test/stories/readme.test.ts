@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { packageRoot } from '../../src/platform/package-root.js'
+import { endProcess, type Process, startProcess } from '../setup/process.js'
+
+let folder: string
+let server: Process
+
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-readme-'))
+  server = await startProcess({ DATA_DIR: folder })
+})
+afterAll(async () => {
+  await endProcess(server)
+  rmSync(folder, { recursive: true, force: true })
+})
+
+/** The shell lines of the README below a heading, for this server's addresses. */
+function linesOf(heading: string): string {
+  const text = readFileSync(join(packageRoot, 'README.md'), 'utf8')
+  const section = text.split(/^## /m).find((part) => part.startsWith(heading))!
+  const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block)
+  return blocks
+    .join('\n')
+    .replaceAll('http://localhost:3000', server.baseUrl)
+    .replaceAll('http://localhost:4000', server.idpUrl)
+}
+
+test("the README's first steps, pasted as they stand, end with a verified ID token", async () => {
+  const shell = spawn('bash', ['-e'], { cwd: packageRoot, env: { ...process.env, ...server.env, NODE_OPTIONS: '' } })
+  let output = ''
+  let page: Promise<void> | undefined
+  const read = (chunk: Buffer) => {
+    output += chunk
+    const address = /http\S+\/authorize\?\S+/.exec(output)?.[0]
+    if (address && !page) page = signIn(address)
+  }
+  shell.stdout.on('data', read)
+  shell.stderr.on('data', read)
+  shell.stdin.end(linesOf('First steps'))
+  const code = await new Promise((done) => shell.on('close', done))
+  await page
+  expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('ID token verified:') })
+  const claims = JSON.parse(output.slice(output.indexOf('ID token verified:') + 18))
+  expect(claims).toMatchObject({ iss: expect.stringContaining(server.idpUrl), sub: expect.stringMatching(/^usr_/) })
+  expect(output).toContain('"type":"api_key"')
+}, 60_000)
+
+/** What a person does in the browser: follow the address, fill in the form, follow on to the application. */
+async function signIn(address: string): Promise<void> {
+  const jar = new Map<string, string>()
+  const visit = async (url: string, form?: URLSearchParams): Promise<{ url: string; html: string }> => {
+    const answer = await fetch(url, {
+      redirect: 'manual',
+      method: form ? 'POST' : 'GET',
+      headers: { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') },
+      ...(form && { body: form }),
+    })
+    for (const cookie of answer.headers.getSetCookie()) {
+      const [name = '', value = ''] = cookie.split(';')[0]!.split(/=(.*)/s)
+      jar.set(name, value)
+    }
+    const next = answer.headers.get('location')
+    return next ? visit(new URL(next, url).href) : { url, html: await answer.text() }
+  }
+  const { url, html } = await visit(address)
+  const form = new URLSearchParams()
+  for (const [, name, value] of html.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)"/g))
+    form.set(name!, value!)
+  form.set('username', 'anna@example.com')
+  form.set('password', 'a long first password')
+  const action = /<form[^>]*action="([^"]*)"/.exec(html)?.[1]
+  await visit(new URL(action ?? '', url).href, form)
+}
