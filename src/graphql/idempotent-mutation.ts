@@ -16,6 +16,8 @@ const neverCached = new Set([
   'rotateApiKey',
   'createOrganizationApiKey',
   'rotateOrganizationApiKey',
+  'createOrganizationInvitation',
+  'resendOrganizationInvitation',
   'rotateClientSecret',
 ])
 

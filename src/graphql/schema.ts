@@ -23,6 +23,7 @@ import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
 import { OrganizationApiKeyResolver } from '../resources/keys/organization-api-keys.graphql.js'
 import { GroupResolver, OrganizationGroupsResolver } from '../resources/organizations/groups.graphql.js'
+import { InvitationResolver } from '../resources/organizations/invitations.graphql.js'
 import { MemberResolver, OrganizationMembersResolver } from '../resources/organizations/members.graphql.js'
 import { OrganizationResolver, UserOrganizationsResolver } from '../resources/organizations/organizations.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
@@ -41,6 +42,7 @@ const resolvers = [
   OrganizationMembersResolver,
   GroupResolver,
   OrganizationGroupsResolver,
+  InvitationResolver,
   OrganizationApiKeyResolver,
   ApiKeyResolver,
   DomainResolver,

@@ -19,6 +19,7 @@ export interface Ids {
   group_id: string
   /** What `{key_id}` is below an organization. */
   org_key_id: string
+  invitation_id: string
   /** A member who is in no group, and a user who is no member: for bodies. */
   other_member_id: string
   outsider_id: string
@@ -76,7 +77,7 @@ export async function populate(tenant: Tenant): Promise<World> {
 async function populateOrganization({ owner, I }: Tenant) {
   const make = async (path: string, body: object): Promise<string> => must(await owner.post(path, body), 201).data.id
   const person = () => make(`${I}/users`, { username_type: 'unique', username: fresh('user') })
-  const org_id = await make(`${I}/organizations`, { name: fresh('Organization') })
+  const org_id = await make(`${I}/organizations`, { name: fresh('Organization'), invitation_enabled: true })
   const O = `${I}/organizations/${org_id}`
   const [member_id, other_member_id, outsider_id, group_id] = await Promise.all([
     person(),
@@ -85,12 +86,13 @@ async function populateOrganization({ owner, I }: Tenant) {
     make(`${O}/groups`, { name: fresh('Group') }),
   ])
   const key = { type: 'api_key', name: fresh('key'), restrictions: { scopes: [] } }
-  const [org_key_id] = await Promise.all([
+  const [org_key_id, invitation_id] = await Promise.all([
     make(`${O}/api-keys`, key),
+    make(`${O}/invitations`, { email: `${fresh('guest')}@example.com` }),
     make(`${O}/members`, { member_id, groups: [group_id] }),
     make(`${O}/members`, { member_id: other_member_id }),
   ])
-  return { org_id, member_id, group_id, org_key_id, other_member_id, outsider_id }
+  return { org_id, member_id, group_id, org_key_id, invitation_id, other_member_id, outsider_id }
 }
 
 export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
@@ -132,6 +134,7 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
   createOrganizationGroup: () => ({ name: fresh('Group') }),
   updateOrganizationGroup: () => ({ description: fresh('d') }),
   addOrganizationGroupMember: (ids) => ({ member_id: ids?.other_member_id ?? 'usr_none' }),
+  createOrganizationInvitation: () => ({ email: `${fresh('guest')}@example.com` }),
   createOrganizationApiKey: () => ({ type: 'api_key', name: fresh('key'), restrictions: { scopes: [] } }),
   updateOrganizationApiKey: () => ({ description: fresh('d') }),
   rotateOrganizationApiKey: () => ({}),

@@ -26,7 +26,7 @@ const stems: [RegExp, string][] = [
   [/\/clients/, 'issuers.clients'],
   [/\/auth-methods/, 'issuers.auth_methods'],
   [/\/organizations.*\/groups/, 'issuers.organizations.groups'],
-  [/\/organizations.*\/members/, 'issuers.organizations.members'],
+  [/\/organizations.*\/(members|invitations)/, 'issuers.organizations.members'],
   [/\/organizations.*\/api-keys/, 'issuers.organizations.api_keys'],
   [/\/organizations/, 'issuers.organizations'],
   [/\/issuers/, 'issuers'],

@@ -33,6 +33,8 @@ const fields = {
   metadata: rules.metadata.optional(),
   status: z.enum(memberStatuses, 'must be active or suspended.').optional(),
 }
+/** What an invitation can give as well. */
+export const memberRules = { scopes: fields.scopes, groups: fields.groups }
 const addRules = z.strictObject({ memberId: rules.text(64), ...fields })
 const updateRules = z.strictObject(fields)
 
@@ -237,6 +239,22 @@ export async function removeMember(context: Context, place: MemberPlace): Promis
   })
 }
 
+/** These groups. @throws invalid_request naming those that the organization has not */
+export async function knownGroups(
+  { db }: Context,
+  orgId: string,
+  ids: string[],
+): Promise<{ id: string; scopes: string[] }[]> {
+  const where = { orgId, id: { in: ids } }
+  const known = await db.organizationGroup.findMany({ where, select: { id: true, scopes: true } })
+  const message = 'must be the id of a group of this organization.'
+  const details = ids.flatMap((id, index) =>
+    known.some((group) => group.id === id) ? [] : [{ field: `groups[${index}]`, code: 'unknown_group', message }],
+  )
+  if (details.length > 0) throw invalid(details)
+  return known
+}
+
 /** Makes the groups of a member equal to these. @throws invalid_request for one that the organization has not */
 async function setGroups(
   context: Context,
@@ -245,19 +263,7 @@ async function setGroups(
   groups: string[],
 ): Promise<void> {
   const { db } = context
-  const known = await db.organizationGroup.findMany({ where: { orgId, id: { in: groups } }, select: { id: true } })
-  const details = groups.flatMap((id, index) =>
-    known.some((group) => group.id === id)
-      ? []
-      : [
-          {
-            field: `groups[${index}]`,
-            code: 'unknown_group',
-            message: 'must be the id of a group of this organization.',
-          },
-        ],
-  )
-  if (details.length > 0) throw invalid(details)
+  await knownGroups(context, orgId, groups)
   const before = await db.organizationGroupMember.findMany({ where: { memberId } })
   const left = before.map(({ groupId }) => groupId).filter((id) => !groups.includes(id))
   const joined = groups.filter((id) => !before.some(({ groupId }) => groupId === id))

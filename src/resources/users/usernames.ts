@@ -21,3 +21,6 @@ export function checkUsername(type: UsernameType, username: string): void {
 
 /** The form in which usernames are compared and hashed (decisions D27): NFKC, lower case. */
 export const usernameKeyOf = (username: string): string => username.trim().normalize('NFKC').toLowerCase()
+
+/** Has this the form of an email address? */
+export const isEmail = (text: string): boolean => text.length <= 254 && forms.email.form.test(text)
