@@ -14,11 +14,10 @@ import { openDatabase } from './platform/database.js'
 import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
 import { openMetrics } from './platform/metrics.js'
-import { listen as listenForNotices } from './platform/notify.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
-import { refillSpareKeys } from './resources/issuers/signing-keys.js'
+import { keepSpareKeys } from './resources/issuers/signing-keys.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
@@ -91,7 +90,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     })
   }
   const jobs: Jobs | undefined = roles.includes('worker') ? startJobs(gatehouse, schedule) : undefined
-  if (roles.includes('worker')) closers.push(refillAfterDraws(gatehouse))
+  if (roles.includes('worker')) closers.push(keepSpareKeys(gatehouse))
 
   return {
     core,
@@ -107,27 +106,6 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
       clearTimeout(deadline)
       for (const close of closers.reverse()) await close()
     },
-  }
-}
-
-/**
- * A new issuer has drawn from the pool of spare keys: fills it again now, not at the job's next turn.
- * @returns how to stop, which waits for the keys being made
- */
-function refillAfterDraws(gatehouse: Gatehouse): () => Promise<void> {
-  let work: Promise<void> = Promise.resolve()
-  const subscription = listenForNotices(gatehouse.tools, gatehouse.log, {
-    onNotice(topic) {
-      if (topic !== 'spare_keys') return
-      work = work
-        .then(() => refillSpareKeys(systemContext(gatehouse)))
-        .catch((error) => gatehouse.log.warn({ err: error }, 'making spare keys failed; the job does it again'))
-    },
-    onReconnect() {},
-  })
-  return async () => {
-    await subscription.close()
-    await work
   }
 }
 

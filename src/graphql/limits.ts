@@ -41,7 +41,9 @@ export function documentLimits(context: ValidationContext): ASTVisitor {
       const name = selection.name.value
       const fragment = inside.has(name) ? undefined : fragments.get(name)
       // Each step counts: fragments that name each other twice would otherwise be walked for hours.
-      return fragment !== undefined && ++steps <= MAX_FIELDS && hasRows(fragment.selectionSet, new Set([...inside, name]))
+      return (
+        fragment !== undefined && ++steps <= MAX_FIELDS && hasRows(fragment.selectionSet, new Set([...inside, name]))
+      )
     })
   }
 

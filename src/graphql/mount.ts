@@ -1,10 +1,11 @@
 /** `POST /graphql`: Apollo Server behind Koa, for callers with a credential only. */
+
+import type { IncomingMessage } from 'node:http'
 import { ApolloServer, type ApolloServerPlugin, type GraphQLResponse, HeaderMap } from '@apollo/server'
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled'
-import type { IncomingMessage } from 'node:http'
 import type { GraphQLFormattedError } from 'graphql'
 import type { Middleware } from 'koa'
 import { admit, contextOfStranger, spend } from '../access/admit.js'
@@ -63,9 +64,13 @@ const formatsErrors: ApolloServerPlugin<Context> = {
       async willSendResponse({ response, errors, contextValue }) {
         if (response.body.kind !== 'single' || !errors?.length) return
         const { log, request } = contextValue
-        response.body.singleResult.errors = errors.map((error) =>
-          formatted(apiErrorOf(error, log, request.id), request.id, error.toJSON()),
-        )
+        const known = errors.map((error) => apiErrorOf(error, log, request.id))
+        response.body.singleResult.errors = errors.map((error, i) => formatted(known[i]!, request.id, error.toJSON()))
+        // Apollo takes whatever stops a request before its execution, such as a rate limit, for a failure of ours.
+        if ((response.http.status ?? 200) < 500) return
+        response.http.status = known[0]!.status
+        for (const [name, value] of Object.entries(known[0]!.more.headers ?? {}))
+          response.http.headers.set(name.toLowerCase(), value)
       },
     }
   },

@@ -8,10 +8,11 @@ import { authorize } from '../access/guard.js'
 import { type Answer, checkKey, fingerprintOf, idempotent } from '../graphql/idempotency.js'
 import { type Operation, readOperations, run } from '../graphql/operations.js'
 import { demandOf, placeOf } from '../graphql/schema.js'
-import { ApiError, badRequest, type Detail, invalid } from '../kernel/errors.js'
+import { ApiError, badRequest, type Detail, insufficientScope, invalid } from '../kernel/errors.js'
 import { etagOf, noneMatch } from '../kernel/etag.js'
 import { GateError, gateFault, parseJson } from '../kernel/gate.js'
 import { isObject } from '../kernel/merge.js'
+import { covers, isPlatformScope } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { mustBeJson, readBody } from '../platform/http.js'
 import { inWireWords } from './errors.js'
@@ -92,6 +93,7 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
   const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined
   const repeatable = key !== undefined && checkKey(String(key)) && !isNeverCached(route, variables['input'])
   const accountId = parameters['account_id'] ?? context.actor.accountId ?? ''
+  if (repeatable) mayRepeat(context, variables['input'])
   const answer = repeatable
     ? await idempotent(context, { accountId, key: String(key), fingerprint: fingerprintOf(path, text) }, work)
     : await work(context)
@@ -146,6 +148,21 @@ function jsonOf(text: string): unknown {
   } catch (error) {
     if (error instanceof GateError) throw badRequest(error.message)
     throw error
+  }
+}
+
+/**
+ * A replay must not show a weaker caller what only a stronger one could make (security rule 9): the platform scopes that
+ * a body gives away are asked for here too, since the rules behind the operation do not run again.
+ * @throws insufficient_scope
+ */
+function mayRepeat(context: Context, input: unknown): void {
+  const { scopes, settings } = (input ?? {}) as { scopes?: unknown; settings?: unknown }
+  const given = [scopes, isObject(settings) ? settings['scopes'] : undefined].flatMap((list) =>
+    Array.isArray(list) ? list.map(String) : [],
+  )
+  for (const scope of given) {
+    if (isPlatformScope(scope) && !covers(context.actor.scopes, scope)) throw insufficientScope(scope)
   }
 }
 

@@ -177,6 +177,31 @@ describe('sessions', () => {
     ).toBe(1)
   })
 
+  test('rule 13: a request in flight does not bring an ended sign-in back', async () => {
+    const { username } = await somebody()
+    const { browser, access_token } = await realm.tokens(web, username)
+    const { pool, prisma } = app.gatehouse.tools
+    const { browserUid: uid } = await prisma.session.findUniqueOrThrow({ where: { id: claimsOf(access_token).sid } })
+    const holder = await pool.connect()
+    await holder.query('BEGIN')
+    await holder.query(`DELETE FROM idp_artifacts WHERE kind = 'Session' AND uid = $1`, [uid])
+    // It has read the sign-in and waits to write it.
+    const inFlight = realm.begin(web, { prompt: 'none' }, browser)
+    await new Promise((done) => setTimeout(done, 300))
+    await holder.query('COMMIT')
+    holder.release()
+    await inFlight
+    expect(await prisma.idpArtifact.count({ where: { kind: 'Session', uid } })).toBe(0)
+  })
+
+  test('an expired session is not continued, even by a browser that is signed in still', async () => {
+    const { username } = await somebody()
+    const { browser, access_token } = await realm.tokens(web, username)
+    await setSession(claimsOf(access_token).sid, { expiresAt: app.clock.now() - 1 })
+    expect(redirectOf((await realm.begin(web, { prompt: 'none' }, browser)).page)['error']).toBe('login_required')
+    expect(redirectOf((await realm.begin(spa, { prompt: 'none' }, browser)).page)['code']).toBeDefined()
+  })
+
   test('D17: idle makes it inactive, a refresh makes it active again; past its absolute lifetime it is over', async () => {
     const other = await Realm.make(app, 'clocks')
     await other.user('ada@example.com')

@@ -4,7 +4,7 @@ import { system } from '../../src/kernel/context.js'
 import { contextFor } from '../../src/platform/context.js'
 import { transaction } from '../../src/platform/database.js'
 import { announce, listen, type Subscription } from '../../src/platform/notify.js'
-import { giveSigningKeys, refillSpareKeys } from '../../src/resources/issuers/signing-keys.js'
+import { giveSigningKeys, refillSpareKeys, takeKeyPairs } from '../../src/resources/issuers/signing-keys.js'
 import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { Realm } from './setup.js'
@@ -75,7 +75,7 @@ test('new signing keys are published and used without a restart, in both process
   const before = await realm.tokens(client, 'keys@example.com')
   const old = await kids(realm)
   await transaction(inContext(), async (inside) => {
-    await giveSigningKeys(inside, realm.tenant)
+    await giveSigningKeys(inside, realm.tenant, await takeKeyPairs(inside))
     await announce(inside, 'issuer', realm.tenant.issuerId)
   })
   const fresh = (await kids(realm)).filter((kid) => !old.includes(kid))

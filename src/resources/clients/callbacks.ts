@@ -17,7 +17,8 @@ export function callbackFault(type: ApplicationType, text: string): string | und
   if (/[\u0000-\u0020\u007f-\u00a0\\]|\s/u.test(text))
     return 'must not hold whitespace, control characters or backslashes.'
   if (text.includes('#')) return 'must not have a fragment.'
-  if (!/^([\w\-.~:/?[\]@!$&'()*+,;=]|%[0-9a-f]{2})*$/i.test(text)) return 'must hold only the characters of a URI (RFC 3986), others percent-encoded.'
+  if (!/^([\w\-.~:/?[\]@!$&'()*+,;=]|%[0-9a-f]{2})*$/i.test(text))
+    return 'must hold only the characters of a URI (RFC 3986), others percent-encoded.'
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]
   if (scheme === undefined || !URL.canParse(text)) return 'must be an absolute URI.'
   if (scheme === 'https' || scheme === 'http') return webFault(scheme, text)

@@ -231,8 +231,7 @@ const aboutClient = ({ accountId, issuerId, id }: Client) => ({
  * caller bound to some issuers or to an organization does not have that.
  */
 function mayChangeExchange(context: Context, before: ClientSettings | undefined, after: ClientSettings): void {
-  const capability = (settings: ClientSettings | undefined) =>
-    canonicalJson(settings?.openid?.token_exchange ?? null)
+  const capability = (settings: ClientSettings | undefined) => canonicalJson(settings?.openid?.token_exchange ?? null)
   if (capability(before) === capability(after)) return
   const { actor } = context
   if (!covers(actor.scopes, 'issuers.clients:manage')) throw insufficientScope('issuers.clients:manage')

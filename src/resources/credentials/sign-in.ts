@@ -3,6 +3,7 @@
  * one answer in one time.
  */
 
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../platform/context.js'
 import { transaction } from '../../platform/database.js'
 import { sha256, verifyPassword } from '../../platform/secrets.js'
@@ -46,6 +47,9 @@ const candidatesText = `
   WHERE u.issuer_id = $1 AND u.username_key = $2 AND u.status NOT IN ('deleted', 'pending_deletion')
   ORDER BY v.type, v.id DESC`
 
+/** Refusals go out at multiples of this time (milliseconds), so that a row more or less to write does not show. */
+const TICK = 50
+
 /**
  * Does this password sign this user in? Writes the failure, the lock and their events; what follows a success is the
  * caller's, see `recordVerification` and `recordSignIn`.
@@ -53,6 +57,18 @@ const candidatesText = `
  * @param usernameKey the username as it is compared
  */
 export async function checkSignInPassword(
+  context: Context,
+  issuer: InIssuer & { settings: unknown },
+  usernameKey: string,
+  password: string,
+): Promise<PasswordVerdict> {
+  const began = performance.now()
+  const verdict = await verdictOn(context, issuer, usernameKey, password)
+  if (verdict.outcome === 'refused') await sleep(TICK - ((performance.now() - began) % TICK))
+  return verdict
+}
+
+async function verdictOn(
   context: Context,
   issuer: InIssuer & { settings: unknown },
   usernameKey: string,

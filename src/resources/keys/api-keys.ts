@@ -105,13 +105,25 @@ export async function listApiKeys(
   const limit = limitOf(request)
   const suspended = await isOwnerSuspended(context, place)
   const rows = await context.db.apiKey.findMany({
-    where: { AND: [columnsOf(place), statusFilter(context, filter.status, suspended), after('ak', request.cursor)] },
+    where: {
+      AND: [
+        columnsOf(place),
+        stillKept(context),
+        statusFilter(context, filter.status, suspended),
+        after('ak', request.cursor),
+      ],
+    },
     orderBy: { id: 'desc' },
     take: limit + 1,
   })
   if (rows.length === 0) await requireAccount(context, place)
   return pageOf(rows, limit)
 }
+
+/** Revoked keys can be read for 31 days (spec section 8). */
+const stillKept = (context: Context): Prisma.ApiKeyWhereInput => ({
+  OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - REVOKED_RETENTION } }],
+})
 
 function statusFilter(
   context: Context,
@@ -129,7 +141,7 @@ function statusFilter(
 async function find(context: Context, place: KeyPlace): Promise<ApiKey | null> {
   const owner = ownerOf(place)
   if (owner) await requireOrganization(context, owner)
-  return context.db.apiKey.findFirst({ where: { id: place.keyId, ...columnsOf(place) } })
+  return context.db.apiKey.findFirst({ where: { AND: [{ id: place.keyId, ...columnsOf(place) }, stillKept(context)] } })
 }
 
 /** @throws not_found */
@@ -276,11 +288,18 @@ function mustCover(context: Context, key: ApiKey): void {
 
 const ofOrganizationsText = `
   SELECT newest.* FROM unnest($1::text[]) AS o(id) CROSS JOIN LATERAL (
-    SELECT k.id, k.org_id FROM api_keys k WHERE k.org_id = o.id ORDER BY k.id DESC LIMIT $2) AS newest`
+    SELECT k.id FROM api_keys k WHERE k.org_id = o.id AND (k.status <> 'revoked' OR k.status_at > $3)
+    ORDER BY k.id DESC LIMIT $2) AS newest`
 
 /** The newest keys of several organizations: their ids by the index, then the rows. For DataLoader. */
 export async function apiKeysOf(context: Context, orgIds: readonly string[], limit: number): Promise<Page<ApiKey>[]> {
-  const newest = await sql<{ id: string }>(context.db, ofOrganizationsText, [...orgIds], limit + 1)
+  const newest = await sql<{ id: string }>(
+    context.db,
+    ofOrganizationsText,
+    [...orgIds],
+    limit + 1,
+    context.now() - REVOKED_RETENTION,
+  )
   const where = { id: { in: newest.map((row) => row.id) } }
   const rows = await context.db.apiKey.findMany({ where, orderBy: { id: 'desc' } })
   return orgIds.map((id) =>

@@ -47,7 +47,9 @@ export async function rotateApiKey(context: Context, place: KeyPlace, input: unk
 export async function blockApiKey(context: Context, place: KeyPlace, input: unknown): Promise<ApiKey> {
   const { by, reason } = check(actionRules, input ?? {})
   return reviseKey(context, place, 'api_key.blocked', undefined, (key) => {
-    if (key.status !== 'active') throw badRequest(`Only an active key can be blocked; this one is ${key.status}.`)
+    // Also while its organization is suspended: it is to stay blocked when that ends.
+    const status = keyStatus(context, key, false)
+    if (status !== 'active') throw badRequest(`Only an active key can be blocked; this one is ${status}.`)
     return { status: 'blocked', ...statusFacts(context, by, reason) }
   })
 }
