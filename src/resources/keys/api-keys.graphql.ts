@@ -37,10 +37,10 @@ import {
   keyStatus,
   listApiKeys,
   restrictionsOf,
-  suspensionsOf,
   updateApiKey,
 } from './api-keys.js'
 import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './key-states.js'
+import { suspensionsOf } from './relations.js'
 
 export const ApiKeyStatusEnum = enumOf(apiKeyStatuses)
 registerEnumType(ApiKeyStatusEnum, { name: 'ApiKeyStatus' })

@@ -83,13 +83,6 @@ export async function isOwnerSuspended(context: Context, place: KeyOwner): Promi
   return owner !== undefined && (await requireOrganization(context, owner)).status === 'suspended'
 }
 
-/** Which of these organizations are suspended, for DataLoader. */
-export async function suspensionsOf(context: Context, orgIds: readonly string[]): Promise<boolean[]> {
-  const where = { id: { in: [...orgIds] }, status: 'suspended' }
-  const rows = await context.db.organization.findMany({ where, select: { id: true } })
-  return orgIds.map((id) => rows.some((row) => row.id === id))
-}
-
 export const restrictionsOf = (key: ApiKey): Restrictions => key.restrictions as Restrictions
 
 /** The scopes in force; a key of an account without scopes has all (decisions D7). */
@@ -284,28 +277,4 @@ function mustCover(context: Context, key: ApiKey): void {
   if (lacking) {
     throw new ApiError('insufficient_scope', `This key may do more than you (${lacking}), so you cannot change it.`)
   }
-}
-
-const ofOrganizationsText = `
-  SELECT newest.* FROM unnest($1::text[]) AS o(id) CROSS JOIN LATERAL (
-    SELECT k.id FROM api_keys k WHERE k.org_id = o.id AND (k.status <> 'revoked' OR k.status_at > $3)
-    ORDER BY k.id DESC LIMIT $2) AS newest`
-
-/** The newest keys of several organizations: their ids by the index, then the rows. For DataLoader. */
-export async function apiKeysOf(context: Context, orgIds: readonly string[], limit: number): Promise<Page<ApiKey>[]> {
-  const newest = await sql<{ id: string }>(
-    context.db,
-    ofOrganizationsText,
-    [...orgIds],
-    limit + 1,
-    context.now() - REVOKED_RETENTION,
-  )
-  const where = { id: { in: newest.map((row) => row.id) } }
-  const rows = await context.db.apiKey.findMany({ where, orderBy: { id: 'desc' } })
-  return orgIds.map((id) =>
-    pageOf(
-      rows.filter((row) => row.orgId === id),
-      limit,
-    ),
-  )
 }

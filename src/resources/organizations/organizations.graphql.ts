@@ -31,7 +31,7 @@ import {
   Timestamp,
 } from '../graphql.js'
 import { ApiKeyPage } from '../keys/api-keys.graphql.js'
-import { apiKeysOf } from '../keys/api-keys.js'
+import { apiKeysOf } from '../keys/relations.js'
 import { User } from '../users/users.graphql.js'
 import {
   createOrganization,
