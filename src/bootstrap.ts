@@ -34,11 +34,10 @@ const BOOTSTRAP_LOCK = 72_707_371
  * @returns the setup link to print, if there is no administrator yet
  */
 export async function bootstrap(context: Context): Promise<{ setupLink: string | undefined }> {
-  return transaction(context, async (inside) => {
+  const start = await transaction(context, async (inside) => {
     await inside.db.$executeRawUnsafe('SELECT pg_advisory_xact_lock($1::bigint)', BOOTSTRAP_LOCK)
     const place = (await consolePlace(inside)) ?? (await makeConsole(inside))
     await followAddress(inside, place)
-    await giveMissingAdministrators(inside)
     if (await hasAdministrator(inside)) return { setupLink: undefined }
     const { admin } = context.config.bootstrap
     if (admin) {
@@ -47,6 +46,8 @@ export async function bootstrap(context: Context): Promise<{ setupLink: string |
     }
     return { setupLink: await newSetupLink(inside) }
   })
+  await giveMissingAdministrators(context)
+  return start
 }
 
 /** The console's place, once first start has made it. */

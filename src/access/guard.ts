@@ -6,11 +6,7 @@ import { ApiError, insufficientScope, notFound } from '../kernel/errors.js'
 import { covers, intersection } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { loader } from '../platform/loader.js'
-import {
-  type AdministratorOrganization,
-  administratorOrganizations,
-  authoritiesOf,
-} from '../resources/accounts/administrators.js'
+import { administratorOrganization, authoritiesOf } from '../resources/accounts/administrators.js'
 import { challenges } from './authenticate.js'
 
 /** The ids that a path names. */
@@ -60,21 +56,14 @@ async function authorityAt(context: Context, place: Place): Promise<readonly str
   if (accountId === undefined) return actor.scopes
   const ofConsole = actor.type === 'user' && actor.issuerId === null
   if (orgId !== undefined && !actor.operator && actor.orgId === null) {
-    const administrators = await loader(context, administratorOrganizations).load(orgId)
-    if (administrators) return isOwnerOf(context, administrators, place) ? actor.scopes : null
+    // An administrator organization gives authority on another account than the one that it lies in. So it is not for
+    // the system account's own administrators to keep, but for operators, for the owner of the account that it
+    // administers, who reaches nothing else there, and for its own API keys.
+    const administrators = await administratorOrganization(context, { accountId, issuerId, orgId })
+    if (administrators) return ofConsole && administrators.ownerUserId === actor.id ? actor.scopes : null
   }
   if (ofConsole) return loader(context, consoleAuthority).load(accountId)
   return actor.operator || actor.accountId === accountId ? actor.scopes : null
-}
-
-/**
- * An administrator organization gives authority on another account than the one that it lies in. So it is not for the
- * system account's own administrators to keep, but for operators, for the owner of the account that it administers, who
- * reaches nothing else there, and for its own API keys.
- */
-function isOwnerOf({ actor }: Context, organization: AdministratorOrganization, place: Place): boolean {
-  const here = organization.accountId === place.accountId && organization.issuerId === place.issuerId
-  return here && actor.type === 'user' && actor.issuerId === null && organization.ownerUserId === actor.id
 }
 
 /**

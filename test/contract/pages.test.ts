@@ -21,6 +21,7 @@ interface List {
 }
 const post = (path: () => string, body: () => object) => async () => must(await world.owner.post(path(), body()), 201)
 const own = () => world.owner
+const below = () => `${world.I}/organizations/${world.ids.org_id}`
 const verifiers = () => `${world.I}/users/${world.ids.user_id}/verifiers`
 
 const lists: [string, List][] = [
@@ -30,6 +31,10 @@ const lists: [string, List][] = [
   ['clients', { path: () => `${world.I}/clients`, add: post(() => `${world.I}/clients`, publicClient), as: own, foreign: 'usr' }],
   ['users', { path: () => `${world.I}/users`, add: post(() => `${world.I}/users`, bodies['createUser']!), as: own, foreign: 'cli' }],
   ['verifiers', { path: verifiers, add: post(verifiers, () => ({ type: 'temporary_password', name: 'T', password: PASSWORD, expires_at: app.clock.now() + 60_000 })), as: own, foreign: 'usr' }],
+  ['organizations', { path: () => `${world.I}/organizations`, add: post(() => `${world.I}/organizations`, bodies['createOrganization']!), as: own, foreign: 'usr' }],
+  ['groups', { path: () => `${below()}/groups`, add: post(() => `${below()}/groups`, bodies['createOrganizationGroup']!), as: own, foreign: 'org' }],
+  ['invitations', { path: () => `${below()}/invitations`, add: post(() => `${below()}/invitations`, bodies['createOrganizationInvitation']!), as: own, foreign: 'org' }],
+  ['API keys of an organization', { path: () => `${below()}/api-keys`, add: post(() => `${below()}/api-keys`, bodies['createOrganizationApiKey']!), as: own, foreign: 'org' }],
   ['API keys', { path: () => `${world.A}/api-keys`, add: post(() => `${world.A}/api-keys`, bodies['createApiKey']!), as: own, foreign: 'cli' }],
 ]
 

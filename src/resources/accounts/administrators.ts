@@ -5,10 +5,11 @@
  */
 import { ALL } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
-import type { Account, Prisma } from '../../platform/database.js'
+import { type Account, type Prisma, sql, type Tools, transaction } from '../../platform/database.js'
+import { loader } from '../../platform/loader.js'
 import { countsSql, effectiveScopesSql } from '../organizations/membership.js'
 import { insertOrganization } from '../organizations/organizations.js'
-import type { InIssuer, InOrganization } from '../place.js'
+import type { InIssuer } from '../place.js'
 
 /** SQL: what a user of the console issuer may do on an account `a`; null when it is nothing to it. */
 export const authoritySql = (
@@ -57,17 +58,17 @@ export const administeredBy = (userId: string): Prisma.AccountWhereInput => ({
   ],
 })
 
-/** The place of an administrator organization and who owns its account. */
-export interface AdministratorOrganization extends InOrganization {
+/** An administrator organization and who owns its account. */
+export interface AdministratorOrganization {
+  orgId: string
   ownerUserId: string | null
 }
 
 const adminOrgText = `
-  SELECT o.id AS "orgId", o.account_id AS "accountId", o.issuer_id AS "issuerId", a.owner_user_id AS "ownerUserId"
-  FROM accounts a JOIN organizations o ON o.id = a.admin_org_id WHERE a.admin_org_id = ANY($1)`
+  SELECT admin_org_id AS "orgId", owner_user_id AS "ownerUserId" FROM accounts WHERE admin_org_id = ANY($1)`
 
-/** Which of these organizations are the administrator organization of an account; null for the others. For DataLoader. */
-export async function administratorOrganizations(
+/** The same for those of these ids that name one; null for the others. For DataLoader. */
+async function administratorOrganizations(
   context: Context,
   orgIds: readonly string[],
 ): Promise<(AdministratorOrganization | null)[]> {
@@ -79,11 +80,29 @@ export async function administratorOrganizations(
   return orgIds.map((id) => rows.find((row) => row.orgId === id) ?? null)
 }
 
-/** Where administrators sign in: the console issuer, once first start has made it. */
+/** Is this the place of an administrator organization? They lie in the console issuer, so nowhere else is it asked. */
+export async function administratorOrganization(
+  context: Context,
+  { accountId, issuerId, orgId }: { accountId: string; issuerId: string | undefined; orgId: string },
+): Promise<AdministratorOrganization | null> {
+  const place = await consoleIssuer(context)
+  if (accountId !== place?.accountId || issuerId !== place.issuerId) return null
+  return loader(context, administratorOrganizations).load(orgId)
+}
+
+/** It never changes once it is made, so each process asks for it once. */
+const consoles = new WeakMap<Tools, InIssuer>()
+
+/** Where administrators sign in: the console issuer of the system account, once first start has made it. */
 export async function consoleIssuer(context: Context): Promise<InIssuer | undefined> {
+  const known = consoles.get(context.tools)
+  if (known) return known
   const row = await context.db.deployment.findUnique({ where: { name: 'console' } })
   const value = row?.value as { account_id: string; issuer_id: string } | undefined
-  return value && { accountId: value.account_id, issuerId: value.issuer_id }
+  const place = value && { accountId: value.account_id, issuerId: value.issuer_id }
+  // What a transaction has made may be undone yet.
+  if (place && context.db === context.tools.prisma) consoles.set(context.tools, place)
+  return place
 }
 
 /**
@@ -99,8 +118,22 @@ export async function giveAdministrators(context: Context, account: Account): Pr
   return context.db.account.update({ where: { id: account.id }, data })
 }
 
-/** Gives every account that has no administrator organization one; each start does, for accounts older than this rule. */
+/** How many accounts one transaction takes, so that none takes too long. */
+const BATCH = 100
+
+/**
+ * Gives every account that has no administrator organization one. Each start does, for accounts older than this rule;
+ * several processes may do it at once, for the rows are locked.
+ */
 export async function giveMissingAdministrators(context: Context): Promise<void> {
-  const accounts = await context.db.account.findMany({ where: { adminOrgId: null }, orderBy: { id: 'asc' } })
-  for (const account of accounts) await giveAdministrators(context, account)
+  if (!(await consoleIssuer(context))) return
+  const text = `SELECT id FROM accounts WHERE admin_org_id IS NULL ORDER BY id LIMIT ${BATCH} FOR UPDATE`
+  for (let count = BATCH; count === BATCH; ) {
+    count = await transaction(context, async (inside) => {
+      const rows = await sql<{ id: string }>(inside.db, text)
+      const accounts = await inside.db.account.findMany({ where: { id: { in: rows.map((row) => row.id) } } })
+      for (const account of accounts) await giveAdministrators(inside, account)
+      return rows.length
+    })
+  }
 }

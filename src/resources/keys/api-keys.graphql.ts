@@ -34,6 +34,7 @@ import {
   apiKeyStatuses,
   createApiKey,
   getApiKey,
+  type KeyOfOwner,
   keyStatus,
   listApiKeys,
   restrictionsOf,
@@ -249,8 +250,10 @@ export class ApiKeyResolver {
   }
 
   @FieldResolver(() => ApiKeyStatusEnum)
-  async status(@Ctx() context: Context, @Root() key: ApiKeyRow): Promise<ApiKeyStatus> {
-    return keyStatus(context, key, key.orgId !== null && (await loader(context, suspensionsOf).load(key.orgId)))
+  async status(@Ctx() context: Context, @Root() key: KeyOfOwner): Promise<ApiKeyStatus> {
+    const { orgId } = key
+    const suspended = key.suspended ?? (orgId !== null && (await loader(context, suspensionsOf).load(orgId)))
+    return keyStatus(context, key, suspended)
   }
 
   @FieldResolver(() => ApiKeyTypeEnum)

@@ -88,13 +88,18 @@ export const restrictionsOf = (key: ApiKey): Restrictions => key.restrictions as
 /** The scopes in force; a key of an account without scopes has all (decisions D7). */
 export const scopesOf = (key: ApiKey): readonly string[] => restrictionsOf(key).scopes ?? [ALL]
 
+/** A key with what was learned of its owner on the way. */
+export interface KeyOfOwner extends ApiKey {
+  suspended?: boolean
+}
+
 /** Newest first; the cursor is a key id. */
 export async function listApiKeys(
   context: Context,
   place: KeyOwner,
   filter: { status?: string | null },
   request: PageRequest,
-): Promise<Page<ApiKey>> {
+): Promise<Page<KeyOfOwner>> {
   const limit = limitOf(request)
   const suspended = await isOwnerSuspended(context, place)
   const rows = await context.db.apiKey.findMany({
@@ -110,7 +115,10 @@ export async function listApiKeys(
     take: limit + 1,
   })
   if (rows.length === 0) await requireAccount(context, place)
-  return pageOf(rows, limit)
+  return pageOf(
+    rows.map((key) => ({ ...key, suspended })),
+    limit,
+  )
 }
 
 /** Revoked keys can be read for 31 days (spec section 8). */
@@ -131,14 +139,16 @@ function statusFilter(
   return (status === 'suspended') === suspended ? inForce : { id: { in: [] } }
 }
 
-async function find(context: Context, place: KeyPlace): Promise<ApiKey | null> {
-  const owner = ownerOf(place)
-  if (owner) await requireOrganization(context, owner)
-  return context.db.apiKey.findFirst({ where: { AND: [{ id: place.keyId, ...columnsOf(place) }, stillKept(context)] } })
+/** @throws not_found for an organization that does not exist or live */
+async function find(context: Context, place: KeyPlace): Promise<KeyOfOwner | null> {
+  const suspended = await isOwnerSuspended(context, place)
+  const where = { AND: [{ id: place.keyId, ...columnsOf(place) }, stillKept(context)] }
+  const key = await context.db.apiKey.findFirst({ where })
+  return key && { ...key, suspended }
 }
 
 /** @throws not_found */
-export async function getApiKey(context: Context, place: KeyPlace): Promise<ApiKey> {
+export async function getApiKey(context: Context, place: KeyPlace): Promise<KeyOfOwner> {
   const key = await find(context, place)
   if (!key) throw notFound('API key')
   return key
