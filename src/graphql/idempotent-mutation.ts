@@ -10,7 +10,16 @@ import { rootFieldsOf } from './root-fields.js'
 import { demandOf, placeOf, schema } from './schema.js'
 
 /** Mutations whose answers hold a secret run anew each time (spec 4.1 rule 7). */
-const neverCached = new Set(['createAccount', 'createApiKey', 'rotateApiKey', 'rotateClientSecret'])
+const neverCached = new Set([
+  'createAccount',
+  'createApiKey',
+  'rotateApiKey',
+  'createOrganizationApiKey',
+  'rotateOrganizationApiKey',
+  'createOrganizationInvitation',
+  'resendOrganizationInvitation',
+  'rotateClientSecret',
+])
 
 /**
  * Answers a mutation that carries an idempotencyKey; null for every other operation, which then runs as usual.
@@ -37,9 +46,9 @@ export async function answerOnce(
   const key = checkKey(args['idempotencyKey'] as string)
   const input = args['input'] as { confidential?: boolean } | undefined
   if (neverCached.has(field.name) || (field.name === 'createClient' && input?.confidential)) return null
-  await authorize(context, demandOf(field)!, placeOf(args))
+  const { actor } = await authorize(context, demandOf(field)!, placeOf(args))
 
-  const { scopes, issuerIds, orgIds } = context.actor
+  const { scopes, issuerIds, orgIds } = actor
   const accountId = (args['accountId'] as string | undefined) ?? context.actor.accountId ?? ''
   // Relations in the selection ask for scopes of their own, so an answer is only good for callers with the same ones.
   const authority = canonicalJson([[...scopes].sort(), issuerIds, orgIds])

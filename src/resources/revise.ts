@@ -8,12 +8,14 @@ interface Versioned {
   updatedAt: bigint
 }
 
+type OrganizationTable = 'organizations' | 'organization_members' | 'organization_groups' | 'organization_invitations'
+
 /** How one kind of row is read and written; `where` names tenant and state, so that a foreign id is an absent one. */
 export interface Revision<Row extends Versioned, Changes> {
   /** For the 404: `client`, `issuer`, … */
   what: string
   /** Where the row stands in the database. */
-  table: 'accounts' | 'issuers' | 'auth_methods' | 'clients' | 'users' | 'verifiers' | 'api_keys'
+  table: 'accounts' | 'issuers' | 'auth_methods' | 'clients' | 'users' | 'verifiers' | 'api_keys' | OrganizationTable
   /** Undefined: no precondition. */
   ifMatch: string | null | undefined
   read(context: Context): Promise<Row | null>

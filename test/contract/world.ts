@@ -13,6 +13,16 @@ export interface Ids {
   user_id: string
   verifier_id: string
   key_id: string
+  org_id: string
+  /** A member who is in the group. */
+  member_id: string
+  group_id: string
+  /** What `{key_id}` is below an organization. */
+  org_key_id: string
+  invitation_id: string
+  /** A member who is in no group, and a user who is no member: for bodies. */
+  other_member_id: string
+  outsider_id: string
 }
 
 export interface World extends Tenant {
@@ -34,11 +44,15 @@ export const publicClient = (more: object = {}) => ({
 })
 export const confidentialClient = (more: object = {}) => publicClient({ confidential: true, ...more })
 
-/** A client with secrets to rotate, a user with a password, a key that may do nothing, one more sign-in method. */
+/**
+ * A client with secrets to rotate, a user with a password, a key that may do nothing, one more sign-in method, an
+ * organization with a key, two members and a group.
+ */
 export async function populate(tenant: Tenant): Promise<World> {
   const { owner, A, I } = tenant
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
+  const organization = await populateOrganization(tenant)
   const [method, client, key, password] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
     owner.post(`${I}/clients`, confidentialClient()),
@@ -55,22 +69,48 @@ export async function populate(tenant: Tenant): Promise<World> {
       user_id: user.id,
       verifier_id: must(password, 201).data.id,
       key_id: must(key, 201).data.id,
+      ...organization,
     },
   }
+}
+
+async function populateOrganization({ owner, I }: Tenant) {
+  const make = async (path: string, body: object): Promise<string> => must(await owner.post(path, body), 201).data.id
+  const person = () => make(`${I}/users`, { username_type: 'unique', username: fresh('user') })
+  const org_id = await make(`${I}/organizations`, { name: fresh('Organization'), invitation_enabled: true })
+  const O = `${I}/organizations/${org_id}`
+  const [member_id, other_member_id, outsider_id, group_id] = await Promise.all([
+    person(),
+    person(),
+    person(),
+    make(`${O}/groups`, { name: fresh('Group') }),
+  ])
+  const key = { type: 'api_key', name: fresh('key'), restrictions: { scopes: [] } }
+  const [org_key_id, invitation_id] = await Promise.all([
+    make(`${O}/api-keys`, key),
+    make(`${O}/invitations`, { email: `${fresh('guest')}@example.com` }),
+    make(`${O}/members`, { member_id, groups: [group_id] }),
+    make(`${O}/members`, { member_id: other_member_id }),
+  ])
+  return { org_id, member_id, group_id, org_key_id, invitation_id, other_member_id, outsider_id }
 }
 
 export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
 
 /** A row's path with these ids in it. */
 export const pathOf = (route: Pick<Route, 'path'>, ids: Ids): string =>
-  route.path.replace(/\{(\w+)\}/g, (_, name: keyof Ids) => encodeURIComponent(ids[name]))
+  route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[idName(name, route.path)]))
+
+/** Which id a parameter stands for: keys of organizations and of accounts share a name. */
+export const idName = (parameter: string, path: string): keyof Ids =>
+  parameter === 'key_id' && path.includes('/organizations/') ? 'org_key_id' : (parameter as keyof Ids)
 
 /** Names of the path's parameters. */
 export const parametersOf = (route: Pick<Route, 'path'>): (keyof Ids)[] =>
-  [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Ids)
+  [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => idName(name!, route.path))
 
 /** A good body for each operation that takes one. */
-export const bodies: Record<string, () => object> = {
+export const bodies: Record<string, (ids?: Ids) => object> = {
   updateAccount: () => ({ description: fresh('d') }),
   createIssuer: () => ({ name: fresh('Issuer') }),
   updateIssuer: () => ({ description: fresh('d') }),
@@ -87,6 +127,19 @@ export const bodies: Record<string, () => object> = {
     expires_at: Date.now() + 86_400_000,
   }),
   updateVerifier: () => ({ description: fresh('d') }),
+  createOrganization: () => ({ name: fresh('Organization') }),
+  updateOrganization: () => ({ description: fresh('d') }),
+  addOrganizationMember: (ids) => ({ member_id: ids?.outsider_id ?? 'usr_none' }),
+  updateOrganizationMember: () => ({ user_title: fresh('t') }),
+  createOrganizationGroup: () => ({ name: fresh('Group') }),
+  updateOrganizationGroup: () => ({ description: fresh('d') }),
+  addOrganizationGroupMember: (ids) => ({ member_id: ids?.other_member_id ?? 'usr_none' }),
+  createOrganizationInvitation: () => ({ email: `${fresh('guest')}@example.com` }),
+  createOrganizationApiKey: () => ({ type: 'api_key', name: fresh('key'), restrictions: { scopes: [] } }),
+  updateOrganizationApiKey: () => ({ description: fresh('d') }),
+  rotateOrganizationApiKey: () => ({}),
+  blockOrganizationApiKey: () => ({ reason: 'test' }),
+  revokeOrganizationApiKey: () => ({ reason: 'test' }),
   createApiKey: () => ({ name: fresh('key'), restrictions: { scopes: [] } }),
   updateApiKey: () => ({ description: fresh('d') }),
   rotateApiKey: () => ({}),
@@ -100,7 +153,7 @@ export function send(
   route: Route,
   ids: Ids,
   headers: Record<string, string> = {},
-  body: object | undefined = bodies[route.operation]?.(),
+  body: object | undefined = bodies[route.operation]?.(ids),
 ): Promise<Answer<Loose>> {
   return api.request(route.method, pathOf(route, ids), body, headers)
 }
