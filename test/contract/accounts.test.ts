@@ -52,19 +52,38 @@ async function consoleUser(name: string): Promise<string> {
 
 test('PATCH changes name, description, logo_url, metadata and the owner; billing_mode cannot be written', async () => {
   const owner_user_id = await consoleUser('owner')
-  const body = { name: 'Acme Inc.', description: '# md', logo_url: 'https://acme.example/l.png', metadata: { a: { b: 1 } }, owner_user_id }
+  const body = {
+    name: 'Acme Inc.',
+    description: '# md',
+    logo_url: 'https://acme.example/l.png',
+    metadata: { a: { b: 1 } },
+    owner_user_id,
+  }
   const { data } = must(await tenant.owner.patch(tenant.A, body), 200)
   expect(data).toMatchObject({ ...body, billing_mode: 'ungated' })
   // Metadata of an account is replaced (decisions D27), not merged.
-  expect(must(await tenant.owner.patch(tenant.A, { metadata: { c: null }, name: null }), 200).data).toMatchObject({ metadata: { c: null }, name: null, logo_url: body.logo_url })
-  for (const bad of [{ billing_mode: 'gated' }, { metadata: null }, { owner_user_id: null }, { name: '' }, { logo_url: 'x' }]) {
+  expect(must(await tenant.owner.patch(tenant.A, { metadata: { c: null }, name: null }), 200).data).toMatchObject({
+    metadata: { c: null },
+    name: null,
+    logo_url: body.logo_url,
+  })
+  for (const bad of [
+    { billing_mode: 'gated' },
+    { metadata: null },
+    { owner_user_id: null },
+    { name: '' },
+    { logo_url: 'x' },
+  ]) {
     expect({ bad, status: (await tenant.owner.patch(tenant.A, bad)).status }).toEqual({ bad, status: 400 })
   }
   must(await tenant.owner.patch(tenant.A, { name: 'Acme' }), 200)
 })
 
 test('the owner is an active user of the console issuer: nobody else, of no tenant', async () => {
-  const { data: own } = must(await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: 'tenant-user' }), 201)
+  const { data: own } = must(
+    await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: 'tenant-user' }),
+    201,
+  )
   const gone = await consoleUser('gone')
   const { data } = must(await app.operator.get('/v1/accounts'), 200)
   const system = `/v1/accounts/${data.find((account: Loose) => account.name === 'System').id}`
@@ -72,7 +91,11 @@ test('the owner is an active user of the console issuer: nobody else, of no tena
   must(await app.operator.patch(`${system}/issuers/${issuer.id}/users/${gone}`, { status: 'suspended' }), 200)
   for (const owner_user_id of [own.id, gone, `usr_${'0'.repeat(26)}`, '', 'x']) {
     const answer = await tenant.owner.patch(tenant.A, { owner_user_id })
-    expect({ owner_user_id, status: answer.status, field: answer.body.details?.[0].field }).toEqual({ owner_user_id, status: 400, field: 'owner_user_id' })
+    expect({ owner_user_id, status: answer.status, field: answer.body.details?.[0].field }).toEqual({
+      owner_user_id,
+      status: 400,
+      field: 'owner_user_id',
+    })
   }
 })
 
@@ -85,8 +108,18 @@ describe('domains of an account: PATCH makes the set equal to the given one', ()
     expect(first.status).toBe(200)
     expect(hosts(first)).toEqual(['id.acme.example', 'login.acme.example'])
     expect(first.body.data.domains[0]).toEqual({
-      id: expect.stringMatching(/^dom_/), host: expect.any(String), verified: false, verified_at: null, issuer_id: null, created_at: expect.any(Number), updated_at: expect.any(Number),
-      verification: { type: 'dns_txt', name: `_gatehouse-challenge.${first.body.data.domains[0].host}`, value: expect.stringMatching(/^gatehouse-verify=[0-9a-f]{32}$/) },
+      id: expect.stringMatching(/^dom_/),
+      host: expect.any(String),
+      verified: false,
+      verified_at: null,
+      issuer_id: null,
+      created_at: expect.any(Number),
+      updated_at: expect.any(Number),
+      verification: {
+        type: 'dns_txt',
+        name: `_gatehouse-challenge.${first.body.data.domains[0].host}`,
+        value: expect.stringMatching(/^gatehouse-verify=[0-9a-f]{32}$/),
+      },
     })
     const kept = first.body.data.domains.find(({ host }: Loose) => host === 'login.acme.example')
     const second = await set('login.acme.example', 'bücher.example')
@@ -99,12 +132,42 @@ describe('domains of an account: PATCH makes the set equal to the given one', ()
 
   test('what is no domain name is 400 and changes nothing', async () => {
     must(await set('stays.acme.example'), 200)
-    for (const host of ['', ' ', 'localhost', 'com', '127.0.0.1', '[::1]', '::1', 'a..example', '-a.example', 'a_b.example', 'https://a.example', 'a.example/path', 'user@a.example', 'a.example:8080', 'a.example?x', 'a.example#x', 'a b.example', '*.a.example', `${'a'.repeat(64)}.example`, `${'a.'.repeat(130)}example`, 'a.example\\x', '0x7f.1']) {
+    for (const host of [
+      '',
+      ' ',
+      'localhost',
+      'com',
+      '127.0.0.1',
+      '[::1]',
+      '::1',
+      'a..example',
+      '-a.example',
+      'a_b.example',
+      'https://a.example',
+      'a.example/path',
+      'user@a.example',
+      'a.example:8080',
+      'a.example?x',
+      'a.example#x',
+      'a b.example',
+      '*.a.example',
+      `${'a'.repeat(64)}.example`,
+      `${'a.'.repeat(130)}example`,
+      'a.example\\x',
+      '0x7f.1',
+    ]) {
       const answer = await set('new.acme.example', host)
-      expect({ host, status: answer.status, field: answer.body.details?.[0].field }).toEqual({ host, status: 400, field: 'domains[1].host' })
+      expect({ host, status: answer.status, field: answer.body.details?.[0].field }).toEqual({
+        host,
+        status: 400,
+        field: 'domains[1].host',
+      })
     }
     for (const domains of [null, 'x', ['a.example'], [{}], [{ host: 'a.example', verified: true }], [null]]) {
-      expect({ domains, status: (await tenant.owner.patch(tenant.A, { domains })).status }).toEqual({ domains, status: 400 })
+      expect({ domains, status: (await tenant.owner.patch(tenant.A, { domains })).status }).toEqual({
+        domains,
+        status: 400,
+      })
     }
     expect(hosts(await tenant.owner.get(tenant.A))).toEqual(['stays.acme.example'])
   })
@@ -133,7 +196,11 @@ describe('domains of an account: PATCH makes the set equal to the given one', ()
 
 test('an operator reaches every account, and its events say so', async () => {
   must(await app.operator.patch(tenant.A, { description: 'by the operator' }), 200)
-  const [event] = await app.gatehouse.tools.prisma.event.findMany({ where: { accountId: tenant.accountId, type: 'account.updated' }, orderBy: { id: 'desc' }, take: 1 })
+  const [event] = await app.gatehouse.tools.prisma.event.findMany({
+    where: { accountId: tenant.accountId, type: 'account.updated' },
+    orderBy: { id: 'desc' },
+    take: 1,
+  })
   expect(event!.actor).toMatchObject({ type: 'api_key', operator: true })
 })
 

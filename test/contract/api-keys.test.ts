@@ -19,24 +19,51 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const fields = (answer: { body: Loose }): string[] => (answer.body.details ?? []).map(({ field }: Loose) => field)
-const make = async (more: object = {}) => must(await tenant.owner.post(keys, { name: fresh('key'), restrictions: {}, ...more }), 201).data
-const as = ({ id, secret_plain }: { id: string; secret_plain: string }): Api => apiAs(app.baseUrl, { id, secret: secret_plain })
+const make = async (more: object = {}) =>
+  must(await tenant.owner.post(keys, { name: fresh('key'), restrictions: {}, ...more }), 201).data
+const as = ({ id, secret_plain }: { id: string; secret_plain: string }): Api =>
+  apiAs(app.baseUrl, { id, secret: secret_plain })
 const works = async (api: Api) => (await api.get(`${tenant.A}/issuers`)).status
 
 test('creation shows the secret once; nothing else ever does, and only its SHA-256 is stored', async () => {
-  const body = { name: 'Whole', description: 'd', tags: ['a', 'b'], restrictions: { scopes: ['issuers:read'] }, expires_at: app.clock.now() + DAY, metadata: { m: 1 } }
+  const body = {
+    name: 'Whole',
+    description: 'd',
+    tags: ['a', 'b'],
+    restrictions: { scopes: ['issuers:read'] },
+    expires_at: app.clock.now() + DAY,
+    metadata: { m: 1 },
+  }
   const made = await make(body)
   expect(made).toEqual({
-    ...body, id: expect.stringMatching(/^ak_[0-9a-z]{26}$/), account_id: tenant.accountId, scopes: ['issuers:read'], status: 'active', status_at: null, status_by: null, status_reason: null,
-    secret_plain: expect.stringMatching(/^[\w-]{43}$/), secret_hint: made.secret_plain.slice(-4), created_at: expect.any(Number), updated_at: expect.any(Number),
+    ...body,
+    id: expect.stringMatching(/^ak_[0-9a-z]{26}$/),
+    account_id: tenant.accountId,
+    scopes: ['issuers:read'],
+    status: 'active',
+    status_at: null,
+    status_by: null,
+    status_reason: null,
+    secret_plain: expect.stringMatching(/^[\w-]{43}$/),
+    secret_hint: made.secret_plain.slice(-4),
+    created_at: expect.any(Number),
+    updated_at: expect.any(Number),
   })
   const { secret_plain, ...shown } = made
   expect((await tenant.owner.get(`${keys}/${made.id}`)).body.data).toEqual(shown)
-  for (const { text } of [await tenant.owner.get(keys), await tenant.owner.get(`${keys}/${made.id}`), await tenant.owner.patch(`${keys}/${made.id}`, { name: 'Other' })]) {
+  for (const { text } of [
+    await tenant.owner.get(keys),
+    await tenant.owner.get(`${keys}/${made.id}`),
+    await tenant.owner.patch(`${keys}/${made.id}`, { name: 'Other' }),
+  ]) {
     expect(text).not.toContain(secret_plain)
     expect(text).not.toMatch(/secrets|hash|secret_plain/)
   }
-  const [row] = await app.gatehouse.tools.query<{ text: string }>('key-row', 'SELECT k::text AS text FROM api_keys k WHERE id = $1', [made.id])
+  const [row] = await app.gatehouse.tools.query<{ text: string }>(
+    'key-row',
+    'SELECT k::text AS text FROM api_keys k WHERE id = $1',
+    [made.id],
+  )
   expect(row!.text).not.toContain(secret_plain)
 })
 
@@ -48,7 +75,11 @@ test('a secret of one’s own has 32 to 256 printable characters, and may hold c
   }
   for (const secret of ['', 's'.repeat(31), 's'.repeat(257), `${'s'.repeat(40)} `, 'ü'.repeat(40)]) {
     const answer = await tenant.owner.post(keys, { name: 'k', restrictions: {}, secret })
-    expect({ secret, status: answer.status, fields: fields(answer) }).toEqual({ secret, status: 400, fields: ['secret'] })
+    expect({ secret, status: answer.status, fields: fields(answer) }).toEqual({
+      secret,
+      status: 400,
+      fields: ['secret'],
+    })
   }
 })
 
@@ -100,11 +131,23 @@ describe('restrictions', () => {
 
   test('X-Forwarded-For of a hop that nobody trusts changes nothing', async () => {
     const made = await make({ restrictions: { ip_allowlist: ['203.0.113.7'] } })
-    expect((await as(made).get(`${tenant.A}/issuers`, { 'x-forwarded-for': '203.0.113.7', forwarded: 'for=203.0.113.7', 'x-real-ip': '203.0.113.7' })).status).toBe(403)
+    expect(
+      (
+        await as(made).get(`${tenant.A}/issuers`, {
+          'x-forwarded-for': '203.0.113.7',
+          forwarded: 'for=203.0.113.7',
+          'x-real-ip': '203.0.113.7',
+        })
+      ).status,
+    ).toBe(403)
   })
 
   test('a key without scopes has all, with scopes only those, with an empty list none', async () => {
-    const [all, some, none] = [await make(), await make({ restrictions: { scopes: ['issuers:read'] } }), await make({ restrictions: { scopes: [] } })]
+    const [all, some, none] = [
+      await make(),
+      await make({ restrictions: { scopes: ['issuers:read'] } }),
+      await make({ restrictions: { scopes: [] } }),
+    ]
     expect([await works(as(all)), await works(as(some)), await works(as(none))]).toEqual([200, 200, 403])
     expect([all.scopes, some.scopes, none.scopes]).toEqual([null, ['issuers:read'], []])
     expect((await as(some).get(keys)).status).toBe(403)
@@ -113,9 +156,15 @@ describe('restrictions', () => {
   test('PATCH scopes writes restrictions.scopes and counts at once; null lifts them', async () => {
     const made = await make({ restrictions: { scopes: ['issuers:read'], ip_allowlist: ['127.0.0.1'] } })
     const path = `${keys}/${made.id}`
-    expect(must(await tenant.owner.patch(path, { scopes: [] }), 200).data).toMatchObject({ scopes: [], restrictions: { scopes: [], ip_allowlist: ['127.0.0.1'] } })
+    expect(must(await tenant.owner.patch(path, { scopes: [] }), 200).data).toMatchObject({
+      scopes: [],
+      restrictions: { scopes: [], ip_allowlist: ['127.0.0.1'] },
+    })
     expect(await works(as(made))).toBe(403)
-    expect(must(await tenant.owner.patch(path, { scopes: null }), 200).data).toMatchObject({ scopes: null, restrictions: { ip_allowlist: ['127.0.0.1'] } })
+    expect(must(await tenant.owner.patch(path, { scopes: null }), 200).data).toMatchObject({
+      scopes: null,
+      restrictions: { ip_allowlist: ['127.0.0.1'] },
+    })
     expect(await works(as(made))).toBe(200)
     expect(must(await tenant.owner.patch(path, { restrictions: {} }), 200).data.restrictions).toEqual({})
   })
@@ -126,7 +175,12 @@ describe('states', () => {
 
   test('block fails the key at once, unblock makes it usable at once; who, why and when are kept', async () => {
     const made = await make()
-    expect(must(await act(made.id, 'block', { by: 'desk', reason: 'leak' }), 200).data).toMatchObject({ status: 'blocked', status_by: 'desk', status_reason: 'leak', status_at: expect.any(Number) })
+    expect(must(await act(made.id, 'block', { by: 'desk', reason: 'leak' }), 200).data).toMatchObject({
+      status: 'blocked',
+      status_by: 'desk',
+      status_reason: 'leak',
+      status_at: expect.any(Number),
+    })
     expect(await works(as(made))).toBe(401)
     expect((await act(made.id, 'block')).status).toBe(400)
     expect((await act(made.id, 'rotate')).status).toBe(400)
@@ -141,13 +195,20 @@ describe('states', () => {
     expect(first.data).toMatchObject({ status: 'revoked', status_by: 'desk', status_reason: 'over' })
     expect(must(await act(made.id, 'revoke', { reason: 'again' }), 200)).toEqual(first)
     expect(await works(as(made))).toBe(401)
-    for (const [action, status] of [['unblock', 400], ['block', 400], ['rotate', 400]] as const) expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status })
+    for (const [action, status] of [
+      ['unblock', 400],
+      ['block', 400],
+      ['rotate', 400],
+    ] as const)
+      expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status })
     expect((await tenant.owner.patch(`${keys}/${made.id}`, { name: 'x' })).status).toBe(400)
     expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(404)
     expect(must(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('revoked')
     app.clock.advance(31 * DAY + 1)
     expect((await tenant.owner.get(`${keys}/${made.id}`)).status).toBe(404)
-    expect(must(await tenant.owner.get(`${keys}?status=revoked`), 200).data.map(({ id }: Loose) => id)).not.toContain(made.id)
+    expect(must(await tenant.owner.get(`${keys}?status=revoked`), 200).data.map(({ id }: Loose) => id)).not.toContain(
+      made.id,
+    )
   })
 
   test('DELETE is a revocation; a second one is 404', async () => {
@@ -165,22 +226,39 @@ describe('states', () => {
     app.clock.advance(2000)
     expect(await works(as(made))).toBe(401)
     expect(must(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('expired')
-    for (const action of ['block', 'unblock', 'rotate']) expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status: 400 })
-    expect(must(await tenant.owner.patch(`${keys}/${made.id}`, { expires_at: null }), 200).data).toMatchObject({ status: 'active', expires_at: null })
+    for (const action of ['block', 'unblock', 'rotate'])
+      expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status: 400 })
+    expect(must(await tenant.owner.patch(`${keys}/${made.id}`, { expires_at: null }), 200).data).toMatchObject({
+      status: 'active',
+      expires_at: null,
+    })
     expect(await works(as(made))).toBe(200)
-    for (const expires_at of [-1, 1.5, '1', 253_402_300_800_000]) expect((await tenant.owner.patch(`${keys}/${made.id}`, { expires_at })).status).toBe(400)
+    for (const expires_at of [-1, 1.5, '1', 253_402_300_800_000])
+      expect((await tenant.owner.patch(`${keys}/${made.id}`, { expires_at })).status).toBe(400)
   })
 
   test('the list is filtered by every status, and by nothing that is none', async () => {
-    const [active, blocked, revoked, expired] = [await make(), await make(), await make(), await make({ expires_at: app.clock.now() + 1 })]
+    const [active, blocked, revoked, expired] = [
+      await make(),
+      await make(),
+      await make(),
+      await make({ expires_at: app.clock.now() + 1 }),
+    ]
     must(await act(blocked.id, 'block'), 200)
     must(await act(revoked.id, 'revoke'), 200)
     app.clock.advance(10)
-    const ids = async (query: string) => must(await tenant.owner.get(`${keys}?limit=100${query}`), 200).data.map(({ id }: Loose) => id)
-    for (const [status, id] of [['active', active.id], ['blocked', blocked.id], ['revoked', revoked.id], ['expired', expired.id]] as const) {
+    const ids = async (query: string) =>
+      must(await tenant.owner.get(`${keys}?limit=100${query}`), 200).data.map(({ id }: Loose) => id)
+    for (const [status, id] of [
+      ['active', active.id],
+      ['blocked', blocked.id],
+      ['revoked', revoked.id],
+      ['expired', expired.id],
+    ] as const) {
       const found = await ids(`&status=${status}`)
       expect(found).toContain(id)
-      for (const other of [active, blocked, revoked, expired]) if (other.id !== id) expect(found).not.toContain(other.id)
+      for (const other of [active, blocked, revoked, expired])
+        if (other.id !== id) expect(found).not.toContain(other.id)
       const shown = must(await tenant.owner.get(`${keys}?limit=100&status=${status}`), 200).data
       expect(new Set(shown.map((key: Loose) => key.status))).toEqual(new Set([status]))
     }
@@ -215,7 +293,9 @@ describe('rotation', () => {
   test('new_secret and hint are taken; a bad secret is 400 and names its field', async () => {
     const made = await make()
     const own = 'o'.repeat(40)
-    expect(must(await tenant.owner.post(`${keys}/${made.id}/rotate`, { new_secret: own, hint: 'mine' }), 200).data).toMatchObject({ secret_plain: own, secret_hint: 'mine' })
+    expect(
+      must(await tenant.owner.post(`${keys}/${made.id}/rotate`, { new_secret: own, hint: 'mine' }), 200).data,
+    ).toMatchObject({ secret_plain: own, secret_hint: 'mine' })
     for (const body of [{ new_secret: 'short' }, { new_secret: 7 }, { hint: 'x'.repeat(33) }, { secret: own }]) {
       const answer = await tenant.owner.post(`${keys}/${made.id}/rotate`, body)
       expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: [Object.keys(body)[0]] })
@@ -225,13 +305,33 @@ describe('rotation', () => {
 
 describe('nobody grants what they lack', () => {
   test('a key makes no stronger key, and strengthens none', async () => {
-    const weak = await keyWith(tenant, { scopes: ['api_keys:write', 'api_keys:delete', 'api_keys:read', 'issuers:read'] })
-    for (const restrictions of [{}, { scopes: ['svc:all'] }, { scopes: ['issuers:write'] }, { scopes: ['issuers:read', 'accounts:read'] }, { scopes: ['api_keys:manage'] }]) {
+    const weak = await keyWith(tenant, {
+      scopes: ['api_keys:write', 'api_keys:delete', 'api_keys:read', 'issuers:read'],
+    })
+    for (const restrictions of [
+      {},
+      { scopes: ['svc:all'] },
+      { scopes: ['issuers:write'] },
+      { scopes: ['issuers:read', 'accounts:read'] },
+      { scopes: ['api_keys:manage'] },
+    ]) {
       const answer = await weak.post(keys, { name: 'k', restrictions })
-      expect({ restrictions, status: answer.status, error: answer.body.error }).toEqual({ restrictions, status: 403, error: 'insufficient_scope' })
+      expect({ restrictions, status: answer.status, error: answer.body.error }).toEqual({
+        restrictions,
+        status: 403,
+        error: 'insufficient_scope',
+      })
     }
-    const made = must(await weak.post(keys, { name: 'k', restrictions: { scopes: ['issuers:read', 'my:own'] } }), 201).data
-    for (const body of [{ scopes: null }, { scopes: ['svc:all'] }, { restrictions: {} }, { restrictions: { scopes: ['issuers:write'] } }]) {
+    const made = must(
+      await weak.post(keys, { name: 'k', restrictions: { scopes: ['issuers:read', 'my:own'] } }),
+      201,
+    ).data
+    for (const body of [
+      { scopes: null },
+      { scopes: ['svc:all'] },
+      { restrictions: {} },
+      { restrictions: { scopes: ['issuers:write'] } },
+    ]) {
       expect({ body, status: (await weak.patch(`${keys}/${made.id}`, body)).status }).toEqual({ body, status: 403 })
       expect({ body, status: (await weak.patch(`${keys}/${weak.keyId}`, body)).status }).toEqual({ body, status: 403 })
     }
@@ -281,9 +381,18 @@ test('the Authorization header: any case of the scheme, one or more spaces, spli
   const bare = apiAs(app.baseUrl)
   const send = async (authorization: string) => (await bare.get(`${tenant.A}/issuers`, { authorization })).status
   const good = Buffer.from(`${made.id}:${made.secret_plain}`).toString('base64')
-  for (const authorization of [`Basic ${good}`, `basic ${good}`, `BASIC   ${good}`, `Basic ${good.replace(/=+$/, '')}`]) expect({ authorization, status: await send(authorization) }).toEqual({ authorization, status: 200 })
+  for (const authorization of [`Basic ${good}`, `basic ${good}`, `BASIC   ${good}`, `Basic ${good.replace(/=+$/, '')}`])
+    expect({ authorization, status: await send(authorization) }).toEqual({ authorization, status: 200 })
   const bad = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
-  for (const authorization of [bad(`${made.id}:${made.secret_plain} `), bad(` ${made.id}:${made.secret_plain}`), bad(`${made.id.toUpperCase()}:${made.secret_plain}`), bad(`${made.id}:${decodeURIComponent(made.secret_plain)}`), `Basic ${good}, Basic ${good}`, `Basic ${good} x`, good]) {
+  for (const authorization of [
+    bad(`${made.id}:${made.secret_plain} `),
+    bad(` ${made.id}:${made.secret_plain}`),
+    bad(`${made.id.toUpperCase()}:${made.secret_plain}`),
+    bad(`${made.id}:${decodeURIComponent(made.secret_plain)}`),
+    `Basic ${good}, Basic ${good}`,
+    `Basic ${good} x`,
+    good,
+  ]) {
     expect({ authorization, status: await send(authorization) }).toEqual({ authorization, status: 401 })
   }
 })

@@ -35,8 +35,16 @@ test('each mutation adds the events of its kind, about the right things, by the 
     [['account.updated'], 'account', () => owner.patch(A, { description: 'd' })],
     [['issuer.created'], 'issuer', () => owner.post(`${A}/issuers`, { name: 'E' })],
     [['issuer.updated'], 'issuer', () => owner.patch(I, { description: 'd' })],
-    [['issuer.auth_method.created'], 'auth_method', () => owner.post(`${I}/auth-methods`, bodies['createAuthMethod']!())],
-    [['issuer.auth_method.updated'], 'auth_method', () => owner.patch(`${I}/auth-methods/${ids.method_id}`, { name: 'n' })],
+    [
+      ['issuer.auth_method.created'],
+      'auth_method',
+      () => owner.post(`${I}/auth-methods`, bodies['createAuthMethod']!()),
+    ],
+    [
+      ['issuer.auth_method.updated'],
+      'auth_method',
+      () => owner.patch(`${I}/auth-methods/${ids.method_id}`, { name: 'n' }),
+    ],
     [['issuer.auth_method.deleted'], 'auth_method', () => owner.delete(`${I}/auth-methods/${ids.method_id}`)],
     [['client.created'], 'client', () => owner.post(`${I}/clients`, confidentialClient())],
     [['client.updated'], 'client', () => owner.patch(client, { name: 'n' })],
@@ -44,9 +52,17 @@ test('each mutation adds the events of its kind, about the right things, by the 
     [['client.deleted'], 'client', () => owner.delete(client)],
     [['user.created'], 'user', () => owner.post(`${I}/users`, bodies['createUser']!())],
     [['user.updated'], 'user', () => owner.patch(user, { profile: { name: 'N' } })],
-    [['user.updated', 'user.status.changed'], 'user', () => owner.patch(user, { status: 'suspended', status_reason: 'r' })],
+    [
+      ['user.updated', 'user.status.changed'],
+      'user',
+      () => owner.patch(user, { status: 'suspended', status_reason: 'r' }),
+    ],
     [['user.verifier.created'], 'verifier', () => owner.post(`${user}/verifiers`, bodies['createVerifier']!())],
-    [['user.verifier.updated'], 'verifier', () => owner.patch(`${user}/verifiers/${ids.verifier_id}`, { password: `${PASSWORD} two` })],
+    [
+      ['user.verifier.updated'],
+      'verifier',
+      () => owner.patch(`${user}/verifiers/${ids.verifier_id}`, { password: `${PASSWORD} two` }),
+    ],
     [['user.verifier.deleted'], 'verifier', () => owner.delete(`${user}/verifiers/${ids.verifier_id}`)],
     [['user.deleted'], 'user', () => owner.delete(user)],
     [['api_key.created'], 'api_key', () => owner.post(`${A}/api-keys`, bodies['createApiKey']!())],
@@ -71,7 +87,13 @@ test('each mutation adds the events of its kind, about the right things, by the 
         authType: 'api_key',
         actor: { type: 'api_key', id: caller, name: 'First key' },
         target: { type: target, id: expect.any(String) },
-        context: { ip_address: '127.0.0.1', user_agent: expect.any(String), request_id: expect.stringMatching(/^req_/), method: expect.stringMatching(/^(POST|PATCH|DELETE)$/), path: expect.stringMatching(/^\/v1\/accounts\//) },
+        context: {
+          ip_address: '127.0.0.1',
+          user_agent: expect.any(String),
+          request_id: expect.stringMatching(/^req_/),
+          method: expect.stringMatching(/^(POST|PATCH|DELETE)$/),
+          path: expect.stringMatching(/^\/v1\/accounts\//),
+        },
       })
       expect(event.actor.operator).toBeUndefined()
       expect(event.issuerId !== null).toBe(!['account', 'api_key'].includes(target))
@@ -79,36 +101,74 @@ test('each mutation adds the events of its kind, about the right things, by the 
       expect(event.userId !== null).toBe(target === 'user' || target === 'verifier')
     }
   }
-  const expectedHere = Object.keys(catalogue).filter((type) => /^(account\.updated|issuer\.(created|updated|auth)|client|user\.(created|updated|deleted|status|verifier)|api_key)/.test(type))
+  const expectedHere = Object.keys(catalogue).filter((type) =>
+    /^(account\.updated|issuer\.(created|updated|auth)|client|user\.(created|updated|deleted|status|verifier)|api_key)/.test(
+      type,
+    ),
+  )
   expect(expectedHere.filter((type) => !covered.has(type))).toEqual([])
 })
 
 test('changes hold what changed, old and new, in the words of REST, and nothing else', async () => {
   const { owner, I } = await fresher()
-  const made = must(await owner.post(`${I}/clients`, { name: 'Old', type: 'external', confidential: false, settings: { a: 1 } }), 201).data
-  const [event] = await added(() => owner.patch(`${I}/clients/${made.id}`, { name: 'New', logo_url: 'https://x.example/l.png', settings: { b: 2 }, description: null }))
-  expect(event.changes).toEqual({ name: { old: 'Old', new: 'New' }, logo_url: { old: null, new: 'https://x.example/l.png' }, settings: { old: { a: 1 }, new: { a: 1, b: 2 } } })
+  const made = must(
+    await owner.post(`${I}/clients`, { name: 'Old', type: 'external', confidential: false, settings: { a: 1 } }),
+    201,
+  ).data
+  const [event] = await added(() =>
+    owner.patch(`${I}/clients/${made.id}`, {
+      name: 'New',
+      logo_url: 'https://x.example/l.png',
+      settings: { b: 2 },
+      description: null,
+    }),
+  )
+  expect(event.changes).toEqual({
+    name: { old: 'Old', new: 'New' },
+    logo_url: { old: null, new: 'https://x.example/l.png' },
+    settings: { old: { a: 1 }, new: { a: 1, b: 2 } },
+  })
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data
-  const [changed] = await added(() => owner.patch(`${I}/users/${user.id}`, { status: 'blocked', status_at: 5, status_by: 'desk', custom_fields: { x: 1 } }))
+  const [changed] = await added(() =>
+    owner.patch(`${I}/users/${user.id}`, {
+      status: 'blocked',
+      status_at: 5,
+      status_by: 'desk',
+      custom_fields: { x: 1 },
+    }),
+  )
   expect(changed.changes).toEqual({
-    status: { old: 'active', new: 'blocked' }, status_at: { old: user.status_at, new: 5 }, status_by: { old: null, new: 'desk' }, custom_fields: { old: {}, new: { x: 1 } },
+    status: { old: 'active', new: 'blocked' },
+    status_at: { old: user.status_at, new: 5 },
+    status_by: { old: null, new: 'desk' },
+    custom_fields: { old: {}, new: { x: 1 } },
   })
 })
 
 const fresher = async () => world
 
 test('domains are told with the change of the account', async () => {
-  const [event] = await added(() => world.owner.patch(world.A, { domains: [{ host: 'b.example' }, { host: 'a.example' }] }))
+  const [event] = await added(() =>
+    world.owner.patch(world.A, { domains: [{ host: 'b.example' }, { host: 'a.example' }] }),
+  )
   expect(event.changes).toEqual({ domains: { old: [], new: ['a.example', 'b.example'] } })
 })
 
 test('deleting an issuer tells of each client that goes with it', async () => {
   const issuer = must(await world.owner.post(`${world.A}/issuers`, { name: 'Doomed' }), 201).data
   const path = `${world.A}/issuers/${issuer.id}`
-  const clients = [must(await world.owner.post(`${path}/clients`, confidentialClient()), 201).data.id, must(await world.owner.post(`${path}/clients`, confidentialClient()), 201).data.id]
+  const clients = [
+    must(await world.owner.post(`${path}/clients`, confidentialClient()), 201).data.id,
+    must(await world.owner.post(`${path}/clients`, confidentialClient()), 201).data.id,
+  ]
   const list = await added(() => world.owner.delete(path))
   expect(types(list).sort()).toEqual(['client.deleted', 'client.deleted', 'issuer.deleted'])
-  expect(list.filter(({ type }) => type === 'client.deleted').map(({ target }) => target.id).sort()).toEqual(clients.sort())
+  expect(
+    list
+      .filter(({ type }) => type === 'client.deleted')
+      .map(({ target }) => target.id)
+      .sort(),
+  ).toEqual(clients.sort())
 })
 
 test('a mutation that fails leaves no event, and one whose event fails leaves no change', async () => {
@@ -127,11 +187,19 @@ test('a mutation that fails leaves no event, and one whose event fails leaves no
   ).toEqual([])
 
   const { prisma } = app.gatehouse.tools
-  await prisma.$executeRawUnsafe("CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$")
+  await prisma.$executeRawUnsafe(
+    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$",
+  )
   await prisma.$executeRawUnsafe('CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse()')
   try {
     const before = await owner.get(path)
-    for (const answer of [await owner.patch(path, { name: 'unheard' }), await owner.delete(path), await owner.post(`${I}/clients`, confidentialClient({ name: 'unheard' })), await owner.post(`${I}/users`, { username_type: 'unique', username: 'unheard' }), await owner.patch(world.A, { domains: [] })]) {
+    for (const answer of [
+      await owner.patch(path, { name: 'unheard' }),
+      await owner.delete(path),
+      await owner.post(`${I}/clients`, confidentialClient({ name: 'unheard' })),
+      await owner.post(`${I}/users`, { username_type: 'unique', username: 'unheard' }),
+      await owner.patch(world.A, { domains: [] }),
+    ]) {
       expect(answer.status).toBe(500)
     }
     expect((await owner.get(path)).text).toBe(before.text)
@@ -145,16 +213,29 @@ test('a mutation that fails leaves no event, and one whose event fails leaves no
 test('no secret, password or hash is in any event', async () => {
   const { owner, A, I } = world
   const secrets: string[] = []
-  const client = must(await owner.post(`${I}/clients`, confidentialClient({ secret: 'own-client-secret-'.repeat(2) })), 201).data
+  const client = must(
+    await owner.post(`${I}/clients`, confidentialClient({ secret: 'own-client-secret-'.repeat(2) })),
+    201,
+  ).data
   secrets.push(client.secret, must(await owner.post(`${I}/clients/${client.id}/secret/rotate`), 200).data.secret)
   const key = must(await owner.post(`${A}/api-keys`, { name: 'k', restrictions: { scopes: [] } }), 201).data
   secrets.push(key.secret_plain, must(await owner.post(`${A}/api-keys/${key.id}/rotate`), 200).data.secret_plain)
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data
-  const verifier = must(await owner.post(`${I}/users/${user.id}/verifiers`, { type: 'password', name: null, password: `${PASSWORD} three` }), 201).data
+  const verifier = must(
+    await owner.post(`${I}/users/${user.id}/verifiers`, {
+      type: 'password',
+      name: null,
+      password: `${PASSWORD} three`,
+    }),
+    201,
+  ).data
   must(await owner.patch(`${I}/users/${user.id}/verifiers/${verifier.id}`, { password: `${PASSWORD} four` }), 200)
   secrets.push(`${PASSWORD} three`, `${PASSWORD} four`)
   const oidc = { issuer_url: 'https://up.example', client_id: 'c', client_secret: 'upstream-secret-one' }
-  const method = must(await owner.post(`${I}/auth-methods`, { name: 'Up', method: 'oidc', first_factor_only: true, settings: oidc }), 201).data
+  const method = must(
+    await owner.post(`${I}/auth-methods`, { name: 'Up', method: 'oidc', first_factor_only: true, settings: oidc }),
+    201,
+  ).data
   must(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: { client_secret: 'upstream-secret-two' } }), 200)
   secrets.push('upstream-secret-one', 'upstream-secret-two')
   const hashes = await app.gatehouse.tools.query<{ text: string }>(
@@ -164,7 +245,8 @@ test('no secret, password or hash is in any event', async () => {
   )
   const trail = jsonOf(await app.gatehouse.tools.prisma.event.findMany())
   expect(hashes.length).toBeGreaterThan(10)
-  for (const secret of [...secrets, ...hashes.map(({ text }) => text)]) expect({ secret, told: trail.includes(secret) }).toEqual({ secret, told: false })
+  for (const secret of [...secrets, ...hashes.map(({ text }) => text)])
+    expect({ secret, told: trail.includes(secret) }).toEqual({ secret, told: false })
   expect(trail).not.toMatch(/argon2id|"hash"|"sealed"|previous_hashes/)
 })
 
@@ -181,6 +263,8 @@ test('an operator on another account is told as one; on its own account and a te
 test('a parallel write that lost leaves no event', async () => {
   const path = `${world.I}/clients/${must(await world.owner.post(`${world.I}/clients`, confidentialClient()), 201).data.id}`
   const tag = (await world.owner.get(path)).headers.get('etag')!
-  const list = await added(() => Promise.all(Array.from({ length: 10 }, (_, i) => world.owner.patch(path, { name: `n${i}` }, { 'if-match': tag }))))
+  const list = await added(() =>
+    Promise.all(Array.from({ length: 10 }, (_, i) => world.owner.patch(path, { name: `n${i}` }, { 'if-match': tag }))),
+  )
   expect(types(list)).toEqual(['client.updated'])
 })

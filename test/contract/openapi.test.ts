@@ -40,7 +40,11 @@ function validatorOf(key: string, schema: object): ValidateFunction {
 /** The answer is one that the document foretells: its status, its headers, its body. */
 function expectForetold(route: Route, answer: Answer<Loose>): void {
   const told = operationOf(route).responses[answer.status]
-  expect({ route: name(route), status: answer.status, told: told !== undefined }).toEqual({ route: name(route), status: answer.status, told: true })
+  expect({ route: name(route), status: answer.status, told: told !== undefined }).toEqual({
+    route: name(route),
+    status: answer.status,
+    told: true,
+  })
   const schema = told.content?.['application/json']?.schema
   if (!schema) {
     expect(answer.text).toBe('')
@@ -48,7 +52,11 @@ function expectForetold(route: Route, answer: Answer<Loose>): void {
   }
   const validate = validatorOf(`${name(route)} ${answer.status}`, schema)
   validate(answer.body)
-  expect({ route: name(route), status: answer.status, faults: validate.errors ?? [] }).toEqual({ route: name(route), status: answer.status, faults: [] })
+  expect({ route: name(route), status: answer.status, faults: validate.errors ?? [] }).toEqual({
+    route: name(route),
+    status: answer.status,
+    faults: [],
+  })
   if (told.headers?.ETag) expect(answer.headers.get('etag')).toMatch(/^"\d+"$/)
 }
 
@@ -59,25 +67,49 @@ test('it is valid OpenAPI 3.1', async () => {
 })
 
 test('it has exactly the routes of the table, each with its parameters', () => {
-  const told = Object.entries<object>(document.paths).flatMap(([path, item]) => Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`))
+  const told = Object.entries<object>(document.paths).flatMap(([path, item]) =>
+    Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+  )
   expect(told.sort()).toEqual(routes.map(name).sort())
   const ids = routes.map((route) => operationOf(route).operationId)
   expect(new Set(ids).size).toBe(ids.length)
   for (const route of routes) {
     const { parameters, responses, requestBody } = operationOf(route)
-    const named = (place: string): string[] => parameters.filter((parameter: Loose) => parameter.in === place).map((parameter: Loose) => parameter.name)
-    expect(named('path').sort()).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort())
-    expect(named('header').sort()).toEqual([...(route.ifMatch ? ['If-Match'] : []), ...(route.method === 'POST' ? ['Idempotency-Key'] : [])].sort())
-    for (const status of [route.success, ...route.errors, 401, 403, 429]) expect(Object.keys(responses)).toContain(String(status))
-    expect(route.method === 'GET' || route.method === 'DELETE').toBe(requestBody === undefined && !/rotateClientSecret|unblock|(resend|revoke)OrganizationInvitation/.test(route.operation))
+    const named = (place: string): string[] =>
+      parameters.filter((parameter: Loose) => parameter.in === place).map((parameter: Loose) => parameter.name)
+    expect(named('path').sort()).toEqual(
+      [...route.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort(),
+    )
+    expect(named('header').sort()).toEqual(
+      [...(route.ifMatch ? ['If-Match'] : []), ...(route.method === 'POST' ? ['Idempotency-Key'] : [])].sort(),
+    )
+    for (const status of [route.success, ...route.errors, 401, 403, 429])
+      expect(Object.keys(responses)).toContain(String(status))
+    expect(route.method === 'GET' || route.method === 'DELETE').toBe(
+      requestBody === undefined &&
+        !/rotateClientSecret|unblock|(resend|revoke)OrganizationInvitation/.test(route.operation),
+    )
   }
 })
 
 test('every list tells limit and cursor, and the filters of the specification', () => {
-  const filters: Record<string, string[]> = { listClients: ['status', 'name'], listUsers: ['status'], listApiKeys: ['status'], listOrganizations: ['status', 'sso_enabled', 'sso_only', 'mfa_required', 'invitation_enabled'], listOrganizationMembers: ['status', 'scope'], listOrganizationInvitations: ['status'], listOrganizationApiKeys: ['status'] }
+  const filters: Record<string, string[]> = {
+    listClients: ['status', 'name'],
+    listUsers: ['status'],
+    listApiKeys: ['status'],
+    listOrganizations: ['status', 'sso_enabled', 'sso_only', 'mfa_required', 'invitation_enabled'],
+    listOrganizationMembers: ['status', 'scope'],
+    listOrganizationInvitations: ['status'],
+    listOrganizationApiKeys: ['status'],
+  }
   for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
-    const query = operationOf(route).parameters.filter((parameter: Loose) => parameter.in === 'query').map((parameter: Loose) => parameter.name)
-    expect({ operation: route.operation, query: query.sort() }).toEqual({ operation: route.operation, query: ['cursor', 'limit', ...(filters[route.operation] ?? [])].sort() })
+    const query = operationOf(route)
+      .parameters.filter((parameter: Loose) => parameter.in === 'query')
+      .map((parameter: Loose) => parameter.name)
+    expect({ operation: route.operation, query: query.sort() }).toEqual({
+      operation: route.operation,
+      query: ['cursor', 'limit', ...(filters[route.operation] ?? [])].sort(),
+    })
   }
 })
 
@@ -92,7 +124,10 @@ describe('answers conform', () => {
     const block = routes.find(({ operation }) => `un${operation}` === route.operation)
     if (block) must(await send(world.owner, block, at.ids), 200)
     const good = await send(world.owner, route, at.ids)
-    expect({ status: good.status, text: good.status === route.success ? '' : good.text }).toEqual({ status: route.success, text: '' })
+    expect({ status: good.status, text: good.status === route.success ? '' : good.text }).toEqual({
+      status: route.success,
+      text: '',
+    })
     expectForetold(route, good)
 
     // What was sent is what the document lets one send.
@@ -108,13 +143,21 @@ describe('answers conform', () => {
     }
     expectForetold(route, await world.owner.request(route.method, `${pathOf(route, at.ids)}?unknown=1`, body))
     expectForetold(route, await send(apiAs(app.baseUrl), route, at.ids))
-    if (route.path.includes('{')) expectForetold(route, await send(world.owner, route, { ...at.ids, account_id: `acc_${'0'.repeat(26)}` }))
+    if (route.path.includes('{'))
+      expectForetold(route, await send(world.owner, route, { ...at.ids, account_id: `acc_${'0'.repeat(26)}` }))
     if (route.ifMatch) expectForetold(route, await send(world.owner, route, world.ids, { 'if-match': '"0"' }))
-    if (route.method === 'POST') expectForetold(route, await send(world.owner, route, world.ids, { 'idempotency-key': '' }))
+    if (route.method === 'POST')
+      expectForetold(route, await send(world.owner, route, world.ids, { 'idempotency-key': '' }))
   })
 
   test('lists with rows of every kind, and 409, 415, 422', async () => {
-    must(await world.owner.post(`${world.I}/clients`, confidentialClient({ description: 'd', logo_url: 'https://x.example/l.png', metadata: { a: null } })), 201)
+    must(
+      await world.owner.post(
+        `${world.I}/clients`,
+        confidentialClient({ description: 'd', logo_url: 'https://x.example/l.png', metadata: { a: null } }),
+      ),
+      201,
+    )
     for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
       const answer = await send(world.owner, route, world.ids)
       expect(answer.body.data.length).toBeGreaterThan(0)

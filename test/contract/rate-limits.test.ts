@@ -11,9 +11,18 @@ afterEach(async () => {
 })
 
 /** The clock stands still, so that no bucket refills behind the test's back. */
-async function limited(limits: object, env: Record<string, string> = {}): Promise<{ app: TestApp; tenant: Tenant; advance(by: number): void }> {
+async function limited(
+  limits: object,
+  env: Record<string, string> = {},
+): Promise<{ app: TestApp; tenant: Tenant; advance(by: number): void }> {
   let now = Date.now()
-  const clock = { ...testClock(), now: () => now, advance: (by: number) => void (now += by) }
+  const clock = {
+    ...testClock(),
+    now: () => now,
+    advance(by: number) {
+      now += by
+    },
+  }
   const app = await startApp({ clock, env: { RATE_LIMITS: JSON.stringify(limits), ...env } })
   open.push(app)
   return { app, tenant: await makeTenant(app), advance: clock.advance }
@@ -75,7 +84,12 @@ test('strangers and wrong credentials are counted by address, and cannot spend w
   const nobody = apiAs(app.baseUrl)
   const [id] = Buffer.from(tenant.owner.authorization!.slice(6), 'base64').toString().split(':') as [string]
   const wrong = apiAs(app.baseUrl, { id, secret: 'x'.repeat(40) })
-  const asks: (() => Promise<Answer<Loose>>)[] = [() => nobody.get(tenant.A), () => wrong.get(tenant.A), () => nobody.graphql('{ me { id } }'), () => wrong.post(`${tenant.A}/issuers`, {})]
+  const asks: (() => Promise<Answer<Loose>>)[] = [
+    () => nobody.get(tenant.A),
+    () => wrong.get(tenant.A),
+    () => nobody.graphql('{ me { id } }'),
+    () => wrong.post(`${tenant.A}/issuers`, {}),
+  ]
   for (const ask of asks) {
     const answer = await ask()
     expect(answer.status).toBe(401)
@@ -91,7 +105,9 @@ test('strangers and wrong credentials are counted by address, and cannot spend w
 
 test('X-Forwarded-For counts only behind a trusted proxy, and garbage in it makes no 5xx', async () => {
   const { app } = await limited({ unauthenticated: { quota: 2, window: 60 } })
-  const direct = await spendAll(() => apiAs(app.baseUrl).get('/v1/accounts', { 'x-forwarded-for': String(Math.random()) }))
+  const direct = await spendAll(() =>
+    apiAs(app.baseUrl).get('/v1/accounts', { 'x-forwarded-for': String(Math.random()) }),
+  )
   expect(direct.map(({ status }) => status)).toEqual([401, 401, 429])
 
   const { app: behind } = await limited({ unauthenticated: { quota: 2, window: 60 } }, { TRUST_PROXY: '1' })
@@ -101,9 +117,23 @@ test('X-Forwarded-For counts only behind a trusted proxy, and garbage in it make
     expect(answers.map(({ status }) => status)).toEqual([401, 401, 429])
   }
   const random = randomBytes(4000).toString('hex')
-  for (const value of [random, 'x'.repeat(8000), "'", '\u00ff', ',', ' ', 'unknown', '_hidden', '1.2.3.4:5678', '[2001:db8::1]:80']) {
+  for (const value of [
+    random,
+    'x'.repeat(8000),
+    "'",
+    '\u00ff',
+    ',',
+    ' ',
+    'unknown',
+    '_hidden',
+    '1.2.3.4:5678',
+    '[2001:db8::1]:80',
+  ]) {
     const answer = await from(value)
-    expect({ value: value.slice(0, 20), fine: answer.status === 401 || answer.status === 429 }).toEqual({ value: value.slice(0, 20), fine: true })
+    expect({ value: value.slice(0, 20), fine: answer.status === 401 || answer.status === 429 }).toEqual({
+      value: value.slice(0, 20),
+      fine: true,
+    })
   }
 })
 
@@ -112,7 +142,9 @@ test('two applications share one bucket, exactly for small limits', async () => 
   const second = await app.second()
   const bases = [app.baseUrl, second.baseUrl]
   const answers = await Promise.all(
-    Array.from({ length: 30 }, (_, i) => fetch(`${bases[i % 2]}${tenant.A}`, { headers: { authorization: tenant.owner.authorization! } })),
+    Array.from({ length: 30 }, (_, i) =>
+      fetch(`${bases[i % 2]}${tenant.A}`, { headers: { authorization: tenant.owner.authorization! } }),
+    ),
   )
   expect(answers.filter(({ status }) => status === 200)).toHaveLength(10)
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(20)
@@ -124,15 +156,24 @@ describe('GraphQL', () => {
     const { tenant } = await limited({ core_write: { quota: 12, window: 60 } })
     const left = async () => limitHeaders(await tenant.owner.patch(tenant.A, {})).r
     const before = (await left())!
-    const calls = (count: number) => Array.from({ length: count }, (_, i) => `m${i}: createIssuer(accountId: "${tenant.accountId}", input: {name: "G"}) { id }`).join(' ')
+    const calls = (count: number) =>
+      Array.from(
+        { length: count },
+        (_, i) => `m${i}: createIssuer(accountId: "${tenant.accountId}", input: {name: "G"}) { id }`,
+      ).join(' ')
     const inFragment = `mutation { ...F } fragment F on Mutation { ${calls(3)} }`
     expect((await tenant.owner.graphql(inFragment)).body.errors).toBeUndefined()
     expect(await left()).toBe(before - 4)
     const over = await tenant.owner.graphql(`mutation { ${calls(10)} }`)
     expect(over.body.errors[0].extensions).toMatchObject({ code: 'TOO_MANY_REQUESTS', status: 429 })
-    expect({ status: over.status, retry: over.headers.get('retry-after') }).toEqual({ status: 429, retry: String(limitHeaders(over).t) })
+    expect({ status: over.status, retry: over.headers.get('retry-after') }).toEqual({
+      status: 429,
+      retry: String(limitHeaders(over).t),
+    })
     expect(over.body.data ?? null).toBeNull()
-    expect(must(await tenant.owner.get(`${tenant.A}/issuers`), 200).data.filter((issuer: Loose) => issuer.name === 'G')).toHaveLength(3)
+    expect(
+      must(await tenant.owner.get(`${tenant.A}/issuers`), 200).data.filter((issuer: Loose) => issuer.name === 'G'),
+    ).toHaveLength(3)
   })
 
   test('queries count as reads and carry the headers', async () => {

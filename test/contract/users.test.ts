@@ -18,7 +18,8 @@ beforeAll(async () => {
 afterAll(() => app.close())
 
 const fields = (answer: { body: Loose }): string[] => (answer.body.details ?? []).map(({ field }: Loose) => field)
-const make = async (more: object = {}) => must(await world.owner.post(users, { username_type: 'unique', username: fresh('user'), ...more }), 201).data
+const make = async (more: object = {}) =>
+  must(await world.owner.post(users, { username_type: 'unique', username: fresh('user'), ...more }), 201).data
 
 describe('usernames', () => {
   const table: [string, string, boolean][] = [
@@ -61,25 +62,47 @@ describe('usernames', () => {
   ]
   test.each(table)('%s %j: %s', async (username_type, username, good) => {
     const answer = await world.owner.post(users, { username_type, username })
-    expect({ status: answer.status, fields: good ? [] : fields(answer) }).toEqual({ status: good ? 201 : 400, fields: good ? [] : ['username'] })
+    expect({ status: answer.status, fields: good ? [] : fields(answer) }).toEqual({
+      status: good ? 201 : 400,
+      fields: good ? [] : ['username'],
+    })
     if (good) expect(answer.body.data).toMatchObject({ username_type, username })
   })
 
   test('a taken one is 409, however it is spelled', async () => {
     must(await world.owner.post(users, { username_type: 'email', username: 'Taken@Example.com' }), 201)
-    for (const [username_type, username] of [['email', 'taken@example.com'], ['email', 'TAKEN@EXAMPLE.COM'], ['unique', 'taken@example.com'], ['unique', 'ｔａｋｅｎ@example.com']]) {
+    for (const [username_type, username] of [
+      ['email', 'taken@example.com'],
+      ['email', 'TAKEN@EXAMPLE.COM'],
+      ['unique', 'taken@example.com'],
+      ['unique', 'ｔａｋｅｎ@example.com'],
+    ]) {
       const answer = await world.owner.post(users, { username_type, username })
-      expect({ username, status: answer.status, error: answer.body.error }).toEqual({ username, status: 409, error: 'conflict' })
+      expect({ username, status: answer.status, error: answer.body.error }).toEqual({
+        username,
+        status: 409,
+        error: 'conflict',
+      })
     }
     const { id } = await make()
-    expect((await world.owner.patch(`${users}/${id}`, { username_type: 'email', username: 'taken@example.com' })).status).toBe(409)
+    expect(
+      (await world.owner.patch(`${users}/${id}`, { username_type: 'email', username: 'taken@example.com' })).status,
+    ).toBe(409)
     const other = must(await world.owner.post(`${world.A}/issuers`, { name: 'Other pool' }), 201).data.id
-    must(await world.owner.post(`${world.A}/issuers/${other}/users`, { username_type: 'email', username: 'taken@example.com' }), 201)
+    must(
+      await world.owner.post(`${world.A}/issuers/${other}/users`, {
+        username_type: 'email',
+        username: 'taken@example.com',
+      }),
+      201,
+    )
   })
 
   test('20 parallel creations of one username make one user; the others are 409', async () => {
     const username = fresh('race')
-    const answers = await Promise.all(Array.from({ length: 20 }, () => world.owner.post(users, { username_type: 'unique', username })))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => world.owner.post(users, { username_type: 'unique', username })),
+    )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
   })
 
@@ -94,7 +117,10 @@ describe('usernames', () => {
     const { id } = await make()
     expect((await world.owner.patch(`${users}/${id}`, { username_type: 'email' })).status).toBe(400)
     expect((await world.owner.patch(`${users}/${id}`, { username_type: 'phone', username: '123' })).status).toBe(400)
-    expect(must(await world.owner.patch(`${users}/${id}`, { username_type: 'email', username: 'renamed@example.com' }), 200).data.username).toBe('renamed@example.com')
+    expect(
+      must(await world.owner.patch(`${users}/${id}`, { username_type: 'email', username: 'renamed@example.com' }), 200)
+        .data.username,
+    ).toBe('renamed@example.com')
     // The old name is free again.
     const before = await make()
     must(await world.owner.patch(`${users}/${before.id}`, { username: fresh('new') }), 200)
@@ -102,8 +128,12 @@ describe('usernames', () => {
   })
 
   test('lists show sha256: and a hash, the same for each spelling, another one per issuer; GET one shows it plain', async () => {
-    const made = must(await world.owner.post(users, { username_type: 'email', username: 'Hashed@Example.com' }), 201).data
-    const hash = async () => must(await world.owner.get(`${users}?limit=100`), 200).data.find(({ id }: Loose) => id === made.id).username
+    const made = must(
+      await world.owner.post(users, { username_type: 'email', username: 'Hashed@Example.com' }),
+      201,
+    ).data
+    const hash = async () =>
+      must(await world.owner.get(`${users}?limit=100`), 200).data.find(({ id }: Loose) => id === made.id).username
     const first = await hash()
     expect(first).toMatch(/^sha256:[0-9a-f]{64}$/)
     expect((await world.owner.get(`${users}?limit=100`)).text).not.toMatch(/hashed@example/i)
@@ -111,30 +141,70 @@ describe('usernames', () => {
     must(await world.owner.patch(`${users}/${made.id}`, { username: 'HASHED@example.com' }), 200)
     expect(await hash()).toBe(first)
     const other = must(await world.owner.post(`${world.A}/issuers`, { name: 'Other' }), 201).data.id
-    must(await world.owner.post(`${world.A}/issuers/${other}/users`, { username_type: 'email', username: 'hashed@example.com' }), 201)
+    must(
+      await world.owner.post(`${world.A}/issuers/${other}/users`, {
+        username_type: 'email',
+        username: 'hashed@example.com',
+      }),
+      201,
+    )
     expect((await world.owner.get(`${world.A}/issuers/${other}/users`)).body.data[0].username).not.toBe(first)
   })
 })
 
 test('all fields of spec 2.6 come back as they were given; email_verified is false by default', async () => {
   const body = {
-    username_type: 'email', username: 'whole@example.com', profile: { name: 'W', nested: { a: [1] } }, security: { a: 1 }, compliance: { b: 2 }, preferences: { c: 3 }, custom_fields: { camelCase: 1, snake_case: 2 },
-    scopes: ['orders:read'], metadata: { m: 1 }, signup_reason: 'r', triggered_rule: 't', region: 'eu',
+    username_type: 'email',
+    username: 'whole@example.com',
+    profile: { name: 'W', nested: { a: [1] } },
+    security: { a: 1 },
+    compliance: { b: 2 },
+    preferences: { c: 3 },
+    custom_fields: { camelCase: 1, snake_case: 2 },
+    scopes: ['orders:read'],
+    metadata: { m: 1 },
+    signup_reason: 'r',
+    triggered_rule: 't',
+    region: 'eu',
   }
   const { data } = must(await world.owner.post(users, body), 201)
   expect(data).toEqual({
-    ...body, id: expect.stringMatching(/^usr_/), account_id: world.accountId, issuer_id: world.issuerId, requires_approval: false, email_verified: false, status: 'active', status_at: data.created_at, status_reason: null, status_by: null, approval: null,
-    created_at: expect.any(Number), updated_at: expect.any(Number),
+    ...body,
+    id: expect.stringMatching(/^usr_/),
+    account_id: world.accountId,
+    issuer_id: world.issuerId,
+    requires_approval: false,
+    email_verified: false,
+    status: 'active',
+    status_at: data.created_at,
+    status_reason: null,
+    status_by: null,
+    approval: null,
+    created_at: expect.any(Number),
+    updated_at: expect.any(Number),
   })
   expect((await world.owner.get(`${users}/${data.id}`)).body.data).toEqual(data)
-  const patch = { profile: { name: 'X' }, security: {}, compliance: {}, preferences: {}, custom_fields: { z: 1 }, scopes: [], approval: { by: 'x' } }
-  const patched = must(await world.owner.patch(`${users}/${data.id}`, { ...patch, metadata: { m: null, n: { a: null } } }), 200).data
+  const patch = {
+    profile: { name: 'X' },
+    security: {},
+    compliance: {},
+    preferences: {},
+    custom_fields: { z: 1 },
+    scopes: [],
+    approval: { by: 'x' },
+  }
+  const patched = must(
+    await world.owner.patch(`${users}/${data.id}`, { ...patch, metadata: { m: null, n: { a: null } } }),
+    200,
+  ).data
   expect(patched).toEqual({ ...data, ...patch, metadata: { n: { a: null } }, updated_at: patched.updated_at })
 })
 
 test('metadata is merged at the top level and stays within its limits', async () => {
   const { id } = await make({ metadata: { a: { x: 1 }, b: 1 } })
-  expect(must(await world.owner.patch(`${users}/${id}`, { metadata: { a: { y: 2 }, c: 3 } }), 200).data.metadata).toEqual({ a: { y: 2 }, b: 1, c: 3 })
+  expect(
+    must(await world.owner.patch(`${users}/${id}`, { metadata: { a: { y: 2 }, c: 3 } }), 200).data.metadata,
+  ).toEqual({ a: { y: 2 }, b: 1, c: 3 })
   const many = Object.fromEntries(Array.from({ length: 48 }, (_, i) => [`k${i}`, 1]))
   const over = await world.owner.patch(`${users}/${id}`, { metadata: many })
   expect({ status: over.status, fields: fields(over) }).toEqual({ status: 400, fields: ['metadata'] })
@@ -146,12 +216,22 @@ describe('states', () => {
     const path = `${users}/${id}`
     for (const status of ['suspended', 'active', 'blocked', 'active'] as const) {
       const { data } = must(await world.owner.patch(path, { status, status_reason: `to ${status}` }), 200)
-      expect(data).toMatchObject({ status, status_reason: `to ${status}`, status_by: expect.stringMatching(/^ak_/), status_at: expect.any(Number) })
+      expect(data).toMatchObject({
+        status,
+        status_reason: `to ${status}`,
+        status_by: expect.stringMatching(/^ak_/),
+        status_at: expect.any(Number),
+      })
     }
-    expect(must(await world.owner.patch(path, { status: 'suspended', status_by: 'desk', status_at: 5 }), 200).data).toMatchObject({ status_by: 'desk', status_at: 5, status_reason: null })
+    expect(
+      must(await world.owner.patch(path, { status: 'suspended', status_by: 'desk', status_at: 5 }), 200).data,
+    ).toMatchObject({ status_by: 'desk', status_at: 5, status_reason: null })
     for (const status of ['disabled', 'deleted', 'pending_approval', 'pending_deletion', 'x', null]) {
       expect({ status, got: (await world.owner.patch(path, { status })).status }).toEqual({ status, got: 400 })
-      expect({ status, got: (await world.owner.post(users, { username_type: 'unique', username: fresh('u'), status })).status }).toEqual({ status, got: 400 })
+      expect({
+        status,
+        got: (await world.owner.post(users, { username_type: 'unique', username: fresh('u'), status })).status,
+      }).toEqual({ status, got: 400 })
     }
   })
 
@@ -160,24 +240,42 @@ describe('states', () => {
     expect(made.status).toBe('pending_approval')
     const answer = await world.owner.patch(`${users}/${made.id}`, { status: 'active' })
     expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: ['status'] })
-    expect((await world.owner.post(users, { username_type: 'unique', username: fresh('u'), requires_approval: true, status: 'active' })).status).toBe(400)
+    expect(
+      (
+        await world.owner.post(users, {
+          username_type: 'unique',
+          username: fresh('u'),
+          requires_approval: true,
+          status: 'active',
+        })
+      ).status,
+    ).toBe(400)
   })
 
   test('DELETE is 202; then GET and PATCH are 404, a repeated DELETE is 202, and the username is free', async () => {
     const made = await make()
     const path = `${users}/${made.id}`
     expect((await world.owner.delete(path)).status).toBe(202)
-    expect([(await world.owner.get(path)).status, (await world.owner.patch(path, { profile: {} })).status, (await world.owner.get(`${path}/verifiers`)).status]).toEqual([404, 404, 404])
-    expect((await world.owner.post(`${path}/verifiers`, { type: 'password', name: null, password: PASSWORD })).status).toBe(404)
+    expect([
+      (await world.owner.get(path)).status,
+      (await world.owner.patch(path, { profile: {} })).status,
+      (await world.owner.get(`${path}/verifiers`)).status,
+    ]).toEqual([404, 404, 404])
+    expect(
+      (await world.owner.post(`${path}/verifiers`, { type: 'password', name: null, password: PASSWORD })).status,
+    ).toBe(404)
     expect((await world.owner.delete(path)).status).toBe(202)
-    expect(must(await world.owner.get(`${users}?limit=100`), 200).data.map(({ id }: Loose) => id)).not.toContain(made.id)
+    expect(must(await world.owner.get(`${users}?limit=100`), 200).data.map(({ id }: Loose) => id)).not.toContain(
+      made.id,
+    )
     must(await world.owner.post(users, { username_type: 'unique', username: made.username }), 201)
     expect((await world.owner.delete(`${users}/usr_${'0'.repeat(26)}`)).status).toBe(404)
   })
 
   test('the list is filtered by status, and by nothing that is none', async () => {
     const { id } = await make({ status: 'suspended' })
-    const ids = async (status: string) => must(await world.owner.get(`${users}?status=${status}&limit=100`), 200).data.map((user: Loose) => user.id)
+    const ids = async (status: string) =>
+      must(await world.owner.get(`${users}?status=${status}&limit=100`), 200).data.map((user: Loose) => user.id)
     expect(await ids('suspended')).toContain(id)
     expect(await ids('active')).not.toContain(id)
     expect([await ids('disabled'), await ids('deleted')]).toEqual([[], []])
@@ -187,9 +285,20 @@ describe('states', () => {
 
 test('nobody grants what they lack: platform scopes of a user', async () => {
   const writer = await keyWith(world, { scopes: ['issuers.users:write'] })
-  const refused = await writer.post(users, { username_type: 'unique', username: fresh('u'), scopes: ['issuers.users:delete'] })
+  const refused = await writer.post(users, {
+    username_type: 'unique',
+    username: fresh('u'),
+    scopes: ['issuers.users:delete'],
+  })
   expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
-  const made = must(await writer.post(users, { username_type: 'unique', username: fresh('u'), scopes: ['issuers.users:write', 'orders:read'] }), 201).data
+  const made = must(
+    await writer.post(users, {
+      username_type: 'unique',
+      username: fresh('u'),
+      scopes: ['issuers.users:write', 'orders:read'],
+    }),
+    201,
+  ).data
   expect((await writer.patch(`${users}/${made.id}`, { scopes: ['svc:all'] })).status).toBe(403)
   must(await world.owner.patch(`${users}/${made.id}`, { scopes: ['svc:all'] }), 200)
   must(await writer.patch(`${users}/${made.id}`, { scopes: ['svc:all', 'x'] }), 200)
@@ -201,7 +310,8 @@ test('GraphQL search finds by the beginning of username, name and email, and has
   const two = await make({ profile: { name: `${word.toUpperCase()} Name` } })
   const three = await make({ profile: { email: `${word}@example.com` } })
   const find = async (search: string) => {
-    const query = 'query ($a: ID!, $i: ID!, $s: String) { users(accountId: $a, issuerId: $i, search: $s, limit: 100) { data { id username } } }'
+    const query =
+      'query ($a: ID!, $i: ID!, $s: String) { users(accountId: $a, issuerId: $i, search: $s, limit: 100) { data { id username } } }'
     const { body } = await world.owner.graphql(query, { a: world.accountId, i: world.issuerId, s: search })
     expect(body.errors).toBeUndefined()
     for (const { username } of body.data.users.data) expect(username).toMatch(/^sha256:/)
@@ -209,7 +319,8 @@ test('GraphQL search finds by the beginning of username, name and email, and has
   }
   expect(new Set(await find(word))).toEqual(new Set([one.id, two.id, three.id]))
   expect(await find(`${word}-USER`)).toEqual([one.id])
-  for (const search of ['%', '_', `%${word}`, `_${word.slice(1)}`, '\\', '%\\', `${word.slice(1)}`]) expect({ search, found: await find(search) }).toEqual({ search, found: [] })
+  for (const search of ['%', '_', `%${word}`, `_${word.slice(1)}`, '\\', '%\\', `${word.slice(1)}`])
+    expect({ search, found: await find(search) }).toEqual({ search, found: [] })
 })
 
 describe('verifiers', () => {
@@ -218,23 +329,58 @@ describe('verifiers', () => {
     const { id, username } = await make({ profile: { given_name: 'Augusta' } })
     user = { id, username, path: `${users}/${id}/verifiers` }
   })
-  const temporary = (more: object = {}) => ({ type: 'temporary_password', name: 'T', password: PASSWORD, expires_at: app.clock.now() + DAY, ...more })
+  const temporary = (more: object = {}) => ({
+    type: 'temporary_password',
+    name: 'T',
+    password: PASSWORD,
+    expires_at: app.clock.now() + DAY,
+    ...more,
+  })
 
   test('a password is hashed and never shown again', async () => {
-    const made = must(await world.owner.post(user.path, { type: 'password', name: 'Main', description: 'd', metadata: { a: 1 }, password: PASSWORD, must_change: true }), 201)
+    const made = must(
+      await world.owner.post(user.path, {
+        type: 'password',
+        name: 'Main',
+        description: 'd',
+        metadata: { a: 1 },
+        password: PASSWORD,
+        must_change: true,
+      }),
+      201,
+    )
     expect(made.data).toEqual({
-      id: expect.stringMatching(/^vrf_/), user_id: user.id, type: 'password', name: 'Main', description: 'd', metadata: { a: 1 }, must_change: true, expires_at: null, last_used_at: null, created_by: expect.stringMatching(/^ak_/),
-      created_at: expect.any(Number), updated_at: expect.any(Number),
+      id: expect.stringMatching(/^vrf_/),
+      user_id: user.id,
+      type: 'password',
+      name: 'Main',
+      description: 'd',
+      metadata: { a: 1 },
+      must_change: true,
+      expires_at: null,
+      last_used_at: null,
+      created_by: expect.stringMatching(/^ak_/),
+      created_at: expect.any(Number),
+      updated_at: expect.any(Number),
     })
-    for (const { text } of [await world.owner.get(user.path), await world.owner.get(`${user.path}/${made.data.id}`)]) expect(text).not.toMatch(/argon|hash|correct horse/)
-    const [row] = await app.gatehouse.tools.query<{ hash: string }>('verifier-hash', 'SELECT hash FROM verifiers WHERE id = $1', [made.data.id])
+    for (const { text } of [await world.owner.get(user.path), await world.owner.get(`${user.path}/${made.data.id}`)])
+      expect(text).not.toMatch(/argon|hash|correct horse/)
+    const [row] = await app.gatehouse.tools.query<{ hash: string }>(
+      'verifier-hash',
+      'SELECT hash FROM verifiers WHERE id = $1',
+      [made.data.id],
+    )
     expect(row!.hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   })
 
   test('a second password is 409, also when 8 come at once', async () => {
     expect((await world.owner.post(user.path, { type: 'password', name: null, password: PASSWORD })).status).toBe(409)
     const { id } = await make()
-    const answers = await Promise.all(Array.from({ length: 8 }, () => world.owner.post(`${users}/${id}/verifiers`, { type: 'password', name: null, password: PASSWORD })))
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        world.owner.post(`${users}/${id}/verifiers`, { type: 'password', name: null, password: PASSWORD }),
+      ),
+    )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)])
   })
 
@@ -244,10 +390,16 @@ describe('verifiers', () => {
     must(await world.owner.post(user.path, temporary({ expires_at: app.clock.now() + 7 * DAY - 1000 })), 201)
     for (const expires_at of [app.clock.now() + 7 * DAY + 60_000, app.clock.now() - 1, 0, -1, 1.5, '1', null]) {
       const answer = await world.owner.post(user.path, temporary({ expires_at }))
-      expect({ expires_at, status: answer.status, fields: fields(answer) }).toEqual({ expires_at, status: 400, fields: ['expires_at'] })
+      expect({ expires_at, status: answer.status, fields: fields(answer) }).toEqual({
+        expires_at,
+        status: 400,
+        fields: ['expires_at'],
+      })
     }
     expect((await world.owner.post(user.path, temporary({ must_change: false }))).status).toBe(400)
-    expect((await world.owner.post(user.path, { type: 'password', name: null, password: PASSWORD, created_by: 'x' })).status).toBe(400)
+    expect(
+      (await world.owner.post(user.path, { type: 'password', name: null, password: PASSWORD, created_by: 'x' })).status,
+    ).toBe(400)
   })
 
   test('the name must be given; for a password it may be null', async () => {
@@ -276,15 +428,37 @@ describe('verifiers', () => {
 
   test("the issuer's policy counts, and spaces and Unicode are welcome", async () => {
     const issuer = must(
-      await world.owner.post(`${world.A}/issuers`, { name: 'Strict', settings: { security: { password_policy: { min_length: 12, require_digit: true, require_symbol: true, require_uppercase: true, require_lowercase: true, history: 2 } } } }),
+      await world.owner.post(`${world.A}/issuers`, {
+        name: 'Strict',
+        settings: {
+          security: {
+            password_policy: {
+              min_length: 12,
+              require_digit: true,
+              require_symbol: true,
+              require_uppercase: true,
+              require_lowercase: true,
+              history: 2,
+            },
+          },
+        },
+      }),
       201,
     ).data
     const pool = `${world.A}/issuers/${issuer.id}/users`
     const { id } = must(await world.owner.post(pool, { username_type: 'unique', username: 'strict' }), 201).data
     const path = `${pool}/${id}/verifiers`
     const bad = await world.owner.post(path, { type: 'password', name: null, password: '.........' })
-    expect(bad.body.details.map(({ code }: Loose) => code).sort()).toEqual(['password_needs_digit', 'password_needs_lowercase', 'password_needs_uppercase', 'password_too_short'])
-    const made = must(await world.owner.post(path, { type: 'password', name: null, password: 'Grün 9 Bäume!' }), 201).data
+    expect(bad.body.details.map(({ code }: Loose) => code).sort()).toEqual([
+      'password_needs_digit',
+      'password_needs_lowercase',
+      'password_needs_uppercase',
+      'password_too_short',
+    ])
+    const made = must(
+      await world.owner.post(path, { type: 'password', name: null, password: 'Grün 9 Bäume!' }),
+      201,
+    ).data
     const change = (password: string) => world.owner.patch(`${path}/${made.id}`, { password })
     expect((await change('Grün 9 Bäume!')).body.details[0].code).toBe('password_used_before')
     must(await change('Grün 9 Bäume!!'), 200)
@@ -296,10 +470,22 @@ describe('verifiers', () => {
   test('PATCH, DELETE and their 404s', async () => {
     const made = must(await world.owner.post(user.path, temporary()), 201).data
     const path = `${user.path}/${made.id}`
-    expect(must(await world.owner.patch(path, { name: 'N', description: null, metadata: { b: 1 } }), 200).data).toMatchObject({ name: 'N', description: null, metadata: { b: 1 } })
-    for (const body of [{ password: `${PASSWORD}2` }, { expires_at: app.clock.now() + 100 * DAY }, { type: 'password' }, { hash: 'x' }]) expect((await world.owner.patch(path, body)).status).toBe(400)
+    expect(
+      must(await world.owner.patch(path, { name: 'N', description: null, metadata: { b: 1 } }), 200).data,
+    ).toMatchObject({ name: 'N', description: null, metadata: { b: 1 } })
+    for (const body of [
+      { password: `${PASSWORD}2` },
+      { expires_at: app.clock.now() + 100 * DAY },
+      { type: 'password' },
+      { hash: 'x' },
+    ])
+      expect((await world.owner.patch(path, body)).status).toBe(400)
     expect((await world.owner.delete(path)).status).toBe(204)
-    expect([(await world.owner.delete(path)).status, (await world.owner.get(path)).status, (await world.owner.patch(path, {})).status]).toEqual([404, 404, 404])
+    expect([
+      (await world.owner.delete(path)).status,
+      (await world.owner.get(path)).status,
+      (await world.owner.patch(path, {})).status,
+    ]).toEqual([404, 404, 404])
     const { id } = await make()
     const [first] = must(await world.owner.get(user.path), 200).data
     expect((await world.owner.get(`${users}/${id}/verifiers/${first.id}`)).status).toBe(404)

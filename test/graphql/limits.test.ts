@@ -128,7 +128,7 @@ test('documents that are none, or that name what is not there, are 400 with code
     'null',
     '"x"',
     '7',
-    '{"query":'
+    '{"query":',
   ]) {
     const answer = await world.owner.request('POST', '/graphql', body)
     const text = JSON.stringify(body)

@@ -41,7 +41,8 @@ async function statements(work: () => Promise<unknown>): Promise<string[]> {
 }
 
 test('account → issuers → clients is one statement each, for any number of rows', async () => {
-  const query = 'query ($id: ID!) { account(accountId: $id) { id domains { host } issuers(limit: 10) { data { id name clients(limit: 10) { data { id name issuerId } hasMore nextCursor } } } } }'
+  const query =
+    'query ($id: ID!) { account(accountId: $id) { id domains { host } issuers(limit: 10) { data { id name clients(limit: 10) { data { id name issuerId } hasMore nextCursor } } } } }'
   let body: Loose
   const texts = await statements(async () => {
     body = (await world.owner.graphql(query, { id: world.accountId })).body
@@ -56,12 +57,17 @@ test('account → issuers → clients is one statement each, for any number of r
 
 test('lists of accounts and issuers load their relations together', async () => {
   for (let i = 0; i < 3; i++) await makeTenant(app)
-  const accounts = await statements(() => app.operator.graphql('{ accounts(limit: 20) { data { id domains { host } issuers(limit: 2) { data { id clients(limit: 2) { data { id } } } } } } }'))
+  const accounts = await statements(() =>
+    app.operator.graphql(
+      '{ accounts(limit: 20) { data { id domains { host } issuers(limit: 2) { data { id clients(limit: 2) { data { id } } } } } } }',
+    ),
+  )
   expect({ count: accounts.length, accounts }).toEqual({ count: 4, accounts })
 })
 
 test('different page sizes of one relation are not mixed up', async () => {
-  const query = 'query ($id: ID!) { account(accountId: $id) { one: issuers(limit: 1) { data { id } hasMore } two: issuers(limit: 2) { data { id } hasMore } all: issuers { data { id } hasMore } } }'
+  const query =
+    'query ($id: ID!) { account(accountId: $id) { one: issuers(limit: 1) { data { id } hasMore } two: issuers(limit: 2) { data { id } hasMore } all: issuers { data { id } hasMore } } }'
   const { body } = await world.owner.graphql(query, { id: world.accountId })
   const { one, two, all } = body.data.account
   expect([one.data.length, two.data.length, all.data.length]).toEqual([1, 2, 5])
@@ -70,7 +76,8 @@ test('different page sizes of one relation are not mixed up', async () => {
 
 test('loaders are forgotten with their request: what another caller changed is seen at once', async () => {
   const query = 'query ($id: ID!) { account(accountId: $id) { issuers(limit: 1) { data { description } } } }'
-  const read = async () => (await world.owner.graphql(query, { id: world.accountId })).body.data.account.issuers.data[0].description
+  const read = async () =>
+    (await world.owner.graphql(query, { id: world.accountId })).body.data.account.issuers.data[0].description
   const [newest] = must(await world.owner.get(`${world.A}/issuers?limit=1`), 200).data
   must(await world.owner.patch(`${world.A}/issuers/${newest.id}`, { description: 'one' }), 200)
   expect(await read()).toBe('one')
@@ -78,12 +85,15 @@ test('loaders are forgotten with their request: what another caller changed is s
   expect(await read()).toBe('two')
 })
 
-test.each(routes.filter(({ method }) => method === 'GET').map((route) => [`GET ${route.path}`, route] as const))('%s costs one statement besides the look at the key', async (_, route) => {
-  const texts = await statements(async () => expect((await send(world.owner, route, world.ids)).status).toBe(200))
-  // An account comes with its domains (spec 2.2); a key of an organization needs to know whether that is suspended.
-  const allowed = /Accounts?$|OrganizationApiKeys?$/.test(route.operation) ? 2 : 1
-  expect({ few: texts.length <= allowed, texts }).toEqual({ few: true, texts })
-})
+test.each(routes.filter(({ method }) => method === 'GET').map((route) => [`GET ${route.path}`, route] as const))(
+  '%s costs one statement besides the look at the key',
+  async (_, route) => {
+    const texts = await statements(async () => expect((await send(world.owner, route, world.ids)).status).toBe(200))
+    // An account comes with its domains (spec 2.2); a key of an organization needs to know whether that is suspended.
+    const allowed = /Accounts?$|OrganizationApiKeys?$/.test(route.operation) ? 2 : 1
+    expect({ few: texts.length <= allowed, texts }).toEqual({ few: true, texts })
+  },
+)
 
 test('graphql/schema.graphql is the schema of this build; write it anew when it is not: sdl()', () => {
   expect(readFileSync(join(packageRoot, 'graphql/schema.graphql'), 'utf8')).toBe(sdl())
@@ -92,7 +102,10 @@ test('graphql/schema.graphql is the schema of this build; write it anew when it 
 test('type names are singular nouns, fields are camelCase, lists are {data, nextCursor, hasMore}', () => {
   const text = sdl()
   for (const [, name, body] of text.matchAll(/type (\w+Page) \{([^}]*)\}/g)) {
-    expect({ name, fields: [...body!.matchAll(/^ {2}(\w+):/gm)].map(([, field]) => field).sort() }).toEqual({ name, fields: ['data', 'hasMore', 'nextCursor'] })
+    expect({ name, fields: [...body!.matchAll(/^ {2}(\w+):/gm)].map(([, field]) => field).sort() }).toEqual({
+      name,
+      fields: ['data', 'hasMore', 'nextCursor'],
+    })
   }
   expect(text).not.toMatch(/^ {2}\w*_\w*[(:]/m)
 })

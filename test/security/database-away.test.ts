@@ -15,18 +15,22 @@ class Way {
   constructor(private readonly url: string) {
     const { hostname, port, searchParams } = new URL(url)
     const folder = searchParams.get('host')
-    this.target = folder?.startsWith('/') ? { path: `${folder}/.s.PGSQL.${port || 5432}` } : { host: hostname, port: Number(port || 5432) }
+    this.target = folder?.startsWith('/')
+      ? { path: `${folder}/.s.PGSQL.${port || 5432}` }
+      : { host: hostname, port: Number(port || 5432) }
   }
   async open(): Promise<string> {
     const server = createServer((near) => {
       const far = connect(this.target as { host: string; port: number })
       for (const socket of [near, far]) {
         this.sockets.add(socket)
-        socket.on('error', () => undefined).on('close', () => {
-          this.sockets.delete(socket)
-          near.destroy()
-          far.destroy()
-        })
+        socket
+          .on('error', () => undefined)
+          .on('close', () => {
+            this.sockets.delete(socket)
+            near.destroy()
+            far.destroy()
+          })
       }
       near.pipe(far).pipe(near)
     })
@@ -62,8 +66,17 @@ afterAll(async () => {
 test('each face answers 503 with Retry-After while it is away, and works again once it is back', async () => {
   const { owner, I, A } = world
   await way.cut()
-  for (const answer of [await owner.get(A), await owner.get(I), await owner.post(`${I}/clients`, publicClient()), await owner.patch(I, { description: 'x' }), await owner.post(`${I}/clients`, publicClient(), { 'idempotency-key': 'away' })]) {
-    expect({ status: answer.status, body: answer.body }).toEqual({ status: 503, body: { error: 'unavailable', error_description: expect.any(String), request_id: expect.any(String) } })
+  for (const answer of [
+    await owner.get(A),
+    await owner.get(I),
+    await owner.post(`${I}/clients`, publicClient()),
+    await owner.patch(I, { description: 'x' }),
+    await owner.post(`${I}/clients`, publicClient(), { 'idempotency-key': 'away' }),
+  ]) {
+    expect({ status: answer.status, body: answer.body }).toEqual({
+      status: 503,
+      body: { error: 'unavailable', error_description: expect.any(String), request_id: expect.any(String) },
+    })
     expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0)
     expect(answer.text).not.toMatch(/ECONN|127\.0\.0\.1|postgres/i)
   }
@@ -72,7 +85,10 @@ test('each face answers 503 with Retry-After while it is away, and works again o
   expect(graphql.body.errors[0].extensions).toMatchObject({ code: 'UNAVAILABLE', status: 503 })
   expect(graphql.headers.get('retry-after')).not.toBeNull()
   const ready = await fetch(`${app.baseUrl}/readyz`)
-  expect({ status: ready.status, checks: ((await ready.json()) as { checks: object }).checks }).toMatchObject({ status: 503, checks: { database: false } })
+  expect({ status: ready.status, checks: ((await ready.json()) as { checks: object }).checks }).toMatchObject({
+    status: 503,
+    checks: { database: false },
+  })
   expect((await fetch(`${app.baseUrl}/healthz`)).status).toBe(200)
 
   await way.open()
@@ -94,8 +110,12 @@ test('connections that end in the middle of the work make 503s, never 500s, and 
   const answers = await work
   going = false
   await killing
-  expect(answers.filter(({ status }) => status !== 201 && status !== 503).map(({ status, text }) => ({ status, text }))).toEqual([])
-  const events = await app.gatehouse.tools.prisma.event.count({ where: { type: 'client.created', accountId: world.accountId } })
+  expect(
+    answers.filter(({ status }) => status !== 201 && status !== 503).map(({ status, text }) => ({ status, text })),
+  ).toEqual([])
+  const events = await app.gatehouse.tools.prisma.event.count({
+    where: { type: 'client.created', accountId: world.accountId },
+  })
   const clients = await app.gatehouse.tools.prisma.client.count({ where: { accountId: world.accountId } })
   expect(events).toBe(clients)
   for (const [i, { status }] of answers.entries()) {
@@ -109,7 +129,9 @@ async function createKiller() {
   await client.connect()
   return {
     strike: async () => {
-      await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()')
+      await client.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()',
+      )
       await client.query('SELECT pg_sleep(0.02)')
     },
     end: () => client.end(),
