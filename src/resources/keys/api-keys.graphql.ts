@@ -29,19 +29,17 @@ import {
   Timestamp,
 } from '../graphql.js'
 import {
-  type ApiKeyStatus,
   type ApiKeyWithSecret,
-  apiKeyStatuses,
   createApiKey,
   getApiKey,
   type KeyOfOwner,
-  keyStatus,
   listApiKeys,
   restrictionsOf,
   updateApiKey,
 } from './api-keys.js'
-import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './key-states.js'
 import { suspensionsOf } from './relations.js'
+import { type ApiKeyStatus, apiKeyStatuses, keyStatus } from './states.js'
+import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './transitions.js'
 
 export const ApiKeyStatusEnum = enumOf(apiKeyStatuses)
 registerEnumType(ApiKeyStatusEnum, { name: 'ApiKeyStatus' })

@@ -1,7 +1,7 @@
 /**
  * API keys of accounts and of organizations (spec 2.11, 4.8, decisions D5, D8, D22), by one set of functions: a place
  * with an organization means that organization's keys. Only SHA-256 hashes are stored; a caller may touch only keys
- * whose authority its own covers, so that no rotation yields a stronger secret. Their states stand in key-states.ts.
+ * whose authority its own covers, so that no rotation yields a stronger secret. What moves their state stands in transitions.ts.
  */
 import { z } from 'zod'
 import { ApiError, badRequest, type Detail, invalid, notFound } from '../../kernel/errors.js'
@@ -9,7 +9,6 @@ import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { ALL, covers, isPlatformScope } from '../../kernel/scopes.js'
-import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
@@ -19,13 +18,9 @@ import { after, type InAccount, lockOrganization, requireAccount, requireOrganiz
 import { revise } from '../revise.js'
 import { type Restrictions, restrictionRules } from './restrictions.js'
 import { chosenSecret, firstSecret } from './rotating-secret.js'
+import { statusFilter, stillKept } from './states.js'
 
 export const MAX_KEYS = 100
-/** How long revoked keys can still be read (spec section 8). */
-export const REVOKED_RETENTION = 31 * DAY
-
-export const apiKeyStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
-export type ApiKeyStatus = (typeof apiKeyStatuses)[number]
 
 /** Whose keys: the account's, or with `orgId` (and then its `issuerId`) the organization's. */
 export interface KeyOwner extends InAccount {
@@ -66,16 +61,6 @@ const updateRules = z.strictObject({
   expiresAt: rules.moment.nullable().optional(),
   metadata: rules.metadata.optional(),
 })
-
-/**
- * The status as of now: `expired` is read off the clock, `suspended` off the owner, and restored with it (decisions D22).
- * @param suspended is the organization whose key it is suspended?
- */
-export function keyStatus(context: Context, key: ApiKey, suspended: boolean): ApiKeyStatus {
-  if (key.status !== 'active') return key.status as ApiKeyStatus
-  if (key.expiresAt !== null && key.expiresAt <= context.now()) return 'expired'
-  return suspended ? 'suspended' : 'active'
-}
 
 /** @throws not_found for an organization that does not exist or live */
 export async function isOwnerSuspended(context: Context, place: KeyOwner): Promise<boolean> {
@@ -119,24 +104,6 @@ export async function listApiKeys(
     rows.map((key) => ({ ...key, suspended })),
     limit,
   )
-}
-
-/** Revoked keys can be read for 31 days (spec section 8). */
-const stillKept = (context: Context): Prisma.ApiKeyWhereInput => ({
-  OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - REVOKED_RETENTION } }],
-})
-
-function statusFilter(
-  context: Context,
-  status: string | null | undefined,
-  suspended: boolean,
-): Prisma.ApiKeyWhereInput {
-  const now = context.now()
-  if (status === undefined || status === null) return {}
-  if (status === 'expired') return { status: 'active', expiresAt: { lte: now } }
-  if (status === 'blocked' || status === 'revoked') return { status }
-  const inForce = { status: 'active', OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
-  return (status === 'suspended') === suspended ? inForce : { id: { in: [] } }
 }
 
 /** @throws not_found for an organization that does not exist or live */

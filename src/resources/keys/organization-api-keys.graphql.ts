@@ -13,7 +13,7 @@ import {
   UpdateApiKeyInput,
 } from './api-keys.graphql.js'
 import { createApiKey, getApiKey, listApiKeys, updateApiKey } from './api-keys.js'
-import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './key-states.js'
+import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './transitions.js'
 
 @ArgsType()
 class OrganizationKeyPlace extends OrganizationPlace {

@@ -2,7 +2,7 @@
 import { type Page, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, sql } from '../../platform/database.js'
-import { REVOKED_RETENTION } from './api-keys.js'
+import { REVOKED_RETENTION } from './states.js'
 
 /** Which of these organizations are suspended. */
 export async function suspensionsOf(context: Context, orgIds: readonly string[]): Promise<boolean[]> {

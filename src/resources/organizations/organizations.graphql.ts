@@ -234,12 +234,14 @@ export class OrganizationResolver {
 
   @FieldResolver(() => ApiKeyPage, { description: 'The newest API keys; page on with `organizationApiKeys`.' })
   @Scope('issuers.organizations.api_keys', 'read')
-  apiKeys(
+  async apiKeys(
     @Ctx() context: Context,
     @Root() organization: OrganizationRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, apiKeysOf, limit).load(organization.id)
+    const page = await pageLoader(context, apiKeysOf, limit).load(organization.id)
+    const suspended = organization.status === 'suspended'
+    return { ...page, data: page.data.map((key) => ({ ...key, suspended })) }
   }
 }
 

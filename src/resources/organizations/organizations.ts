@@ -11,7 +11,7 @@ import type { Context } from '../../platform/context.js'
 import { type Organization, Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
-import { revokeKeysOf } from '../keys/key-states.js'
+import { revokeKeysOf } from '../keys/transitions.js'
 import {
   after,
   type InIssuer,

@@ -1,4 +1,4 @@
-/** States of API keys (spec section 3, decisions D22): rotated, blocked, unblocked, revoked. */
+/** What moves an API key from state to state (spec section 3, decisions D22): rotated, blocked, unblocked, revoked. */
 import { z } from 'zod'
 import { badRequest, notFound } from '../../kernel/errors.js'
 import { check, rules } from '../../kernel/input.js'
@@ -6,16 +6,9 @@ import type { Context } from '../../platform/context.js'
 import type { ApiKey, Prisma } from '../../platform/database.js'
 import { changesBetween, emit } from '../events/events.js'
 import type { InOrganization } from '../place.js'
-import {
-  type ApiKeyWithSecret,
-  aboutKey,
-  getApiKey,
-  isOwnerSuspended,
-  type KeyPlace,
-  keyStatus,
-  reviseKey,
-} from './api-keys.js'
+import { type ApiKeyWithSecret, aboutKey, getApiKey, isOwnerSuspended, type KeyPlace, reviseKey } from './api-keys.js'
 import { chosenSecret, rotated, type StoredSecret } from './rotating-secret.js'
+import { keyStatus } from './states.js'
 
 const rotateRules = z.strictObject({
   newSecret: rules.text(256).nullable().optional(),
