@@ -163,7 +163,12 @@ const tagOf = ({ path }: Route): string =>
     .split('/')
     .filter(
       (part) =>
-        part !== '' && part !== 'v1' && !part.startsWith('{') && !/^(rotate|block|unblock|revoke|secret)$/.test(part),
+        part !== '' &&
+        part !== 'v1' &&
+        !part.startsWith('{') &&
+        !/^(rotate|block|unblock|revoke|secret|verify|assign|unassign|suspend|reactivate|complete-enrollment|passkey-challenge)$/.test(
+          part,
+        ),
     )
     .at(-1) ?? 'accounts'
 

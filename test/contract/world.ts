@@ -13,6 +13,8 @@ export interface Ids {
   user_id: string
   verifier_id: string
   key_id: string
+  /** A host. */
+  domain: string
 }
 
 export interface World extends Tenant {
@@ -39,11 +41,13 @@ export async function populate(tenant: Tenant): Promise<World> {
   const { owner, A, I } = tenant
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
-  const [method, client, key, password] = await Promise.all([
+  const host = await makeRoomForHost(tenant)
+  const [method, client, key, password, domain] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
     owner.post(`${I}/clients`, confidentialClient()),
     owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
     owner.post(`${I}/users/${user.id}/verifiers`, verifier),
+    owner.post(`${A}/domains`, { host }),
   ])
   return {
     ...tenant,
@@ -55,8 +59,16 @@ export async function populate(tenant: Tenant): Promise<World> {
       user_id: user.id,
       verifier_id: must(password, 201).data.id,
       key_id: must(key, 201).data.id,
+      domain: must(domain, 201).data.host,
     },
   }
+}
+
+/** An account has 20 domains at most: the first world in it keeps its own, later ones take turns. */
+async function makeRoomForHost({ owner, A }: Tenant): Promise<string> {
+  const { data } = must(await owner.get(`${A}/domains`), 200)
+  for (const { host } of data) if (host.startsWith('spare')) await owner.delete(`${A}/domains/${host}`)
+  return `${fresh(data.length === 0 ? 'first' : 'spare')}.example.com`
 }
 
 export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
@@ -70,8 +82,10 @@ export const parametersOf = (route: Pick<Route, 'path'>): (keyof Ids)[] =>
   [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Ids)
 
 /** A good body for each operation that takes one. */
-export const bodies: Record<string, () => object> = {
+export const bodies: Record<string, (ids?: Ids) => object> = {
   updateAccount: () => ({ description: fresh('d') }),
+  createDomain: () => ({ host: `${fresh('extra')}.example.com` }),
+  assignDomain: (ids) => ({ issuer_id: ids?.issuer_id ?? '' }),
   createIssuer: () => ({ name: fresh('Issuer') }),
   updateIssuer: () => ({ description: fresh('d') }),
   createAuthMethod: () => ({ name: 'Passkey', method: 'passkey' }),
@@ -100,7 +114,7 @@ export function send(
   route: Route,
   ids: Ids,
   headers: Record<string, string> = {},
-  body: object | undefined = bodies[route.operation]?.(),
+  body: object | undefined = bodies[route.operation]?.(ids),
 ): Promise<Answer<Loose>> {
   return api.request(route.method, pathOf(route, ids), body, headers)
 }

@@ -7,23 +7,27 @@ import { type Route, routes } from '../../src/rest/routes.js'
 import { bodies, type Ids, makeWorld, parametersOf, pathOf, populate, send, type World } from '../contract/world.js'
 import { keyWith as makeKey, must } from '../setup/actors.js'
 import { type Api, apiAs, type Loose } from '../setup/api.js'
+import { startDns, type TestDns } from '../setup/dns.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
+  [/\/sessions/, 'issuers.sessions'],
   [/\/verifiers/, 'issuers.users.verifiers'],
   [/\/users/, 'issuers.users'],
   [/\/clients/, 'issuers.clients'],
   [/\/auth-methods/, 'issuers.auth_methods'],
   [/\/issuers/, 'issuers'],
   [/\/api-keys/, 'api_keys'],
+  [/\/domains/, 'domains'],
   [/./, 'accounts'],
 ]
 const actions: Record<string, string> = { GET: 'read', POST: 'write', PATCH: 'write', DELETE: 'delete' }
 
 function scopeOf({ method, path }: Route): string {
   const stem = stems.find(([pattern]) => pattern.test(path))![1]
-  return `${stem}:${path.endsWith('/revoke') ? 'delete' : actions[method]}`
+  const revokesKey = path.endsWith('/revoke') && stem !== 'issuers.sessions'
+  return `${stem}:${revokesKey ? 'delete' : actions[method]}`
 }
 const stemOf = (scope: string) => scope.slice(0, scope.indexOf(':'))
 const allStems = [...new Set(routes.map((route) => stemOf(scopeOf(route))))]
@@ -35,12 +39,14 @@ const name = ({ method, path }: Route) => `${method} ${path}`
 const table = routes.map((route) => [name(route), route] as const)
 
 let app: TestApp
+let dns: TestDns
 let mine: World
 let theirs: World
 const strangers: Record<string, Api> = {}
 
 beforeAll(async () => {
-  app = await startApp()
+  dns = await startDns()
+  app = await startApp({ env: { DNS_RESOLVER: dns.address } })
   mine = await makeWorld(app, 'Mine')
   theirs = await makeWorld(app, 'Zweitmieter')
   const { owner, A } = mine
@@ -74,7 +80,10 @@ beforeAll(async () => {
   app.clock.advance(60_000)
   strangers['an expired key'] = expired
 })
-afterAll(() => app.close())
+afterAll(async () => {
+  await app.close()
+  await dns.close()
+})
 
 /** Keys live as long as one test: an account has at most 100. */
 const made: string[] = []
@@ -166,13 +175,35 @@ describe('one scope short is 403 insufficient_scope; a stem does not imply its c
   })
 })
 
+/** What must be so before an operation can succeed. */
+const ready: Record<string, (world: World) => Promise<unknown>> = {
+  unblockApiKey: async ({ owner, A, ids }) => must(await owner.post(`${A}/api-keys/${ids.key_id}/block`), 200),
+  verifyDomain: publishDomain,
+  assignDomain: verifyDomain,
+  unassignDomain: async (world) => {
+    await verifyDomain(world)
+    const body = { issuer_id: world.ids.issuer_id }
+    must(await world.owner.post(`${world.A}/domains/${world.ids.domain}/assign`, body), 200)
+  },
+}
+
+async function publishDomain({ owner, A, ids }: World): Promise<void> {
+  const { data } = must(await owner.get(`${A}/domains`), 200)
+  const { verification } = data.find(({ host }: { host: string }) => host === ids.domain)
+  dns.set(verification.name, verification.value)
+}
+
+async function verifyDomain(world: World): Promise<void> {
+  await publishDomain(world)
+  must(await world.owner.post(`${world.A}/domains/${world.ids.domain}/verify`), 200)
+}
+
 describe('the one scope that the decisions name is enough, and manage implies it', () => {
   test.each(table)('%s', async (_, route) => {
     for (const scope of [scopeOf(route), `${stemOf(scopeOf(route))}:manage`]) {
       const world = await worldFor(route)
       const api = await keyWith(world, { scopes: [scope] })
-      if (route.operation === 'unblockApiKey')
-        must(await world.owner.post(`${world.A}/api-keys/${world.ids.key_id}/block`), 200)
+      await ready[route.operation]?.(world)
       const answer = await send(api, route, world.ids)
       expect({ scope, status: answer.status, text: answer.status === route.success ? '' : answer.text }).toEqual({
         scope,
@@ -261,7 +292,7 @@ async function graphql(api: Api, root: Root, ids: Ids, more: Record<string, unkn
   const variables: Record<string, unknown> = { ...more }
   for (const [key, id] of Object.entries(ids))
     if (root.args.some((arg) => arg.name === camel(key))) variables[camel(key)] = id
-  const body = bodies[root.name]?.()
+  const body = bodies[root.name]?.(ids)
   if (root.args.some((arg) => arg.name === 'input') && body) {
     variables['input'] = Object.fromEntries(Object.entries(body).map(([key, value]) => [camel(key), value]))
   }
@@ -362,7 +393,7 @@ describe('GraphQL', () => {
       for (const root of roots) {
         const route = routeOf(root)
         // What would destroy the world for the next caller is judged by the matrix above.
-        if (!route || route.method === 'DELETE' || /block|revoke|createAuthMethod/i.test(route.operation)) continue
+        if (!route || route.method === 'DELETE' || /block|revoke|unassign|createAuthMethod/i.test(route.operation)) continue
         const rest = await send(api, route, mine.ids)
         const { status } = await graphql(api, root, mine.ids)
         expect({ who, field: root.name, status }).toEqual({

@@ -4,6 +4,11 @@
 export const catalogue = {
   'account.created': 'An account was made.',
   'account.updated': 'An account was changed.',
+  'domain.created': 'A custom domain was added to an account.',
+  'domain.verified': 'An account proved that it controls a domain.',
+  'domain.assigned': 'A domain was assigned to an issuer.',
+  'domain.unassigned': 'A domain was taken from an issuer.',
+  'domain.deleted': 'A domain was removed from an account.',
   'issuer.created': 'An issuer was made.',
   'issuer.updated': 'An issuer was changed.',
   'issuer.deleted': 'An issuer was deleted; its clients went with it.',
