@@ -10,7 +10,13 @@ import { rootFieldsOf } from './root-fields.js'
 import { demandOf, placeOf, schema } from './schema.js'
 
 /** Mutations whose answers hold a secret run anew each time (spec 4.1 rule 7). */
-const neverCached = new Set(['createAccount', 'createApiKey', 'rotateApiKey', 'rotateClientSecret'])
+const neverCached = new Set([
+  'createAccount',
+  'createApiKey',
+  'rotateApiKey',
+  'rotateClientSecret',
+  'completeEnrollment',
+])
 
 /**
  * Answers a mutation that carries an idempotencyKey; null for every other operation, which then runs as usual.
@@ -35,8 +41,9 @@ export async function answerOnce(
   }
   const [{ node, field, args }] = keyed as [(typeof keyed)[number]]
   const key = checkKey(args['idempotencyKey'] as string)
-  const input = args['input'] as { confidential?: boolean } | undefined
+  const input = args['input'] as { confidential?: boolean; type?: string } | undefined
   if (neverCached.has(field.name) || (field.name === 'createClient' && input?.confidential)) return null
+  if (field.name === 'createVerifier' && ['totp_enrollment', 'backup_codes'].includes(input?.type ?? '')) return null
   await authorize(context, demandOf(field)!, placeOf(args))
 
   const { scopes, issuerIds, orgIds } = context.actor

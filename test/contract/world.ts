@@ -100,6 +100,8 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
     password: PASSWORD,
     expires_at: Date.now() + 86_400_000,
   }),
+  challengePasskey: () => ({}),
+  completeEnrollment: () => ({ enrollment_id: `enr_${'0'.repeat(26)}`, code: '000000' }),
   updateVerifier: () => ({ description: fresh('d') }),
   createApiKey: () => ({ name: fresh('key'), restrictions: { scopes: [] } }),
   updateApiKey: () => ({ description: fresh('d') }),

@@ -9,6 +9,7 @@ import { keyWith as makeKey, must } from '../setup/actors.js'
 import { type Api, apiAs, type Loose } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
+import { totpCode } from '../setup/totp.js'
 
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
@@ -175,25 +176,34 @@ describe('one scope short is 403 insufficient_scope; a stem does not imply its c
   })
 })
 
-/** What must be so before an operation can succeed. */
-const ready: Record<string, (world: World) => Promise<unknown>> = {
-  unblockApiKey: async ({ owner, A, ids }) => must(await owner.post(`${A}/api-keys/${ids.key_id}/block`), 200),
+/** What must be so before an operation can succeed; answers the body to send, if it is a particular one. */
+const ready: Record<string, (world: World) => Promise<object | undefined>> = {
+  unblockApiKey: async ({ owner, A, ids }) => {
+    must(await owner.post(`${A}/api-keys/${ids.key_id}/block`), 200)
+    return undefined
+  },
   verifyDomain: publishDomain,
   assignDomain: verifyDomain,
+  completeEnrollment: async ({ owner, I, ids }) => {
+    const body = { type: 'totp_enrollment', issuer_name: 'Acme' }
+    const { data } = must(await owner.post(`${I}/users/${ids.user_id}/verifiers`, body), 201)
+    return { enrollment_id: data.enrollment_id, code: totpCode(data.secret, app.clock.now()) }
+  },
   unassignDomain: async (world) => {
     await verifyDomain(world)
     const body = { issuer_id: world.ids.issuer_id }
     must(await world.owner.post(`${world.A}/domains/${world.ids.domain}/assign`, body), 200)
+    return undefined
   },
 }
 
-async function publishDomain({ owner, A, ids }: World): Promise<void> {
+async function publishDomain({ owner, A, ids }: World): Promise<undefined> {
   const { data } = must(await owner.get(`${A}/domains`), 200)
   const { verification } = data.find(({ host }: { host: string }) => host === ids.domain)
   dns.set(verification.name, verification.value)
 }
 
-async function verifyDomain(world: World): Promise<void> {
+async function verifyDomain(world: World): Promise<undefined> {
   await publishDomain(world)
   must(await world.owner.post(`${world.A}/domains/${world.ids.domain}/verify`), 200)
 }
@@ -203,8 +213,8 @@ describe('the one scope that the decisions name is enough, and manage implies it
     for (const scope of [scopeOf(route), `${stemOf(scopeOf(route))}:manage`]) {
       const world = await worldFor(route)
       const api = await keyWith(world, { scopes: [scope] })
-      await ready[route.operation]?.(world)
-      const answer = await send(api, route, world.ids)
+      const body = await ready[route.operation]?.(world)
+      const answer = await send(api, route, world.ids, {}, body)
       expect({ scope, status: answer.status, text: answer.status === route.success ? '' : answer.text }).toEqual({
         scope,
         status: route.success,
@@ -220,7 +230,9 @@ async function worldFor(route: Route): Promise<World> {
     const { issuerId } = await anotherIssuer(mine)
     return { ...mine, ids: { ...mine.ids, issuer_id: issuerId } }
   }
-  return route.method === 'DELETE' || /block|revoke/i.test(route.operation) ? populate(mine) : mine
+  return route.method === 'DELETE' || /block|revoke|complete|suspend|reactivate/i.test(route.operation)
+    ? populate(mine)
+    : mine
 }
 
 /** Another issuer of the same account. */
@@ -393,7 +405,8 @@ describe('GraphQL', () => {
       for (const root of roots) {
         const route = routeOf(root)
         // What would destroy the world for the next caller is judged by the matrix above.
-        if (!route || route.method === 'DELETE' || /block|revoke|unassign|createAuthMethod/i.test(route.operation)) continue
+        if (!route || route.method === 'DELETE' || /block|revoke|unassign|createAuthMethod/i.test(route.operation))
+          continue
         const rest = await send(api, route, mine.ids)
         const { status } = await graphql(api, root, mine.ids)
         expect({ who, field: root.name, status }).toEqual({

@@ -18,7 +18,8 @@ export async function listenTo(app: TestApp, accountId: string): Promise<(...beg
     app.gatehouse.tools.prisma.event.findMany({ where: { accountId, id: { gt: after } }, orderBy: { id: 'asc' } })
   const from = (await read('')).at(-1)?.id ?? ''
   return async (...begins) => {
-    const rows = (await read(from)) as unknown as Told[]
+    const plain = (_: string, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)
+    const rows = JSON.parse(JSON.stringify(await read(from), plain)) as Told[]
     return rows.filter(({ type }) => begins.length === 0 || begins.some((begin) => type.startsWith(begin)))
   }
 }

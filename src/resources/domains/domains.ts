@@ -145,6 +145,12 @@ export async function unassignDomainsOf(context: Context, { accountId, issuerId 
   }
 }
 
+/** Hosts that an issuer is served under besides the IdP's own. */
+export async function verifiedHostsOf(context: Context, { accountId, issuerId }: InIssuer): Promise<string[]> {
+  const rows = await context.db.domain.findMany({ where: { accountId, issuerId, verified: true } })
+  return rows.map(({ host }) => host)
+}
+
 /** Writes the assignment and tells the issuers concerned, whose addresses change by it. */
 async function giveTo(context: Context, before: Domain, issuerId: string | null): Promise<Domain> {
   const data = { issuerId, updatedAt: context.now() }
