@@ -21,6 +21,7 @@ import { DomainResolver } from '../resources/domains/domains.graphql.js'
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
+import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
 import { CallerResolver } from './caller.js'
 
@@ -31,6 +32,7 @@ const resolvers = [
   ClientResolver,
   UserResolver,
   VerifierResolver,
+  SessionResolver,
   ApiKeyResolver,
   DomainResolver,
   CallerResolver,

@@ -3,7 +3,7 @@ import { notFound } from '../kernel/errors.js'
 import { type IdPrefix, isId } from '../kernel/ids.js'
 import { unknownCursor } from '../kernel/page.js'
 import type { Context } from '../platform/context.js'
-import type { Account, Issuer } from '../platform/database.js'
+import type { Account, Issuer, User } from '../platform/database.js'
 
 export interface InAccount {
   accountId: string
@@ -12,6 +12,13 @@ export interface InAccount {
 export interface InIssuer extends InAccount {
   issuerId: string
 }
+
+export interface InUser extends InIssuer {
+  userId: string
+}
+
+/** States in which the interface knows a user no more (spec section 3). */
+export const goneUser = ['deleted', 'pending_deletion']
 
 /** For relation filters: the row's issuer has not been deleted. */
 export const ofLivingIssuer = { issuer: { is: { status: { not: 'deleted' } } } }
@@ -30,6 +37,15 @@ export async function requireIssuer(context: Context, { accountId, issuerId }: I
   })
   if (!issuer) throw notFound('issuer')
   return issuer
+}
+
+/** @throws not_found also while a deletion is pending (spec section 3) */
+export async function requireUser(context: Context, { accountId, issuerId, userId }: InUser): Promise<User> {
+  const user = await context.db.user.findFirst({
+    where: { id: userId, accountId, issuerId, status: { notIn: goneUser }, ...ofLivingIssuer },
+  })
+  if (!user) throw notFound('user')
+  return user
 }
 
 /**

@@ -2,6 +2,7 @@
 import type { Route } from '../../src/rest/routes.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Answer, Api, Loose } from '../setup/api.js'
+import { makeSession } from '../setup/sessions.js'
 import type { TestApp } from '../setup/start-app.js'
 
 /** Ids by the names that paths use. */
@@ -13,11 +14,13 @@ export interface Ids {
   user_id: string
   verifier_id: string
   key_id: string
+  session_id: string
   /** A host. */
   domain: string
 }
 
 export interface World extends Tenant {
+  app: TestApp
   ids: Ids
 }
 
@@ -37,7 +40,7 @@ export const publicClient = (more: object = {}) => ({
 export const confidentialClient = (more: object = {}) => publicClient({ confidential: true, ...more })
 
 /** A client with secrets to rotate, a user with a password, a key that may do nothing, one more sign-in method. */
-export async function populate(tenant: Tenant): Promise<World> {
+export async function populate(tenant: Tenant & { app: TestApp }): Promise<World> {
   const { owner, A, I } = tenant
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
@@ -60,6 +63,7 @@ export async function populate(tenant: Tenant): Promise<World> {
       verifier_id: must(password, 201).data.id,
       key_id: must(key, 201).data.id,
       domain: must(domain, 201).data.host,
+      session_id: await makeSession(tenant.app, tenant, user.id),
     },
   }
 }
@@ -71,7 +75,8 @@ async function makeRoomForHost({ owner, A }: Tenant): Promise<string> {
   return `${fresh(data.length === 0 ? 'first' : 'spare')}.example.com`
 }
 
-export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
+export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> =>
+  populate({ ...(await makeTenant(app, name)), app })
 
 /** A row's path with these ids in it. */
 export const pathOf = (route: Pick<Route, 'path'>, ids: Ids): string =>
@@ -103,6 +108,8 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
   challengePasskey: () => ({}),
   completeEnrollment: () => ({ enrollment_id: `enr_${'0'.repeat(26)}`, code: '000000' }),
   updateVerifier: () => ({ description: fresh('d') }),
+  revokeSession: () => ({ reason: 'admin_action' }),
+  suspendSession: () => ({ reason: 'risk_review' }),
   createApiKey: () => ({ name: fresh('key'), restrictions: { scopes: [] } }),
   updateApiKey: () => ({ description: fresh('d') }),
   rotateApiKey: () => ({}),

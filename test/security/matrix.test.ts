@@ -189,6 +189,10 @@ const ready: Record<string, (world: World) => Promise<object | undefined>> = {
     const { data } = must(await owner.post(`${I}/users/${ids.user_id}/verifiers`, body), 201)
     return { enrollment_id: data.enrollment_id, code: totpCode(data.secret, app.clock.now()) }
   },
+  reactivateSession: async ({ owner, I, ids }) => {
+    must(await owner.post(`${I}/sessions/${ids.session_id}/suspend`, { reason: 'other' }), 200)
+    return undefined
+  },
   unassignDomain: async (world) => {
     await verifyDomain(world)
     const body = { issuer_id: world.ids.issuer_id }
@@ -405,7 +409,11 @@ describe('GraphQL', () => {
       for (const root of roots) {
         const route = routeOf(root)
         // What would destroy the world for the next caller is judged by the matrix above.
-        if (!route || route.method === 'DELETE' || /block|revoke|unassign|createAuthMethod/i.test(route.operation))
+        if (
+          !route ||
+          route.method === 'DELETE' ||
+          /block|revoke|unassign|suspend|createAuthMethod/i.test(route.operation)
+        )
           continue
         const rest = await send(api, route, mine.ids)
         const { status } = await graphql(api, root, mine.ids)

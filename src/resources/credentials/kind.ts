@@ -7,11 +7,9 @@ import type { Context } from '../../platform/context.js'
 import { type Issuer, type Prisma, sql, type User, type Verifier } from '../../platform/database.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
-import { type InIssuer, ofLivingIssuer } from '../place.js'
+import { goneUser, type InUser, ofLivingIssuer } from '../place.js'
 
-export interface VerifiersPlace extends InIssuer {
-  userId: string
-}
+export type VerifiersPlace = InUser
 
 export interface VerifierPlace extends VerifiersPlace {
   verifierId: string
@@ -65,14 +63,11 @@ export const base64url = (maxBytes: number) =>
     })
     .max(Math.ceil((maxBytes * 4) / 3), `must have at most ${maxBytes} bytes.`)
 
-/** States in which a user has no verifiers any more. */
-export const gone = ['deleted', 'pending_deletion']
-
 /** The user of this place, with the issuer whose policy counts. @throws not_found */
 export async function requireOwner(context: Context, place: VerifiersPlace): Promise<Owner> {
   const { accountId, issuerId, userId } = place
   const user = await context.db.user.findFirst({
-    where: { id: userId, accountId, issuerId, status: { notIn: gone }, ...ofLivingIssuer },
+    where: { id: userId, accountId, issuerId, status: { notIn: goneUser }, ...ofLivingIssuer },
     include: { issuer: true },
   })
   if (!user) throw notFound('user')
@@ -82,7 +77,7 @@ export async function requireOwner(context: Context, place: VerifiersPlace): Pro
 /** Locks the user's row, so that one change of verifiers happens at a time and none to a deleted user. */
 export async function lockOwner(context: Context, { id, issuerId }: { id: string; issuerId: string }): Promise<void> {
   const text = `SELECT id FROM users WHERE id = $1 AND issuer_id = $2 AND status <> ALL($3::text[]) FOR UPDATE`
-  const [row] = await sql(context.db, text, id, issuerId, gone)
+  const [row] = await sql(context.db, text, id, issuerId, goneUser)
   if (!row) throw notFound('user')
 }
 

@@ -8,11 +8,11 @@ import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, transaction, type Verifier } from '../../platform/database.js'
-import { after, ofLivingIssuer } from '../place.js'
+import { after, goneUser, ofLivingIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
 import type { VerifierPlace, VerifiersPlace } from './kind.js'
-import { gone, type Kind, lockOwner, type NewVerifier, name, requireOwner, toldVerifier } from './kind.js'
+import { type Kind, lockOwner, type NewVerifier, name, requireOwner, toldVerifier } from './kind.js'
 import { changeable, createRules, kinds, type VerifierType } from './kinds.js'
 import { newSecret, passwordRule } from './password.js'
 
@@ -36,7 +36,7 @@ export async function listVerifiers(
   const rows = await context.db.verifier.findMany({
     where: {
       AND: [
-        { accountId, issuerId, userId, user: { is: { status: { notIn: gone }, ...ofLivingIssuer } } },
+        { accountId, issuerId, userId, user: { is: { status: { notIn: goneUser }, ...ofLivingIssuer } } },
         after('vrf', request.cursor),
       ],
     },
@@ -54,7 +54,7 @@ const find = (context: Context, { accountId, issuerId, userId, verifierId }: Ver
       accountId,
       issuerId,
       userId,
-      user: { is: { status: { notIn: gone }, ...ofLivingIssuer } },
+      user: { is: { status: { notIn: goneUser }, ...ofLivingIssuer } },
     },
   })
 
@@ -126,4 +126,19 @@ export async function deleteVerifier(context: Context, place: VerifierPlace): Pr
     if (count === 0) throw notFound('verifier')
     await toldVerifier(inside, 'user.verifier.deleted', verifier)
   })
+}
+
+/** The first page of verifiers of several users, in one query. */
+export async function verifiersOf(
+  context: Context,
+  userIds: readonly string[],
+  limit: number,
+): Promise<Page<Verifier>[]> {
+  const rows = await context.db.user.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...userIds] } },
+    select: { id: true, verifiers: { orderBy: { id: 'desc' }, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.verifiers]))
+  return userIds.map((id) => pageOf(byId.get(id) ?? [], limit))
 }

@@ -23,7 +23,9 @@ export function hostOf(field: string, text: string): string {
 
 /** The stored form of a text, or undefined when no domain is written like that. */
 export function normalHost(text: string): string | undefined {
-  const host = domainToASCII(text.trim().replace(/\.$/, '')).toLowerCase()
+  const name = text.trim().replace(/\.$/, '')
+  // domainToASCII cuts a host out of whatever holds one: user@host, host:port, host/path.
+  const host = /[\s/?#@:\\[\]%]/.test(name) ? '' : domainToASCII(name).toLowerCase()
   const labels = host.split('.')
   const isName = host.length <= 253 && labels.length >= 2 && labels.every((part) => label.test(part))
   return isName && !/^\d+$/.test(labels.at(-1) ?? '') ? host : undefined

@@ -34,6 +34,8 @@ export const catalogue = {
   'user.locked': 'Sign-in of a user was locked for a while after failures.',
   'session.created': 'A session began.',
   'session.terminated': 'A session was ended.',
+  'session.suspended': 'A session was suspended.',
+  'session.reactivated': 'A suspended session goes on.',
   'token.revoked': 'A token was revoked.',
   'api_key.created': 'An API key was made.',
   'api_key.updated': 'An API key was changed.',
