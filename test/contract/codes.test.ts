@@ -192,7 +192,7 @@ test('secrets shown once never reach the memory of idempotent answers, by REST o
   codes.push(await owner.post(path, { type: 'backup_codes' }, headers))
   expect(codes[0]!.body.data.codes_plain).not.toEqual(codes[1]!.body.data.codes_plain)
   const make = `mutation ($a: ID!, $i: ID!, $u: ID!, $key: String) {
-    createVerifier(accountId: $a, issuerId: $i, userId: $u, idempotencyKey: $key, input: { type: backup_codes }) { id codesPlain } }`
+    createVerifier(accountId: $a, issuerId: $i, userId: $u, idempotencyKey: $key, input: { type: backup_codes }) { id ... on NewBackupCodes { codesPlain } } }`
   const variables = { a: mine.accountId, i: mine.issuerId, u: place.userId, key: fresh('key') }
   const first = await owner.graphql(make, variables)
   const second = await owner.graphql(make, variables)

@@ -24,7 +24,7 @@ afterAll(async () => {
 // An account has room for 20: each test gets its own, without an issuer unless it makes one.
 beforeEach(async () => {
   const { owner, accountId } = await makeAccount(app, 'Mine')
-  mine = { owner, accountId, A: `/v1/accounts/${accountId}`, issuerId: '', I: '' }
+  mine = { app, owner, accountId, A: `/v1/accounts/${accountId}`, issuerId: '', I: '' }
   dns.mood = 'answers'
 })
 

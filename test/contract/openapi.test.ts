@@ -5,17 +5,21 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type Route, routes } from '../../src/rest/routes.js'
 import { must } from '../setup/actors.js'
 import { type Answer, apiAs, type Loose } from '../setup/api.js'
+import { startDns, type TestDns } from '../setup/dns.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
+import { ready } from './ready.js'
 import { bodies, confidentialClient, makeWorld, pathOf, populate, send, type World } from './world.js'
 
 let app: TestApp
+let dns: TestDns
 let world: World
 let document: Loose
 let ajv: Ajv2020
 const validators = new Map<string, ValidateFunction>()
 
 beforeAll(async () => {
-  app = await startApp()
+  dns = await startDns()
+  app = await startApp({ env: { DNS_RESOLVER: dns.address } })
   world = await makeWorld(app)
   const answer = await apiAs(app.baseUrl).get('/openapi.json')
   expect(answer.status).toBe(200)
@@ -23,7 +27,10 @@ beforeAll(async () => {
   ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
   ajv.addSchema({ $id: 'document', components: document.components })
 })
-afterAll(() => app.close())
+afterAll(async () => {
+  await app.close()
+  await dns.close()
+})
 
 const name = ({ method, path }: Route) => `${method} ${path}`
 const operationOf = ({ method, path }: Route) => document.paths[path][method.toLowerCase()]
@@ -69,12 +76,12 @@ test('it has exactly the routes of the table, each with its parameters', () => {
     expect(named('path').sort()).toEqual([...route.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort())
     expect(named('header').sort()).toEqual([...(route.ifMatch ? ['If-Match'] : []), ...(route.method === 'POST' ? ['Idempotency-Key'] : [])].sort())
     for (const status of [route.success, ...route.errors, 401, 403, 429]) expect(Object.keys(responses)).toContain(String(status))
-    expect(route.method === 'GET' || route.method === 'DELETE').toBe(requestBody === undefined && !/rotateClientSecret|unblock/.test(route.operation))
+    expect(route.method === 'GET' || route.method === 'DELETE').toBe(requestBody === undefined && !/rotateClientSecret|unblock|verifyDomain|unassign|reactivate/.test(route.operation))
   }
 })
 
 test('every list tells limit and cursor, and the filters of the specification', () => {
-  const filters: Record<string, string[]> = { listClients: ['status', 'name'], listUsers: ['status'], listApiKeys: ['status'] }
+  const filters: Record<string, string[]> = { listClients: ['status', 'name'], listUsers: ['status'], listApiKeys: ['status'], listSessions: ['status'] }
   for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
     const query = operationOf(route).parameters.filter((parameter: Loose) => parameter.in === 'query').map((parameter: Loose) => parameter.name)
     expect({ operation: route.operation, query: query.sort() }).toEqual({ operation: route.operation, query: ['cursor', 'limit', ...(filters[route.operation] ?? [])].sort() })
@@ -83,19 +90,19 @@ test('every list tells limit and cursor, and the filters of the specification', 
 
 describe('answers conform', () => {
   test.each(routes.map((route) => [name(route), route] as const))('%s', async (_, route) => {
-    const deadly = route.method === 'DELETE' || /block|revoke/i.test(route.operation)
+    const deadly = route.method === 'DELETE' || /block|revoke|complete|suspend|reactivate/i.test(route.operation)
     let at = deadly ? await populate(world) : world
     if (route.operation === 'deleteIssuer') {
       const { id } = must(await world.owner.post(`${world.A}/issuers`, { name: 'Doomed' }), 201).data
       at = { ...world, ids: { ...world.ids, issuer_id: id } }
     }
-    if (route.operation === 'unblockApiKey') must(await world.owner.post(`${world.A}/api-keys/${at.ids.key_id}/block`), 200)
-    const good = await send(world.owner, route, at.ids)
+    const particular = await ready[route.operation]?.(at, dns)
+    const good = await send(world.owner, route, at.ids, {}, particular)
     expect({ status: good.status, text: good.status === route.success ? '' : good.text }).toEqual({ status: route.success, text: '' })
     expectForetold(route, good)
 
     // What was sent is what the document lets one send.
-    const body = bodies[route.operation]?.()
+    const body = bodies[route.operation]?.(at.ids)
     const schema = operationOf(route).requestBody?.content['application/json'].schema
     if (body && schema) {
       const validate = validatorOf(`${name(route)} body`, schema)

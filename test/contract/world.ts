@@ -20,7 +20,6 @@ export interface Ids {
 }
 
 export interface World extends Tenant {
-  app: TestApp
   ids: Ids
 }
 
@@ -40,7 +39,7 @@ export const publicClient = (more: object = {}) => ({
 export const confidentialClient = (more: object = {}) => publicClient({ confidential: true, ...more })
 
 /** A client with secrets to rotate, a user with a password, a key that may do nothing, one more sign-in method. */
-export async function populate(tenant: Tenant & { app: TestApp }): Promise<World> {
+export async function populate(tenant: Tenant): Promise<World> {
   const { owner, A, I } = tenant
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
@@ -63,7 +62,7 @@ export async function populate(tenant: Tenant & { app: TestApp }): Promise<World
       verifier_id: must(password, 201).data.id,
       key_id: must(key, 201).data.id,
       domain: must(domain, 201).data.host,
-      session_id: await makeSession(tenant.app, tenant, user.id),
+      session_id: await makeSession(tenant.app!, tenant, user.id),
     },
   }
 }
@@ -75,8 +74,7 @@ async function makeRoomForHost({ owner, A }: Tenant): Promise<string> {
   return `${fresh(data.length === 0 ? 'first' : 'spare')}.example.com`
 }
 
-export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> =>
-  populate({ ...(await makeTenant(app, name)), app })
+export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
 
 /** A row's path with these ids in it. */
 export const pathOf = (route: Pick<Route, 'path'>, ids: Ids): string =>

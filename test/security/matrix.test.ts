@@ -4,12 +4,12 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Route, routes } from '../../src/rest/routes.js'
+import { ready } from '../contract/ready.js'
 import { bodies, type Ids, makeWorld, parametersOf, pathOf, populate, send, type World } from '../contract/world.js'
 import { keyWith as makeKey, must } from '../setup/actors.js'
 import { type Api, apiAs, type Loose } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { totpCode } from '../setup/totp.js'
 
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
@@ -176,48 +176,12 @@ describe('one scope short is 403 insufficient_scope; a stem does not imply its c
   })
 })
 
-/** What must be so before an operation can succeed; answers the body to send, if it is a particular one. */
-const ready: Record<string, (world: World) => Promise<object | undefined>> = {
-  unblockApiKey: async ({ owner, A, ids }) => {
-    must(await owner.post(`${A}/api-keys/${ids.key_id}/block`), 200)
-    return undefined
-  },
-  verifyDomain: publishDomain,
-  assignDomain: verifyDomain,
-  completeEnrollment: async ({ owner, I, ids }) => {
-    const body = { type: 'totp_enrollment', issuer_name: 'Acme' }
-    const { data } = must(await owner.post(`${I}/users/${ids.user_id}/verifiers`, body), 201)
-    return { enrollment_id: data.enrollment_id, code: totpCode(data.secret, app.clock.now()) }
-  },
-  reactivateSession: async ({ owner, I, ids }) => {
-    must(await owner.post(`${I}/sessions/${ids.session_id}/suspend`, { reason: 'other' }), 200)
-    return undefined
-  },
-  unassignDomain: async (world) => {
-    await verifyDomain(world)
-    const body = { issuer_id: world.ids.issuer_id }
-    must(await world.owner.post(`${world.A}/domains/${world.ids.domain}/assign`, body), 200)
-    return undefined
-  },
-}
-
-async function publishDomain({ owner, A, ids }: World): Promise<undefined> {
-  const { data } = must(await owner.get(`${A}/domains`), 200)
-  const { verification } = data.find(({ host }: { host: string }) => host === ids.domain)
-  dns.set(verification.name, verification.value)
-}
-
-async function verifyDomain(world: World): Promise<undefined> {
-  await publishDomain(world)
-  must(await world.owner.post(`${world.A}/domains/${world.ids.domain}/verify`), 200)
-}
-
 describe('the one scope that the decisions name is enough, and manage implies it', () => {
   test.each(table)('%s', async (_, route) => {
     for (const scope of [scopeOf(route), `${stemOf(scopeOf(route))}:manage`]) {
       const world = await worldFor(route)
       const api = await keyWith(world, { scopes: [scope] })
-      const body = await ready[route.operation]?.(world)
+      const body = await ready[route.operation]?.(world, dns)
       const answer = await send(api, route, world.ids, {}, body)
       expect({ scope, status: answer.status, text: answer.status === route.success ? '' : answer.text }).toEqual({
         scope,
@@ -288,7 +252,7 @@ const named = (type: Loose): Loose => (type.ofType ? named(type.ofType) : type)
 /** All leaves of a type, and of the rows of a page. */
 function selectionOf(types: Loose[], type: Loose): string {
   const { name: typeName, kind } = named(type)
-  if (kind !== 'OBJECT') return ''
+  if (kind !== 'OBJECT' && kind !== 'INTERFACE') return ''
   const fields: Loose[] = types.find((candidate) => candidate.name === typeName).fields
   const parts = fields.flatMap((field) => {
     if (named(field.type).kind !== 'OBJECT') return [field.name]

@@ -8,6 +8,7 @@ import {
   ID,
   InputType,
   Int,
+  InterfaceType,
   Mutation,
   ObjectType,
   Query,
@@ -27,8 +28,13 @@ import { createVerifier, deleteVerifier, getVerifier, listVerifiers, updateVerif
 export const VerifierTypeEnum = enumOf(verifierTypes)
 registerEnumType(VerifierTypeEnum, { name: 'VerifierType' })
 
-@ObjectType({ description: 'A credential of a user (spec 2.7). Secrets and hashes are never shown.' })
-export class Verifier {
+/** What all of them have. A creation answers with the type that its kind shows something more by, once. */
+@InterfaceType({
+  description: 'A credential of a user (spec 2.7). Secrets and hashes are never shown, but for what is shown once.',
+  resolveType: (value: object) =>
+    'codesPlain' in value ? 'NewBackupCodes' : 'enrollmentId' in value ? 'TotpEnrollment' : 'Verifier',
+})
+abstract class AnyVerifier {
   @Field(() => ID)
   id!: string
   @Field(() => ID)
@@ -55,6 +61,25 @@ export class Verifier {
   updatedAt!: number
 }
 
+@ObjectType({ implements: AnyVerifier, description: 'A verifier as it stands.' })
+export class Verifier extends AnyVerifier {}
+
+@ObjectType({ implements: AnyVerifier, description: 'A totp in the making: complete it within ten minutes.' })
+export class TotpEnrollment extends AnyVerifier {
+  @Field(() => ID)
+  enrollmentId!: string
+  @Field(() => String, { description: 'In base32; shown once.' })
+  secret!: string
+  @Field(() => String, { description: 'To be shown as a QR code; shown once.' })
+  provisioningUri!: string
+}
+
+@ObjectType({ implements: AnyVerifier, description: 'Backup codes in the answer that made them.' })
+export class NewBackupCodes extends AnyVerifier {
+  @Field(() => [String], { description: 'Ten codes, each good once; shown once.' })
+  codesPlain!: string[]
+}
+
 @ObjectType({ description: 'The public facts of a passkey.' })
 class Passkey {
   @Field(() => String, { description: 'In base64url.' })
@@ -71,18 +96,6 @@ class Passkey {
   backupEligible!: boolean | null
   @Field(() => Boolean, { nullable: true })
   backupState!: boolean | null
-}
-
-@ObjectType({ description: 'A verifier, with what is shown in the answer that made it and never again.' })
-class NewVerifier extends Verifier {
-  @Field(() => ID, { nullable: true, description: 'Of a totp_enrollment: what to complete.' })
-  enrollmentId?: string
-  @Field(() => String, { nullable: true, description: 'Of a totp_enrollment: the secret in base32.' })
-  secret?: string
-  @Field(() => String, { nullable: true, description: 'Of a totp_enrollment: to be shown as a QR code.' })
-  provisioningUri?: string
-  @Field(() => [String], { nullable: true, description: 'Of backup_codes: ten codes, each good once.' })
-  codesPlain?: string[]
 }
 
 @ObjectType({ description: 'A challenge for the browser that registers a passkey.' })
@@ -214,7 +227,7 @@ export class VerifierResolver {
     return getVerifier(context, place)
   }
 
-  @Mutation(() => NewVerifier)
+  @Mutation(() => AnyVerifier)
   @Scope('issuers.users.verifiers', 'write')
   createVerifier(
     @Ctx() context: Context,
