@@ -158,19 +158,12 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 })
 
+/** Last words of paths that name an action, not a thing. */
+const action =
+  /^(rotate|block|unblock|revoke|secret|verify|assign|unassign|suspend|reactivate|\w+-enrollment|\w+-challenge)$/
+
 const tagOf = ({ path }: Route): string =>
-  path
-    .split('/')
-    .filter(
-      (part) =>
-        part !== '' &&
-        part !== 'v1' &&
-        !part.startsWith('{') &&
-        !/^(rotate|block|unblock|revoke|secret|verify|assign|unassign|suspend|reactivate|complete-enrollment|passkey-challenge)$/.test(
-          part,
-        ),
-    )
-    .at(-1) ?? 'accounts'
+  path.split('/').findLast((part) => !/^(|v1|\{.*)$/.test(part) && !action.test(part)) ?? 'accounts'
 
 const errorResponse = (status: number): Json => ({
   description: statusText[status] ?? 'Error',

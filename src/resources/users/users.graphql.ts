@@ -33,8 +33,9 @@ import {
 } from '../graphql.js'
 import { sessionsOf } from '../sessions/reading.js'
 import { SessionPage } from '../sessions/sessions.graphql.js'
+import { listUsers } from './listing.js'
 import { type UsernameType, usernameTypes } from './usernames.js'
-import { createUser, deleteUser, getUser, listUsers, type UserStatus, updateUser, userStatuses } from './users.js'
+import { createUser, deleteUser, getUser, type UserStatus, updateUser, userStatuses } from './users.js'
 
 export const UserStatusEnum = enumOf(userStatuses)
 registerEnumType(UserStatusEnum, { name: 'UserStatus' })
