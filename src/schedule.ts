@@ -2,12 +2,16 @@
 import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
+import { purgeEnrollments } from './resources/credentials/enrollments.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgeExpired } from './resources/sessions/purge.js'
+import { purgeUsers } from './resources/users/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
+  { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
+  { name: 'purge-users', every: 10 * MINUTE, run: purgeUsers },
   { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]

@@ -19,6 +19,7 @@ const neverCached = new Set([
   'createOrganizationInvitation',
   'resendOrganizationInvitation',
   'rotateClientSecret',
+  'completeEnrollment',
 ])
 
 /**
@@ -44,8 +45,9 @@ export async function answerOnce(
   }
   const [{ node, field, args }] = keyed as [(typeof keyed)[number]]
   const key = checkKey(args['idempotencyKey'] as string)
-  const input = args['input'] as { confidential?: boolean } | undefined
+  const input = args['input'] as { confidential?: boolean; type?: string } | undefined
   if (neverCached.has(field.name) || (field.name === 'createClient' && input?.confidential)) return null
+  if (field.name === 'createVerifier' && ['totp_enrollment', 'backup_codes'].includes(input?.type ?? '')) return null
   const { actor } = await authorize(context, demandOf(field)!, placeOf(args))
 
   const { scopes, issuerIds, orgIds } = actor

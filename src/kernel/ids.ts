@@ -8,6 +8,7 @@ export type IdPrefix =
   | 'cli'
   | 'usr'
   | 'vrf'
+  | 'enr'
   | 'org'
   | 'grp'
   | 'mem'

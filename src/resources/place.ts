@@ -3,7 +3,7 @@ import { notFound } from '../kernel/errors.js'
 import { type IdPrefix, isId } from '../kernel/ids.js'
 import { unknownCursor } from '../kernel/page.js'
 import type { Context } from '../platform/context.js'
-import type { Account, Issuer, Organization } from '../platform/database.js'
+import type { Account, Issuer, Organization, User } from '../platform/database.js'
 
 export interface InAccount {
   accountId: string
@@ -16,6 +16,13 @@ export interface InIssuer extends InAccount {
 export interface InOrganization extends InIssuer {
   orgId: string
 }
+
+export interface InUser extends InIssuer {
+  userId: string
+}
+
+/** States in which the interface knows a user no more (spec section 3). */
+export const goneUser = ['deleted', 'pending_deletion']
 
 /** For relation filters: the row's issuer has not been deleted. */
 export const ofLivingIssuer = { issuer: { is: { status: { not: 'deleted' } } } }
@@ -56,6 +63,15 @@ export async function requireOrganization(
 export async function lockOrganization(context: Context, place: InOrganization): Promise<Organization> {
   await context.db.$queryRawUnsafe('SELECT id FROM organizations WHERE id = $1 FOR UPDATE', place.orgId)
   return requireOrganization(context, place)
+}
+
+/** @throws not_found also while a deletion is pending (spec section 3) */
+export async function requireUser(context: Context, { accountId, issuerId, userId }: InUser): Promise<User> {
+  const user = await context.db.user.findFirst({
+    where: { id: userId, accountId, issuerId, status: { notIn: goneUser }, ...ofLivingIssuer },
+  })
+  if (!user) throw notFound('user')
+  return user
 }
 
 /**

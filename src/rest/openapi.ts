@@ -13,7 +13,7 @@ import {
 } from 'graphql'
 import type { Middleware } from 'koa'
 import { type Operation, readOperations } from '../graphql/operations.js'
-import { demandOf } from '../graphql/schema.js'
+import { demandOf, schema } from '../graphql/schema.js'
 import type { Gatehouse } from '../platform/context.js'
 import { snake, variablesOf } from './input.js'
 import { type Route, routes } from './routes.js'
@@ -158,14 +158,12 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 })
 
+/** Last words of paths that name an action, not a thing. */
+const action =
+  /^(rotate|block|unblock|revoke|secret|verify|assign|unassign|suspend|reactivate|\w+-enrollment|\w+-challenge)$/
+
 const tagOf = ({ path }: Route): string =>
-  path
-    .split('/')
-    .filter(
-      (part) =>
-        part !== '' && part !== 'v1' && !part.startsWith('{') && !/^(rotate|block|unblock|revoke|secret)$/.test(part),
-    )
-    .at(-1) ?? 'accounts'
+  path.split('/').findLast((part) => !/^(|v1|\{.*)$/.test(part) && !action.test(part)) ?? 'accounts'
 
 const errorResponse = (status: number): Json => ({
   description: statusText[status] ?? 'Error',
@@ -206,20 +204,25 @@ function selectionSchema(
   fragments: Map<string, FragmentDefinitionNode>,
 ): Json {
   const properties: Record<string, Json> = {}
-  const collect = (selections: SelectionSetNode): void => {
+  const required: string[] = []
+  const collect = (selections: SelectionSetNode, at: GraphQLObjectType): void => {
     for (const selection of selections.selections) {
-      if (selection.kind === 'FragmentSpread') collect(fragments.get(selection.name.value)!.selectionSet)
-      else if (selection.kind === 'InlineFragment') collect(selection.selectionSet)
-      else {
-        const field = type.getFields()[selection.name.value]!
+      if (selection.kind === 'FragmentSpread') collect(fragments.get(selection.name.value)!.selectionSet, at)
+      else if (selection.kind === 'InlineFragment') {
+        const kind = selection.typeCondition?.name.value
+        collect(selection.selectionSet, kind ? (schema().getType(kind) as GraphQLObjectType) : at)
+      } else {
+        const field = at.getFields()[selection.name.value]!
         const name = selection.alias?.value ?? selection.name.value
-        const schema = outputSchema(field.type, selection.selectionSet, fragments)
-        properties[name] = field.description ? { description: field.description, ...schema } : schema
+        const shape = outputSchema(field.type, selection.selectionSet, fragments)
+        properties[name] = field.description ? { description: field.description, ...shape } : shape
+        // What only some kinds of the thing have is not always there.
+        if (at === type) required.push(name)
       }
     }
   }
-  collect(set)
-  return { type: 'object', required: Object.keys(properties), properties }
+  collect(set, type)
+  return { type: 'object', required, properties }
 }
 
 function outputSchema(

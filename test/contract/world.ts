@@ -2,6 +2,7 @@
 import type { Route } from '../../src/rest/routes.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Answer, Api, Loose } from '../setup/api.js'
+import { makeSession } from '../setup/sessions.js'
 import type { TestApp } from '../setup/start-app.js'
 
 /** Ids by the names that paths use. */
@@ -23,6 +24,9 @@ export interface Ids {
   /** A member who is in no group, and a user who is no member: for bodies. */
   other_member_id: string
   outsider_id: string
+  session_id: string
+  /** A host. */
+  domain: string
 }
 
 export interface World extends Tenant {
@@ -53,11 +57,13 @@ export async function populate(tenant: Tenant): Promise<World> {
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
   const organization = await populateOrganization(tenant)
-  const [method, client, key, password] = await Promise.all([
+  const host = await makeRoomForHost(tenant)
+  const [method, client, key, password, domain] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
     owner.post(`${I}/clients`, confidentialClient()),
     owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
     owner.post(`${I}/users/${user.id}/verifiers`, verifier),
+    owner.post(`${A}/domains`, { host }),
   ])
   return {
     ...tenant,
@@ -70,6 +76,8 @@ export async function populate(tenant: Tenant): Promise<World> {
       verifier_id: must(password, 201).data.id,
       key_id: must(key, 201).data.id,
       ...organization,
+      domain: must(domain, 201).data.host,
+      session_id: await makeSession(tenant.app!, tenant, user.id),
     },
   }
 }
@@ -95,6 +103,13 @@ async function populateOrganization({ owner, I }: Tenant) {
   return { org_id, member_id, group_id, org_key_id, invitation_id, other_member_id, outsider_id }
 }
 
+/** An account has 20 domains at most: the first world in it keeps its own, later ones take turns. */
+async function makeRoomForHost({ owner, A }: Tenant): Promise<string> {
+  const { data } = must(await owner.get(`${A}/domains`), 200)
+  for (const { host } of data) if (host.startsWith('spare')) await owner.delete(`${A}/domains/${host}`)
+  return `${fresh(data.length === 0 ? 'first' : 'spare')}.example.com`
+}
+
 export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
 
 /** A row's path with these ids in it. */
@@ -112,6 +127,8 @@ export const parametersOf = (route: Pick<Route, 'path'>): (keyof Ids)[] =>
 /** A good body for each operation that takes one. */
 export const bodies: Record<string, (ids?: Ids) => object> = {
   updateAccount: () => ({ description: fresh('d') }),
+  createDomain: () => ({ host: `${fresh('extra')}.example.com` }),
+  assignDomain: (ids) => ({ issuer_id: ids?.issuer_id ?? '' }),
   createIssuer: () => ({ name: fresh('Issuer') }),
   updateIssuer: () => ({ description: fresh('d') }),
   createAuthMethod: () => ({ name: 'Passkey', method: 'passkey' }),
@@ -126,6 +143,8 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
     password: PASSWORD,
     expires_at: Date.now() + 86_400_000,
   }),
+  challengePasskey: () => ({}),
+  completeEnrollment: () => ({ enrollment_id: `enr_${'0'.repeat(26)}`, code: '000000' }),
   updateVerifier: () => ({ description: fresh('d') }),
   createOrganization: () => ({ name: fresh('Organization') }),
   updateOrganization: () => ({ description: fresh('d') }),
@@ -140,6 +159,8 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
   rotateOrganizationApiKey: () => ({}),
   blockOrganizationApiKey: () => ({ reason: 'test' }),
   revokeOrganizationApiKey: () => ({ reason: 'test' }),
+  revokeSession: () => ({ reason: 'admin_action' }),
+  suspendSession: () => ({ reason: 'risk_review' }),
   createApiKey: () => ({ name: fresh('key'), restrictions: { scopes: [] } }),
   updateApiKey: () => ({ description: fresh('d') }),
   rotateApiKey: () => ({}),

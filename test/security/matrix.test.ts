@@ -4,6 +4,7 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Route, routes } from '../../src/rest/routes.js'
+import { ready } from '../contract/ready.js'
 import {
   bodies,
   type Ids,
@@ -17,10 +18,12 @@ import {
 } from '../contract/world.js'
 import { keyWith as makeKey, must } from '../setup/actors.js'
 import { type Api, apiAs, type Loose } from '../setup/api.js'
+import { startDns, type TestDns } from '../setup/dns.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
+  [/\/sessions/, 'issuers.sessions'],
   [/\/verifiers/, 'issuers.users.verifiers'],
   [/\/users/, 'issuers.users'],
   [/\/clients/, 'issuers.clients'],
@@ -31,13 +34,15 @@ const stems: [RegExp, string][] = [
   [/\/organizations/, 'issuers.organizations'],
   [/\/issuers/, 'issuers'],
   [/\/api-keys/, 'api_keys'],
+  [/\/domains/, 'domains'],
   [/./, 'accounts'],
 ]
 const actions: Record<string, string> = { GET: 'read', POST: 'write', PATCH: 'write', DELETE: 'delete' }
 
 function scopeOf({ method, path }: Route): string {
   const stem = stems.find(([pattern]) => pattern.test(path))![1]
-  return `${stem}:${path.endsWith('/revoke') ? 'delete' : actions[method]}`
+  const revokesKey = path.endsWith('/revoke') && stem !== 'issuers.sessions'
+  return `${stem}:${revokesKey ? 'delete' : actions[method]}`
 }
 const stemOf = (scope: string) => scope.slice(0, scope.indexOf(':'))
 const allStems = [...new Set(routes.map((route) => stemOf(scopeOf(route))))]
@@ -49,12 +54,14 @@ const name = ({ method, path }: Route) => `${method} ${path}`
 const table = routes.map((route) => [name(route), route] as const)
 
 let app: TestApp
+let dns: TestDns
 let mine: World
 let theirs: World
 const strangers: Record<string, Api> = {}
 
 beforeAll(async () => {
-  app = await startApp()
+  dns = await startDns()
+  app = await startApp({ env: { DNS_RESOLVER: dns.address } })
   mine = await makeWorld(app, 'Mine')
   theirs = await makeWorld(app, 'Zweitmieter')
   const { owner, A } = mine
@@ -88,7 +95,10 @@ beforeAll(async () => {
   app.clock.advance(60_000)
   strangers['an expired key'] = expired
 })
-afterAll(() => app.close())
+afterAll(async () => {
+  await app.close()
+  await dns.close()
+})
 
 /** Keys live as long as one test: an account has at most 100. */
 const made: string[] = []
@@ -185,11 +195,8 @@ describe('the one scope that the decisions name is enough, and manage implies it
     for (const scope of [scopeOf(route), `${stemOf(scopeOf(route))}:manage`]) {
       const world = await worldFor(route)
       const api = await keyWith(world, { scopes: [scope] })
-      if (route.operation.startsWith('unblock')) {
-        const block = routes.find(({ operation }) => `un${operation}` === route.operation)!
-        must(await send(world.owner, block, world.ids), 200)
-      }
-      const answer = await send(api, route, world.ids)
+      const body = await ready[route.operation]?.(world, dns)
+      const answer = await send(api, route, world.ids, {}, body)
       expect({ scope, status: answer.status, text: answer.status === route.success ? '' : answer.text }).toEqual({
         scope,
         status: route.success,
@@ -205,7 +212,9 @@ async function worldFor(route: Route): Promise<World> {
     const { issuerId } = await anotherIssuer(mine)
     return { ...mine, ids: { ...mine.ids, issuer_id: issuerId } }
   }
-  return route.method === 'DELETE' || /block|revoke|^addOrganization/i.test(route.operation) ? populate(mine) : mine
+  return route.method === 'DELETE' || /block|revoke|complete|suspend|reactivate|^addOrganization/i.test(route.operation)
+    ? populate(mine)
+    : mine
 }
 
 /** Another issuer of the same account. */
@@ -257,7 +266,7 @@ const named = (type: Loose): Loose => (type.ofType ? named(type.ofType) : type)
 /** All leaves of a type, and of the rows of a page. */
 function selectionOf(types: Loose[], type: Loose): string {
   const { name: typeName, kind } = named(type)
-  if (kind !== 'OBJECT') return ''
+  if (kind !== 'OBJECT' && kind !== 'INTERFACE') return ''
   const fields: Loose[] = types.find((candidate) => candidate.name === typeName).fields
   const parts = fields.flatMap((field) => {
     if (named(field.type).kind !== 'OBJECT') return [field.name]
@@ -387,7 +396,7 @@ describe('GraphQL', () => {
         if (
           !route ||
           route.method === 'DELETE' ||
-          /block|revoke|createAuthMethod|^addOrganization/i.test(route.operation)
+          /block|revoke|unassign|suspend|createAuthMethod|^addOrganization/i.test(route.operation)
         )
           continue
         const rest = await send(api, route, mine.ids)

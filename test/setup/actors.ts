@@ -3,6 +3,8 @@ import type { TestApp } from './start-app.js'
 
 /** A tenant with an issuer, as most tests need one. */
 export interface Tenant {
+  /** The application that it lives in, when a test has made it there. */
+  app?: TestApp
   accountId: string
   issuerId: string
   /** `/v1/accounts/…` and `/v1/accounts/…/issuers/…`. */
@@ -19,7 +21,7 @@ export async function makeTenant(app: TestApp, name = 'Tenant'): Promise<Tenant>
   const issuer = must(await owner.post(`${A}/issuers`, { name: `${name} issuer` }), 201)
   const I = `${A}/issuers/${issuer.data.id}`
   must(await owner.post(`${I}/auth-methods`, { name: 'Password', method: 'password' }), 201)
-  return { accountId, issuerId: issuer.data.id, A, I, owner }
+  return { app, accountId, issuerId: issuer.data.id, A, I, owner }
 }
 
 export async function makeAccount(app: TestApp, name = 'Account'): Promise<{ owner: Api; accountId: string }> {

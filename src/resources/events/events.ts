@@ -69,6 +69,8 @@ const unspoken = new Set([
   'hash',
   'previousHashes',
   'sealed',
+  'codeHashes',
+  'usedStep',
   'usernameKey',
   'usernameHash',
 ])

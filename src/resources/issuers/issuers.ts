@@ -10,6 +10,7 @@ import type { Context } from '../../platform/context.js'
 import { type Issuer, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
 import { deleteClientsOf } from '../clients/clients.js'
+import { unassignDomainsOf } from '../domains/domains.js'
 import { changesBetween, emit } from '../events/events.js'
 import { after, type InAccount, type InIssuer, requireAccount, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
@@ -119,10 +120,7 @@ export async function deleteIssuer(context: Context, place: InIssuer, ifMatch?: 
     () => ({ status: 'deleted', deletedAt: context.now() }),
     async (inside) => {
       await deleteClientsOf(inside, place)
-      await inside.db.domain.updateMany({
-        where: { issuerId: place.issuerId },
-        data: { issuerId: null, updatedAt: inside.now() },
-      })
+      await unassignDomainsOf(inside, place)
     },
   )
 }

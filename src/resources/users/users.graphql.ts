@@ -4,15 +4,22 @@ import {
   ArgsType,
   Ctx,
   Field,
+  FieldResolver,
   ID,
   InputType,
+  Int,
   Mutation,
   ObjectType,
   Query,
   Resolver,
+  Root,
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
+import type { User as UserRow } from '../../platform/database.js'
+import { pageLoader } from '../../platform/loader.js'
+import { VerifierPage } from '../credentials/verifiers.graphql.js'
+import { verifiersOf } from '../credentials/verifiers.js'
 import {
   enumOf,
   IssuerPlace,
@@ -24,8 +31,11 @@ import {
   Scope,
   Timestamp,
 } from '../graphql.js'
+import { sessionsOf } from '../sessions/reading.js'
+import { SessionPage } from '../sessions/sessions.graphql.js'
+import { listUsers } from './listing.js'
 import { type UsernameType, usernameTypes } from './usernames.js'
-import { createUser, deleteUser, getUser, listUsers, type UserStatus, updateUser, userStatuses } from './users.js'
+import { createUser, deleteUser, getUser, type UserStatus, updateUser, userStatuses } from './users.js'
 
 export const UserStatusEnum = enumOf(userStatuses)
 registerEnumType(UserStatusEnum, { name: 'UserStatus' })
@@ -216,5 +226,25 @@ export class UserResolver {
   ) {
     await deleteUser(context, place, ifMatch)
     return true
+  }
+
+  @FieldResolver(() => SessionPage, { description: 'The newest sessions; page on with `sessions`.' })
+  @Scope('issuers.sessions', 'read')
+  sessions(
+    @Ctx() context: Context,
+    @Root() user: UserRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, sessionsOf, limit).load(user.id)
+  }
+
+  @FieldResolver(() => VerifierPage, { description: 'The newest verifiers; page on with `verifiers`.' })
+  @Scope('issuers.users.verifiers', 'read')
+  verifiers(
+    @Ctx() context: Context,
+    @Root() user: UserRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, verifiersOf, limit).load(user.id)
   }
 }

@@ -1,20 +1,19 @@
 /** Users (spec 2.6, 4.6, section 3): identities of an issuer. */
 import { z } from 'zod'
-import { conflict, invalidField, notFound } from '../../kernel/errors.js'
+import { conflict, invalidField } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { mergeMetadata } from '../../kernel/merge.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, transaction, type User } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
-import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
+import { goneUser, type InIssuer, type InUser, ofLivingIssuer, requireIssuer, requireUser } from '../place.js'
 import { revise } from '../revise.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import { checkUsername, searchFilter, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
+import { checkUsername, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
 
 export const userStatuses = [
   'active',
@@ -30,10 +29,6 @@ export const writableUserStatuses = ['active', 'suspended', 'blocked'] as const
 
 /** How long a deletion can still be undone by hand before the data goes (decisions D22). */
 export const PURGE_AFTER = DAY
-
-export interface UserPlace extends InIssuer {
-  userId: string
-}
 
 const status = z.enum(writableUserStatuses, `must be one of ${writableUserStatuses.join(', ')}.`)
 const objects = {
@@ -71,48 +66,14 @@ const updateRules = z.strictObject({
   metadata: rules.metadata.optional(),
 })
 
-/** States in which the interface knows a user no more (spec section 3). */
-const gone = ['deleted', 'pending_deletion']
-
-/** Newest first, with hashed usernames. Without a status, all that are not deleted or being deleted. */
-export async function listUsers(
-  context: Context,
-  place: InIssuer,
-  filter: { status?: string | null; search?: string | null },
-  request: PageRequest,
-): Promise<Page<User>> {
-  const { accountId, issuerId } = place
-  const limit = limitOf(request)
-  const rows = await context.db.user.findMany({
-    where: {
-      AND: [
-        { accountId, issuerId, ...ofLivingIssuer },
-        { status: filter.status ?? { notIn: gone } },
-        searchFilter(filter.search),
-        after('usr', request.cursor),
-      ],
-    },
-    orderBy: { id: 'desc' },
-    take: limit + 1,
-  })
-  if (rows.length === 0) await requireIssuer(context, place)
-  return pageOf(
-    rows.map((user) => ({ ...user, username: user.usernameHash })),
-    limit,
-  )
-}
-
-const find = (context: Context, { accountId, issuerId, userId }: UserPlace) =>
+/** The row if it lives, for changes of it. */
+const find = (context: Context, { accountId, issuerId, userId }: InUser) =>
   context.db.user.findFirst({
-    where: { id: userId, accountId, issuerId, status: { notIn: gone }, ...ofLivingIssuer },
+    where: { id: userId, accountId, issuerId, status: { notIn: goneUser }, ...ofLivingIssuer },
   })
 
 /** @throws not_found also while a deletion is pending (spec section 3) */
-export async function getUser(context: Context, place: UserPlace): Promise<User> {
-  const user = await find(context, place)
-  if (!user) throw notFound('user')
-  return user
-}
+export const getUser = requireUser
 
 /**
  * Makes a user. With `requires_approval` it waits in pending_approval (decisions D28).
@@ -164,7 +125,7 @@ export async function createUser(context: Context, place: InIssuer, input: unkno
  */
 export async function updateUser(
   context: Context,
-  place: UserPlace,
+  place: InUser,
   input: unknown,
   ifMatch?: string | null,
 ): Promise<User> {
@@ -203,7 +164,7 @@ export async function updateUser(
  * Asynchronous deletion (spec section 3): the user vanishes and its sessions end at once, its data goes after a day.
  * Repeating it answers the same.
  */
-export async function deleteUser(context: Context, place: UserPlace, ifMatch?: string | null): Promise<void> {
+export async function deleteUser(context: Context, place: InUser, ifMatch?: string | null): Promise<void> {
   const { accountId, issuerId, userId } = place
   const pending = await context.db.user.findFirst({
     where: { id: userId, accountId, issuerId, status: 'pending_deletion', ...ofLivingIssuer },
@@ -218,7 +179,7 @@ export async function deleteUser(context: Context, place: UserPlace, ifMatch?: s
 
 function reviseUser(
   context: Context,
-  place: UserPlace,
+  place: InUser,
   type: EventType,
   ifMatch: string | null | undefined,
   change: (

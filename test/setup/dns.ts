@@ -1,0 +1,64 @@
+/** A name server on loopback that knows TXT records only, written by hand (RFC 1035 section 4). */
+import { createSocket, type RemoteInfo } from 'node:dgram'
+
+export interface TestDns {
+  /** As DNS_RESOLVER wants it. */
+  address: string
+  /** Names that were asked for. */
+  asked: string[]
+  /** Sets the TXT records of a name; a record may come in parts of up to 255 bytes. */
+  set(name: string, ...records: (string | string[])[]): void
+  /** What unknown names get: no such name, a failure, or silence. */
+  mood: 'answers' | 'fails' | 'silent'
+  close(): Promise<void>
+}
+
+export async function startDns(): Promise<TestDns> {
+  const zone = new Map<string, string[][]>()
+  const socket = createSocket('udp4')
+  const dns: TestDns = {
+    address: '',
+    asked: [],
+    mood: 'answers',
+    set: (name, ...records) => {
+      zone.set(
+        name,
+        records.map((record) => [record].flat()),
+      )
+    },
+    close: () => new Promise((done) => socket.close(() => done())),
+  }
+  socket.on('message', (query: Buffer, from: RemoteInfo) => {
+    const labels: string[] = []
+    let at = 12
+    for (let length = query[at]!; length > 0; length = query[at]!) {
+      labels.push(query.toString('latin1', at + 1, at + 1 + length))
+      at += 1 + length
+    }
+    const question = query.subarray(12, at + 5)
+    const name = labels.join('.').toLowerCase()
+    dns.asked.push(name)
+    if (dns.mood === 'silent') return
+    const records = zone.get(name) ?? []
+    const isText = query.readUInt16BE(at + 1) === 16
+    const answers = isText ? records.map(textRecord) : []
+    const code = dns.mood === 'fails' ? 2 : records.length === 0 ? 3 : 0
+    const header = Buffer.alloc(12)
+    query.copy(header, 0, 0, 2)
+    header.writeUInt16BE(0x8580 | code, 2)
+    header.writeUInt16BE(1, 4)
+    header.writeUInt16BE(answers.length, 6)
+    socket.send(Buffer.concat([header, question, ...answers]), from.port, from.address)
+  })
+  await new Promise<void>((done) => socket.bind(0, '127.0.0.1', done))
+  dns.address = `127.0.0.1:${socket.address().port}`
+  return dns
+}
+
+/** Name as a pointer to the question, type TXT, class IN, 1 second, the parts with their lengths. */
+function textRecord(parts: string[]): Buffer {
+  const data = Buffer.concat(parts.flatMap((part) => [Buffer.from([part.length]), Buffer.from(part, 'latin1')]))
+  const head = Buffer.from([0xc0, 12, 0, 16, 0, 1, 0, 0, 0, 1, 0, 0])
+  head.writeUInt16BE(data.length, 10)
+  return Buffer.concat([head, data])
+}

@@ -1,0 +1,34 @@
+import { newId } from '../../src/kernel/ids.js'
+import { systemContext } from '../../src/platform/jobs.js'
+import { beginSession, type NewSession } from '../../src/resources/sessions/sessions.js'
+import type { Tenant } from './actors.js'
+import type { TestApp } from './start-app.js'
+
+/** Begins a session as a sign-in would, but without one. `lives` and `idle` in milliseconds from now. */
+export async function makeSession(
+  app: TestApp,
+  { accountId, issuerId }: Pick<Tenant, 'accountId' | 'issuerId'>,
+  userId: string,
+  { lives = 3_600_000, idle, ...more }: Partial<NewSession> & { lives?: number; idle?: number } = {},
+): Promise<string> {
+  const now = app.clock.now()
+  const id = newId('ses', now)
+  await beginSession(systemContext(app.gatehouse), {
+    id,
+    accountId,
+    issuerId,
+    userId,
+    clientId: newId('cli', now),
+    orgId: null,
+    browserUid: `browser of ${id}`,
+    grantId: `grant of ${id}`,
+    device: { user_agent: 'Test/1', ip_address: '192.0.2.7', fingerprint: null },
+    authTime: Math.floor(now / 1000),
+    acr: 'urn:svc:method:password',
+    amr: ['pwd'],
+    expiresAt: now + lives,
+    idleExpiresAt: idle === undefined ? null : now + idle,
+    ...more,
+  })
+  return id
+}
