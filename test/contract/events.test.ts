@@ -82,12 +82,13 @@ test('each mutation adds the events of its kind, about the right things, by the 
     expect(types(list)).toEqual(expected)
     for (const event of list) {
       covered.add(event.type)
+      const isSession = event.type === 'session.terminated'
       expect(event.id).toMatch(/^evt_[0-9a-z]{26}$/)
       expect(event).toMatchObject({
         authType: 'api_key',
         actor: { type: 'api_key', id: caller, name: 'First key' },
         // A session that ends with its user's status is what its own event is about.
-        target: { type: event.type === 'session.terminated' ? 'session' : target, id: expect.any(String) },
+        target: { type: isSession ? 'session' : target, id: expect.any(String) },
         context: {
           ip_address: '127.0.0.1',
           user_agent: expect.any(String),
@@ -98,7 +99,7 @@ test('each mutation adds the events of its kind, about the right things, by the 
       })
       expect(event.actor.operator).toBeUndefined()
       expect(event.issuerId !== null).toBe(!['account', 'api_key'].includes(target))
-      expect(event.clientId !== null).toBe(target === 'client')
+      expect(event.clientId !== null).toBe(target === 'client' || isSession)
       expect(event.userId !== null).toBe(target === 'user' || target === 'verifier')
     }
   }
