@@ -12,6 +12,14 @@ import { demandOf, placeOf, schema } from './schema.js'
 /** Mutations whose answers hold a secret run anew each time (spec 4.1 rule 7). */
 const neverCached = new Set(['createAccount', 'createApiKey', 'rotateApiKey', 'rotateClientSecret'])
 
+/** Of these, it depends on what is made. */
+function isNeverCached(mutation: string, input: unknown): boolean {
+  const { confidential, type } = (input ?? {}) as { confidential?: boolean; type?: string }
+  if (mutation === 'createClient') return confidential === true
+  if (mutation === 'createAgentVerifier') return type === 'secret'
+  return neverCached.has(mutation)
+}
+
 /**
  * Answers a mutation that carries an idempotencyKey; null for every other operation, which then runs as usual.
  * @throws invalid_request when a key stands in a document of several mutations
@@ -35,8 +43,7 @@ export async function answerOnce(
   }
   const [{ node, field, args }] = keyed as [(typeof keyed)[number]]
   const key = checkKey(args['idempotencyKey'] as string)
-  const input = args['input'] as { confidential?: boolean } | undefined
-  if (neverCached.has(field.name) || (field.name === 'createClient' && input?.confidential)) return null
+  if (isNeverCached(field.name, args['input'])) return null
   await authorize(context, demandOf(field)!, placeOf(args))
 
   const { scopes, issuerIds, orgIds } = context.actor

@@ -15,6 +15,8 @@ import { buildSchemaSync, getMetadataStorage } from 'type-graphql'
 import { authorize, type Demand, type Place } from '../access/guard.js'
 import type { Context } from '../platform/context.js'
 import { AccountResolver } from '../resources/accounts/accounts.graphql.js'
+import { AgentResolver } from '../resources/agents/agents.graphql.js'
+import { AgentVerifierResolver } from '../resources/agents/verifiers.graphql.js'
 import { ClientResolver } from '../resources/clients/clients.graphql.js'
 import { VerifierResolver } from '../resources/credentials/verifiers.graphql.js'
 import { DomainResolver } from '../resources/domains/domains.graphql.js'
@@ -32,6 +34,8 @@ const resolvers = [
   UserResolver,
   VerifierResolver,
   ApiKeyResolver,
+  AgentResolver,
+  AgentVerifierResolver,
   DomainResolver,
   CallerResolver,
 ] as const

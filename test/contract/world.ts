@@ -13,7 +13,17 @@ export interface Ids {
   user_id: string
   verifier_id: string
   key_id: string
+  agent_id: string
+  agent_verifier_id: string
 }
+
+/** Where one name of a parameter means different things in different paths: which of the ids is meant. */
+const meanings: Record<string, Partial<Record<string, keyof Ids>>> = {
+  deleteAgentVerifier: { verifier_id: 'agent_verifier_id' },
+}
+/** The id that a parameter of an operation's path stands for. */
+export const meaningOf = (operation: string, parameter: string): keyof Ids =>
+  meanings[operation]?.[parameter] ?? (parameter as keyof Ids)
 
 export interface World extends Tenant {
   ids: Ids
@@ -39,11 +49,13 @@ export async function populate(tenant: Tenant): Promise<World> {
   const { owner, A, I } = tenant
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
-  const [method, client, key, password] = await Promise.all([
+  const agent = must(await owner.post(`${I}/agents`, { name: fresh('agent') }), 201).data
+  const [method, client, key, password, agentSecret] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
     owner.post(`${I}/clients`, confidentialClient()),
     owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
     owner.post(`${I}/users/${user.id}/verifiers`, verifier),
+    owner.post(`${I}/agents/${agent.id}/verifiers`, { type: 'secret', name: null }),
   ])
   return {
     ...tenant,
@@ -55,19 +67,23 @@ export async function populate(tenant: Tenant): Promise<World> {
       user_id: user.id,
       verifier_id: must(password, 201).data.id,
       key_id: must(key, 201).data.id,
+      agent_id: agent.id,
+      agent_verifier_id: must(agentSecret, 201).data.id,
     },
   }
 }
 
 export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
 
-/** A row's path with these ids in it. */
-export const pathOf = (route: Pick<Route, 'path'>, ids: Ids): string =>
-  route.path.replace(/\{(\w+)\}/g, (_, name: keyof Ids) => encodeURIComponent(ids[name]))
+type PathOf = Pick<Route, 'path' | 'operation'>
 
-/** Names of the path's parameters. */
-export const parametersOf = (route: Pick<Route, 'path'>): (keyof Ids)[] =>
-  [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name as keyof Ids)
+/** A row's path with these ids in it. */
+export const pathOf = ({ path, operation }: PathOf, ids: Ids): string =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[meaningOf(operation, name)]))
+
+/** The ids that the path's parameters stand for. */
+export const parametersOf = ({ path, operation }: PathOf): (keyof Ids)[] =>
+  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => meaningOf(operation, name!))
 
 /** A good body for each operation that takes one. */
 export const bodies: Record<string, () => object> = {
@@ -92,6 +108,9 @@ export const bodies: Record<string, () => object> = {
   rotateApiKey: () => ({}),
   blockApiKey: () => ({ reason: 'test' }),
   revokeApiKey: () => ({ reason: 'test' }),
+  createAgent: () => ({ name: fresh('agent') }),
+  updateAgent: () => ({ description: fresh('d') }),
+  createAgentVerifier: () => ({ type: 'secret', name: fresh('secret') }),
 }
 
 /** Sends a row's request with good ids and a good body, or the given ones. */

@@ -4,13 +4,25 @@
  */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Route, routes } from '../../src/rest/routes.js'
-import { bodies, type Ids, makeWorld, parametersOf, pathOf, populate, send, type World } from '../contract/world.js'
+import {
+  bodies,
+  type Ids,
+  makeWorld,
+  meaningOf,
+  parametersOf,
+  pathOf,
+  populate,
+  send,
+  type World,
+} from '../contract/world.js'
 import { keyWith as makeKey, must } from '../setup/actors.js'
 import { type Api, apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
+  [/\/agents\/.*\/verifiers/, 'issuers.agents.verifiers'],
+  [/\/agents/, 'issuers.agents'],
   [/\/verifiers/, 'issuers.users.verifiers'],
   [/\/users/, 'issuers.users'],
   [/\/clients/, 'issuers.clients'],
@@ -252,15 +264,21 @@ function selectionOf(types: Loose[], type: Loose): string {
   return `{ ${parts.join(' ')} }`
 }
 
+const snake = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const camel = (text: string) => text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** Arguments of a root field that name a place, each with the id that it stands for. */
+const placesOf = (root: Root): [string, keyof Ids][] =>
+  root.args
+    .filter(({ type }) => type === 'ID!')
+    .map(({ name }) => [name, meaningOf(routeOf(root)?.operation ?? root.name, snake(name))])
 
 async function graphql(api: Api, root: Root, ids: Ids, more: Record<string, unknown> = {}) {
   const declared = root.args.map((arg) => `$${arg.name}: ${arg.type}`).join(', ')
   const given = root.args.map((arg) => `${arg.name}: $${arg.name}`).join(', ')
   const around = (text: string) => (text === '' ? '' : `(${text})`)
   const variables: Record<string, unknown> = { ...more }
-  for (const [key, id] of Object.entries(ids))
-    if (root.args.some((arg) => arg.name === camel(key))) variables[camel(key)] = id
+  for (const [argument, key] of placesOf(root)) variables[argument] = ids[key]
   const body = bodies[root.name]?.()
   if (root.args.some((arg) => arg.name === 'input') && body) {
     variables['input'] = Object.fromEntries(Object.entries(body).map(([key, value]) => [camel(key), value]))
@@ -332,10 +350,7 @@ describe('GraphQL', () => {
 
   test("another tenant's id is 404 in every root field, as in REST", async () => {
     for (const root of roots) {
-      const parameters = Object.keys(mine.ids).filter((key) =>
-        root.args.some((arg) => arg.name === camel(key)),
-      ) as (keyof Ids)[]
-      for (const swapped of parameters) {
+      for (const [, swapped] of placesOf(root)) {
         for (const ids of [theirs.ids, { ...mine.ids, [swapped]: theirs.ids[swapped] }]) {
           const { answer, status, code } = await graphql(mine.owner, root, ids)
           expect({ field: root.name, swapped, status, code }).toEqual({
