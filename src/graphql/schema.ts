@@ -23,6 +23,7 @@ import { DomainResolver } from '../resources/domains/domains.graphql.js'
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
+import { NoteResolver } from '../resources/notes/notes.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
 import { CallerResolver } from './caller.js'
 
@@ -36,6 +37,7 @@ const resolvers = [
   ApiKeyResolver,
   AgentResolver,
   AgentVerifierResolver,
+  NoteResolver,
   DomainResolver,
   CallerResolver,
 ] as const

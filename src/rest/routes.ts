@@ -20,6 +20,8 @@ export interface Route {
   ifMatch?: true
   /** The answer holds a secret or must run anew: its Idempotency-Key is checked but never used (spec 4.1 rule 7). */
   neverCached?: true | ((body: Record<string, unknown>) => boolean)
+  /** The answer is the object itself, without `data` (decisions D29). */
+  bare?: true
   /** The specification's section. */
   section: string
 }
@@ -465,5 +467,72 @@ export const routes: readonly Route[] = [
     success: 204,
     errors: [400, 404],
     section: '4.12',
+  },
+
+  {
+    method: 'GET',
+    path: `${A}/notes`,
+    operation: 'listNotes',
+    summary: 'List notes, pinned first, then newest first',
+    success: 200,
+    errors: [],
+    section: '4.13',
+  },
+  {
+    method: 'POST',
+    path: `${A}/notes`,
+    operation: 'createNote',
+    summary: 'Write a note',
+    success: 201,
+    errors: [400],
+    section: '4.13',
+  },
+  {
+    method: 'GET',
+    path: `${A}/notes/count`,
+    operation: 'getNoteCount',
+    summary: 'Count the notes about a thing',
+    success: 200,
+    errors: [400],
+    bare: true,
+    section: '4.13',
+  },
+  {
+    method: 'GET',
+    path: `${A}/notes/backlinks`,
+    operation: 'listNoteBacklinks',
+    summary: 'List the newest notes that refer to a thing',
+    success: 200,
+    errors: [400],
+    section: '4.13',
+  },
+  {
+    method: 'GET',
+    path: `${A}/notes/{note_id}`,
+    operation: 'getNote',
+    summary: 'Read a note',
+    success: 200,
+    errors: single,
+    section: '4.13',
+  },
+  {
+    method: 'PATCH',
+    path: `${A}/notes/{note_id}`,
+    operation: 'updateNote',
+    summary: 'Change a note',
+    success: 200,
+    errors: write,
+    ifMatch: true,
+    section: '4.13',
+  },
+  {
+    method: 'DELETE',
+    path: `${A}/notes/{note_id}`,
+    operation: 'deleteNote',
+    summary: 'Delete a note',
+    success: 204,
+    errors: [404, 412],
+    ifMatch: true,
+    section: '4.13',
   },
 ]

@@ -81,6 +81,18 @@ const kinds: [string, Kind][] = [
       after: 404,
     },
   ],
+  [
+    'note',
+    {
+      make: making(
+        () => `${world.A}/notes`,
+        () => bodies['createNote']!(world.ids),
+      ),
+      patch: bodies['updateNote']!,
+      deletion: 204,
+      after: 404,
+    },
+  ],
 ]
 
 describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {

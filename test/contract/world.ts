@@ -15,6 +15,7 @@ export interface Ids {
   key_id: string
   agent_id: string
   agent_verifier_id: string
+  note_id: string
 }
 
 /** Where one name of a parameter means different things in different paths: which of the ids is meant. */
@@ -50,12 +51,13 @@ export async function populate(tenant: Tenant): Promise<World> {
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
   const agent = must(await owner.post(`${I}/agents`, { name: fresh('agent') }), 201).data
-  const [method, client, key, password, agentSecret] = await Promise.all([
+  const [method, client, key, password, agentSecret, note] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
     owner.post(`${I}/clients`, confidentialClient()),
     owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
     owner.post(`${I}/users/${user.id}/verifiers`, verifier),
     owner.post(`${I}/agents/${agent.id}/verifiers`, { type: 'secret', name: null }),
+    owner.post(`${A}/notes`, { subject_type: 'issuer', subject_id: tenant.issuerId, content: fresh('note') }),
   ])
   return {
     ...tenant,
@@ -69,6 +71,7 @@ export async function populate(tenant: Tenant): Promise<World> {
       key_id: must(key, 201).data.id,
       agent_id: agent.id,
       agent_verifier_id: must(agentSecret, 201).data.id,
+      note_id: must(note, 201).data.id,
     },
   }
 }
@@ -86,7 +89,7 @@ export const parametersOf = ({ path, operation }: PathOf): (keyof Ids)[] =>
   [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => meaningOf(operation, name!))
 
 /** A good body for each operation that takes one. */
-export const bodies: Record<string, () => object> = {
+export const bodies: Record<string, (ids?: Ids) => object> = {
   updateAccount: () => ({ description: fresh('d') }),
   createIssuer: () => ({ name: fresh('Issuer') }),
   updateIssuer: () => ({ description: fresh('d') }),
@@ -111,6 +114,14 @@ export const bodies: Record<string, () => object> = {
   createAgent: () => ({ name: fresh('agent') }),
   updateAgent: () => ({ description: fresh('d') }),
   createAgentVerifier: () => ({ type: 'secret', name: fresh('secret') }),
+  createNote: (ids) => ({ subject_type: 'issuer', subject_id: ids?.issuer_id, content: fresh('note') }),
+  updateNote: () => ({ content: fresh('note') }),
+}
+
+/** The query of operations that cannot do without. */
+export const queries: Record<string, (ids: Ids) => Record<string, string>> = {
+  getNoteCount: (ids) => ({ subject_type: 'issuer', subject_id: ids.issuer_id }),
+  listNoteBacklinks: (ids) => ({ ref_type: 'issuer', ref_id: ids.issuer_id }),
 }
 
 /** Sends a row's request with good ids and a good body, or the given ones. */
@@ -119,7 +130,9 @@ export function send(
   route: Route,
   ids: Ids,
   headers: Record<string, string> = {},
-  body: object | undefined = bodies[route.operation]?.(),
+  body: object | undefined = bodies[route.operation]?.(ids),
 ): Promise<Answer<Loose>> {
-  return api.request(route.method, pathOf(route, ids), body, headers)
+  const query = queries[route.operation]?.(ids)
+  const path = pathOf(route, ids) + (query ? `?${new URLSearchParams(query)}` : '')
+  return api.request(route.method, path, body, headers)
 }

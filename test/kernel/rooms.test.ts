@@ -59,7 +59,9 @@ const only: { what: RegExp; where: RegExp; why: string }[] = [
 ]
 
 /** Files of more than 300 lines, each with its reason. */
-const long: Record<string, string> = {}
+const long: Record<string, string> = {
+  'src/rest/routes.ts': 'the contract as a table',
+}
 
 const emptyNames = ['util', 'utils', 'helper', 'helpers', 'common', 'manager', 'base', 'service']
 

@@ -12,6 +12,7 @@ import {
   parametersOf,
   pathOf,
   populate,
+  queries,
   send,
   type World,
 } from '../contract/world.js'
@@ -21,6 +22,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
+  [/\/notes/, 'notes'],
   [/\/agents\/.*\/verifiers/, 'issuers.agents.verifiers'],
   [/\/agents/, 'issuers.agents'],
   [/\/verifiers/, 'issuers.users.verifiers'],
@@ -279,7 +281,9 @@ async function graphql(api: Api, root: Root, ids: Ids, more: Record<string, unkn
   const around = (text: string) => (text === '' ? '' : `(${text})`)
   const variables: Record<string, unknown> = { ...more }
   for (const [argument, key] of placesOf(root)) variables[argument] = ids[key]
-  const body = bodies[root.name]?.()
+  const body = bodies[root.name]?.(ids)
+  for (const [key, value] of Object.entries(queries[routeOf(root)?.operation ?? '']?.(ids) ?? {}))
+    variables[camel(key)] = value
   if (root.args.some((arg) => arg.name === 'input') && body) {
     variables['input'] = Object.fromEntries(Object.entries(body).map(([key, value]) => [camel(key), value]))
   }
