@@ -24,6 +24,7 @@ import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
 import { NoteResolver } from '../resources/notes/notes.graphql.js'
+import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
 import { CallerResolver } from './caller.js'
 
@@ -35,6 +36,7 @@ const resolvers = [
   UserResolver,
   VerifierResolver,
   ApiKeyResolver,
+  ApprovalResolver,
   AgentResolver,
   AgentVerifierResolver,
   NoteResolver,

@@ -395,6 +395,34 @@ export const routes: readonly Route[] = [
 
   {
     method: 'GET',
+    path: `${I}/approvals`,
+    operation: 'listApprovals',
+    summary: 'List users who wait for approval, the oldest signup first',
+    success: 200,
+    errors: [],
+    section: '4.11',
+  },
+  {
+    method: 'GET',
+    path: `${I}/approvals/{user_id}`,
+    operation: 'getApproval',
+    summary: 'Read a user who waits for approval',
+    success: 200,
+    errors: [404, 422],
+    section: '4.11',
+  },
+  {
+    method: 'PATCH',
+    path: `${I}/approvals/{user_id}`,
+    operation: 'decideApproval',
+    summary: 'Approve or reject a user',
+    success: 200,
+    errors: [400, 404, 422],
+    section: '4.11',
+  },
+
+  {
+    method: 'GET',
     path: `${I}/agents`,
     operation: 'listAgents',
     summary: 'List agents, newest first',

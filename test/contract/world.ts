@@ -16,11 +16,14 @@ export interface Ids {
   agent_id: string
   agent_verifier_id: string
   note_id: string
+  pending_user_id: string
 }
 
 /** Where one name of a parameter means different things in different paths: which of the ids is meant. */
 const meanings: Record<string, Partial<Record<string, keyof Ids>>> = {
   deleteAgentVerifier: { verifier_id: 'agent_verifier_id' },
+  getApproval: { user_id: 'pending_user_id' },
+  decideApproval: { user_id: 'pending_user_id' },
 }
 /** The id that a parameter of an operation's path stands for. */
 export const meaningOf = (operation: string, parameter: string): keyof Ids =>
@@ -51,13 +54,14 @@ export async function populate(tenant: Tenant): Promise<World> {
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
   const agent = must(await owner.post(`${I}/agents`, { name: fresh('agent') }), 201).data
-  const [method, client, key, password, agentSecret, note] = await Promise.all([
+  const [method, client, key, password, agentSecret, note, pending] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
     owner.post(`${I}/clients`, confidentialClient()),
     owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
     owner.post(`${I}/users/${user.id}/verifiers`, verifier),
     owner.post(`${I}/agents/${agent.id}/verifiers`, { type: 'secret', name: null }),
     owner.post(`${A}/notes`, { subject_type: 'issuer', subject_id: tenant.issuerId, content: fresh('note') }),
+    owner.post(`${I}/users`, { username_type: 'unique', username: fresh('waiting'), requires_approval: true }),
   ])
   return {
     ...tenant,
@@ -72,6 +76,7 @@ export async function populate(tenant: Tenant): Promise<World> {
       agent_id: agent.id,
       agent_verifier_id: must(agentSecret, 201).data.id,
       note_id: must(note, 201).data.id,
+      pending_user_id: must(pending, 201).data.id,
     },
   }
 }
@@ -111,6 +116,7 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
   rotateApiKey: () => ({}),
   blockApiKey: () => ({ reason: 'test' }),
   revokeApiKey: () => ({ reason: 'test' }),
+  decideApproval: () => ({ action: 'approve' }),
   createAgent: () => ({ name: fresh('agent') }),
   updateAgent: () => ({ description: fresh('d') }),
   createAgentVerifier: () => ({ type: 'secret', name: fresh('secret') }),

@@ -23,6 +23,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
   [/\/notes/, 'notes'],
+  [/\/approvals/, 'issuers.approvals'],
   [/\/agents\/.*\/verifiers/, 'issuers.agents.verifiers'],
   [/\/agents/, 'issuers.agents'],
   [/\/verifiers/, 'issuers.users.verifiers'],
@@ -37,6 +38,7 @@ const actions: Record<string, string> = { GET: 'read', POST: 'write', PATCH: 'wr
 
 function scopeOf({ method, path }: Route): string {
   const stem = stems.find(([pattern]) => pattern.test(path))![1]
+  if (stem === 'issuers.approvals' && method === 'PATCH') return `${stem}:manage`
   return `${stem}:${path.endsWith('/revoke') ? 'delete' : actions[method]}`
 }
 const stemOf = (scope: string) => scope.slice(0, scope.indexOf(':'))
@@ -203,7 +205,7 @@ async function worldFor(route: Route): Promise<World> {
     const { issuerId } = await anotherIssuer(mine)
     return { ...mine, ids: { ...mine.ids, issuer_id: issuerId } }
   }
-  return route.method === 'DELETE' || /block|revoke/i.test(route.operation) ? populate(mine) : mine
+  return route.method === 'DELETE' || /block|revoke|decide/i.test(route.operation) ? populate(mine) : mine
 }
 
 /** Another issuer of the same account. */
@@ -381,7 +383,8 @@ describe('GraphQL', () => {
       for (const root of roots) {
         const route = routeOf(root)
         // What would destroy the world for the next caller is judged by the matrix above.
-        if (!route || route.method === 'DELETE' || /block|revoke|createAuthMethod/i.test(route.operation)) continue
+        if (!route || route.method === 'DELETE' || /block|revoke|decide|createAuthMethod/i.test(route.operation))
+          continue
         const rest = await send(api, route, mine.ids)
         const { status } = await graphql(api, root, mine.ids)
         expect({ who, field: root.name, status }).toEqual({

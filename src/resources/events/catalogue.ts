@@ -19,6 +19,8 @@ export const catalogue = {
   'user.updated': 'A user was changed.',
   'user.deleted': 'A user was deleted.',
   'user.status.changed': 'The status of a user changed.',
+  'user.approval.approved': 'A user who waited for approval was approved.',
+  'user.approval.rejected': 'A user who waited for approval was rejected.',
   'user.verifier.created': 'A user got a credential.',
   'user.verifier.updated': 'A credential of a user was changed.',
   'user.verifier.deleted': 'A user lost a credential.',
