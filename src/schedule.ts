@@ -3,11 +3,13 @@ import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
+import { purgePersonalTokens } from './resources/keys/personal-tokens.js'
 import { purgeExpired } from './resources/sessions/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
+  { name: 'purge-personal-tokens', every: HOUR, run: purgePersonalTokens },
   { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]

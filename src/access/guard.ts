@@ -50,7 +50,7 @@ async function reaches(context: Context, { accountId, issuerId, orgId }: Place):
   if (!within(actor.issuerId, actor.issuerIds, issuerId)) return false
   if (!within(actor.orgId, actor.orgIds, orgId)) return false
   if (accountId === undefined || actor.operator) return true
-  if (actor.type === 'user' && actor.issuerId === null) {
+  if (actor.userId !== null && actor.issuerId === null) {
     return loader(context, ownership).load(accountId)
   }
   return actor.accountId === accountId
@@ -58,6 +58,6 @@ async function reaches(context: Context, { accountId, issuerId, orgId }: Place):
 
 /** For a user of the console issuer: which of these accounts are its own (decisions D6)? */
 async function ownership(context: Context, accountIds: readonly string[]): Promise<boolean[]> {
-  const owned = await ownedAccounts(context, context.actor.id ?? '', accountIds)
+  const owned = await ownedAccounts(context, context.actor.userId ?? '', accountIds)
   return accountIds.map((id) => owned.has(id))
 }

@@ -23,6 +23,7 @@ import { DomainResolver } from '../resources/domains/domains.graphql.js'
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
+import { PersonalTokenResolver } from '../resources/keys/personal-tokens.graphql.js'
 import { NoteResolver } from '../resources/notes/notes.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
@@ -36,6 +37,7 @@ const resolvers = [
   UserResolver,
   VerifierResolver,
   ApiKeyResolver,
+  PersonalTokenResolver,
   ApprovalResolver,
   AgentResolver,
   AgentVerifierResolver,

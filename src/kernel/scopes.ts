@@ -51,5 +51,10 @@ export function covers(held: readonly string[], needed: string): boolean {
   )
 }
 
+/** What both lists cover. */
+export function intersection(one: readonly string[], other: readonly string[]): string[] {
+  return [...new Set([...one.filter((scope) => covers(other, scope)), ...other.filter((scope) => covers(one, scope))])]
+}
+
 /** RFC 6749 3.3 scope-token: printable ASCII without space, quote and backslash. */
 export const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/

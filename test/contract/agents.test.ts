@@ -1,6 +1,7 @@
 /** Agents and their verifiers (spec 2.10, 4.12, section 3, section 8). */
 import { createHash } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import pg from 'pg'
 import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -375,5 +376,23 @@ describe('GraphQL', () => {
     expect((await reader.graphql(ask(selection), variables)).body.errors[0].extensions.code).toBe('INSUFFICIENT_SCOPE')
     const issuersOnly = await keyWith(tenant, { scopes: ['issuers:read'] })
     expect((await issuersOnly.graphql(ask(''), variables)).body.errors[0].extensions.code).toBe('INSUFFICIENT_SCOPE')
+  })
+
+  test('the types of verifiers cost a list no query, the relation one query for all agents', async () => {
+    for (let i = 0; i < 3; i++) must(await tenant.owner.post(`${agents}/${(await make()).id}/verifiers`, wallet()), 201)
+    const queries = jest.spyOn(pg.Client.prototype, 'query')
+    const asked = () => queries.mock.calls.filter(([query]) => JSON.stringify(query).includes('agent_verifiers')).length
+    try {
+      await list('?limit=3')
+      expect(queries.mock.calls.length).toBeGreaterThan(0)
+      expect(asked()).toBe(0)
+      const variables = { a: tenant.accountId, i: tenant.issuerId }
+      const answer = await tenant.owner.graphql(ask('verifiers { data { id } }'), variables)
+      const counts = answer.body.data.issuer.agents.data.map((agent: Loose) => agent.verifiers.data.length)
+      expect(counts).toEqual([1, 1, 1])
+      expect(asked()).toBe(1)
+    } finally {
+      queries.mockRestore()
+    }
   })
 })

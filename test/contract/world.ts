@@ -17,6 +17,7 @@ export interface Ids {
   agent_verifier_id: string
   note_id: string
   pending_user_id: string
+  token_id: string
 }
 
 /** Where one name of a parameter means different things in different paths: which of the ids is meant. */
@@ -54,7 +55,7 @@ export async function populate(tenant: Tenant): Promise<World> {
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
   const agent = must(await owner.post(`${I}/agents`, { name: fresh('agent') }), 201).data
-  const [method, client, key, password, agentSecret, note, pending] = await Promise.all([
+  const [method, client, key, password, agentSecret, note, pending, token] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
     owner.post(`${I}/clients`, confidentialClient()),
     owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
@@ -62,6 +63,7 @@ export async function populate(tenant: Tenant): Promise<World> {
     owner.post(`${I}/agents/${agent.id}/verifiers`, { type: 'secret', name: null }),
     owner.post(`${A}/notes`, { subject_type: 'issuer', subject_id: tenant.issuerId, content: fresh('note') }),
     owner.post(`${I}/users`, { username_type: 'unique', username: fresh('waiting'), requires_approval: true }),
+    owner.post(`${I}/users/${user.id}/tokens`, bodies['createPersonalToken']?.()),
   ])
   return {
     ...tenant,
@@ -77,6 +79,7 @@ export async function populate(tenant: Tenant): Promise<World> {
       agent_verifier_id: must(agentSecret, 201).data.id,
       note_id: must(note, 201).data.id,
       pending_user_id: must(pending, 201).data.id,
+      token_id: must(token, 201).data.id,
     },
   }
 }
@@ -116,6 +119,8 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
   rotateApiKey: () => ({}),
   blockApiKey: () => ({ reason: 'test' }),
   revokeApiKey: () => ({ reason: 'test' }),
+  createPersonalToken: () => ({ type: 'personal_token', name: fresh('token'), restrictions: { scopes: [] } }),
+  revokePersonalToken: () => ({ reason: 'test' }),
   decideApproval: () => ({ action: 'approve' }),
   createAgent: () => ({ name: fresh('agent') }),
   updateAgent: () => ({ description: fresh('d') }),

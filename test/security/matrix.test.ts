@@ -23,6 +23,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
   [/\/notes/, 'notes'],
+  [/\/tokens/, 'issuers.users.tokens'],
   [/\/approvals/, 'issuers.approvals'],
   [/\/agents\/.*\/verifiers/, 'issuers.agents.verifiers'],
   [/\/agents/, 'issuers.agents'],

@@ -44,7 +44,7 @@ export async function listAccounts(context: Context, request: PageRequest): Prom
 
 function reach({ actor }: Context): Prisma.AccountWhereInput {
   if (actor.operator) return {}
-  if (actor.type === 'user' && actor.issuerId === null) return { ownerUserId: actor.id }
+  if (actor.userId !== null && actor.issuerId === null) return { ownerUserId: actor.userId }
   return { id: actor.accountId ?? '' }
 }
 

@@ -46,6 +46,8 @@ export const catalogue = {
   'api_key.blocked': 'An API key was blocked.',
   'api_key.unblocked': 'An API key was unblocked.',
   'api_key.revoked': 'An API key was revoked.',
+  'personal_token.created': 'A personal token was made.',
+  'personal_token.revoked': 'A personal token was revoked.',
 } as const
 
 export type EventType = keyof typeof catalogue
