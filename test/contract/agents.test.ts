@@ -347,6 +347,14 @@ describe('verifiers of agents', () => {
     expect(must(await tenant.owner.get(path), 200).data).toHaveLength(1)
   })
 
+  test('nobody gives a verifier to an agent that may do more than they', async () => {
+    const weak = await keyWith(tenant, { scopes: ['issuers.agents.verifiers:write'] })
+    const { id } = await make({ scopes: ['issuers.users:read'] })
+    const refused = await weak.post(`${agents}/${id}/verifiers`, { type: 'secret', name: null })
+    expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope'])
+    must(await weak.post(`${agents}/${(await make({ scopes: ['orders:read'] })).id}/verifiers`, wallet()), 201)
+  })
+
   test('a verifier of one agent is none of another', async () => {
     const [one, two] = [await make(), await make()]
     const { data } = must(await tenant.owner.post(`${agents}/${one.id}/verifiers`, wallet()), 201)

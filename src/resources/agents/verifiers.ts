@@ -7,6 +7,7 @@ import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.
 import type { Context } from '../../platform/context.js'
 import { type Agent, type AgentVerifier, isDuplicate, sql, transaction } from '../../platform/database.js'
 import { randomSecret, sha256 } from '../../platform/secrets.js'
+import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
 import { after, ofLivingIssuer } from '../place.js'
@@ -58,7 +59,8 @@ export interface AgentVerifierWithSecret {
 
 /**
  * Gives an agent a verifier.
- * @throws invalid_request for the 21st, a wallet that it has already, or an agent that is suspended or blocked; not_found
+ * @throws invalid_request for the 21st, a wallet that it has already, or an agent that is suspended or blocked;
+ * insufficient_scope for an agent that may do more than the caller, who could act as it from then on; not_found
  */
 export async function createAgentVerifier(
   context: Context,
@@ -74,6 +76,7 @@ export async function createAgentVerifier(
   try {
     return await transaction(context, async (inside) => {
       const agent = await lockChangeable(inside, place)
+      mayGrant(inside, agent.scopes)
       const count = await inside.db.agentVerifier.count({ where: { agentId: agent.id } })
       if (count >= MAX_VERIFIERS) {
         throw badRequest(`An agent has at most ${MAX_VERIFIERS} verifiers; remove one first.`)

@@ -56,11 +56,11 @@ export async function listApprovals(context: Context, place: InIssuer, request: 
 /** @throws not_found, 422 for a user who does not wait for approval */
 export async function getApproval(context: Context, place: UserPlace): Promise<User> {
   const user = await getUser(context, place)
-  if (user.status !== PENDING) {
-    throw new ApiError('invalid_request', 'This user does not wait for approval.', { status: 422 })
-  }
+  if (user.status !== PENDING) throw notWaiting()
   return user
 }
+
+const notWaiting = () => new ApiError('invalid_request', 'This user does not wait for approval.', { status: 422 })
 
 /**
  * Approves or rejects. Of several decisions at once the first one counts.
@@ -90,7 +90,7 @@ export async function decideApproval(context: Context, place: UserPlace, input: 
         updatedAt: now,
       },
     })
-    if (!user) throw new Error('A locked user changed its status.')
+    if (!user) throw notWaiting()
     const changes = { status: { old: PENDING, new: status } }
     await emit(inside, event, { ...aboutUser(user), data: { reason }, changes })
     await emit(inside, 'user.status.changed', { ...aboutUser(user), changes })
