@@ -6,7 +6,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import { readConfig } from '../src/config.js'
 import { newId } from '../src/kernel/ids.js'
+import { openStore } from '../src/store.js'
 
 const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url))
 
@@ -18,6 +21,8 @@ export interface Server {
   readyAfter: number
   /** Resident memory of the node process in MB. */
   memory(): number
+  /** Transactions that its database has committed so far; a statement alone is one. */
+  commits(): Promise<number>
   /** CPU seconds that the node process has used, user and system. */
   cpu(): number
   stop(): Promise<void>
@@ -65,6 +70,17 @@ export async function startServer(dataDir: string, env: Record<string, string> =
     authorization: `Basic ${Buffer.from(key).toString('base64')}`,
     readyAfter,
     memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
+    commits: async () => {
+      const { url } = await openStore(readConfig({ DATA_DIR: dataDir }), () => {}, true)
+      const client = new pg.Client(url)
+      await client.connect()
+      // A backend tells its counts once a second at most.
+      await sleep(1100)
+      const text = 'SELECT xact_commit::int AS count FROM pg_stat_database WHERE datname = current_database()'
+      const { rows } = await client.query<{ count: number }>(text)
+      await client.end()
+      return rows[0]!.count
+    },
     cpu: () => {
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
       return (Number(fields[11]) + Number(fields[12])) / 100

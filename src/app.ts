@@ -17,6 +17,7 @@ import { openMetrics } from './platform/metrics.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
+import { keepSpareKeys } from './resources/issuers/signing-keys.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
@@ -63,35 +64,33 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   let core: string | undefined
   let idp: string | undefined
 
+  const open = async (name: 'core' | 'idp', port: number, rooms: Middleware): Promise<string> => {
+    const app = new Koa()
+    app.silent = true
+    app.use(mountEdge(gatehouse, name, state))
+    app.use(probes)
+    app.use(rooms)
+    const server = await listen(app.callback(), config.host, port, name === 'core' ? 'PORT' : 'IDP_PORT')
+    servers.push(server)
+    return addressOf(server)
+  }
+
   if (roles.includes('core')) {
     const graphql = await mountGraphql(gatehouse)
-    const app = new Koa({ proxy: false })
-    app.silent = true
-    app.use(mountEdge(gatehouse, 'core', state))
-    app.use(probes)
-    app.use(await coreRoutes(gatehouse, graphql.middleware))
-    const server = await listen(app.callback(), config.host, config.port)
-    servers.push(server)
     closers.push(graphql.stop)
-    core = addressOf(server)
+    core = await open('core', config.port, await coreRoutes(gatehouse, graphql.middleware))
   }
   if (roles.includes('idp')) {
     const provider = createIdp(gatehouse)
-    const app = new Koa({ proxy: false })
-    app.silent = true
-    app.use(mountEdge(gatehouse, 'idp', state))
-    app.use(probes)
-    app.use((ctx) => {
+    closers.push(provider.close)
+    idp = await open('idp', config.idpPort, (ctx) => {
       ctx.respond = false
       ctx.state['route'] = provider.routeOf(ctx.path)
       return provider.callback(ctx.req, ctx.res)
     })
-    const server = await listen(app.callback(), config.host, config.idpPort)
-    servers.push(server)
-    closers.push(provider.close)
-    idp = addressOf(server)
   }
   const jobs: Jobs | undefined = roles.includes('worker') ? startJobs(gatehouse, schedule) : undefined
+  if (roles.includes('worker')) closers.push(keepSpareKeys(gatehouse))
 
   return {
     core,
@@ -148,11 +147,20 @@ function listen(
   handler: (req: IncomingMessage, res: ServerResponse) => void,
   host: string,
   port: number,
+  setting: string,
 ): Promise<Server> {
   // Every wait has a limit (security rule 24): slow headers, slow requests.
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 }, handler)
   return new Promise((done, fail) => {
-    server.once('error', fail)
+    server.once('error', (error: NodeJS.ErrnoException) =>
+      fail(
+        error.code === 'EADDRINUSE'
+          ? new Error(
+              `Port ${port} on ${host} is taken by another program; end that one or set ${setting} to a free port.`,
+            )
+          : error,
+      ),
+    )
     server.listen(port, host, () => done(server))
   })
 }

@@ -10,6 +10,7 @@ export function mountEdge(gatehouse: Gatehouse, server: 'core' | 'idp', state: {
   const { metrics, log } = gatehouse
   return async (ctx, next) => {
     const started = performance.now()
+    ctx.set('X-Content-Type-Options', 'nosniff')
     if (state.draining) ctx.set('Connection', 'close')
     ctx.res.once('close', () => {
       const elapsed = (performance.now() - started) / 1000

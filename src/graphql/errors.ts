@@ -12,6 +12,10 @@ export function apiErrorOf(error: unknown, log: Log, requestId: string): ApiErro
   if (cause instanceof ApiError) return cause
   // graphql-js' own complaints about a document or its variables are the caller's fault.
   if (cause instanceof GraphQLError) return new ApiError('invalid_request', cause.message)
+  // What a caller nested too deeply ends the parser's stack, long before our own limits are asked.
+  if (cause instanceof RangeError && /call stack/i.test(cause.message)) {
+    return new ApiError('invalid_request', 'The document is nested too deeply.')
+  }
   log.error({ err: cause, request_id: requestId }, 'request failed')
   return new ApiError('internal_error', 'Something went wrong here; the request id helps to find out what.')
 }

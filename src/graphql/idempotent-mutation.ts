@@ -33,10 +33,10 @@ function isNeverCached(mutation: string, input: unknown): boolean {
 export async function answerOnce(
   context: Context,
   document: DocumentNode,
-  operation: OperationDefinitionNode,
+  operation: OperationDefinitionNode | null | undefined,
   variables: Record<string, unknown>,
 ): Promise<GraphQLResponse | null> {
-  if (operation.operation !== 'mutation') return null
+  if (operation?.operation !== 'mutation') return null
   const fields = rootFieldsOf(document, operation)
   const calls = fields.flatMap((node) => {
     const field = schema().getMutationType()!.getFields()[node.name.value]

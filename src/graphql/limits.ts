@@ -29,26 +29,36 @@ export function documentLimits(context: ValidationContext): ASTVisitor {
   for (const definition of context.getDocument().definitions) {
     if (definition.kind === 'FragmentDefinition') fragments.set(definition.name.value, definition)
   }
-  let fields = 0
+  let steps = 0
+  let roots = 0
   let tooMuch = false
+
+  /** Does this selection ask for the rows of a page, be it through a fragment? */
+  function hasRows(set: SelectionSetNode, inside: ReadonlySet<string>): boolean {
+    return set.selections.some((selection) => {
+      if (selection.kind === 'Field') return selection.name.value === 'data'
+      if (selection.kind === 'InlineFragment') return hasRows(selection.selectionSet, inside)
+      const name = selection.name.value
+      const fragment = inside.has(name) ? undefined : fragments.get(name)
+      // Each step counts: fragments that name each other twice would otherwise be walked for hours.
+      return (
+        fragment !== undefined && ++steps <= MAX_FIELDS && hasRows(fragment.selectionSet, new Set([...inside, name]))
+      )
+    })
+  }
 
   /** The cost of a selection; stops counting as soon as one limit is passed. */
   function walk(set: SelectionSetNode, depth: number, times: number, inside: ReadonlySet<string>): number {
     let cost = 0
     for (const selection of set.selections) {
+      steps += 1
+      if (depth > MAX_DEPTH || steps > MAX_FIELDS || cost > MAX_COST) tooMuch = true
       if (tooMuch) return cost
       if (selection.kind === 'Field') {
         if (selection.name.value.startsWith('__')) continue
-        fields += 1
-        if (depth > MAX_DEPTH || fields > MAX_FIELDS || cost > MAX_COST) {
-          tooMuch = true
-          return cost
-        }
+        if (depth === 1) roots += 1
         if (!selection.selectionSet) continue
-        const isList = selection.selectionSet.selections.some(
-          (child) => child.kind === 'Field' && child.name.value === 'data',
-        )
-        const rows = times * (isList ? pageSize(selection) : 1)
+        const rows = times * (hasRows(selection.selectionSet, inside) ? pageSize(selection) : 1)
         cost += rows + walk(selection.selectionSet, depth + 1, rows, inside)
       } else if (selection.kind === 'InlineFragment') {
         cost += walk(selection.selectionSet, depth, times, inside)
@@ -64,8 +74,8 @@ export function documentLimits(context: ValidationContext): ASTVisitor {
 
   return {
     OperationDefinition(node) {
+      roots = 0
       const cost = walk(node.selectionSet, 1, 1, new Set())
-      const roots = node.selectionSet.selections.length
       if (tooMuch || cost > MAX_COST || roots > MAX_ROOT_FIELDS) {
         context.reportError(
           new GraphQLError(

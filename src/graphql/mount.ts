@@ -1,19 +1,23 @@
 /** `POST /graphql`: Apollo Server behind Koa, for callers with a credential only. */
+
+import type { IncomingMessage } from 'node:http'
 import { ApolloServer, type ApolloServerPlugin, type GraphQLResponse, HeaderMap } from '@apollo/server'
 import {
   ApolloServerPluginCacheControlDisabled,
   ApolloServerPluginLandingPageDisabled,
 } from '@apollo/server/plugin/disabled'
+import type { GraphQLFormattedError } from 'graphql'
 import type { Middleware } from 'koa'
 import { admit, contextOfStranger, spend } from '../access/admit.js'
 import { challenges } from '../access/authenticate.js'
 import { ApiError, badRequest } from '../kernel/errors.js'
 import { GateError, parseJson } from '../kernel/gate.js'
 import type { Context, Gatehouse } from '../platform/context.js'
-import { readBody } from '../platform/http.js'
+import { mustBeJson, readBody } from '../platform/http.js'
 import { apiErrorOf, formatted } from './errors.js'
 import { answerOnce } from './idempotent-mutation.js'
 import { documentLimits, MAX_TOKENS } from './limits.js'
+import { literalGate } from './literals.js'
 import { rootFieldsOf } from './root-fields.js'
 import { schema } from './schema.js'
 
@@ -39,7 +43,7 @@ const answersOnce: ApolloServerPlugin<Context> = {
     return {
       async responseForOperation({ document, operation, request, contextValue }): Promise<GraphQLResponse | null> {
         try {
-          return await answerOnce(contextValue, document, operation!, request.variables ?? {})
+          return await answerOnce(contextValue, document, operation, request.variables ?? {})
         } catch (error) {
           const { log, request: facts } = contextValue
           const errors = [formatted(apiErrorOf(error, log, facts.id), facts.id)]
@@ -60,9 +64,13 @@ const formatsErrors: ApolloServerPlugin<Context> = {
       async willSendResponse({ response, errors, contextValue }) {
         if (response.body.kind !== 'single' || !errors?.length) return
         const { log, request } = contextValue
-        response.body.singleResult.errors = errors.map((error) =>
-          formatted(apiErrorOf(error, log, request.id), request.id, error.toJSON()),
-        )
+        const known = errors.map((error) => apiErrorOf(error, log, request.id))
+        response.body.singleResult.errors = errors.map((error, i) => formatted(known[i]!, request.id, error.toJSON()))
+        // Apollo takes whatever stops a request before its execution, such as a rate limit, for a failure of ours.
+        if ((response.http.status ?? 200) < 500) return
+        response.http.status = known[0]!.status
+        for (const [name, value] of Object.entries(known[0]!.more.headers ?? {}))
+          response.http.headers.set(name.toLowerCase(), value)
       },
     }
   },
@@ -75,10 +83,11 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
     introspection: true,
     csrfPrevention: true,
     allowBatchedHttpRequests: false,
+    persistedQueries: false,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
     parseOptions: { maxTokens: MAX_TOKENS },
-    validationRules: [documentLimits],
+    validationRules: [documentLimits, literalGate],
     plugins: [
       ApolloServerPluginLandingPageDisabled(),
       ApolloServerPluginCacheControlDisabled(),
@@ -107,18 +116,22 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
           },
         )
       }
+      if (ctx.method !== 'POST') {
+        throw new ApiError('method_not_allowed', 'This address takes POST.', { headers: { Allow: 'POST' } })
+      }
       const answer = await apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: {
           method: ctx.method,
           headers: headerMap(ctx.headers),
           search: ctx.search,
-          body: ctx.method === 'POST' ? jsonBody(await readBody(ctx.req, BODY_LIMIT)) : undefined,
+          body: await jsonBody(ctx.req),
         },
         context: async () => context,
       })
       for (const [name, value] of answer.headers) ctx.set(name, value)
       ctx.status = answer.status ?? 200
-      ctx.body = answer.body.kind === 'complete' ? answer.body.string : null
+      const text = answer.body.kind === 'complete' ? answer.body.string : null
+      ctx.body = text !== null && ctx.status >= 400 ? inOurWords(text, stranger.request.id) : text
     } catch (error) {
       const known = apiErrorOf(error, gatehouse.log, stranger.request.id)
       ctx.set(known.more.headers ?? {})
@@ -129,13 +142,24 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
   return { middleware, stop: () => apollo.stop() }
 }
 
+/** What Apollo refuses before it has a request to speak of has a code of its own; callers know ours only. */
+function inOurWords(text: string, requestId: string): string {
+  const body = JSON.parse(text) as { errors?: GraphQLFormattedError[] }
+  const errors = body.errors?.map((error) =>
+    error.extensions?.['status'] === undefined ? formatted(badRequest(error.message), requestId, error) : error,
+  )
+  return JSON.stringify({ ...body, ...(errors && { errors }) })
+}
+
 function headerMap(headers: NodeJS.Dict<string | string[]>): HeaderMap {
   const map = new HeaderMap()
   for (const [name, value] of Object.entries(headers)) if (value !== undefined) map.set(name, [value].flat().join(', '))
   return map
 }
 
-function jsonBody(text: string): unknown {
+async function jsonBody(request: IncomingMessage): Promise<unknown> {
+  const text = await readBody(request, BODY_LIMIT)
+  mustBeJson(request)
   try {
     return parseJson(text)
   } catch (error) {

@@ -14,7 +14,11 @@ const isSecret = (kind: string): boolean => kind !== 'Grant'
 const stored = (kind: string, id: string): Artifact => ({ kind, id: isSecret(kind) ? sha256(id) : id })
 
 /** The public id of a refresh token: says which one it is without being a way to it. */
-export const refreshTokenId = (value: string): string => `tok_${sha256(`refresh token ${value}`).slice(0, 26)}`
+export function refreshTokenId(value: string): string {
+  const hash = sha256(`refresh token ${value}`)
+  // The form of every id: 26 characters, the first one below 8.
+  return `tok_${Number.parseInt(hash[0]!, 16) % 8}${hash.slice(1, 26)}`
+}
 
 /** Kinds that live and die with a grant and its session. An interaction mentions a grant too, but is not its own. */
 const ofGrant = new Set(['AuthorizationCode', 'RefreshToken'])

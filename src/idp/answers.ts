@@ -1,5 +1,5 @@
 /** What every answer of the IdP has in common, and what the library's answers lack. */
-import type { Context as KoaContext } from 'koa'
+import { errors } from 'oidc-provider'
 import { ApiError, type ErrorCode } from '../kernel/errors.js'
 import { findAccount } from './account.js'
 import { refreshTokenId } from './adapter.js'
@@ -15,19 +15,28 @@ const oauthCodes: Partial<Record<ErrorCode, string>> = {
   unavailable: 'temporarily_unavailable',
 }
 
-export interface OAuthError {
-  error: string
-  error_description?: string
+/** How a request ends that no endpoint answered (spec section 7: OAuthError). */
+export interface Failure {
+  status: number
+  body: { error: string; error_description: string }
+  headers?: Record<string, string>
 }
 
-export const oauthErrorOf = (error: ApiError): OAuthError => ({
-  error: oauthCodes[error.code] ?? error.code,
-  error_description: error.message,
-})
+/** What nobody foresaw: masked, the cause is in the log. */
+export const unforeseen: Failure = {
+  status: 500,
+  body: { error: 'server_error', error_description: 'Something went wrong on our side.' },
+}
 
-export function setErrorHeaders(ctx: KoaContext, error: ApiError): void {
-  ctx.set('Cache-Control', 'no-store')
-  for (const [name, value] of Object.entries(error.more.headers ?? {})) ctx.set(name, value)
+/** Our errors, and the library's that were thrown outside of it; undefined for everything else. */
+export function failureOf(caught: unknown): Failure | undefined {
+  if (caught instanceof ApiError) {
+    const body = { error: oauthCodes[caught.code] ?? caught.code, error_description: caught.message }
+    return { status: caught.status, body, headers: caught.more.headers ?? {} }
+  }
+  if (!(caught instanceof errors.OIDCProviderError) || !caught.expose) return undefined
+  const { error, error_description = error } = caught
+  return { status: caught.statusCode, body: { error, error_description } }
 }
 
 /** Corrects what the library answered on the routes that are not pages. */

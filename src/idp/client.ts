@@ -6,7 +6,6 @@ import { LRUCache } from 'lru-cache'
 import Provider, { type ClientMetadata, errors } from 'oidc-provider'
 import { applicationType, type ClientSettings, grantTypesOf } from '../resources/clients/settings.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
-import { grants } from './grants/index.js'
 import type { OpenIdClient } from './library.js'
 import { redirectAllowed } from './redirects.js'
 import { scope } from './scope.js'
@@ -59,7 +58,10 @@ export function rowOf(client: OpenIdClient): ClientRow {
 }
 
 /** The library's `Client.find` for one provider. */
-export function clientFinder(provider: Provider): (id: unknown) => Promise<OpenIdClient | undefined> {
+export function clientFinder(
+  provider: Provider,
+  grantTypes: readonly string[],
+): (id: unknown) => Promise<OpenIdClient | undefined> {
   const made = new LRUCache<string, OpenIdClient>({ max: 500 })
   const Client = provider.Client as unknown as new (metadata: ClientMetadata) => OpenIdClient
   return async (id) => {
@@ -72,7 +74,7 @@ export function clientFinder(provider: Provider): (id: unknown) => Promise<OpenI
     const key = `${row.id} ${row.updatedAt}`
     let client = made.get(key)
     if (!client) {
-      client = new Client(metadataOf(row))
+      client = new Client(metadataOf(row, grantTypes))
       made.set(key, client)
       rows.set(client, row)
     }
@@ -81,7 +83,7 @@ export function clientFinder(provider: Provider): (id: unknown) => Promise<OpenI
 }
 
 /** A client in the terms of OpenID Connect Dynamic Client Registration 1.0, which the library speaks. */
-function metadataOf(row: ClientRow): ClientMetadata {
+function metadataOf(row: ClientRow, known: readonly string[]): ClientMetadata {
   const { openid = {} } = row.settings
   const redirectUris = openid.redirect_uris ?? []
   // An incomplete client, without callbacks, can do everything but sign people in.
@@ -93,7 +95,9 @@ function metadataOf(row: ClientRow): ClientMetadata {
     token_endpoint_auth_method: row.confidential ? 'client_secret_basic' : 'none',
     // Required by the library, compared by nobody: see compareSecret.
     ...(row.confidential ? { client_secret: 'kept as hashes' } : {}),
-    grant_types: grantTypesOf(row).filter((type) => type in grants && (complete || type !== 'authorization_code')),
+    grant_types: grantTypesOf(row).filter(
+      (type) => known.includes(type) && (complete || type !== 'authorization_code'),
+    ),
     response_types: complete && grantTypesOf(row).includes('authorization_code') ? ['code'] : [],
     redirect_uris: redirectUris,
     id_token_signed_response_alg: openid.response_signature_alg ?? 'ES256',

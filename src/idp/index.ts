@@ -6,20 +6,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { stringify } from 'node:querystring'
 import Koa from 'koa'
+import { errors } from 'oidc-provider'
 import { type RequestFacts, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
+import { requestFacts } from '../platform/http.js'
 import { endFamily } from './adapter.js'
-import { amendAnswer, oauthErrorOf, setErrorHeaders } from './answers.js'
+import { amendAnswer, failureOf, unforeseen } from './answers.js'
 import { serveDocument } from './endpoints/documents.js'
+import { JWT_MARK } from './endpoints/live-token.js'
 import { confirmLogout, logout } from './endpoints/logout.js'
-import { JWT_MARK, replayBody } from './hooks/index.js'
+import { replayBody } from './hooks/index.js'
 import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
 import { errorPage } from './login/pages/error.js'
-import { canonicalise, type Form, factsOf, field, readForm, refuseBadText } from './request.js'
+import { canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
 import { type Match, matchPath } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
 import { inScope, type Scope } from './scope.js'
@@ -44,7 +47,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
   app.silent = true
 
   app.use(async (ctx) => {
-    const facts = factsOf(ctx.req, gatehouse)
+    const facts = requestFacts(gatehouse, ctx.req)
     canonicalise(ctx.req, gatehouse, facts)
     ctx.set('X-Request-Id', facts.id)
     ctx.set('X-Content-Type-Options', 'nosniff')
@@ -133,6 +136,8 @@ async function runLibrary(
   const { route } = match
   const marked = route.name === 'introspect' || route.name === 'revoke' ? markedToken(form) : undefined
   if (text !== undefined) replayBody(ctx.req, marked ?? text)
+  // Programs get OAuthError in JSON, whatever they say that they like to read.
+  if (!route.pages) ctx.req.headers.accept = 'application/json'
 
   const { pathname } = new URL(runtime.url)
   ctx['mountPath'] = pathname
@@ -150,7 +155,7 @@ async function runLibrary(
     if (!(error instanceof AlreadyConsumed)) throw error
     // Security rule 2: who comes second may be a thief, and then so may who came first.
     for (const grantId of error.grantIds) await endFamily(grantId, 'token_compromised')
-    throw new ApiError('invalid_grant' as never, 'grant request is invalid', { status: 400 })
+    throw new errors.InvalidGrant({})
   }
 }
 
@@ -170,23 +175,16 @@ function answerError(
   runtime: Runtime | undefined,
   caught: unknown,
 ): void {
-  const known = caught instanceof ApiError ? caught : asApiError(caught)
+  const known = failureOf(caught)
   if (!known) context.log.error({ err: caught, request_id: facts.id, path: facts.path }, 'the IdP failed')
-  const error = known ?? new ApiError('internal_error', 'Something went wrong on our side.')
+  const { status, body, headers } = known ?? unforeseen
   for (const name of ['Location', 'WWW-Authenticate']) ctx.remove(name)
-  ctx.status = error.status
-  if (match?.route.pages && runtime && error.status !== 405) {
-    const key = error.status === 503 ? 'unavailable' : error.status === 429 ? 'too_many' : 'error_lead'
-    errorPage(ctx, runtime, oauthErrorOf(error), key)
+  ctx.status = status
+  if (match?.route.pages && runtime && status !== 405) {
+    const key = status === 503 ? 'unavailable' : status === 429 ? 'too_many' : 'error_lead'
+    errorPage(ctx, runtime, body, key)
   } else {
-    ctx.body = oauthErrorOf(error)
+    ctx.body = body
   }
-  setErrorHeaders(ctx, error)
-}
-
-/** Errors of the library that were thrown outside of it, by our endpoints. */
-function asApiError(caught: unknown): ApiError | undefined {
-  const { expose, statusCode, error, error_description } = (caught ?? {}) as Record<string, unknown>
-  if (expose !== true || typeof statusCode !== 'number' || typeof error !== 'string') return undefined
-  return new ApiError(error as never, String(error_description ?? error), { status: statusCode })
+  ctx.set({ 'Cache-Control': 'no-store', ...headers })
 }

@@ -127,7 +127,7 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
     }
     provider.registerGrantType(type, handle, grant.parameters, grant.repeatable)
   }
-  installHooks(provider)
+  installHooks(provider, Object.keys(grants))
   // What the library could not deal with is for our own edge to answer and to log.
   provider.on('server_error', (ctx, error) => {
     ctx.state['failure'] = error

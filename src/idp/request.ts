@@ -1,37 +1,15 @@
-/** A request before anything else looks at it: its one true address, who sends it, and the form it carries. */
+/** A request before anything else looks at it: its one true address, and the form it carries. */
 import type { IncomingMessage } from 'node:http'
 import { parse } from 'node:querystring'
 import type { Context as KoaContext } from 'koa'
 import type { RequestFacts } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { gateFault } from '../kernel/gate.js'
-import { newId } from '../kernel/ids.js'
 import type { Gatehouse } from '../platform/context.js'
+import { readBody, refuseLength } from '../platform/http.js'
 
 /** Forms are read up to this many bytes (decisions D19). */
 const MAX_FORM = 64 * 1024
-
-/**
- * Who sends the request. Of X-Forwarded-For only as many hops are believed as the configuration trusts, counted from
- * this end.
- */
-export function factsOf(req: IncomingMessage, { config, now }: Gatehouse): RequestFacts {
-  const hops = String(req.headers['x-forwarded-for'] ?? '')
-    .split(',')
-    .map((hop) => hop.trim())
-    .filter(Boolean)
-  const ip =
-    config.trustProxy > 0 && hops.length > 0
-      ? hops[Math.max(0, hops.length - config.trustProxy)]
-      : req.socket.remoteAddress
-  return {
-    id: newId('req', now()),
-    ip: ip?.replace(/^::ffff:/, '') ?? null,
-    userAgent: req.headers['user-agent']?.slice(0, 512) ?? null,
-    method: req.method ?? null,
-    path: (req.url ?? '/').split('?')[0]!.slice(0, 1024),
-  }
-}
 
 /**
  * Makes the request say what the configuration says: the library builds addresses from `Host` and `X-Forwarded-*`, and
@@ -59,16 +37,9 @@ export interface ReadForm {
  * @throws payload_too_large, invalid_request
  */
 export async function readForm(ctx: KoaContext): Promise<ReadForm | undefined> {
-  if (Number(ctx.get('Content-Length')) > MAX_FORM) throw tooLarge()
+  refuseLength(ctx.req, MAX_FORM)
   if (!ctx.is('application/x-www-form-urlencoded')) return undefined
-  const chunks: Buffer[] = []
-  let size = 0
-  for await (const chunk of ctx.req as AsyncIterable<Buffer>) {
-    size += chunk.length
-    if (size > MAX_FORM) throw tooLarge()
-    chunks.push(chunk)
-  }
-  const text = Buffer.concat(chunks).toString('utf8')
+  const text = await readBody(ctx.req, MAX_FORM)
   const values: Form = { ...parse(text, '&', '=', { maxKeys: 200 }) }
   refuseBadText(values)
   return { values, text }
@@ -79,11 +50,6 @@ export function refuseBadText(values: Form): void {
   const fault = gateFault(values)
   if (fault) throw new ApiError('invalid_request', fault)
 }
-
-const tooLarge = () =>
-  new ApiError('payload_too_large', `The form is larger than ${MAX_FORM / 1024} KiB.`, {
-    headers: { Connection: 'close' },
-  })
 
 /** One value of a form; a repeated one is none. */
 export function field(form: Form, name: string): string | undefined {

@@ -61,10 +61,15 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
   const policy = base()
   const login = policy.get('login')!
   login.checks.add(
-    new Check('account_unavailable', 'End-User authentication is required', (ctx) => ctx.oidc.account === undefined),
+    new Check(
+      'account_unavailable',
+      'End-User authentication is required',
+      'login_required',
+      (ctx) => ctx.oidc.account === undefined,
+    ),
   )
   login.checks.add(
-    new Check('session_ended', 'End-User authentication is required', async (ctx) => {
+    new Check('session_ended', 'End-User authentication is required', 'login_required', async (ctx) => {
       if (ctx.oidc.result?.login) return false
       const prior = await priorSession(ctx)
       return prior?.state === 'expired' || (prior?.state === 'revoked' && !tokensOnly.has(prior.revocationReason))

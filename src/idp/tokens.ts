@@ -41,7 +41,7 @@ export function resourceServer(client: OpenIdClient, indicator: string): Resourc
     allowed_resources = [],
     response_signature_alg: alg = 'ES256',
   } = settings.openid ?? {}
-  const audience = indicator.startsWith(AUDIENCE) ? decodeURIComponent(indicator.slice(AUDIENCE.length)) : undefined
+  const audience = indicator.startsWith(AUDIENCE) ? decoded(indicator.slice(AUDIENCE.length)) : undefined
   const allowed =
     audience === undefined
       ? allowed_resources.includes(indicator)
@@ -53,6 +53,15 @@ export function resourceServer(client: OpenIdClient, indicator: string): Resourc
     accessTokenFormat: 'jwt',
     accessTokenTTL: clamped(tokenAge({ settings }, 'default_access_token_age')),
     jwt: { sign: { alg } },
+  }
+}
+
+/** What nobody can ask for stands for what cannot be decoded: the URN may come from outside as a resource. */
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return ''
   }
 }
 

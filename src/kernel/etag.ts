@@ -19,13 +19,13 @@ export function parseIfMatch(value: string | null | undefined): Precondition | u
   if (value.trim() === '*') return '*'
   const tags: string[] = []
   entry.lastIndex = 0
-  do {
+  for (;;) {
     const [whole, weak, tag] = entry.exec(value) ?? []
     if (weak) throw badRequest('If-Match takes strong entity tags only; leave out the W/ prefix.')
     if (tag === undefined) throw badRequest('If-Match takes quoted entity tags, as in If-Match: "1763690000000", or *.')
     tags.push(tag)
     if (!whole?.endsWith(',')) return tags
-  } while (true)
+  }
 }
 
 /** Does this version fulfil the precondition? */

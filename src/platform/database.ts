@@ -51,6 +51,8 @@ export function openDatabase(url: string, connections = 20): Tools {
   })
   // An idle connection that breaks is replaced by the pool; without a listener the process would die of it.
   pool.on('error', () => {})
+  // The same for one that breaks while somebody holds it, as a job does, without a statement on its way.
+  pool.on('connect', (client) => void client.on('error', () => {}))
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) })
   return {
     prisma,
@@ -117,8 +119,9 @@ export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error) ?? ''
   if (/^(08|53|57P|57014|55P03)/.test(state)) return true
   if (['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028'].includes(prismaCode(error) ?? '')) return true
-  const text = error instanceof Error ? `${(error as { code?: string }).code ?? ''} ${error.message}` : ''
-  return /ECONNREFUSED|ECONNRESET|ENOENT.*\.s\.PGSQL|EPIPE|ETIMEDOUT|Connection terminated|not currently accepting connections|timeout exceeded when trying to connect|Can't reach database|DatabaseNotReachable|ConnectionClosed/i.test(
+  const { code = '', message = '' } = (error ?? {}) as { code?: unknown; message?: unknown }
+  const text = `${code} ${message}`
+  return /ECONNREFUSED|ECONNRESET|ENOENT.*\.s\.PGSQL|EPIPE|ETIMEDOUT|Connection terminated|is not queryable|not currently accepting connections|timeout exceeded when trying to connect|Can't reach database|DatabaseNotReachable|ConnectionClosed/i.test(
     text,
   )
 }

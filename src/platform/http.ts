@@ -1,5 +1,6 @@
 /** What both servers need from a raw request: its body within a limit, and where it came from. */
 import type { IncomingMessage } from 'node:http'
+import { isIP } from 'node:net'
 import type { RequestFacts } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { newId } from '../kernel/ids.js'
@@ -11,21 +12,14 @@ import type { Gatehouse } from './context.js'
  * @throws payload_too_large, invalid_request for bytes that are no UTF-8
  */
 export async function readBody(request: IncomingMessage, limit: number): Promise<string> {
-  const tooLarge = () => {
-    // What follows is not read: the connection cannot be used again.
-    request.unpipe()
-    request.resume()
-    return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`, {
-      headers: { Connection: 'close' },
-    })
-  }
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge()
+  refuseLength(request, limit)
   const chunks: Buffer[] = []
   let size = 0
   try {
-    for await (const chunk of request as AsyncIterable<Buffer>) {
+    // Leaving the loop early must not end the connection: the answer is still to be written.
+    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       size += chunk.length
-      if (size > limit) throw tooLarge()
+      if (size > limit) throw tooLarge(request, limit)
       chunks.push(chunk)
     }
   } catch (error) {
@@ -39,6 +33,27 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   }
 }
 
+/** @throws payload_too_large for a body that says of itself that it is larger than `limit` bytes */
+export function refuseLength(request: IncomingMessage, limit: number): void {
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(request, limit)
+}
+
+function tooLarge(request: IncomingMessage, limit: number): ApiError {
+  // What follows is not read: the connection cannot be used again.
+  request.unpipe()
+  request.resume()
+  return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`, {
+    headers: { Connection: 'close' },
+  })
+}
+
+/** @throws unsupported_media_type unless the request says that its body is JSON */
+export function mustBeJson(request: IncomingMessage): void {
+  if (!/^application\/(json|merge-patch\+json)\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    throw new ApiError('unsupported_media_type', 'The body must be JSON; send Content-Type: application/json.')
+  }
+}
+
 /**
  * The caller's address: the peer's, or the one that the outermost trusted proxy saw (`TRUST_PROXY` hops are believed).
  */
@@ -49,7 +64,13 @@ export function clientAddress(request: IncomingMessage, trustProxy: number): str
     .split(',')
     .map((part) => part.trim())
     .filter(Boolean)
-  return forwarded.at(-trustProxy) ?? forwarded[0] ?? peer
+  return addressIn(forwarded.at(-trustProxy) ?? forwarded[0]) ?? peer
+}
+
+/** The address of one hop, without the port that some proxies write; undefined for what is no address. */
+function addressIn(hop: string | undefined): string | undefined {
+  const address = hop?.replace(/^\[(.*)\](:\d+)?$|^([\d.]+):\d+$/, '$1$3')
+  return address !== undefined && isIP(address) !== 0 && !address.includes('%') ? address : undefined
 }
 
 /** Text that a log line and an event may hold: without control characters, cut to a length. */

@@ -50,7 +50,7 @@ export function startJobs(gatehouse: Gatehouse, jobs: readonly PeriodicJob[]): J
     timers.set(job.name, timer)
   }
 
-  for (const job of jobs) plan(job, SECOND + randomInt(0, SECOND))
+  for (const job of jobs) plan(job, randomInt(0, SECOND / 2))
   return {
     async stop() {
       stopped = true

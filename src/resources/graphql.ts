@@ -3,7 +3,7 @@
  * its scope with @Scope; the schema refuses to be built when one does not (architecture: guard at boot).
  */
 
-import { GraphQLScalarType } from 'graphql'
+import { GraphQLError, GraphQLScalarType } from 'graphql'
 import { GraphQLJSONObject } from 'graphql-scalars'
 import { ArgsType, type ClassType, Extensions, Field, ID, Int, ObjectType } from 'type-graphql'
 import type { Action, PlatformScope, Stem } from '../kernel/scopes.js'
@@ -21,7 +21,7 @@ export const Timestamp = new GraphQLScalarType<bigint | number, number>({
 
 function wholeNumber(value: unknown): number {
   if (typeof value !== 'number' || !Number.isSafeInteger(value))
-    throw new TypeError('Timestamp takes whole milliseconds.')
+    throw new GraphQLError('Timestamp takes whole milliseconds.')
   return value
 }
 

@@ -117,6 +117,7 @@ function operationObject(route: Route, operation: Operation): Json {
     429,
     500,
     503,
+    ...(inPath.length > 0 ? [404] : []),
     ...(route.method === 'POST' ? [409, 422] : []),
   ])
   if (input) for (const status of [413, 415]) statuses.add(status)

@@ -1,6 +1,6 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { makeAccount, makeTenant, type Tenant } from '../setup/actors.js'
-import { apiAs } from '../setup/api.js'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { makeAccount, makeTenant, must, type Tenant } from '../setup/actors.js'
+import { apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
@@ -39,4 +39,172 @@ test('nobody without a credential gets in: 401 with both challenges', async () =
   expect(answer.body).toMatchObject({ error: 'unauthorized', request_id: expect.stringMatching(/^req_/) })
   expect(answer.headers.get('www-authenticate')).toContain('Basic realm="gatehouse"')
   expect(answer.headers.get('www-authenticate')).toContain('resource_metadata=')
+})
+
+/** A person of the console issuer. */
+async function consoleUser(name: string): Promise<string> {
+  const { data } = must(await app.operator.get('/v1/accounts'), 200)
+  const system = data.find((account: Loose) => account.name === 'System').id
+  const [issuer] = must(await app.operator.get(`/v1/accounts/${system}/issuers`), 200).data
+  const path = `/v1/accounts/${system}/issuers/${issuer.id}/users`
+  return must(await app.operator.post(path, { username_type: 'email', username: `${name}@example.com` }), 201).data.id
+}
+
+test('PATCH changes name, description, logo_url, metadata and the owner; billing_mode cannot be written', async () => {
+  const owner_user_id = await consoleUser('owner')
+  const body = {
+    name: 'Acme Inc.',
+    description: '# md',
+    logo_url: 'https://acme.example/l.png',
+    metadata: { a: { b: 1 } },
+    owner_user_id,
+  }
+  const { data } = must(await tenant.owner.patch(tenant.A, body), 200)
+  expect(data).toMatchObject({ ...body, billing_mode: 'ungated' })
+  // Metadata of an account is replaced (decisions D27), not merged.
+  expect(must(await tenant.owner.patch(tenant.A, { metadata: { c: null }, name: null }), 200).data).toMatchObject({
+    metadata: { c: null },
+    name: null,
+    logo_url: body.logo_url,
+  })
+  for (const bad of [
+    { billing_mode: 'gated' },
+    { metadata: null },
+    { owner_user_id: null },
+    { name: '' },
+    { logo_url: 'x' },
+  ]) {
+    expect({ bad, status: (await tenant.owner.patch(tenant.A, bad)).status }).toEqual({ bad, status: 400 })
+  }
+  must(await tenant.owner.patch(tenant.A, { name: 'Acme' }), 200)
+})
+
+test('the owner is an active user of the console issuer: nobody else, of no tenant', async () => {
+  const { data: own } = must(
+    await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: 'tenant-user' }),
+    201,
+  )
+  const gone = await consoleUser('gone')
+  const { data } = must(await app.operator.get('/v1/accounts'), 200)
+  const system = `/v1/accounts/${data.find((account: Loose) => account.name === 'System').id}`
+  const [issuer] = must(await app.operator.get(`${system}/issuers`), 200).data
+  must(await app.operator.patch(`${system}/issuers/${issuer.id}/users/${gone}`, { status: 'suspended' }), 200)
+  for (const owner_user_id of [own.id, gone, `usr_${'0'.repeat(26)}`, '', 'x']) {
+    const answer = await tenant.owner.patch(tenant.A, { owner_user_id })
+    expect({ owner_user_id, status: answer.status, field: answer.body.details?.[0].field }).toEqual({
+      owner_user_id,
+      status: 400,
+      field: 'owner_user_id',
+    })
+  }
+})
+
+describe('domains of an account: PATCH makes the set equal to the given one', () => {
+  const hosts = (answer: { body: Loose }) => answer.body.data.domains.map(({ host }: Loose) => host).sort()
+  const set = (...list: string[]) => tenant.owner.patch(tenant.A, { domains: list.map((host) => ({ host })) })
+
+  test('new hosts come unverified, missing ones go, those that stay keep their token', async () => {
+    const first = await set('login.acme.example', 'ID.Acme.Example', 'login.acme.example')
+    expect(first.status).toBe(200)
+    expect(hosts(first)).toEqual(['id.acme.example', 'login.acme.example'])
+    expect(first.body.data.domains[0]).toEqual({
+      id: expect.stringMatching(/^dom_/),
+      host: expect.any(String),
+      verified: false,
+      verified_at: null,
+      issuer_id: null,
+      created_at: expect.any(Number),
+      updated_at: expect.any(Number),
+      verification: {
+        type: 'dns_txt',
+        name: `_gatehouse-challenge.${first.body.data.domains[0].host}`,
+        value: expect.stringMatching(/^gatehouse-verify=[0-9a-f]{32}$/),
+      },
+    })
+    const kept = first.body.data.domains.find(({ host }: Loose) => host === 'login.acme.example')
+    const second = await set('login.acme.example', 'bücher.example')
+    expect(hosts(second)).toEqual(['login.acme.example', 'xn--bcher-kva.example'])
+    expect(second.body.data.domains).toContainEqual(kept)
+    expect((await tenant.owner.get(tenant.A)).body).toEqual(second.body)
+    expect(hosts(await tenant.owner.patch(tenant.A, { description: 'untouched' }))).toEqual(hosts(second))
+    expect(hosts(await set())).toEqual([])
+  })
+
+  test('what is no domain name is 400 and changes nothing', async () => {
+    must(await set('stays.acme.example'), 200)
+    for (const host of [
+      '',
+      ' ',
+      'localhost',
+      'com',
+      '127.0.0.1',
+      '[::1]',
+      '::1',
+      'a..example',
+      '-a.example',
+      'a_b.example',
+      'https://a.example',
+      'a.example/path',
+      'user@a.example',
+      'a.example:8080',
+      'a.example?x',
+      'a.example#x',
+      'a b.example',
+      '*.a.example',
+      `${'a'.repeat(64)}.example`,
+      `${'a.'.repeat(130)}example`,
+      'a.example\\x',
+      '0x7f.1',
+    ]) {
+      const answer = await set('new.acme.example', host)
+      expect({ host, status: answer.status, field: answer.body.details?.[0].field }).toEqual({
+        host,
+        status: 400,
+        field: 'domains[1].host',
+      })
+    }
+    for (const domains of [null, 'x', ['a.example'], [{}], [{ host: 'a.example', verified: true }], [null]]) {
+      expect({ domains, status: (await tenant.owner.patch(tenant.A, { domains })).status }).toEqual({
+        domains,
+        status: 400,
+      })
+    }
+    expect(hosts(await tenant.owner.get(tenant.A))).toEqual(['stays.acme.example'])
+  })
+
+  test('20 at most, also when several requests come at once', async () => {
+    const many = (count: number, word: string) => Array.from({ length: count }, (_, i) => `${word}${i}.acme.example`)
+    expect((await set(...many(21, 'x'))).status).toBe(400)
+    expect((await set(...many(20, 'y'))).status).toBe(200)
+    await Promise.all(['p', 'q', 'r', 's'].map((word) => set(...many(12, word))))
+    expect(hosts(await tenant.owner.get(tenant.A))).toHaveLength(12)
+  })
+
+  test('a host that another account has verified is 409', async () => {
+    const other = await makeAccount(app, 'Elsewhere')
+    const path = `/v1/accounts/${other.accountId}`
+    must(await other.owner.patch(path, { domains: [{ host: 'shared.example' }] }), 200)
+    expect((await set('shared.example')).status).toBe(200)
+    await set()
+    await app.gatehouse.tools.prisma.domain.updateMany({ where: { host: 'shared.example' }, data: { verified: true } })
+    const answer = await set('mine.example', 'shared.example')
+    expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 409, error: 'conflict' })
+    expect(hosts(await tenant.owner.get(tenant.A))).toEqual([])
+    expect(answer.text).not.toContain(other.accountId)
+  })
+})
+
+test('an operator reaches every account, and its events say so', async () => {
+  must(await app.operator.patch(tenant.A, { description: 'by the operator' }), 200)
+  const [event] = await app.gatehouse.tools.prisma.event.findMany({
+    where: { accountId: tenant.accountId, type: 'account.updated' },
+    orderBy: { id: 'desc' },
+    take: 1,
+  })
+  expect(event!.actor).toMatchObject({ type: 'api_key', operator: true })
+})
+
+test('there is no POST and no DELETE of accounts', async () => {
+  expect((await app.operator.post('/v1/accounts', { name: 'x' })).status).toBe(405)
+  expect((await app.operator.delete(tenant.A)).status).toBe(405)
 })

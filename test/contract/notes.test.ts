@@ -318,7 +318,7 @@ describe('listing', () => {
       await plan.query('SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off')
       const { rows } = await plan.query(
         `EXPLAIN SELECT * FROM notes WHERE account_id = $1 AND pinned = false AND created_at <= 5
-           AND (created_at < 5 OR id < 'note_x') ORDER BY created_at DESC, id DESC LIMIT 51`,
+           AND (created_at < 5 OR id < 'note_x') ORDER BY pinned DESC, created_at DESC, id DESC LIMIT 51`,
         [lister.accountId],
       )
       const text = JSON.stringify(rows)

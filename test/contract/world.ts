@@ -27,8 +27,8 @@ const meanings: Record<string, Partial<Record<string, keyof Ids>>> = {
   decideApproval: { user_id: 'pending_user_id' },
 }
 /** The id that a parameter of an operation's path stands for. */
-export const meaningOf = (operation: string, parameter: string): keyof Ids =>
-  meanings[operation]?.[parameter] ?? (parameter as keyof Ids)
+export const meaningOf = (operation: string | undefined, parameter: string): keyof Ids =>
+  meanings[operation ?? '']?.[parameter] ?? (parameter as keyof Ids)
 
 export interface World extends Tenant {
   ids: Ids
@@ -61,7 +61,11 @@ export async function populate(tenant: Tenant): Promise<World> {
     owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
     owner.post(`${I}/users/${user.id}/verifiers`, verifier),
     owner.post(`${I}/agents/${agent.id}/verifiers`, { type: 'secret', name: null }),
-    owner.post(`${A}/notes`, { subject_type: 'issuer', subject_id: tenant.issuerId, content: fresh('note') }),
+    owner.post(`${A}/notes`, {
+      subject_type: 'issuer',
+      subject_id: tenant.issuerId,
+      content: `[[issuer:${tenant.issuerId}]]`,
+    }),
     owner.post(`${I}/users`, { username_type: 'unique', username: fresh('waiting'), requires_approval: true }),
     owner.post(`${I}/users/${user.id}/tokens`, bodies['createPersonalToken']?.()),
   ])
@@ -86,7 +90,8 @@ export async function populate(tenant: Tenant): Promise<World> {
 
 export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
 
-type PathOf = Pick<Route, 'path' | 'operation'>
+/** A path, and whose it is where that makes a difference. */
+type PathOf = Pick<Route, 'path'> & Partial<Pick<Route, 'operation'>>
 
 /** A row's path with these ids in it. */
 export const pathOf = ({ path, operation }: PathOf, ids: Ids): string =>

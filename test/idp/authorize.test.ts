@@ -241,3 +241,49 @@ test('cookies are bound to the issuer by path, signed, httpOnly and SameSite=Lax
     expect(line).toContain(`path=/${realm.tenant.issuerId}/`)
   }
 })
+
+test('behind a proxy, with a path of its own: every address and cookie says what IDP_URL says', async () => {
+  const proxied = await startApp({ env: { IDP_URL: 'https://id.example.com/auth', TRUST_PROXY: '1' } })
+  try {
+    const realm = await Realm.make(proxied)
+    await realm.user('ada@example.com')
+    const client = await realm.client({ application_type: 'spa' })
+    const { issuerId } = realm.tenant
+    const origin = `http://127.0.0.1:${proxied.gatehouse.config.idpPort}`
+    const here = (url: string) => url.replace('https://id.example.com', origin)
+    // The prefix may arrive, or a proxy may have taken it away.
+    for (const path of [
+      `/auth/${issuerId}/jwks.json`,
+      `/${issuerId}/jwks.json`,
+      `/.well-known/openid-configuration/auth/${issuerId}`,
+    ]) {
+      expect((await fetch(`${origin}${path}`)).status).toBe(200)
+    }
+    const first = await fetch(here(realm.authorizeUrl(client, challenge)), {
+      redirect: 'manual',
+      headers: { host: 'evil.example' },
+    })
+    const page = first.headers.get('location')!
+    expect(page).toMatch(new RegExp(`^/auth/${issuerId}/interaction/`))
+    const cookies = first.headers.getSetCookie()
+    for (const line of cookies) {
+      expect(line).toMatch(/; secure/)
+      expect(line).toContain(`path=/auth/${issuerId}/`)
+    }
+    const cookie = cookies.map((line) => line.split(';')[0]).join('; ')
+    const html = await (await fetch(`${origin}${page}`, { headers: { cookie } })).text()
+    const csrf = /name="csrf" value="([^"]+)"/.exec(html)![1]!
+    const body = new URLSearchParams({ csrf, username: 'ada@example.com', password: PASSWORD })
+    const answered = await fetch(`${origin}${page}`, { method: 'POST', body, headers: { cookie }, redirect: 'manual' })
+    const resume = answered.headers.get('location')!
+    expect(resume.startsWith(`https://id.example.com/auth/${issuerId}/authorize/`)).toBe(true)
+    const back = await fetch(here(resume), { headers: { cookie }, redirect: 'manual' })
+    expect(back.headers.get('location')).toContain(
+      `iss=${encodeURIComponent(`https://id.example.com/auth/${issuerId}`)}`,
+    )
+    const session = back.headers.getSetCookie().find((line) => line.startsWith('gatehouse_session='))
+    expect(session).toMatch(new RegExp(`path=/auth/${issuerId};.*secure`))
+  } finally {
+    await proxied.close()
+  }
+})

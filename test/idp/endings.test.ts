@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { system } from '../../src/kernel/context.js'
 import { contextFor } from '../../src/platform/context.js'
+import { purgeExpired } from '../../src/resources/sessions/purge.js'
 import { endSessions } from '../../src/resources/sessions/sessions.js'
 import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -49,6 +50,18 @@ describe('users', () => {
       expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
     },
   )
+
+  test('rule 11: the state of the user counts by itself, even while a session still stands', async () => {
+    const { username, id } = await somebody()
+    const { access_token, refresh_token } = await realm.tokens(web, username)
+    await app.gatehouse.tools.prisma.user.update({ where: { id }, data: { status: 'blocked' } })
+    expect((await realm.userinfo(access_token)).status).toBe(401)
+    expect(await introspect(access_token)).toEqual({ active: false })
+    expect(await introspect(refresh_token)).toEqual({ active: false })
+    expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+    await app.gatehouse.tools.prisma.user.update({ where: { id }, data: { status: 'active' } })
+    expect((await realm.refresh(web, refresh_token)).status).toBe(200)
+  })
 
   test('a user suspended between code and token gets none', async () => {
     const { username, id } = await somebody()
@@ -162,6 +175,31 @@ describe('sessions', () => {
     expect(
       await app.gatehouse.tools.prisma.event.count({ where: { sessionId: sid, type: 'session.terminated' } }),
     ).toBe(1)
+  })
+
+  test('rule 13: a request in flight does not bring an ended sign-in back', async () => {
+    const { username } = await somebody()
+    const { browser, access_token } = await realm.tokens(web, username)
+    const { pool, prisma } = app.gatehouse.tools
+    const { browserUid: uid } = await prisma.session.findUniqueOrThrow({ where: { id: claimsOf(access_token).sid } })
+    const holder = await pool.connect()
+    await holder.query('BEGIN')
+    await holder.query(`DELETE FROM idp_artifacts WHERE kind = 'Session' AND uid = $1`, [uid])
+    // It has read the sign-in and waits to write it.
+    const inFlight = realm.begin(web, { prompt: 'none' }, browser)
+    await new Promise((done) => setTimeout(done, 300))
+    await holder.query('COMMIT')
+    holder.release()
+    await inFlight
+    expect(await prisma.idpArtifact.count({ where: { kind: 'Session', uid } })).toBe(0)
+  })
+
+  test('an expired session is not continued, even by a browser that is signed in still', async () => {
+    const { username } = await somebody()
+    const { browser, access_token } = await realm.tokens(web, username)
+    await setSession(claimsOf(access_token).sid, { expiresAt: app.clock.now() - 1 })
+    expect(redirectOf((await realm.begin(web, { prompt: 'none' }, browser)).page)['error']).toBe('login_required')
+    expect(redirectOf((await realm.begin(spa, { prompt: 'none' }, browser)).page)['code']).toBeDefined()
   })
 
   test('D17: idle makes it inactive, a refresh makes it active again; past its absolute lifetime it is over', async () => {
@@ -285,4 +323,27 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
       'You are signed out',
     )
   })
+})
+
+test('the purge removes what time has ended and nothing that lives', async () => {
+  const { username } = await somebody()
+  const { refresh_token, access_token } = await realm.tokens(spa, username)
+  const abandoned = await realm.begin(spa)
+  await abandoned.browser.submit(abandoned.page, { username: 'x@example.com', password: 'x' })
+  const { prisma } = app.gatehouse.tools
+  await purgeExpired(inContext())
+  const again = await realm.refresh(spa, refresh_token)
+  expect(again.status).toBe(200)
+  app.clock.advance(8 * 86_400_000)
+  await purgeExpired(inContext())
+  expect(
+    await prisma.idpArtifact.count({ where: { kind: { in: ['AuthorizationCode', 'RefreshToken', 'Interaction'] } } }),
+  ).toBe(0)
+  expect(await prisma.loginState.count()).toBe(0)
+  expect(await prisma.loginFailure.count()).toBe(0)
+  expect(await prisma.session.count({ where: { id: claimsOf(access_token).sid } })).toBe(1)
+  app.clock.advance(60 * 86_400_000)
+  await purgeExpired(inContext())
+  expect(await prisma.session.count()).toBe(0)
+  app.clock.advance(-68 * 86_400_000)
 })

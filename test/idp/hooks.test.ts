@@ -57,7 +57,7 @@ describe('the places that are hooked exist', () => {
 
   test('hooks of one provider leave another as it is', () => {
     const [hooked, other] = [plain(), plain()]
-    installHooks(hooked)
+    installHooks(hooked, [])
     expect(hooked.Client.prototype.includeSid()).toBe(true)
     expect(other.Client.prototype.includeSid.call({})).toBeFalsy()
     expect(instance(hooked).responseModes.get('fragment')).toBe(instance(hooked).responseModes.get('query'))
@@ -67,7 +67,7 @@ describe('the places that are hooked exist', () => {
   test('a missing place is said at start', () => {
     const provider = plain()
     Object.defineProperty(provider.IdToken.prototype, 'issue', { value: undefined })
-    expect(() => installHooks(provider)).toThrow('oidc-provider has no issue to replace.')
+    expect(() => installHooks(provider, [])).toThrow('oidc-provider has no issue to replace.')
   })
 })
 

@@ -53,6 +53,23 @@ test('rule 1: 20 parallel refreshes, through two processes, have one winner; rul
   expect(await introspect(winner!.body.access_token)).toBe(false)
 })
 
+test('rule 2: two refreshes that both saw the token unused: the slower one ends the family of the faster', async () => {
+  const { refresh_token } = await realm.tokens(web, 'ada@example.com')
+  const holder = await app.gatehouse.tools.pool.connect()
+  // Both have read the token and wait for its row.
+  await holder.query('BEGIN')
+  await holder.query(`SELECT 1 FROM idp_artifacts WHERE kind = 'RefreshToken' AND consumed_at IS NULL FOR UPDATE`)
+  const both = Promise.all([realm.refresh(web, refresh_token), realm.refresh(web, refresh_token)])
+  await new Promise((done) => setTimeout(done, 300))
+  await holder.query('COMMIT')
+  holder.release()
+  const answers = await both
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, 400])
+  const { body } = answers.find(({ status }) => status === 200)!
+  expect(await introspect(body.access_token)).toBe(false)
+  expect((await realm.refresh(web, body.refresh_token)).body.error).toBe('invalid_grant')
+})
+
 test('rule 2: a used refresh token, sent again later, ends the family; the event says why', async () => {
   const first = await realm.tokens(spa, 'ada@example.com')
   const next = await realm.refresh(spa, first.refresh_token)

@@ -4,7 +4,7 @@ import { system } from '../../src/kernel/context.js'
 import { contextFor } from '../../src/platform/context.js'
 import { transaction } from '../../src/platform/database.js'
 import { announce, listen, type Subscription } from '../../src/platform/notify.js'
-import { giveSigningKeys, refillSpareKeys } from '../../src/resources/issuers/signing-keys.js'
+import { giveSigningKeys, refillSpareKeys, takeKeyPairs } from '../../src/resources/issuers/signing-keys.js'
 import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { Realm } from './setup.js'
@@ -50,6 +50,22 @@ test('a change is seen by the very next request here, and soon in another proces
   await until(async () => (await nameAt(twin, client)) === 'Round 9')
 })
 
+test('between a change and its notice memory is not believed', async () => {
+  const client = await realm.client()
+  const before = await nameAt(realm, client)
+  await app.gatehouse.tools.pool.query(
+    `UPDATE issuers SET settings = jsonb_set(settings, '{branding}', '{"display_name": "On its way"}') WHERE id = $1`,
+    [realm.tenant.issuerId],
+  )
+  expect(await nameAt(realm, client)).toBe(before)
+  const failed = transaction(inContext(), async (inside) => {
+    await announce(inside, 'issuer', realm.tenant.issuerId)
+    throw new Error('so that no notice ever comes')
+  })
+  await expect(failed).rejects.toThrow('no notice')
+  expect(await nameAt(realm, client)).toBe('On its way')
+})
+
 test('new signing keys are published and used without a restart, in both processes; tokens of old keys stay good', async () => {
   await realm.user('keys@example.com')
   const client = await realm.client({}, { confidential: true })
@@ -59,7 +75,7 @@ test('new signing keys are published and used without a restart, in both process
   const before = await realm.tokens(client, 'keys@example.com')
   const old = await kids(realm)
   await transaction(inContext(), async (inside) => {
-    await giveSigningKeys(inside, realm.tenant)
+    await giveSigningKeys(inside, realm.tenant, await takeKeyPairs(inside))
     await announce(inside, 'issuer', realm.tenant.issuerId)
   })
   const fresh = (await kids(realm)).filter((kid) => !old.includes(kid))
@@ -95,9 +111,11 @@ test('requests in flight while an issuer changes all succeed', async () => {
 
 test('a notice is sent by the commit, not by a rolled back transaction; a broken connection is made anew and said so', async () => {
   const heard: string[] = []
+  const pending: string[] = []
   let reconnects = 0
   const subscription: Subscription = listen(app.gatehouse.tools, app.gatehouse.log, {
     onNotice: (topic, id) => heard.push(`${topic}:${id}`),
+    onPending: (topic, id) => pending.push(`${topic}:${id}`),
     onReconnect: () => reconnects++,
   })
   try {
@@ -110,6 +128,7 @@ test('a notice is sent by the commit, not by a rolled back transaction; a broken
     await announce(inContext(), 'client', 'first')
     await until(() => heard.length > 0)
     expect(heard).toEqual(['client:first'])
+    expect(pending).toEqual(['client:rolled back', 'client:first'])
     await app.gatehouse.tools.pool.query(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gatehouse notices' AND datname = current_database()`,
     )

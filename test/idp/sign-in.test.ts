@@ -176,6 +176,16 @@ describe('D19: lockout', () => {
     expect(reasons.filter((reason) => reason === 'locked')).toHaveLength(15)
   })
 
+  test('twelve sign-ins with the right password at the same moment all arrive', async () => {
+    const id = await realm.user('team@example.com')
+    const started = await Promise.all(Array.from({ length: 12 }, () => realm.begin(spa)))
+    const pages = await Promise.all(
+      started.map(({ browser, page }) => browser.submit(page, { username: 'team@example.com', password: PASSWORD })),
+    )
+    for (const page of pages) expect(redirectOf(page)['code']).toBeDefined()
+    expect(await app.gatehouse.tools.prisma.loginFailure.count({ where: { userId: id } })).toBe(0)
+  })
+
   test('a name that nobody has is locked like one that somebody has', async () => {
     for (let i = 0; i < 6; i++) await attempt('nobody@example.com', 'wrong')
     const [row] = await app.gatehouse.tools.prisma.loginFailure.findMany({
@@ -263,6 +273,23 @@ describe('rule 22: a server-side state machine', () => {
     expect(events).toHaveLength(1)
   })
 
+  test('the same for a form that is not the first', async () => {
+    await realm.user('thrice@example.com')
+    const { page, browser } = await realm.begin(spa)
+    const second = await browser.submit(page, { username: 'thrice@example.com', password: 'wrong' })
+    const form = { username: 'thrice@example.com', password: PASSWORD }
+    await Promise.all(
+      Array.from({ length: 10 }, () =>
+        browser
+          .copy()
+          .submit(second, form)
+          .catch(() => undefined),
+      ),
+    )
+    const where = { type: 'user.login.succeeded' as const, actor: { path: ['name'], equals: 'thrice@example.com' } }
+    expect(await app.gatehouse.tools.prisma.event.count({ where })).toBe(1)
+  })
+
   test('the end cannot be reached without the steps: the resume address knows no result', async () => {
     const { page, browser } = await realm.begin(spa)
     const uid = page.url.split('/').pop()!
@@ -289,6 +316,7 @@ describe('a password that must be changed', () => {
 
   test.each<[string, object]>([
     ['marked must_change', { type: 'password', name: null, password: PASSWORD, must_change: true }],
+    ['expired', { type: 'password', name: null, password: PASSWORD, expires_at: 1_000_000_000_000 }],
     [
       'temporary',
       { type: 'temporary_password', name: 'help desk', password: PASSWORD, expires_at: Date.now() + 6 * 86_400_000 },
@@ -301,7 +329,7 @@ describe('a password that must be changed', () => {
         await realm.tenant.owner.post(`${realm.tenant.I}/users`, { username_type: 'email', username }),
         201,
       )
-      const expiring = 'expires_at' in verifier ? { expires_at: app.clock.now() + 86_400_000 } : {}
+      const expiring = name === 'temporary' ? { expires_at: app.clock.now() + 86_400_000 } : {}
       must(
         await realm.tenant.owner.post(`${realm.tenant.I}/users/${data.id}/verifiers`, { ...verifier, ...expiring }),
         201,

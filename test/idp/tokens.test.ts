@@ -1,8 +1,10 @@
 /** Tokens and the endpoints that take them (spec 4.17, 5.2, 5.3). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../setup/actors.js'
+import { apiAs } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { answerOf, CALLBACK, claimsOf, headerOf, Realm, type TestClient } from './setup.js'
+import { TestBrowser } from './browser.js'
+import { answerOf, CALLBACK, claimsOf, headerOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
 
 let app: TestApp
 let realm: Realm
@@ -62,6 +64,45 @@ describe('5.3: the access token', () => {
     expect(claimsOf(resource.id_token).aud).toBe(web.id)
     const other = await realm.refresh(web, resource.refresh_token, { resource: 'https://r.example.com/b' })
     expect([other.status, other.body.error]).toEqual([400, 'invalid_target'])
+  })
+
+  test('RFC 8707: of several granted resources each token is for one, the first where none is named', async () => {
+    const url = new URL(realm.authorizeUrl(web))
+    for (const name of ['a', 'b']) url.searchParams.append('resource', `https://r.example.com/${name}`)
+    const own = new TestBrowser()
+    const back = redirectOf(
+      await own.submit(await own.open(url.href), { username: 'ada@example.com', password: PASSWORD }),
+    )
+    const first = await realm.exchange(web, {
+      code: back['code']!,
+      redirect_uri: CALLBACK,
+      resource: 'https://r.example.com/b',
+    })
+    expect(claimsOf(first.body.access_token).aud).toBe('https://r.example.com/b')
+    const second = await realm.refresh(web, first.body.refresh_token)
+    expect(claimsOf(second.body.access_token).aud).toBe('https://r.example.com/a')
+    const third = await realm.refresh(web, second.body.refresh_token, { resource: 'https://r.example.com/c' })
+    expect(third.body.error).toBe('invalid_target')
+  })
+
+  test('D6: with resource={BASE_URL} it opens the Core API, as far as user and client may, and dies with its session', async () => {
+    const { owner, I } = realm.tenant
+    const client = await realm.client(
+      { allowed_resources: [app.baseUrl] },
+      { settings: { scopes: ['issuers.users:read', 'issuers.clients:read'] } },
+    )
+    const id = await realm.user('clerk@example.com')
+    must(await owner.patch(`${I}/users/${id}`, { scopes: ['issuers.users:read'] }), 200)
+    const params = { resource: app.baseUrl, scope: 'openid issuers.users:read issuers.clients:read' }
+    const { access_token } = await realm.tokens(client, 'clerk@example.com', params)
+    expect(claimsOf(access_token).aud).toBe(app.baseUrl)
+    const clerk = apiAs(app.baseUrl, access_token)
+    expect((await clerk.get(`${I}/users`)).status).toBe(200)
+    expect((await clerk.get(`${I}/clients`)).status).toBe(403)
+    const plain = await realm.tokens(client, 'clerk@example.com', { scope: params.scope })
+    expect((await apiAs(app.baseUrl, plain.access_token).get(`${I}/users`)).status).toBe(401)
+    must(await owner.patch(`${I}/users/${id}`, { status: 'suspended', status_reason: 'test' }), 200)
+    expect((await clerk.get(`${I}/users`)).status).toBe(401)
   })
 
   test("the client's own scopes are granted next to OpenID's; others are left out", async () => {
@@ -425,6 +466,17 @@ describe('bad input gets the error of the RFC and never a 5xx', () => {
           method: 'POST',
           body: new URLSearchParams({ access_token: 'x' }),
           headers: { authorization: 'Bearer y' },
+        }),
+    ],
+    [
+      'JSON, for whoever would rather read HTML',
+      401,
+      'invalid_client',
+      () =>
+        fetch(`${realm.url}/token`, {
+          method: 'POST',
+          body: new URLSearchParams({ grant_type: 'x', client_id: 'x' }),
+          headers: { accept: 'text/html' },
         }),
     ],
     [

@@ -33,6 +33,7 @@ export interface TestApp {
   gatehouse: Gatehouse
   clock: TestClock
   databaseUrl: string
+  /** Where the servers listen; of a second application not the public addresses, which it shares with the first. */
   baseUrl: string
   idpUrl: string
   setupLink: string | undefined
@@ -97,15 +98,14 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
     gatehouse,
     clock,
     databaseUrl,
-    baseUrl: config.baseUrl,
-    idpUrl: config.idpUrl,
+    baseUrl: app.core ?? config.baseUrl,
+    idpUrl: app.idp ?? config.idpUrl,
     setupLink,
-    operator: apiAs(config.baseUrl, config.bootstrap.apiKey ?? key),
+    operator: apiAs(app.core ?? config.baseUrl, config.bootstrap.apiKey ?? key),
     async second() {
       const { BASE_URL, IDP_URL, BOOTSTRAP_API_KEY } = env
-      const shared = { BOOTSTRAP_API_KEY, ...options.env }
+      const shared = { BASE_URL, IDP_URL, BOOTSTRAP_API_KEY, ...options.env }
       const other = await startApp({ ...options, env: shared, databaseUrl, clock })
-      void [BASE_URL, IDP_URL]
       others.push(other)
       return other
     },

@@ -90,6 +90,14 @@ test('later starts change nothing and print no link once an administrator exists
   await endProcess(before)
 })
 
+test('a port that is taken ends the start with one line that names the setting, exit code 1', async () => {
+  const first = await start()
+  const { code, output } = await runCli(['start'], { ...first.env, IDP_PORT: first.env['PORT']!, PORT: '0' })
+  expect(code).toBe(1)
+  expect(output).toMatch(/Port \d+ on 127\.0\.0\.1 is taken by another program; .* IDP_PORT/)
+  await endProcess(first)
+})
+
 test('probes: /healthz, /readyz and /metrics on both servers, /metrics with its token', async () => {
   const process = await start({ METRICS_TOKEN: 'let-me-see' })
   for (const base of [process.baseUrl, process.idpUrl]) {

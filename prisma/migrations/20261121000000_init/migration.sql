@@ -144,6 +144,7 @@ CREATE TABLE "revoked_tokens" (
 CREATE TABLE "login_failures" (
     "user_id" TEXT NOT NULL,
     "failures" INTEGER NOT NULL,
+    "pending" INTEGER NOT NULL DEFAULT 0,
     "locked_until" BIGINT,
     "updated_at" BIGINT NOT NULL,
 

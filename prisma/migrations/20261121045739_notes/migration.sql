@@ -38,16 +38,16 @@ CREATE TABLE "note_references" (
 );
 
 -- CreateIndex
-CREATE INDEX "notes_account_id_pinned_created_at_id_idx" ON "notes"("account_id", "pinned", "created_at" DESC, "id" DESC);
+CREATE INDEX "notes_account_id_pinned_created_at_id_idx" ON "notes"("account_id", "pinned" DESC, "created_at" DESC, "id" DESC);
 
 -- CreateIndex
-CREATE INDEX "notes_account_id_subject_type_subject_id_pinned_created_at__idx" ON "notes"("account_id", "subject_type", "subject_id", "pinned", "created_at" DESC, "id" DESC);
+CREATE INDEX "notes_account_id_subject_type_subject_id_pinned_created_at__idx" ON "notes"("account_id", "subject_type", "subject_id", "pinned" DESC, "created_at" DESC, "id" DESC);
 
 -- CreateIndex
-CREATE INDEX "notes_of_issuer" ON "notes"("account_id", "issuer_id", "pinned", "created_at" DESC, "id" DESC) WHERE (issuer_id IS NOT NULL);
+CREATE INDEX "notes_of_issuer" ON "notes"("account_id", "issuer_id", "pinned" DESC, "created_at" DESC, "id" DESC) WHERE (issuer_id IS NOT NULL);
 
 -- CreateIndex
-CREATE INDEX "notes_account_id_created_by_pinned_created_at_id_idx" ON "notes"("account_id", "created_by", "pinned", "created_at" DESC, "id" DESC);
+CREATE INDEX "notes_account_id_created_by_pinned_created_at_id_idx" ON "notes"("account_id", "created_by", "pinned" DESC, "created_at" DESC, "id" DESC);
 
 -- CreateIndex
 CREATE INDEX "note_mentions_account_id_user_id_note_id_idx" ON "note_mentions"("account_id", "user_id", "note_id" DESC);

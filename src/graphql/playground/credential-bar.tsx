@@ -81,7 +81,7 @@ export function CredentialBar({ onChange }: { onChange(authorization: string | u
         <p id="who" role="status" data-state={who.state}>
           <Status who={who} />
         </p>
-        <details>
+        <details onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.removeAttribute('open')}>
           <summary>How to get a credential</summary>
           <div className="hint">
             <p>

@@ -1,4 +1,5 @@
 import { type GraphiQLPlugin, pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react'
+import { parse } from 'graphql'
 import { type Example, fillIn, type Known, readExample } from './examples.js'
 
 const folder = '../../../graphql/examples/'
@@ -42,7 +43,7 @@ export const examplesPlugin: GraphiQLPlugin = {
 }
 
 function ExamplesPanel() {
-  const { addTab, setVisiblePlugin, updateActiveTabValues } = useGraphiQLActions()
+  const { addTab, setOperationFacts, setVisiblePlugin, updateActiveTabValues } = useGraphiQLActions()
   const { queryEditor, variableEditor, responseEditor } = useGraphiQL(
     pick('queryEditor', 'variableEditor', 'responseEditor'),
   )
@@ -52,6 +53,8 @@ function ExamplesPanel() {
     const current = queryEditor?.getValue().trim() ?? ''
     if (!isOurs(current)) addTab()
     queryEditor?.setValue(example.query)
+    // GraphiQL looks for the operation's name a moment later, and would run this document under the name before.
+    setOperationFacts(factsOf(example))
     variableEditor?.setValue(fillIn(example.variables, known).trim())
     responseEditor?.setValue('')
     updateActiveTabValues({ response: null })
@@ -63,7 +66,10 @@ function ExamplesPanel() {
   return (
     <section aria-label="Examples" className="examples">
       <h2>Examples</h2>
-      <p>Ids from earlier answers are filled in. Ctrl+Enter runs the document.</p>
+      <p>
+        Ids from earlier answers are filled in. <kbd>Ctrl Enter</kbd> runs the document, <kbd>Ctrl M</kbd> lets the Tab
+        key leave an editor.
+      </p>
       <ul>
         {examples.map((example) => (
           <li key={example.name}>
@@ -80,3 +86,10 @@ function ExamplesPanel() {
 
 const isOurs = (query: string): boolean =>
   query === '' || query.startsWith('# Choose an example') || examples.some((example) => example.query.trim() === query)
+
+/** As GraphiQL keeps them of a document. */
+function factsOf({ query }: Example) {
+  const documentAST = parse(query)
+  const operations = documentAST.definitions.filter((definition) => definition.kind === 'OperationDefinition')
+  return { documentAST, operations, operationName: operations[0]?.name?.value ?? '' }
+}

@@ -69,7 +69,11 @@ const editorOptions = {
 function useEditorOptions(): void {
   const monaco = useMonaco((state) => state.monaco)
   useEffect(() => {
-    const listening = monaco?.editor.onDidCreateEditor((editor) => editor.updateOptions(editorOptions))
+    for (const editor of monaco?.editor.getEditors() ?? []) editor.updateOptions(editorOptions)
+    // Told in the middle of its making, an editor would take its own options last.
+    const listening = monaco?.editor.onDidCreateEditor((editor) =>
+      queueMicrotask(() => editor.updateOptions(editorOptions)),
+    )
     return () => listening?.dispose()
   }, [monaco])
 }

@@ -12,12 +12,12 @@ import type { Handler } from '../grants/grant.js'
 import type { AccessToken, OpenIdClient } from '../library.js'
 import { scope } from '../scope.js'
 
-/** Marks a JWT on its way past a check of the library that refuses all JWTs; no JWT begins like this. */
-export const JWT_MARK = '~'
-
-/** Puts our ways in place of the library's, on one provider's own classes. */
-export function installHooks(provider: Provider): void {
-  hookClients(provider)
+/**
+ * Puts our ways in place of the library's, on one provider's own classes.
+ * @param grantTypes the grants that the provider knows
+ */
+export function installHooks(provider: Provider, grantTypes: readonly string[]): void {
+  hookClients(provider, grantTypes)
   hookAccessTokens(provider)
   hookIdTokens(provider)
   answerInQueryOnly(provider)
@@ -33,9 +33,9 @@ function answerInQueryOnly(provider: Provider): void {
   for (const mode of ['fragment', 'form_post']) responseModes.set(mode, query)
 }
 
-function hookClients(provider: Provider): void {
+function hookClients(provider: Provider, grantTypes: readonly string[]): void {
   const { Client } = provider
-  replace(Client, 'find', () => clientFinder(provider))
+  replace(Client, 'find', () => clientFinder(provider, grantTypes))
   const { prototype } = Client
   // Secrets are kept as hashes, two of them for a while after a rotation.
   replace(

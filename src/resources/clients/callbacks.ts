@@ -17,6 +17,8 @@ export function callbackFault(type: ApplicationType, text: string): string | und
   if (/[\u0000-\u0020\u007f-\u00a0\\]|\s/u.test(text))
     return 'must not hold whitespace, control characters or backslashes.'
   if (text.includes('#')) return 'must not have a fragment.'
+  if (!/^([\w\-.~:/?[\]@!$&'()*+,;=]|%[0-9a-f]{2})*$/i.test(text))
+    return 'must hold only the characters of a URI (RFC 3986), others percent-encoded.'
   const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(text)?.[1]
   if (scheme === undefined || !URL.canParse(text)) return 'must be an absolute URI.'
   if (scheme === 'https' || scheme === 'http') return webFault(scheme, text)
@@ -29,11 +31,11 @@ function webFault(scheme: string, text: string): string | undefined {
   const authority = /^https?:\/\/([^/?]*)/.exec(text)?.[1]
   if (authority === undefined || authority === '') return `must begin with ${scheme}:// and a host.`
   if (authority.includes('@') || url.username || url.password) return 'must not hold credentials.'
-  if (/(^|\/)\.{1,2}(\/|$)|%2e/i.test(url.pathname) || /\/\.{1,2}(\/|\?|$)/.test(text))
-    return 'must not have dot segments.'
+  if (/\/(\.|%2e){1,2}(\/|\?|$)/i.test(text)) return 'must not have dot segments.'
   const port = /:(\d+)$/.exec(authority)?.[1]
   const host = port === undefined ? authority : authority.slice(0, -port.length - 1)
   if (host !== url.hostname || /:$/.test(authority)) return 'must have a host in lower case, in its ordinary form.'
+  if (port !== undefined && !/^[1-9]\d*$/.test(port)) return 'must have a port without leading zeros.'
   if (/[*%]/.test(host)) return 'must have a host without wildcards or escapes.'
   if (scheme === 'http' && !isLoopback(host)) return 'must use https; http is for 127.0.0.1, [::1] and localhost only.'
   return undefined

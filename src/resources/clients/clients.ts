@@ -1,5 +1,6 @@
 /** Clients (spec 2.5, 4.5, 4.16): the applications that authenticate users through an issuer. */
 import { z } from 'zod'
+import { canonicalJson } from '../../kernel/canonical.js'
 import { ApiError, badRequest, insufficientScope, invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
@@ -63,6 +64,7 @@ export async function listClients(
       AND: [
         { accountId, issuerId, ...ofLivingIssuer },
         { status: filter.status ?? { not: 'deleted' } },
+        filter.status === 'deleted' ? { deletedAt: { gt: context.now() - DELETED_RETENTION } } : {},
         filter.name ? { name: { contains: filter.name.replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } } : {},
         after('cli', request.cursor),
       ],
@@ -101,7 +103,7 @@ export async function createClient(context: Context, place: InIssuer, input: unk
   const settings = checkSettings(values.confidential, mergePatch({}, values.settings))
   mayGrant(context, settings.scopes ?? [])
   mayChangeExchange(context, undefined, settings)
-  if (!values.confidential && values.secret) {
+  if (!values.confidential && values.secret !== undefined && values.secret !== null) {
     throw invalidField('secret', 'not_allowed', 'belongs to confidential clients only.')
   }
   const secret = values.confidential ? chosenSecret('secret', values.secret) : null
@@ -229,8 +231,7 @@ const aboutClient = ({ accountId, issuerId, id }: Client) => ({
  * caller bound to some issuers or to an organization does not have that.
  */
 function mayChangeExchange(context: Context, before: ClientSettings | undefined, after: ClientSettings): void {
-  const capability = (settings: ClientSettings | undefined) =>
-    JSON.stringify([settings?.openid?.token_exchange ?? null])
+  const capability = (settings: ClientSettings | undefined) => canonicalJson(settings?.openid?.token_exchange ?? null)
   if (capability(before) === capability(after)) return
   const { actor } = context
   if (!covers(actor.scopes, 'issuers.clients:manage')) throw insufficientScope('issuers.clients:manage')

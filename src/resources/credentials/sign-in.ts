@@ -1,22 +1,16 @@
 /**
  * Checking a password at sign-in (decisions D19, security rule 21). Unknown user, wrong password and locked user get
- * one answer in one time. Failures are counted before the password is looked at and across all processes, so that
- * guesses sent at the same moment buy nothing.
+ * one answer in one time.
  */
-import { DAY, HOUR, MINUTE } from '../../kernel/time.js'
+
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../platform/context.js'
 import { transaction } from '../../platform/database.js'
 import { sha256, verifyPassword } from '../../platform/secrets.js'
 import { emit } from '../events/events.js'
 import type { InIssuer } from '../place.js'
+import { settleFailure, settleSuccess, startAttempt } from './attempts.js'
 import { isOutworn, passwordPolicyOf } from './password-policy.js'
-
-/** Failures until the first lock; it lasts a minute and doubles with each further failure, up to an hour. */
-export const FAILURES_UNTIL_LOCK = 5
-const FIRST_LOCK = MINUTE
-const LONGEST_LOCK = HOUR
-/** Failures this old (milliseconds) are forgotten. */
-const MEMORY = DAY
 
 export interface SignInUser extends InIssuer {
   id: string
@@ -53,6 +47,9 @@ const candidatesText = `
   WHERE u.issuer_id = $1 AND u.username_key = $2 AND u.status NOT IN ('deleted', 'pending_deletion')
   ORDER BY v.type, v.id DESC`
 
+/** Refusals go out at multiples of this time (milliseconds), so that a row more or less to write does not show. */
+const TICK = 50
+
 /**
  * Does this password sign this user in? Writes the failure, the lock and their events; what follows a success is the
  * caller's, see `recordVerification` and `recordSignIn`.
@@ -60,6 +57,18 @@ const candidatesText = `
  * @param usernameKey the username as it is compared
  */
 export async function checkSignInPassword(
+  context: Context,
+  issuer: InIssuer & { settings: unknown },
+  usernameKey: string,
+  password: string,
+): Promise<PasswordVerdict> {
+  const began = performance.now()
+  const verdict = await verdictOn(context, issuer, usernameKey, password)
+  if (verdict.outcome === 'refused') await sleep(TICK - ((performance.now() - began) % TICK))
+  return verdict
+}
+
+async function verdictOn(
   context: Context,
   issuer: InIssuer & { settings: unknown },
   usernameKey: string,
@@ -76,8 +85,7 @@ export async function checkSignInPassword(
   // A name that nobody has is counted like one that somebody has: the same statements, the same lock.
   const subject = user?.id ?? `unknown:${sha256(`${issuerId} ${usernameKey}`).slice(0, 32)}`
 
-  const charge = await chargeAttempt(context, subject)
-  if (!charge) {
+  if (!(await startAttempt(context, subject))) {
     await verifyPassword(null, password)
     await recordFailure(context, issuer, user, 'locked', null)
     return { outcome: 'refused' }
@@ -85,11 +93,12 @@ export async function checkSignInPassword(
 
   const fitting = await findFitting(rows, password)
   if (!user || !fitting) {
-    await recordFailure(context, issuer, user, user ? 'wrong_password' : 'unknown_user', charge.lockedUntil)
+    const lockedUntil = await settleFailure(context, subject)
+    await recordFailure(context, issuer, user, user ? 'wrong_password' : 'unknown_user', lockedUntil)
     return { outcome: 'refused' }
   }
+  await settleSuccess(context, subject)
   if (user.status !== 'active') {
-    await forgetFailures(context, user.id)
     await recordFailure(context, issuer, user, user.status, null)
     return { outcome: 'barred', user }
   }
@@ -111,29 +120,6 @@ async function findFitting(rows: readonly Row[], password: string): Promise<Row 
     if (await verifyPassword(row.hash, password)) return row
   }
   return undefined
-}
-
-const count = `CASE WHEN f.updated_at < $2::bigint - ${MEMORY} THEN 1 ELSE f.failures + 1 END`
-const chargeText = `
-  INSERT INTO login_failures AS f (user_id, failures, locked_until, updated_at) VALUES ($1, 1, NULL, $2::bigint)
-  ON CONFLICT (user_id) DO UPDATE SET failures = ${count}, updated_at = $2::bigint,
-    locked_until = CASE WHEN ${count} >= ${FAILURES_UNTIL_LOCK}
-      THEN $2::bigint + least(${LONGEST_LOCK}, ${FIRST_LOCK} * 2 ^ least(${count} - ${FAILURES_UNTIL_LOCK}, 20))::bigint END
-  WHERE f.locked_until IS NULL OR f.locked_until <= $2::bigint
-  RETURNING locked_until AS "lockedUntil"`
-
-/** Counts an attempt as failed until it proves otherwise. Undefined: the user is locked, nothing may be tried. */
-async function chargeAttempt(context: Context, subject: string): Promise<{ lockedUntil: number | null } | undefined> {
-  const [row] = await context.tools.query<{ lockedUntil: number | null }>('sign-in-charge', chargeText, [
-    subject,
-    context.now(),
-  ])
-  return row
-}
-
-/** Ends the count: the right password was given. */
-export async function forgetFailures(context: Context, userId: string): Promise<void> {
-  await context.db.loginFailure.deleteMany({ where: { userId } })
 }
 
 async function recordFailure(
@@ -169,7 +155,6 @@ export async function recordVerification(
     where: { id: verifierId, issuerId, userId: id },
     data: { lastUsedAt: context.now() },
   })
-  await forgetFailures(context, id)
   const target = { type: 'user', id }
   await emit(context, 'user.verification.succeeded', { accountId, issuerId, userId: id, target, data: { method } })
 }

@@ -16,7 +16,9 @@ const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
  * @throws invalid_request for addresses, single labels and anything that is not a domain name
  */
 export function hostOf(field: string, text: string): string {
-  const host = domainToASCII(text.trim().replace(/\.$/, '')).toLowerCase()
+  const name = text.trim().replace(/\.$/, '')
+  // domainToASCII cuts a host out of whatever holds one: user@host, host:port, host/path.
+  const host = /[\s/?#@:\\[\]%]/.test(name) ? '' : domainToASCII(name).toLowerCase()
   const labels = host.split('.')
   const isName = host.length <= 253 && labels.length >= 2 && labels.every((part) => label.test(part))
   if (!isName || /^\d+$/.test(labels.at(-1)!)) {

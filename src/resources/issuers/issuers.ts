@@ -14,7 +14,7 @@ import { changesBetween, emit } from '../events/events.js'
 import { after, type InAccount, type InIssuer, requireAccount, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { issuerSettingsRules, newIssuerSettings } from './settings.js'
-import { giveSigningKeys } from './signing-keys.js'
+import { giveSigningKeys, takeKeyPairs } from './signing-keys.js'
 
 export const issuerStatuses = ['active', 'disabled', 'suspended', 'deleted'] as const
 export type IssuerStatus = (typeof issuerStatuses)[number]
@@ -60,8 +60,9 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
   const values = check(createRules, input)
   const settings = check(issuerSettingsRules, mergePatch(newIssuerSettings, values.settings ?? {}), ['settings'])
   const status = writableStatus(context, values.status) ?? 'active'
+  await requireAccount(context, { accountId })
+  const pairs = await takeKeyPairs(context)
   return transaction(context, async (inside) => {
-    await requireAccount(inside, { accountId })
     const now = inside.now()
     const issuer = await inside.db.issuer.create({
       data: {
@@ -79,7 +80,7 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
         updatedAt: now,
       },
     })
-    await giveSigningKeys(inside, { accountId, issuerId: issuer.id })
+    await giveSigningKeys(inside, { accountId, issuerId: issuer.id }, pairs)
     await emit(inside, 'issuer.created', { ...aboutIssuer(issuer), data: { name: issuer.name } })
     return issuer
   })

@@ -7,9 +7,9 @@ import { generateKeyPair, type KeyObject, randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { newId } from '../../kernel/ids.js'
 import { DAY } from '../../kernel/time.js'
-import type { Context } from '../../platform/context.js'
-import { sql } from '../../platform/database.js'
-import { announce } from '../../platform/notify.js'
+import type { Context, Gatehouse } from '../../platform/context.js'
+import { systemContext } from '../../platform/jobs.js'
+import { announce, listen } from '../../platform/notify.js'
 
 export const signingAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
@@ -40,14 +40,23 @@ export interface SigningKey {
   privateJwk: string
 }
 
-interface Pair extends SigningKey {
-  createdAt: number
+/** A pair that belongs to no issuer yet. */
+export interface KeyPair extends SigningKey {
+  createdAt?: number
 }
 
 const generate = promisify(generateKeyPair)
 
-/** A fresh pair, made on libuv's threads: an RSA key takes a tenth of a second and more. */
-async function makePair(context: Context, alg: SigningAlgorithm): Promise<Pair> {
+let making: Promise<unknown> = Promise.resolve()
+
+/** A fresh pair, made on libuv's threads, one after the other: an RSA key takes a tenth of a second and more. */
+function makePair(context: Context, alg: SigningAlgorithm): Promise<Required<KeyPair>> {
+  const next = making.then(() => newPair(context, alg))
+  making = next.catch(() => {})
+  return next
+}
+
+async function newPair(context: Context, alg: SigningAlgorithm): Promise<Required<KeyPair>> {
   const pairs: Record<SigningAlgorithm, () => Promise<{ publicKey: KeyObject; privateKey: KeyObject }>> = {
     ES256: () => generate('ec', { namedCurve: 'P-256' }),
     EdDSA: () => generate('ed25519'),
@@ -77,39 +86,48 @@ const drawText = `
   RETURNING spare_keys.kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk"`
 
 /**
- * Gives a new issuer its keys: two generations of each algorithm. Call it inside the transaction that makes the issuer.
- * They come from the pool; what the pool lacks is made now.
+ * Two generations of each algorithm for a new issuer, the signing one first. They come from the pool; what the pool
+ * lacks is made now. Call it before the transaction that makes the issuer, so that no transaction waits for a key; if
+ * that one fails, the pairs are lost, which harms nobody.
  */
-export async function giveSigningKeys(context: Context, of: { accountId: string; issuerId: string }): Promise<void> {
-  await addGenerations(context, of, GENERATIONS)
-  await announce(context, 'spare_keys', of.issuerId)
+export async function takeKeyPairs(context: Context): Promise<KeyPair[]> {
+  const drawn = await context.tools.query<KeyPair & Record<string, unknown>>('spare-keys-draw', drawText, [
+    [...signingAlgorithms],
+    GENERATIONS,
+  ])
+  const pairs: KeyPair[] = []
+  for (const alg of signingAlgorithms) {
+    const found = drawn.filter((pair) => pair.alg === alg)
+    while (found.length < GENERATIONS) found.push(await makePair(context, alg))
+    pairs.push(...found)
+  }
+  return pairs
 }
 
-async function addGenerations(
+/** Gives an issuer these keys, in the transaction that makes it. The first pair of an algorithm signs. */
+export async function giveSigningKeys(
   context: Context,
   { accountId, issuerId }: { accountId: string; issuerId: string },
-  generations: number,
+  pairs: readonly KeyPair[],
 ): Promise<void> {
-  const drawn = await sql<SigningKey>(context.db, drawText, [...signingAlgorithms], generations)
   const now = context.now()
-  const rows = []
-  for (const alg of signingAlgorithms) {
-    const pairs = drawn.filter((pair) => pair.alg === alg)
-    while (pairs.length < generations) pairs.push(await makePair(context, alg))
-    // The newest of an algorithm signs: the first pair is the younger by a millisecond.
-    for (const [age, { kid, publicJwk, privateJwk }] of pairs.entries()) {
-      const id = newId('key', now)
-      rows.push({ id, accountId, issuerId, kid, alg, publicJwk: { ...publicJwk }, privateJwk, createdAt: now - age })
-    }
-  }
+  const ages = new Map<string, number>()
+  const rows = pairs.map(({ kid, alg, publicJwk, privateJwk }) => {
+    // The newest of an algorithm signs: each further pair is older by a millisecond.
+    const age = ages.get(alg) ?? 0
+    ages.set(alg, age + 1)
+    const id = newId('key', now)
+    return { id, accountId, issuerId, kid, alg, publicJwk: { ...publicJwk }, privateJwk, createdAt: now - age }
+  })
   await context.db.signingKey.createMany({ data: rows })
+  await announce(context, 'spare_keys', issuerId)
 }
 
 /**
  * Fills the pool up to what a number of new issuers takes, one pair at a time. Safe to call from every process at any
  * time: one of them works, the others return at once.
  */
-export async function refillSpareKeys(context: Context, issuers = 4): Promise<void> {
+export async function refillSpareKeys(context: Context, issuers = 8): Promise<void> {
   const target = issuers * GENERATIONS
   const connection = await context.tools.pool.connect()
   try {
@@ -128,6 +146,27 @@ export async function refillSpareKeys(context: Context, issuers = 4): Promise<vo
     }
   } finally {
     connection.release()
+  }
+}
+
+/**
+ * Fills the pool again whenever a new issuer has drawn from it, sooner than the job's next turn.
+ * @returns how to stop, which waits for the pair being made
+ */
+export function keepSpareKeys(gatehouse: Gatehouse): () => Promise<void> {
+  let work: Promise<void> = Promise.resolve()
+  const subscription = listen(gatehouse.tools, gatehouse.log, {
+    onNotice(topic) {
+      if (topic !== 'spare_keys') return
+      work = work
+        .then(() => refillSpareKeys(systemContext(gatehouse)))
+        .catch((error) => gatehouse.log.warn({ err: error }, 'making spare keys failed; the job does it again'))
+    },
+    onReconnect() {},
+  })
+  return async () => {
+    await subscription.close()
+    await work
   }
 }
 

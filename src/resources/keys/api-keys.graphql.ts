@@ -28,14 +28,11 @@ import {
   Timestamp,
 } from '../graphql.js'
 import {
-  type ApiKeyStatus,
   type ApiKeyWithSecret,
-  apiKeyStatuses,
   blockApiKey,
   createApiKey,
   deleteApiKey,
   getApiKey,
-  keyStatus,
   listApiKeys,
   restrictionsOf,
   revokeApiKey,
@@ -43,6 +40,7 @@ import {
   unblockApiKey,
   updateApiKey,
 } from './api-keys.js'
+import { type ApiKeyStatus, apiKeyStatuses, keyStatus } from './states.js'
 
 export const ApiKeyStatusEnum = enumOf(apiKeyStatuses)
 registerEnumType(ApiKeyStatusEnum, { name: 'ApiKeyStatus' })

@@ -8,7 +8,6 @@ import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { ALL, covers, isPlatformScope } from '../../kernel/scopes.js'
-import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
@@ -18,14 +17,9 @@ import { after, type InAccount, requireAccount } from '../place.js'
 import { revise } from '../revise.js'
 import { type Restrictions, restrictionRules } from './restrictions.js'
 import { chosenSecret, firstSecret, rotated, type StoredSecret } from './rotating-secret.js'
+import { keyStatus, statusFilter, stillKept } from './states.js'
 
 export const MAX_KEYS = 100
-/** How long revoked keys can still be read (spec section 8). */
-export const REVOKED_RETENTION = 31 * DAY
-
-export const apiKeyStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
-export type ApiKeyStatus = (typeof apiKeyStatuses)[number]
-
 /** Which key of which account. */
 export interface KeyPlace extends InAccount {
   keyId: string
@@ -61,12 +55,6 @@ const actionRules = z.strictObject({
   reason: rules.text(1000).nullable().optional(),
 })
 
-/** The status as of now: `expired` is computed from the clock (decisions D22). */
-export function keyStatus(context: Context, key: ApiKey): ApiKeyStatus {
-  if (key.status === 'active' && key.expiresAt !== null && key.expiresAt <= context.now()) return 'expired'
-  return key.status as ApiKeyStatus
-}
-
 export const restrictionsOf = (key: ApiKey): Restrictions => key.restrictions as Restrictions
 
 /** The scopes in force; a key of an account without scopes has all (decisions D7). */
@@ -81,7 +69,14 @@ export async function listApiKeys(
 ): Promise<Page<ApiKey>> {
   const limit = limitOf(request)
   const rows = await context.db.apiKey.findMany({
-    where: { AND: [{ accountId, orgId: null }, statusFilter(context, filter.status), after('ak', request.cursor)] },
+    where: {
+      AND: [
+        { accountId, orgId: null },
+        stillKept(context),
+        statusFilter(context, filter.status),
+        after('ak', request.cursor),
+      ],
+    },
     orderBy: { id: 'desc' },
     take: limit + 1,
   })
@@ -89,16 +84,8 @@ export async function listApiKeys(
   return pageOf(rows, limit)
 }
 
-function statusFilter(context: Context, status: string | null | undefined): Prisma.ApiKeyWhereInput {
-  const now = context.now()
-  if (status === undefined || status === null) return {}
-  if (status === 'active') return { status, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
-  if (status === 'expired') return { status: 'active', expiresAt: { lte: now } }
-  return { status }
-}
-
 const find = (context: Context, { accountId, keyId }: KeyPlace) =>
-  context.db.apiKey.findFirst({ where: { id: keyId, accountId, orgId: null } })
+  context.db.apiKey.findFirst({ where: { AND: [{ id: keyId, accountId, orgId: null }, stillKept(context)] } })
 
 /** @throws not_found */
 export async function getApiKey(context: Context, place: KeyPlace): Promise<ApiKey> {
@@ -208,7 +195,8 @@ export async function rotateApiKey(context: Context, place: KeyPlace, input: unk
 export async function blockApiKey(context: Context, place: KeyPlace, input: unknown): Promise<ApiKey> {
   const { by, reason } = check(actionRules, input ?? {})
   return reviseKey(context, place, 'api_key.blocked', undefined, (key) => {
-    if (key.status !== 'active') throw badRequest(`Only an active key can be blocked; this one is ${key.status}.`)
+    const status = keyStatus(context, key)
+    if (status !== 'active') throw badRequest(`Only an active key can be blocked; this one is ${status}.`)
     return { status: 'blocked', ...statusFacts(context, by, reason) }
   })
 }

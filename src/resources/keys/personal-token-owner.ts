@@ -87,7 +87,8 @@ export async function checkRestrictions(
     where: { accountId, issuerId, id: { in: org_ids }, status: { not: 'deleted' } },
     select: { id: true },
   })
-  const strange = org_ids.findIndex((id) => !known.some((row) => row.id === id))
+  const own = new Set(known.map(({ id }) => id))
+  const strange = org_ids.findIndex((id) => !own.has(id))
   if (strange >= 0) {
     throw invalidField(
       `restrictions.org_ids[${strange}]`,

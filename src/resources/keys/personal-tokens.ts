@@ -12,7 +12,7 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type PersonalToken, type Prisma, transaction, type User } from '../../platform/database.js'
 import { emit } from '../events/events.js'
-import { after, type InAccount } from '../place.js'
+import { after, type InAccount, ofLivingIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { jwtOf, MAX_LIFE } from './personal-token-jwt.js'
 import { checkRestrictions, grantedScopes, lockOwner, type OfUser } from './personal-token-owner.js'
@@ -74,60 +74,54 @@ function readable(context: Context): Prisma.PersonalTokenWhereInput {
 /** Tokens of a user, newest first; the cursor is a token id. */
 export async function listPersonalTokens(
   context: Context,
-  { accountId, issuerId, userId }: OfUser,
+  place: OfUser,
   filter: { status?: PersonalTokenStatus | null },
   request: PageRequest,
 ): Promise<Page<TokenOfUser>> {
+  const { accountId, issuerId, userId } = place
   const limit = limitOf(request)
-  const user = await context.db.user.findFirst({
-    where: {
-      id: userId,
-      accountId,
-      issuerId,
-      status: { notIn: ['deleted', 'pending_deletion'] },
-      issuer: { is: { status: { not: 'deleted' } } },
-    },
-    select: { status: true },
-  })
-  if (!user) throw notFound('user')
   const rows = await context.db.personalToken.findMany({
     where: {
       AND: [
-        { userId, issuerId },
+        { userId, issuerId, accountId, user: { is: knownUser } },
         readable(context),
-        ofStatus(context, user, filter.status),
+        ofStatus(context, filter.status),
         after('tok', request.cursor),
       ],
     },
     orderBy: { id: 'desc' },
     take: limit + 1,
+    include: withUser,
   })
-  return pageOf(
-    rows.map((row) => ({ ...row, user })),
-    limit,
-  )
+  if (rows.length === 0) await requireUser(context, place)
+  return pageOf(rows, limit)
 }
 
-function ofStatus(
-  context: Context,
-  user: Pick<User, 'status'>,
-  status: PersonalTokenStatus | null | undefined,
-): Prisma.PersonalTokenWhereInput {
+const knownUser = {
+  status: { notIn: ['deleted', 'pending_deletion'] },
+  ...ofLivingIssuer,
+} satisfies Prisma.UserWhereInput
+
+async function requireUser(context: Context, { accountId, issuerId, userId }: OfUser): Promise<void> {
+  const where = { id: userId, accountId, issuerId, ...knownUser }
+  const user = await context.db.user.findFirst({ where, select: { id: true } })
+  if (!user) throw notFound('user')
+}
+
+/** The same as `tokenStatus`, as a condition. */
+function ofStatus(context: Context, status: PersonalTokenStatus | null | undefined): Prisma.PersonalTokenWhereInput {
   const now = context.now()
   if (status === undefined || status === null) return {}
   if (status === 'revoked') return { status }
   if (status === 'expired') return { status: 'active', expiresAt: { lte: now } }
-  return status === stateOfUser(user) ? { status: 'active', expiresAt: { gt: now } } : { id: { in: [] } }
+  const user = status === 'suspended' ? { notIn: ['active', 'blocked'] } : status
+  return { status: 'active', expiresAt: { gt: now }, user: { is: { status: user } } }
 }
 
 const find = (context: Context, { accountId, tokenId }: TokenPlace): Promise<TokenOfUser | null> =>
   context.db.personalToken.findFirst({
     where: {
-      AND: [
-        { id: tokenId, accountId },
-        readable(context),
-        { user: { is: { issuer: { is: { status: { not: 'deleted' } } } } } },
-      ],
+      AND: [{ id: tokenId, accountId }, readable(context), { user: { is: ofLivingIssuer } }],
     },
     include: withUser,
   })

@@ -1,4 +1,5 @@
 /** What a key or personal token is cut down to (decisions D8). `{}` restricts nothing. */
+import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
 import { rules } from '../../kernel/input.js'
@@ -26,8 +27,12 @@ export const restrictionRules = z.strictObject(
 
 export type Restrictions = z.infer<typeof restrictionRules>
 
+/** In the ordinary spelling only: ipaddr.js would read `10` as 0.0.0.10 and `010.0.0.1` as octal. */
 function isRange(text: string): boolean {
-  return ipaddr.isValid(text) || ipaddr.isValidCIDR(text)
+  const [address = '', bits, ...rest] = text.split('/')
+  const kind = isIP(address)
+  if (kind === 0 || address.includes('%') || rest.length > 0) return false
+  return bits === undefined || (/^(0|[1-9]\d{0,2})$/.test(bits) && Number(bits) <= (kind === 4 ? 32 : 128))
 }
 
 /** May a request from this address use the key? An unknown address may not use a key with a list. */

@@ -77,14 +77,12 @@ export async function listNotes(
     ...(typeof mentionsUserId === 'string' && { mentions: { some: { userId: mentionsUserId } } }),
   }
   const rows: NoteWithLinks[] = []
-  // Two ranges of one index, each in its order: those that are pinned, then the others.
-  for (const group of [true, false]) {
-    const passed = from !== undefined && !from.pinned && group
-    if (passed || (typeof pinned === 'boolean' && pinned !== group) || rows.length > limit) continue
-    const below = from?.pinned === group ? belowPosition(from) : {}
+  for (const range of rangesFrom(from)) {
+    const excluded = typeof pinned === 'boolean' && range.pinned === !pinned
+    if (excluded || rows.length > limit) continue
     const found = await context.db.note.findMany({
-      where: { AND: [filter, { pinned: group }, below] },
-      orderBy: [{ createdAt: 'desc' }, { id: 'desc' }],
+      where: { AND: [filter, range, typeof pinned === 'boolean' ? { pinned } : {}] },
+      orderBy: [{ pinned: 'desc' }, { createdAt: 'desc' }, { id: 'desc' }],
       take: limit + 1 - rows.length,
       include: links,
     })
@@ -110,11 +108,20 @@ function positionOf(cursor: string | null | undefined): Position | undefined {
   return { pinned: pinned === 'true' || pinned === '1', timestamp: Number(timestamp), id }
 }
 
-/** The first condition is the range of the index; the second cuts the notes of the same millisecond. */
-const belowPosition = ({ timestamp, id }: Position): Prisma.NoteWhereInput =>
-  id === undefined
-    ? { createdAt: { lt: timestamp } }
-    : { createdAt: { lte: timestamp }, OR: [{ createdAt: { lt: timestamp } }, { id: { lt: id } }] }
+/**
+ * What follows a position, as ranges of one index in its order: the rest of the pinned notes, then the others. Written
+ * as one condition, the two would make PostgreSQL walk over everything before them.
+ */
+function rangesFrom(from: Position | undefined): Prisma.NoteWhereInput[] {
+  if (from === undefined) return [{}]
+  const { pinned, timestamp, id } = from
+  // The first condition is the range, the second cuts the notes of the same millisecond.
+  const below =
+    id === undefined
+      ? { createdAt: { lt: timestamp } }
+      : { createdAt: { lte: timestamp }, OR: [{ createdAt: { lt: timestamp } }, { id: { lt: id } }] }
+  return pinned ? [{ pinned, ...below }, { pinned: false }] : [{ pinned, ...below }]
+}
 
 /** How many notes there are about a thing. */
 export async function countNotes(

@@ -1,5 +1,8 @@
-/** Usernames (spec 2.6): what each type must look like, and how two are compared. */
+/** Usernames (spec 2.6): what each type must look like, how two are compared, and how they are stored and found. */
 import { invalidField } from '../../kernel/errors.js'
+import type { Context } from '../../platform/context.js'
+import type { Issuer, Prisma } from '../../platform/database.js'
+import { hmac } from '../../platform/secrets.js'
 
 export const usernameTypes = ['email', 'phone', 'unique'] as const
 export type UsernameType = (typeof usernameTypes)[number]
@@ -21,3 +24,37 @@ export function checkUsername(type: UsernameType, username: string): void {
 
 /** The form in which usernames are compared and hashed (decisions D27): NFKC, lower case. */
 export const usernameKeyOf = (username: string): string => username.trim().normalize('NFKC').toLowerCase()
+
+/** The columns of a username. */
+export function usernameColumns(context: Context, issuer: Issuer, usernameType: UsernameType, username: string) {
+  const usernameKey = usernameKeyOf(username)
+  return {
+    usernameType,
+    username: username.trim(),
+    usernameKey,
+    usernameHash: hashedUsername(context, issuer, usernameKey),
+  }
+}
+
+/** What lists show instead of the username (decisions D27): `sha256:` and a keyed hash, one key per issuer. */
+export function hashedUsername(context: Context, issuer: Issuer, usernameKey: string): string {
+  return `sha256:${hmac(Buffer.from(context.sealer.open(issuer.usernameKey), 'base64'), usernameKey)}`
+}
+
+/** By exact or prefix username, or by name or email in the profile (decisions part 0). */
+export function searchFilter(search: string | null | undefined): Prisma.UserWhereInput {
+  if (!search) return {}
+  const literal = (text: string) => text.replace(/[\\%_]/g, '\\$&')
+  const inProfile = (key: string): Prisma.UserWhereInput => ({
+    profile: { path: [key], string_starts_with: literal(search), mode: 'insensitive' },
+  })
+  return {
+    OR: [
+      { usernameKey: { startsWith: literal(usernameKeyOf(search)) } },
+      inProfile('name'),
+      inProfile('given_name'),
+      inProfile('family_name'),
+      inProfile('email'),
+    ],
+  }
+}

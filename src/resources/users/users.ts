@@ -7,8 +7,7 @@ import { mergeMetadata } from '../../kernel/merge.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { type Issuer, isDuplicate, type Prisma, transaction, type User } from '../../platform/database.js'
-import { hmac } from '../../platform/secrets.js'
+import { isDuplicate, type Prisma, transaction, type User } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
@@ -16,7 +15,7 @@ import { revokeTokensOfUser } from '../keys/personal-tokens.js'
 import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import { checkUsername, type UsernameType, usernameKeyOf, usernameTypes } from './usernames.js'
+import { checkUsername, searchFilter, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
 
 export const userStatuses = [
   'active',
@@ -102,24 +101,6 @@ export async function listUsers(
     rows.map((user) => ({ ...user, username: user.usernameHash })),
     limit,
   )
-}
-
-/** By exact or prefix username, or by name or email in the profile (decisions part 0). */
-function searchFilter(search: string | null | undefined): Prisma.UserWhereInput {
-  if (!search) return {}
-  const prefix = usernameKeyOf(search).replace(/[\\%_]/g, '\\$&')
-  const inProfile = (key: string): Prisma.UserWhereInput => ({
-    profile: { path: [key], string_starts_with: search, mode: 'insensitive' },
-  })
-  return {
-    OR: [
-      { usernameKey: { startsWith: prefix } },
-      inProfile('name'),
-      inProfile('given_name'),
-      inProfile('family_name'),
-      inProfile('email'),
-    ],
-  }
 }
 
 const find = (context: Context, { accountId, issuerId, userId }: UserPlace) =>
@@ -285,21 +266,6 @@ function statusColumns(context: Context, user: User, values: z.infer<typeof upda
     statusBy: values.statusBy ?? context.actor.id,
     statusReason: values.statusReason ?? null,
   }
-}
-
-function usernameColumns(context: Context, issuer: Issuer, usernameType: UsernameType, username: string) {
-  const usernameKey = usernameKeyOf(username)
-  return {
-    usernameType,
-    username: username.trim(),
-    usernameKey,
-    usernameHash: hashedUsername(context, issuer, usernameKey),
-  }
-}
-
-/** What lists show instead of the username (decisions D27): `sha256:` and a keyed hash, one key per issuer. */
-export function hashedUsername(context: Context, issuer: Issuer, usernameKey: string): string {
-  return `sha256:${hmac(Buffer.from(context.sealer.open(issuer.usernameKey), 'base64'), usernameKey)}`
 }
 
 /** Only the given objects, as Prisma wants them. */

@@ -1,0 +1,33 @@
+/** Discovery and key set: what they cost, and that they touch neither the database nor a provider. */
+import autocannon from 'autocannon'
+import { makeFolder, removeFolder, startServer } from './server.js'
+
+const SECONDS = 6
+
+/** @returns requests per CPU second of the node process, and database transactions for all of them together */
+export async function bench(): Promise<Record<string, unknown>[]> {
+  const folder = makeFolder()
+  const server = await startServer(folder)
+  const resource = await fetch(`${server.baseUrl}/.well-known/oauth-protected-resource`)
+  const { authorization_servers } = (await resource.json()) as { authorization_servers: string[] }
+  const issuer = authorization_servers[0]!
+  const rows: Record<string, unknown>[] = []
+  for (const path of ['/.well-known/openid-configuration', '/jwks.json']) {
+    await autocannon({ url: `${issuer}${path}`, connections: 8, duration: 2 })
+    const commits = await server.commits()
+    const before = server.cpu()
+    const result = await autocannon({ url: `${issuer}${path}`, connections: 8, duration: SECONDS })
+    const cpu = server.cpu() - before
+    rows.push({
+      figure: `GET ${path}`,
+      'per CPU second': Math.round(result.requests.total / cpu),
+      requests: result.requests.total,
+      'transactions meanwhile': (await server.commits()) - commits,
+      'p99 ms': result.latency.p99,
+      'not 2xx': result.non2xx,
+    })
+  }
+  await server.stop()
+  removeFolder(folder)
+  return rows
+}

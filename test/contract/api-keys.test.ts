@@ -1,0 +1,398 @@
+/** Account API keys (spec 2.11, 3, 4.8, 5.1, decisions D5, D7, D8, D19, D22). */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
+import { type Api, apiAs, type Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { fresh } from './world.js'
+
+const MINUTE = 60_000
+const DAY = 86_400_000
+
+let app: TestApp
+let tenant: Tenant
+let keys: string
+beforeAll(async () => {
+  app = await startApp()
+  tenant = await makeTenant(app)
+  keys = `${tenant.A}/api-keys`
+})
+afterAll(() => app.close())
+
+const fields = (answer: { body: Loose }): string[] => (answer.body.details ?? []).map(({ field }: Loose) => field)
+const make = async (more: object = {}) =>
+  must(await tenant.owner.post(keys, { name: fresh('key'), restrictions: {}, ...more }), 201).data
+const as = ({ id, secret_plain }: { id: string; secret_plain: string }): Api =>
+  apiAs(app.baseUrl, { id, secret: secret_plain })
+const works = async (api: Api) => (await api.get(`${tenant.A}/issuers`)).status
+
+test('creation shows the secret once; nothing else ever does, and only its SHA-256 is stored', async () => {
+  const body = {
+    name: 'Whole',
+    description: 'd',
+    tags: ['a', 'b'],
+    restrictions: { scopes: ['issuers:read'] },
+    expires_at: app.clock.now() + DAY,
+    metadata: { m: 1 },
+  }
+  const made = await make(body)
+  expect(made).toEqual({
+    ...body,
+    id: expect.stringMatching(/^ak_[0-9a-z]{26}$/),
+    account_id: tenant.accountId,
+    scopes: ['issuers:read'],
+    status: 'active',
+    status_at: null,
+    status_by: null,
+    status_reason: null,
+    secret_plain: expect.stringMatching(/^[\w-]{43}$/),
+    secret_hint: made.secret_plain.slice(-4),
+    created_at: expect.any(Number),
+    updated_at: expect.any(Number),
+  })
+  const { secret_plain, ...shown } = made
+  expect((await tenant.owner.get(`${keys}/${made.id}`)).body.data).toEqual(shown)
+  for (const { text } of [
+    await tenant.owner.get(keys),
+    await tenant.owner.get(`${keys}/${made.id}`),
+    await tenant.owner.patch(`${keys}/${made.id}`, { name: 'Other' }),
+  ]) {
+    expect(text).not.toContain(secret_plain)
+    expect(text).not.toMatch(/secrets|hash|secret_plain/)
+  }
+  const [row] = await app.gatehouse.tools.query<{ text: string }>(
+    'key-row',
+    'SELECT k::text AS text FROM api_keys k WHERE id = $1',
+    [made.id],
+  )
+  expect(row!.text).not.toContain(secret_plain)
+})
+
+test('a secret of one’s own has 32 to 256 printable characters, and may hold colons', async () => {
+  for (const secret of ['s'.repeat(32), `${'a:'.repeat(128)}`, '%2b+ /=~'.replace(' ', '').repeat(6)]) {
+    const made = await make({ secret })
+    expect(made).toMatchObject({ secret_plain: secret, secret_hint: secret.slice(-4) })
+    expect(await works(as(made))).toBe(200)
+  }
+  for (const secret of ['', 's'.repeat(31), 's'.repeat(257), `${'s'.repeat(40)} `, 'ü'.repeat(40)]) {
+    const answer = await tenant.owner.post(keys, { name: 'k', restrictions: {}, secret })
+    expect({ secret, status: answer.status, fields: fields(answer) }).toEqual({
+      secret,
+      status: 400,
+      fields: ['secret'],
+    })
+  }
+})
+
+describe('restrictions', () => {
+  test.each<[unknown, string]>([
+    [{ unknown: 1 }, 'restrictions.unknown'],
+    [{ scopes: 'issuers:read' }, 'restrictions.scopes'],
+    [{ scopes: [1] }, 'restrictions.scopes[0]'],
+    [{ scopes: ['a b'] }, 'restrictions.scopes[0]'],
+    [{ scopes: null }, 'restrictions.scopes'],
+    [{ issuer_ids: 'x' }, 'restrictions.issuer_ids'],
+    [{ org_ids: [null] }, 'restrictions.org_ids[0]'],
+    [{ ip_allowlist: ['x'] }, 'restrictions.ip_allowlist[0]'],
+    [{ ip_allowlist: ['203.0.113.0/33'] }, 'restrictions.ip_allowlist[0]'],
+    [{ ip_allowlist: ['203.0.113.256'] }, 'restrictions.ip_allowlist[0]'],
+    [{ ip_allowlist: ['10'] }, 'restrictions.ip_allowlist[0]'],
+    [{ ip_allowlist: ['10.1'] }, 'restrictions.ip_allowlist[0]'],
+    [{ ip_allowlist: ['0x7f000001'] }, 'restrictions.ip_allowlist[0]'],
+    [{ ip_allowlist: ['127.000.000.001'] }, 'restrictions.ip_allowlist[0]'],
+    [{ ip_allowlist: [''] }, 'restrictions.ip_allowlist[0]'],
+    [{ ip_allowlist: ['::1%eth0'] }, 'restrictions.ip_allowlist[0]'],
+    [[], 'restrictions'],
+    ['svc:all', 'restrictions'],
+    [null, 'restrictions'],
+  ])('%j is 400', async (restrictions, field) => {
+    const answer = await tenant.owner.post(keys, { name: 'k', restrictions })
+    expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: [field] })
+  })
+
+  test('ip_allowlist: addresses and ranges, IPv4 and IPv6; elsewhere 403', async () => {
+    for (const [ip_allowlist, status] of [
+      [['127.0.0.1'], 200],
+      [['127.0.0.0/8'], 200],
+      [['203.0.113.0/24', '127.0.0.1/32'], 200],
+      [['0.0.0.0/0'], 200],
+      [['::ffff:127.0.0.1'], 200],
+      [['203.0.113.0/24'], 403],
+      [['::/0'], 403],
+      [['::1'], 403],
+      [[], 403],
+    ] as const) {
+      const made = await make({ restrictions: { ip_allowlist } })
+      const answer = await as(made).get(`${tenant.A}/issuers`)
+      expect({ ip_allowlist, status: answer.status }).toEqual({ ip_allowlist, status })
+      if (status === 403) expect(answer.body.error).toBe('forbidden')
+      must(await tenant.owner.delete(`${keys}/${made.id}`), 204)
+    }
+  })
+
+  test('X-Forwarded-For of a hop that nobody trusts changes nothing', async () => {
+    const made = await make({ restrictions: { ip_allowlist: ['203.0.113.7'] } })
+    expect(
+      (
+        await as(made).get(`${tenant.A}/issuers`, {
+          'x-forwarded-for': '203.0.113.7',
+          forwarded: 'for=203.0.113.7',
+          'x-real-ip': '203.0.113.7',
+        })
+      ).status,
+    ).toBe(403)
+  })
+
+  test('a key without scopes has all, with scopes only those, with an empty list none', async () => {
+    const [all, some, none] = [
+      await make(),
+      await make({ restrictions: { scopes: ['issuers:read'] } }),
+      await make({ restrictions: { scopes: [] } }),
+    ]
+    expect([await works(as(all)), await works(as(some)), await works(as(none))]).toEqual([200, 200, 403])
+    expect([all.scopes, some.scopes, none.scopes]).toEqual([null, ['issuers:read'], []])
+    expect((await as(some).get(keys)).status).toBe(403)
+  })
+
+  test('PATCH scopes writes restrictions.scopes and counts at once; null lifts them', async () => {
+    const made = await make({ restrictions: { scopes: ['issuers:read'], ip_allowlist: ['127.0.0.1'] } })
+    const path = `${keys}/${made.id}`
+    expect(must(await tenant.owner.patch(path, { scopes: [] }), 200).data).toMatchObject({
+      scopes: [],
+      restrictions: { scopes: [], ip_allowlist: ['127.0.0.1'] },
+    })
+    expect(await works(as(made))).toBe(403)
+    expect(must(await tenant.owner.patch(path, { scopes: null }), 200).data).toMatchObject({
+      scopes: null,
+      restrictions: { ip_allowlist: ['127.0.0.1'] },
+    })
+    expect(await works(as(made))).toBe(200)
+    expect(must(await tenant.owner.patch(path, { restrictions: {} }), 200).data.restrictions).toEqual({})
+  })
+})
+
+describe('states', () => {
+  const act = (id: string, action: string, body: object = {}) => tenant.owner.post(`${keys}/${id}/${action}`, body)
+
+  test('block fails the key at once, unblock makes it usable at once; who, why and when are kept', async () => {
+    const made = await make()
+    expect(must(await act(made.id, 'block', { by: 'desk', reason: 'leak' }), 200).data).toMatchObject({
+      status: 'blocked',
+      status_by: 'desk',
+      status_reason: 'leak',
+      status_at: expect.any(Number),
+    })
+    expect(await works(as(made))).toBe(401)
+    expect((await act(made.id, 'block')).status).toBe(400)
+    expect((await act(made.id, 'rotate')).status).toBe(400)
+    expect(must(await act(made.id, 'unblock'), 200).data.status).toBe('active')
+    expect(await works(as(made))).toBe(200)
+    expect((await act(made.id, 'unblock')).status).toBe(400)
+  })
+
+  test('revoke is permanent; repeating it changes nothing; GET shows it for 31 days', async () => {
+    const made = await make()
+    const first = must(await act(made.id, 'revoke', { by: 'desk', reason: 'over' }), 200)
+    expect(first.data).toMatchObject({ status: 'revoked', status_by: 'desk', status_reason: 'over' })
+    expect(must(await act(made.id, 'revoke', { reason: 'again' }), 200)).toEqual(first)
+    expect(await works(as(made))).toBe(401)
+    for (const [action, status] of [
+      ['unblock', 400],
+      ['block', 400],
+      ['rotate', 400],
+    ] as const)
+      expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status })
+    expect((await tenant.owner.patch(`${keys}/${made.id}`, { name: 'x' })).status).toBe(400)
+    expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(404)
+    expect(must(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('revoked')
+    app.clock.advance(31 * DAY + 1)
+    expect((await tenant.owner.get(`${keys}/${made.id}`)).status).toBe(404)
+    expect(must(await tenant.owner.get(`${keys}?status=revoked`), 200).data.map(({ id }: Loose) => id)).not.toContain(
+      made.id,
+    )
+  })
+
+  test('DELETE is a revocation; a second one is 404', async () => {
+    const made = await make()
+    expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(204)
+    expect(await works(as(made))).toBe(401)
+    expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(404)
+    expect(must(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('revoked')
+  })
+
+  test('expired is computed: at the moment of expires_at the key fails and says so', async () => {
+    const made = await make({ expires_at: app.clock.now() + MINUTE })
+    app.clock.advance(MINUTE - 2000)
+    expect(await works(as(made))).toBe(200)
+    app.clock.advance(2000)
+    expect(await works(as(made))).toBe(401)
+    expect(must(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('expired')
+    for (const action of ['block', 'unblock', 'rotate'])
+      expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status: 400 })
+    expect(must(await tenant.owner.patch(`${keys}/${made.id}`, { expires_at: null }), 200).data).toMatchObject({
+      status: 'active',
+      expires_at: null,
+    })
+    expect(await works(as(made))).toBe(200)
+    for (const expires_at of [-1, 1.5, '1', 253_402_300_800_000])
+      expect((await tenant.owner.patch(`${keys}/${made.id}`, { expires_at })).status).toBe(400)
+  })
+
+  test('the list is filtered by every status, and by nothing that is none', async () => {
+    const [active, blocked, revoked, expired] = [
+      await make(),
+      await make(),
+      await make(),
+      await make({ expires_at: app.clock.now() + 1 }),
+    ]
+    must(await act(blocked.id, 'block'), 200)
+    must(await act(revoked.id, 'revoke'), 200)
+    app.clock.advance(10)
+    const ids = async (query: string) =>
+      must(await tenant.owner.get(`${keys}?limit=100${query}`), 200).data.map(({ id }: Loose) => id)
+    for (const [status, id] of [
+      ['active', active.id],
+      ['blocked', blocked.id],
+      ['revoked', revoked.id],
+      ['expired', expired.id],
+    ] as const) {
+      const found = await ids(`&status=${status}`)
+      expect(found).toContain(id)
+      for (const other of [active, blocked, revoked, expired])
+        if (other.id !== id) expect(found).not.toContain(other.id)
+      const shown = must(await tenant.owner.get(`${keys}?limit=100&status=${status}`), 200).data
+      expect(new Set(shown.map((key: Loose) => key.status))).toEqual(new Set([status]))
+    }
+    expect(await ids('&status=suspended')).toEqual([])
+    expect((await tenant.owner.get(`${keys}?status=none`)).status).toBe(400)
+  })
+})
+
+describe('rotation', () => {
+  test('the new secret is in the answer; the old one is good for 15 minutes, and not longer', async () => {
+    const made = await make()
+    const rotated = must(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200).data
+    expect(rotated.secret_plain).not.toBe(made.secret_plain)
+    expect(rotated.secret_hint).toBe(rotated.secret_plain.slice(-4))
+    expect([await works(as(made)), await works(as(rotated))]).toEqual([200, 200])
+    app.clock.advance(15 * MINUTE - 2000)
+    expect([await works(as(made)), await works(as(rotated))]).toEqual([200, 200])
+    app.clock.advance(2000)
+    expect([await works(as(made)), await works(as(rotated))]).toEqual([401, 200])
+  })
+
+  test('a second rotation does not prolong the first secret', async () => {
+    const made = await make()
+    must(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200)
+    app.clock.advance(10 * MINUTE)
+    must(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200)
+    expect(await works(as(made))).toBe(200)
+    app.clock.advance(5 * MINUTE)
+    expect(await works(as(made))).toBe(401)
+  })
+
+  test('new_secret and hint are taken; a bad secret is 400 and names its field', async () => {
+    const made = await make()
+    const own = 'o'.repeat(40)
+    expect(
+      must(await tenant.owner.post(`${keys}/${made.id}/rotate`, { new_secret: own, hint: 'mine' }), 200).data,
+    ).toMatchObject({ secret_plain: own, secret_hint: 'mine' })
+    for (const body of [{ new_secret: 'short' }, { new_secret: 7 }, { hint: 'x'.repeat(33) }, { secret: own }]) {
+      const answer = await tenant.owner.post(`${keys}/${made.id}/rotate`, body)
+      expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: [Object.keys(body)[0]] })
+    }
+  })
+})
+
+describe('nobody grants what they lack', () => {
+  test('a key makes no stronger key, and strengthens none', async () => {
+    const weak = await keyWith(tenant, {
+      scopes: ['api_keys:write', 'api_keys:delete', 'api_keys:read', 'issuers:read'],
+    })
+    for (const restrictions of [
+      {},
+      { scopes: ['svc:all'] },
+      { scopes: ['issuers:write'] },
+      { scopes: ['issuers:read', 'accounts:read'] },
+      { scopes: ['api_keys:manage'] },
+    ]) {
+      const answer = await weak.post(keys, { name: 'k', restrictions })
+      expect({ restrictions, status: answer.status, error: answer.body.error }).toEqual({
+        restrictions,
+        status: 403,
+        error: 'insufficient_scope',
+      })
+    }
+    const made = must(
+      await weak.post(keys, { name: 'k', restrictions: { scopes: ['issuers:read', 'my:own'] } }),
+      201,
+    ).data
+    for (const body of [
+      { scopes: null },
+      { scopes: ['svc:all'] },
+      { restrictions: {} },
+      { restrictions: { scopes: ['issuers:write'] } },
+    ]) {
+      expect({ body, status: (await weak.patch(`${keys}/${made.id}`, body)).status }).toEqual({ body, status: 403 })
+      expect({ body, status: (await weak.patch(`${keys}/${weak.keyId}`, body)).status }).toEqual({ body, status: 403 })
+    }
+    must(await weak.patch(`${keys}/${made.id}`, { scopes: [] }), 200)
+  })
+
+  test('a weaker key does not change, rotate, unblock or revoke a stronger one', async () => {
+    const weak = await keyWith(tenant, { scopes: ['api_keys:manage', 'issuers:read'] })
+    const strong = await make()
+    const path = `${keys}/${strong.id}`
+    for (const attempt of [
+      () => weak.patch(path, { name: 'mine' }),
+      () => weak.patch(path, { scopes: [] }),
+      () => weak.post(`${path}/rotate`),
+      () => weak.post(`${path}/rotate`, { new_secret: 'x'.repeat(40) }),
+      () => weak.post(`${path}/revoke`),
+      () => weak.delete(path),
+    ]) {
+      const answer = await attempt()
+      expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
+      expect(answer.text).not.toContain('secret_plain')
+    }
+    must(await tenant.owner.post(`${path}/block`), 200)
+    expect((await weak.post(`${path}/unblock`)).status).toBe(403)
+    expect(must(await tenant.owner.get(path), 200).data.status).toBe('blocked')
+  })
+})
+
+describe('an account has at most 100 keys', () => {
+  test('20 parallel creations at 95 make five; the others are 429; a revoked one makes room', async () => {
+    const { owner, A } = await makeTenant(app, 'Full')
+    const body = { name: 'k', restrictions: { scopes: [] } }
+    // One key made the account, 94 more follow.
+    for (let i = 0; i < 94; i++) must(await owner.post(`${A}/api-keys`, body), 201)
+    const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${A}/api-keys`, body)))
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(201), ...Array(15).fill(429)])
+    const refused = answers.find(({ status }) => status === 429)!
+    expect(refused.body).toMatchObject({ error: 'too_many_requests' })
+    const made = answers.find(({ status }) => status === 201)!.body.data.id
+    must(await owner.delete(`${A}/api-keys/${made}`), 204)
+    must(await owner.post(`${A}/api-keys`, body), 201)
+  })
+})
+
+test('the Authorization header: any case of the scheme, one or more spaces, split at the first colon, no form decoding', async () => {
+  const made = await make({ secret: `a+b%20c:${'d'.repeat(32)}` })
+  const bare = apiAs(app.baseUrl)
+  const send = async (authorization: string) => (await bare.get(`${tenant.A}/issuers`, { authorization })).status
+  const good = Buffer.from(`${made.id}:${made.secret_plain}`).toString('base64')
+  for (const authorization of [`Basic ${good}`, `basic ${good}`, `BASIC   ${good}`, `Basic ${good.replace(/=+$/, '')}`])
+    expect({ authorization, status: await send(authorization) }).toEqual({ authorization, status: 200 })
+  const bad = (text: string) => `Basic ${Buffer.from(text).toString('base64')}`
+  for (const authorization of [
+    bad(`${made.id}:${made.secret_plain} `),
+    bad(` ${made.id}:${made.secret_plain}`),
+    bad(`${made.id.toUpperCase()}:${made.secret_plain}`),
+    bad(`${made.id}:${decodeURIComponent(made.secret_plain)}`),
+    `Basic ${good}, Basic ${good}`,
+    `Basic ${good} x`,
+    good,
+  ]) {
+    expect({ authorization, status: await send(authorization) }).toEqual({ authorization, status: 401 })
+  }
+})

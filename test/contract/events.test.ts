@@ -1,0 +1,305 @@
+/** Every mutation leaves its event, in the transaction of the change (spec 6.1, decisions D3, security rules 4 and 20). */
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { catalogue } from '../../src/resources/events/catalogue.js'
+import { makeTenant, must } from '../setup/actors.js'
+import type { Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { bodies, confidentialClient, fresh, makeWorld, PASSWORD, type World } from './world.js'
+
+let app: TestApp
+let world: World
+beforeAll(async () => {
+  app = await startApp()
+  world = await makeWorld(app)
+})
+afterAll(() => app.close())
+
+const events = (where: object = {}): Promise<Loose[]> =>
+  app.gatehouse.tools.prisma.event.findMany({ where: { accountId: world.accountId, ...where }, orderBy: { id: 'asc' } })
+
+/** What a piece of work adds to the trail. */
+async function added(work: () => Promise<unknown>): Promise<Loose[]> {
+  const before = new Set((await events()).map(({ id }) => id))
+  await work()
+  return (await events()).filter(({ id }) => !before.has(id))
+}
+const types = (list: Loose[]) => list.map(({ type }) => type)
+const jsonOf = (value: unknown) => JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? Number(part) : part))
+
+test('each mutation adds the events of its kind, about the right things, by the caller', async () => {
+  const { owner, A, I, ids } = world
+  const client = `${I}/clients/${ids.client_id}`
+  const user = `${I}/users/${ids.user_id}`
+  const key = `${A}/api-keys/${ids.key_id}`
+  const agent = `${I}/agents/${ids.agent_id}`
+  const steps: [string[], string, () => Promise<{ status: number }>][] = [
+    [
+      ['personal_token.created'],
+      'personal_token',
+      () => owner.post(`${user}/tokens`, bodies['createPersonalToken']!()),
+    ],
+    [['personal_token.revoked'], 'personal_token', () => owner.post(`${A}/tokens/${ids.token_id}/revoke`)],
+    [['account.updated'], 'account', () => owner.patch(A, { description: 'd' })],
+    [['issuer.created'], 'issuer', () => owner.post(`${A}/issuers`, { name: 'E' })],
+    [['issuer.updated'], 'issuer', () => owner.patch(I, { description: 'd' })],
+    [
+      ['issuer.auth_method.created'],
+      'auth_method',
+      () => owner.post(`${I}/auth-methods`, bodies['createAuthMethod']!()),
+    ],
+    [
+      ['issuer.auth_method.updated'],
+      'auth_method',
+      () => owner.patch(`${I}/auth-methods/${ids.method_id}`, { name: 'n' }),
+    ],
+    [['issuer.auth_method.deleted'], 'auth_method', () => owner.delete(`${I}/auth-methods/${ids.method_id}`)],
+    [['client.created'], 'client', () => owner.post(`${I}/clients`, confidentialClient())],
+    [['client.updated'], 'client', () => owner.patch(client, { name: 'n' })],
+    [['client.secret.rotated'], 'client', () => owner.post(`${client}/secret/rotate`)],
+    [['client.deleted'], 'client', () => owner.delete(client)],
+    [['user.created'], 'user', () => owner.post(`${I}/users`, bodies['createUser']!())],
+    [['user.updated'], 'user', () => owner.patch(user, { profile: { name: 'N' } })],
+    [
+      ['user.updated', 'user.status.changed'],
+      'user',
+      () => owner.patch(user, { status: 'suspended', status_reason: 'r' }),
+    ],
+    [['user.verifier.created'], 'verifier', () => owner.post(`${user}/verifiers`, bodies['createVerifier']!())],
+    [
+      ['user.verifier.updated'],
+      'verifier',
+      () => owner.patch(`${user}/verifiers/${ids.verifier_id}`, { password: `${PASSWORD} two` }),
+    ],
+    [['user.verifier.deleted'], 'verifier', () => owner.delete(`${user}/verifiers/${ids.verifier_id}`)],
+    // A deleted user's tokens are revoked with it: here there is one left.
+    [['user.deleted', 'personal_token.revoked'], 'user', () => owner.delete(user)],
+    [
+      ['user.approval.approved', 'user.status.changed'],
+      'user',
+      () => owner.patch(`${I}/approvals/${ids.pending_user_id}`, { action: 'approve' }),
+    ],
+    [
+      ['user.created', 'user.approval.rejected', 'user.status.changed'],
+      'user',
+      async () => {
+        const body = { ...bodies['createUser']!(), requires_approval: true }
+        const { id } = must(await owner.post(`${I}/users`, body), 201).data
+        return owner.patch(`${I}/approvals/${id}`, { action: 'reject', reason: 'r' })
+      },
+    ],
+    [['agent.created'], 'agent', () => owner.post(`${I}/agents`, { name: 'n' })],
+    [['agent.updated'], 'agent', () => owner.patch(agent, { name: 'n' })],
+    [
+      ['agent.verifier.created'],
+      'agent_verifier',
+      () => owner.post(`${agent}/verifiers`, bodies['createAgentVerifier']!()),
+    ],
+    [['agent.verifier.deleted'], 'agent_verifier', () => owner.delete(`${agent}/verifiers/${ids.agent_verifier_id}`)],
+    [['agent.deleted'], 'agent', () => owner.delete(agent)],
+    [['note.created'], 'note', () => owner.post(`${A}/notes`, bodies['createNote']!(ids))],
+    [['note.updated'], 'note', () => owner.patch(`${A}/notes/${ids.note_id}`, { pinned: true })],
+    [['note.deleted'], 'note', () => owner.delete(`${A}/notes/${ids.note_id}`)],
+    [['api_key.created'], 'api_key', () => owner.post(`${A}/api-keys`, bodies['createApiKey']!())],
+    [['api_key.updated'], 'api_key', () => owner.patch(key, { name: 'n' })],
+    [['api_key.rotated'], 'api_key', () => owner.post(`${key}/rotate`)],
+    [['api_key.blocked'], 'api_key', () => owner.post(`${key}/block`, { reason: 'r' })],
+    [['api_key.unblocked'], 'api_key', () => owner.post(`${key}/unblock`)],
+    [['api_key.revoked'], 'api_key', () => owner.post(`${key}/revoke`)],
+    // Nothing changes, so nothing is told.
+    [[], '', () => owner.post(`${key}/revoke`)],
+    [[], '', () => owner.delete(user)],
+  ]
+  const [caller] = Buffer.from(owner.authorization!.slice(6), 'base64').toString().split(':')
+  const covered = new Set<string>()
+  for (const [expected, target, run] of steps) {
+    const list = await added(async () => expect((await run()).status).toBeLessThan(300))
+    expect(types(list)).toEqual(expected)
+    for (const event of list) {
+      covered.add(event.type)
+      expect(event.id).toMatch(/^evt_[0-9a-z]{26}$/)
+      expect(event).toMatchObject({
+        authType: 'api_key',
+        actor: { type: 'api_key', id: caller, name: 'First key' },
+        target: { type: event.type === 'personal_token.revoked' ? 'personal_token' : target, id: expect.any(String) },
+        context: {
+          ip_address: '127.0.0.1',
+          user_agent: expect.any(String),
+          request_id: expect.stringMatching(/^req_/),
+          method: expect.stringMatching(/^(POST|PATCH|DELETE)$/),
+          path: expect.stringMatching(/^\/v1\/accounts\//),
+        },
+      })
+      expect(event.actor.operator).toBeUndefined()
+      expect(event.issuerId !== null).toBe(!['account', 'api_key'].includes(target))
+      expect(event.clientId !== null).toBe(target === 'client')
+      expect(event.userId !== null).toBe(['user', 'verifier', 'personal_token'].includes(target))
+      expect(event.agentId !== null).toBe(['agent', 'agent_verifier'].includes(target))
+    }
+  }
+  const expectedHere = Object.keys(catalogue).filter((type) =>
+    /^(account\.updated|issuer\.(created|updated|auth)|client|user\.(created|updated|deleted|status|verifier|approval)|api_key|personal_token|agent|note)/.test(
+      type,
+    ),
+  )
+  expect(expectedHere.filter((type) => !covered.has(type))).toEqual([])
+})
+
+test('changes hold what changed, old and new, in the words of REST, and nothing else', async () => {
+  const { owner, I } = await fresher()
+  const made = must(
+    await owner.post(`${I}/clients`, { name: 'Old', type: 'external', confidential: false, settings: { a: 1 } }),
+    201,
+  ).data
+  const [event] = await added(() =>
+    owner.patch(`${I}/clients/${made.id}`, {
+      name: 'New',
+      logo_url: 'https://x.example/l.png',
+      settings: { b: 2 },
+      description: null,
+    }),
+  )
+  expect(event.changes).toEqual({
+    name: { old: 'Old', new: 'New' },
+    logo_url: { old: null, new: 'https://x.example/l.png' },
+    settings: { old: { a: 1 }, new: { a: 1, b: 2 } },
+  })
+  const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data
+  const [changed] = await added(() =>
+    owner.patch(`${I}/users/${user.id}`, {
+      status: 'blocked',
+      status_at: 5,
+      status_by: 'desk',
+      custom_fields: { x: 1 },
+    }),
+  )
+  expect(changed.changes).toEqual({
+    status: { old: 'active', new: 'blocked' },
+    status_at: { old: user.status_at, new: 5 },
+    status_by: { old: null, new: 'desk' },
+    custom_fields: { old: {}, new: { x: 1 } },
+  })
+})
+
+const fresher = async () => world
+
+test('domains are told with the change of the account', async () => {
+  const [event] = await added(() =>
+    world.owner.patch(world.A, { domains: [{ host: 'b.example' }, { host: 'a.example' }] }),
+  )
+  expect(event.changes).toEqual({ domains: { old: [], new: ['a.example', 'b.example'] } })
+})
+
+test('deleting an issuer tells of each client that goes with it', async () => {
+  const issuer = must(await world.owner.post(`${world.A}/issuers`, { name: 'Doomed' }), 201).data
+  const path = `${world.A}/issuers/${issuer.id}`
+  const clients = [
+    must(await world.owner.post(`${path}/clients`, confidentialClient()), 201).data.id,
+    must(await world.owner.post(`${path}/clients`, confidentialClient()), 201).data.id,
+  ]
+  const list = await added(() => world.owner.delete(path))
+  expect(types(list).sort()).toEqual(['client.deleted', 'client.deleted', 'issuer.deleted'])
+  expect(
+    list
+      .filter(({ type }) => type === 'client.deleted')
+      .map(({ target }) => target.id)
+      .sort(),
+  ).toEqual(clients.sort())
+})
+
+test('a mutation that fails leaves no event, and one whose event fails leaves no change', async () => {
+  const { owner, I } = world
+  const taken = fresh('taken')
+  must(await owner.post(`${I}/users`, { username_type: 'unique', username: taken }), 201)
+  const path = `${I}/clients/${must(await owner.post(`${I}/clients`, confidentialClient()), 201).data.id}`
+  expect(
+    await added(async () => {
+      expect((await owner.post(`${I}/users`, { username_type: 'unique', username: taken })).status).toBe(409)
+      expect((await owner.patch(path, { name: 'x' }, { 'if-match': '"1"' })).status).toBe(412)
+      expect((await owner.patch(path, { settings: { openid: { redirect_uris: ['x'] } } })).status).toBe(400)
+      expect((await owner.delete(`${I}/clients/cli_${'0'.repeat(26)}`)).status).toBe(404)
+      expect((await owner.patch(world.A, { domains: [{ host: 'x' }] })).status).toBe(400)
+    }),
+  ).toEqual([])
+
+  const { prisma } = app.gatehouse.tools
+  await prisma.$executeRawUnsafe(
+    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$",
+  )
+  await prisma.$executeRawUnsafe('CREATE TRIGGER refuse BEFORE INSERT ON events FOR EACH ROW EXECUTE FUNCTION refuse()')
+  try {
+    const before = await owner.get(path)
+    for (const answer of [
+      await owner.patch(path, { name: 'unheard' }),
+      await owner.delete(path),
+      await owner.post(`${I}/clients`, confidentialClient({ name: 'unheard' })),
+      await owner.post(`${I}/users`, { username_type: 'unique', username: 'unheard' }),
+      await owner.patch(world.A, { domains: [] }),
+    ]) {
+      expect(answer.status).toBe(500)
+    }
+    expect((await owner.get(path)).text).toBe(before.text)
+    expect(must(await owner.get(`${I}/clients?name=unheard`), 200).data).toEqual([])
+    expect(must(await owner.get(world.A), 200).data.domains).toHaveLength(2)
+  } finally {
+    await prisma.$executeRawUnsafe('DROP TRIGGER refuse ON events')
+  }
+})
+
+test('no secret, password or hash is in any event', async () => {
+  const { owner, A, I } = world
+  const secrets: string[] = []
+  const client = must(
+    await owner.post(`${I}/clients`, confidentialClient({ secret: 'own-client-secret-'.repeat(2) })),
+    201,
+  ).data
+  secrets.push(client.secret, must(await owner.post(`${I}/clients/${client.id}/secret/rotate`), 200).data.secret)
+  const key = must(await owner.post(`${A}/api-keys`, { name: 'k', restrictions: { scopes: [] } }), 201).data
+  secrets.push(key.secret_plain, must(await owner.post(`${A}/api-keys/${key.id}/rotate`), 200).data.secret_plain)
+  const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data
+  const verifier = must(
+    await owner.post(`${I}/users/${user.id}/verifiers`, {
+      type: 'password',
+      name: null,
+      password: `${PASSWORD} three`,
+    }),
+    201,
+  ).data
+  must(await owner.patch(`${I}/users/${user.id}/verifiers/${verifier.id}`, { password: `${PASSWORD} four` }), 200)
+  secrets.push(`${PASSWORD} three`, `${PASSWORD} four`)
+  const oidc = { issuer_url: 'https://up.example', client_id: 'c', client_secret: 'upstream-secret-one' }
+  const method = must(
+    await owner.post(`${I}/auth-methods`, { name: 'Up', method: 'oidc', first_factor_only: true, settings: oidc }),
+    201,
+  ).data
+  must(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: { client_secret: 'upstream-secret-two' } }), 200)
+  secrets.push('upstream-secret-one', 'upstream-secret-two')
+  const hashes = await app.gatehouse.tools.query<{ text: string }>(
+    'all-hashes',
+    "SELECT s->>'hash' AS text FROM (SELECT jsonb_array_elements(secrets) AS s FROM clients UNION ALL SELECT jsonb_array_elements(secrets) FROM api_keys) x UNION ALL SELECT hash FROM verifiers WHERE hash IS NOT NULL UNION ALL SELECT secrets->'client_secret'->>'sealed' FROM auth_methods WHERE secrets ? 'client_secret' UNION ALL SELECT private_jwk FROM signing_keys UNION ALL SELECT username_key FROM issuers",
+    [],
+  )
+  const trail = jsonOf(await app.gatehouse.tools.prisma.event.findMany())
+  expect(hashes.length).toBeGreaterThan(10)
+  for (const secret of [...secrets, ...hashes.map(({ text }) => text)])
+    expect({ secret, told: trail.includes(secret) }).toEqual({ secret, told: false })
+  expect(trail).not.toMatch(/argon2id|"hash"|"sealed"|previous_hashes/)
+})
+
+test('an operator on another account is told as one; on its own account and a tenant on its own it is not', async () => {
+  const tenant = await makeTenant(app)
+  must(await app.operator.patch(tenant.A, { description: 'x' }), 200)
+  const { prisma } = app.gatehouse.tools
+  const list: Loose[] = await prisma.event.findMany({ where: { accountId: tenant.accountId }, orderBy: { id: 'asc' } })
+  const byOperator = list.filter(({ actor }) => actor.operator === true).map(({ type }) => type)
+  expect(byOperator).toEqual(['account.created', 'api_key.created', 'account.updated'])
+  expect(list.length).toBeGreaterThan(byOperator.length)
+})
+
+test('a parallel write that lost leaves no event', async () => {
+  const path = `${world.I}/clients/${must(await world.owner.post(`${world.I}/clients`, confidentialClient()), 201).data.id}`
+  const tag = (await world.owner.get(path)).headers.get('etag')!
+  const list = await added(() =>
+    Promise.all(Array.from({ length: 10 }, (_, i) => world.owner.patch(path, { name: `n${i}` }, { 'if-match': tag }))),
+  )
+  expect(types(list)).toEqual(['client.updated'])
+})

@@ -1,0 +1,326 @@
+/** Issuers and their authentication methods (spec 2.3, 2.4, 4.4, section 3, decisions D9, D12, D22, D26, D29). */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { must } from '../setup/actors.js'
+import type { Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { fresh, makeWorld, type World } from './world.js'
+
+let app: TestApp
+let world: World
+let issuers: string
+beforeAll(async () => {
+  app = await startApp()
+  world = await makeWorld(app)
+  issuers = `${world.A}/issuers`
+})
+afterAll(() => app.close())
+
+const fields = (answer: { body: Loose }): string[] => (answer.body.details ?? []).map(({ field }: Loose) => field)
+const make = async (more: object = {}) =>
+  must(await world.owner.post(issuers, { name: fresh('Issuer'), ...more }), 201).data
+
+test('all fields of spec 2.3 come back as they were given', async () => {
+  const body = {
+    name: 'Whole',
+    description: '# md',
+    links: { terms: 'https://x.example' },
+    available_scopes: ['orders:read', 'orders:write'],
+    status: 'disabled',
+    metadata: { a: 1 },
+    settings: {
+      signup: { mode: 'invite_only', allowed_domains: ['example.com'] },
+      sessions: { idle_timeout: 60 },
+      branding: { display_name: 'W', theme: { primary_color: '#1d4ed8' } },
+      custom: { x: null },
+    },
+  }
+  const { data } = must(await world.owner.post(issuers, body), 201)
+  expect(data).toMatchObject({
+    ...body,
+    settings: { ...body.settings, custom: {} },
+    id: expect.stringMatching(/^iss_/),
+    account_id: world.accountId,
+    url: `${app.idpUrl}/${data.id}`,
+  })
+  expect((await world.owner.get(`${issuers}/${data.id}`)).body.data).toEqual(data)
+})
+
+test('a new issuer has metadata documents off, and all organizations in their tokens', async () => {
+  expect((await make()).settings.security.openid_policy.client_id_metadata_document).toEqual({
+    enabled: false,
+    organization_policy: 'all',
+  })
+  const own = await make({
+    settings: {
+      security: { openid_policy: { client_id_metadata_document: { enabled: true, organization_policy: 'selected' } } },
+    },
+  })
+  expect(own.settings.security.openid_policy.client_id_metadata_document).toEqual({
+    enabled: true,
+    organization_policy: 'selected',
+  })
+})
+
+describe('settings', () => {
+  const refused: [object, string][] = [
+    [{ signup: { mode: 'closed' } }, 'settings.signup.mode'],
+    [{ signup: [] }, 'settings.signup'],
+    [{ signup: { allowed_domains: ['not a domain'] } }, 'settings.signup.allowed_domains[0]'],
+    [{ signup: { require_admin_approval: 'yes' } }, 'settings.signup.require_admin_approval'],
+    [{ sessions: { absolute_lifetime: 0 } }, 'settings.sessions.absolute_lifetime'],
+    [{ sessions: { idle_timeout: 1.5 } }, 'settings.sessions.idle_timeout'],
+    [{ sessions: { idle_timeout: '60' } }, 'settings.sessions.idle_timeout'],
+    [{ security: { cors_origins: ['https://a.example/'] } }, 'settings.security.cors_origins[0]'],
+    [{ security: { cors_origins: ['https://a.example/path'] } }, 'settings.security.cors_origins[0]'],
+    [{ security: { cors_origins: ['*'] } }, 'settings.security.cors_origins[0]'],
+    [{ security: { cors_origins: ['null'] } }, 'settings.security.cors_origins[0]'],
+    [{ security: { cors_origins: ['a.example'] } }, 'settings.security.cors_origins[0]'],
+    [{ security: { password_policy: { min_length: 7 } } }, 'settings.security.password_policy.min_length'],
+    [
+      { security: { password_policy: { min_length: 100, max_length: 64 } } },
+      'settings.security.password_policy.min_length',
+    ],
+    [{ security: { password_policy: { history: 25 } } }, 'settings.security.password_policy.history'],
+    [
+      { security: { openid_policy: { client_id_metadata_document: { enabled: 1 } } } },
+      'settings.security.openid_policy.client_id_metadata_document.enabled',
+    ],
+    [
+      { security: { openid_policy: { client_id_metadata_document: { organization_policy: 'some' } } } },
+      'settings.security.openid_policy.client_id_metadata_document.organization_policy',
+    ],
+    [{ branding: { logo_url: 'javascript:alert(1)' } }, 'settings.branding.logo_url'],
+    [{ branding: { theme: { primary_color: 'red;}body{display:none' } } }, 'settings.branding.theme.primary_color'],
+    [{ branding: { theme: { primary_color: '#12345' } } }, 'settings.branding.theme.primary_color'],
+  ]
+  test.each(refused)('%j is 400, on create and on update', async (settings, field) => {
+    for (const answer of [
+      await world.owner.post(issuers, { name: 'x', settings }),
+      await world.owner.patch(world.I, { settings }),
+    ]) {
+      expect({ status: answer.status, fields: [...new Set(fields(answer))] }).toEqual({ status: 400, fields: [field] })
+    }
+  })
+
+  test('PATCH is a JSON Merge Patch, and the merged whole is checked', async () => {
+    const made = await make({
+      settings: { sessions: { idle_timeout: 60, device_fingerprinting: true }, custom: [1, 2] },
+    })
+    const path = `${issuers}/${made.id}`
+    const { settings } = must(
+      await world.owner.patch(path, {
+        settings: { sessions: { idle_timeout: null }, custom: [3], signup: { mode: 'open' } },
+      }),
+      200,
+    ).data
+    expect(settings).toEqual({
+      security: made.settings.security,
+      sessions: { device_fingerprinting: true },
+      custom: [3],
+      signup: { mode: 'open' },
+    })
+    must(await world.owner.patch(path, { settings: { security: { password_policy: { min_length: 100 } } } }), 200)
+    expect(
+      (await world.owner.patch(path, { settings: { security: { password_policy: { max_length: 64 } } } })).status,
+    ).toBe(400)
+  })
+
+  test('metadata and links are replaced whole', async () => {
+    const made = await make({ metadata: { a: 1 }, links: { a: 1 } })
+    expect(
+      must(await world.owner.patch(`${issuers}/${made.id}`, { metadata: { b: null }, links: {} }), 200).data,
+    ).toMatchObject({ metadata: { b: null }, links: {} })
+  })
+})
+
+describe('status', () => {
+  test('PATCH moves between active and disabled; deleted is 400; suspended belongs to operators', async () => {
+    const made = await make()
+    const path = `${issuers}/${made.id}`
+    for (const status of ['disabled', 'active'])
+      expect(must(await world.owner.patch(path, { status }), 200).data.status).toBe(status)
+    for (const [status, expected] of [
+      ['deleted', 400],
+      ['x', 400],
+      ['suspended', 403],
+    ] as const) {
+      expect({ status, got: (await world.owner.patch(path, { status })).status }).toEqual({ status, got: expected })
+      expect({ status, got: (await world.owner.post(issuers, { name: 'x', status })).status }).toEqual({
+        status,
+        got: expected,
+      })
+    }
+    expect(must(await app.operator.patch(path, { status: 'suspended' }), 200).data.status).toBe('suspended')
+    expect((await world.owner.patch(path, { status: 'active' })).status).toBe(403)
+    expect((await world.owner.patch(path, { description: 'still mine' })).status).toBe(200)
+    expect(must(await app.operator.patch(path, { status: 'active' }), 200).data.status).toBe('active')
+  })
+
+  test('DELETE is soft: everything below answers 404, a second one too, and the IdP knows it no more', async () => {
+    const made = await make()
+    const path = `${issuers}/${made.id}`
+    must(await world.owner.post(`${path}/users`, { username_type: 'unique', username: 'u' }), 201)
+    expect((await fetch(`${made.url}/jwks.json`)).status).toBe(200)
+    expect((await world.owner.delete(path)).status).toBe(204)
+    for (const below of ['', '/users', '/clients', '/auth-methods'])
+      expect({ below, status: (await world.owner.get(path + below)).status }).toEqual({ below, status: 404 })
+    expect([
+      (await world.owner.delete(path)).status,
+      (await world.owner.patch(path, { name: 'x' })).status,
+      (await world.owner.post(`${path}/users`, { username_type: 'unique', username: 'v' })).status,
+    ]).toEqual([404, 404, 404])
+    expect((await fetch(`${made.url}/jwks.json`)).status).toBe(404)
+    expect(must(await world.owner.get(`${issuers}?limit=100`), 200).data.map(({ id }: Loose) => id)).not.toContain(
+      made.id,
+    )
+  })
+})
+
+describe('authentication methods', () => {
+  const federated: [string, Record<string, string>, string][] = [
+    ['oidc', { issuer_url: 'https://up.example', client_id: 'c', client_secret: 'upstream-secret' }, 'client_secret'],
+    [
+      'oauth2',
+      { provider: 'p', client_id: 'c', client_secret: 'upstream-secret', redirect_uri: 'https://x.example/cb' },
+      'client_secret',
+    ],
+    ['apple', { client_id: 'c', team_id: 't', key_id: 'k', private_key: 'upstream-secret' }, 'private_key'],
+    ['github', { client_id: 'c', client_secret: 'upstream-secret' }, 'client_secret'],
+  ]
+  let methods: string
+  beforeAll(async () => {
+    methods = `${issuers}/${(await make()).id}/auth-methods`
+  })
+
+  test.each(['password', 'email_link', 'email_otp', 'totp', 'backup_codes'])(
+    '%s stands once: the second is 409',
+    async (method) => {
+      const { data } = must(await world.owner.post(methods, { name: 'One', method }), 201)
+      expect(data).toMatchObject({
+        name: 'One',
+        method,
+        enabled_login: true,
+        enabled_signup: false,
+        featured: false,
+        settings: {},
+      })
+      const again = await world.owner.post(methods, { name: 'Two', method })
+      expect({ status: again.status, error: again.body.error }).toEqual({ status: 409, error: 'conflict' })
+      expect((await world.owner.delete(`${methods}/${data.id}`)).status).toBe(204)
+      must(
+        await world.owner.post(methods, {
+          name: 'Again',
+          method,
+          enabled_login: false,
+          enabled_signup: true,
+          featured: true,
+          settings: { custom: 1 },
+        }),
+        201,
+      )
+      for (const first_factor_only of [true, false]) {
+        const answer = await world.owner.post(methods, { name: 'x', method, first_factor_only })
+        expect({ status: answer.status, fields: fields(answer) }).toEqual({
+          status: 400,
+          fields: ['first_factor_only'],
+        })
+      }
+    },
+  )
+
+  test('two parallel creations of a single one leave one', async () => {
+    const path = `${issuers}/${(await make()).id}/auth-methods`
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => world.owner.post(path, { name: 'P', method: 'password' })),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(409)])
+  })
+
+  test.each(federated)(
+    '%s: required settings, first_factor_only, a secret that is never shown, several allowed',
+    async (method, settings, secret) => {
+      const body = { name: 'Up', method, first_factor_only: true, settings }
+      const one = must(await world.owner.post(methods, body), 201)
+      must(await world.owner.post(methods, body), 201)
+      expect(one.data).toMatchObject({ method, first_factor_only: true, settings: { [`${secret}_set`]: true } })
+      for (const { text } of [
+        { text: JSON.stringify(one) },
+        await world.owner.get(methods),
+        await world.owner.get(`${methods}/${one.data.id}`),
+      ])
+        expect(text).not.toContain('upstream-secret')
+      const [row] = await app.gatehouse.tools.query<{ text: string }>(
+        'method-row',
+        'SELECT m::text AS text FROM auth_methods m WHERE id = $1',
+        [one.data.id],
+      )
+      expect(row!.text).not.toContain('upstream-secret')
+
+      for (const key of Object.keys(settings)) {
+        for (const value of [undefined, '', null, 7]) {
+          const answer = await world.owner.post(methods, { ...body, settings: { ...settings, [key]: value } })
+          expect({ key, value, status: answer.status, fields: fields(answer) }).toEqual({
+            key,
+            value,
+            status: 400,
+            fields: [`settings.${key}`],
+          })
+        }
+      }
+      for (const [field, more] of [
+        ['first_factor_only', { first_factor_only: false }],
+        ['first_factor_only', { first_factor_only: undefined }],
+        ['settings', { settings: undefined }],
+      ] as const) {
+        const answer = await world.owner.post(methods, { ...body, ...more })
+        expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: [field] })
+      }
+      const path = `${methods}/${one.data.id}`
+      expect((await world.owner.patch(path, { first_factor_only: false })).status).toBe(400)
+      must(await world.owner.patch(path, { name: 'Renamed', settings: { custom: 1 } }), 200)
+      expect((await world.owner.patch(path, { settings: { [Object.keys(settings)[0]!]: null } })).status).toBe(400)
+    },
+  )
+
+  test('a kept secret does not follow to another address', async () => {
+    const made = must(
+      await world.owner.post(methods, {
+        name: 'Up',
+        method: 'oidc',
+        first_factor_only: true,
+        settings: federated[0]![1],
+      }),
+      201,
+    ).data
+    const path = `${methods}/${made.id}`
+    const moved = await world.owner.patch(path, { settings: { issuer_url: 'https://evil.example' } })
+    expect({ status: moved.status, fields: fields(moved) }).toEqual({ status: 400, fields: ['settings.client_secret'] })
+    must(
+      await world.owner.patch(path, { settings: { issuer_url: 'https://new.example', client_secret: 'another' } }),
+      200,
+    )
+    must(await world.owner.patch(path, { settings: { client_secret_set: true, display: 'x' } }), 200)
+    for (const issuer_url of ['http://up.example', 'ftp://x', 'x', 'https://u:p@up.example', 'https://up.example/#x']) {
+      expect({
+        issuer_url,
+        status: (await world.owner.patch(path, { settings: { issuer_url, client_secret: 's' } })).status,
+      }).toEqual({ issuer_url, status: 400 })
+    }
+  })
+
+  test('method is immutable; unknown methods are 400; passkeys may be several; a second DELETE is 404', async () => {
+    const made = must(await world.owner.post(methods, { name: 'Key', method: 'passkey' }), 201).data
+    must(await world.owner.post(methods, { name: 'Key 2', method: 'passkey' }), 201)
+    for (const method of ['passkey', 'totp']) {
+      const answer = await world.owner.patch(`${methods}/${made.id}`, { method })
+      expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: ['method'] })
+    }
+    for (const method of ['sms', '', 'Password'])
+      expect((await world.owner.post(methods, { name: 'x', method })).status).toBe(400)
+    expect([
+      (await world.owner.delete(`${methods}/${made.id}`)).status,
+      (await world.owner.delete(`${methods}/${made.id}`)).status,
+      (await world.owner.get(`${methods}/${made.id}`)).status,
+    ]).toEqual([204, 404, 404])
+  })
+})

@@ -1,0 +1,237 @@
+/** What GraphQL refuses and how: limits before execution, batching, GET, strangers, the form of errors (decisions part 0). */
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { makeWorld, type World } from '../contract/world.js'
+import { must } from '../setup/actors.js'
+import { apiAs, type Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+
+let app: TestApp
+let world: World
+beforeAll(async () => {
+  app = await startApp()
+  world = await makeWorld(app)
+})
+afterAll(() => app.close())
+
+const ask = (query: string, variables?: Record<string, unknown>) => world.owner.graphql(query, variables)
+const place = () => `accountId: "${world.accountId}"`
+const inIssuer = () => `${place()}, issuerId: "${world.issuerId}"`
+
+async function expectRefused(query: string, variables?: Record<string, unknown>): Promise<Loose> {
+  const { status, body } = await ask(query, variables)
+  const short = query.slice(0, 120)
+  expect({ short, status, errors: body.errors?.length > 0 }).toEqual({ short, status: 400, errors: true })
+  expect(body.data).toBeUndefined()
+  for (const { extensions } of body.errors) expect(extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
+  return body.errors[0]
+}
+
+/** `account { issuers { data { clients … } } }` has four levels of rows; this nests by fragments on themselves. */
+const tower = (levels: number) => {
+  const fragments = Array.from({ length: levels }, (_, i) => `fragment F${i} on Query { ...F${i + 1} ...F${i + 1} }`)
+  return `{ ...F0 } ${fragments.join(' ')} fragment F${levels} on Query { __typename }`
+}
+
+test('500 fields, 20 root fields: one more is 400 before anything runs', async () => {
+  const aliases = (count: number) => Array.from({ length: count }, (_, i) => `f${i}: id`).join(' ')
+  expect((await ask(`{ me { ${aliases(490)} } }`)).status).toBe(200)
+  await expectRefused(`{ me { ${aliases(501)} } }`)
+  const roots = (count: number) => Array.from({ length: count }, (_, i) => `r${i}: me { id }`).join(' ')
+  expect((await ask(`{ ${roots(20)} }`)).status).toBe(200)
+  await expectRefused(`{ ${roots(21)} }`)
+  await expectRefused(`{ ...F } fragment F on Query { ${roots(21)} }`)
+  await expectRefused(`{ ... { ${roots(11)} } ...F } fragment F on Query { ${roots(11).replaceAll('r', 's')} }`)
+})
+
+test('each mutation of a document counts, also inside of fragments', async () => {
+  const calls = Array.from({ length: 21 }, (_, i) => `m${i}: deleteIssuer(${place()}, issuerId: "iss_x")`).join(' ')
+  await expectRefused(`mutation { ${calls} }`)
+  await expectRefused(`mutation { ...F } fragment F on Mutation { ${calls} }`)
+})
+
+test('rows multiplied down the tree are limited, however the document is written', async () => {
+  const rows = '{ issuers(limit: 100) { data { id clients(limit: 100) { data { id } } } } }'
+  await expectRefused(`{ accounts(limit: 100) { data ${rows} } }`)
+  await expectRefused(`{ accounts(limit: 100) { ...A } }
+    fragment A on AccountPage { data { issuers(limit: 100) { ...I } } }
+    fragment I on IssuerPage { data { clients(limit: 100) { ...C } } }
+    fragment C on ClientPage { data { id } }`)
+  await expectRefused(
+    `{ accounts(limit: 100) { ... { data { issuers(limit: 100) { ... on IssuerPage { data { clients(limit: 100) { ... { x: data { id } } } } } } } } } }`,
+  )
+  await expectRefused(
+    `query ($n: Int) { accounts(limit: $n) { data { issuers(limit: $n) { data { clients(limit: $n) { data { id } } } } } } }`,
+    { n: 1 },
+  )
+  expect(
+    (
+      await ask(
+        `{ accounts(limit: 10) { data { issuers(limit: 10) { data { clients(limit: 10) { data { id } } } } } } }`,
+      )
+    ).status,
+  ).toBe(200)
+})
+
+test('fragments that spread each other twice cost nothing', async () => {
+  await expectRefused(tower(200))
+  await expectRefused(
+    `{ me { ...F0 } } ${Array.from({ length: 200 }, (_, i) => `fragment F${i} on Caller { ...F${i + 1} ...F${i + 1} }`).join(' ')} fragment F200 on Caller { id }`,
+  )
+  // A fragment inside of itself.
+  await expectRefused('{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }')
+  await expectRefused('{ me { ...A } } fragment A on Caller { id ...A }')
+})
+
+test('5,000 tokens and 256 KiB are the ends of a document', async () => {
+  await expectRefused(`{ me { id ${'id '.repeat(5000)} } }`)
+  const large = await ask(`{ me { id } } # ${'x'.repeat(256 * 1024)}`)
+  expect(large.status).toBe(413)
+  expect(large.body.errors[0].extensions).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', status: 413 })
+})
+
+test('deep values and deep introspection are refused', async () => {
+  const deep = '{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }'
+  expect((await ask(deep)).status).toBe(400)
+  await expectRefused(`{ me(x: ${'['.repeat(2000)}${']'.repeat(2000)}) { id } }`)
+})
+
+test('documents that are none, or that name what is not there, are 400 with code and status', async () => {
+  for (const query of [
+    '',
+    '{',
+    '{ nothing }',
+    'query A { me { id } } query B { me { id } }',
+    '{ me { id }',
+    '{ me }',
+    '\u{1F600}',
+    '{ me(x: 1) { id } }',
+    '{ account { id } }',
+    '{ account(accountId: {}) { id } }',
+    '{ me { id @nothing } }',
+    'fragment F on Query { me { id } }',
+    '{ me { ...Missing } }',
+  ]) {
+    await expectRefused(query)
+  }
+  for (const body of [
+    {},
+    { query: null },
+    { query: 1 },
+    { query: ['{me{id}}'] },
+    { query: '{ me { id } }', variables: [] },
+    { query: '{ me { id } }', variables: 'x' },
+    { query: '{ me { id } }', operationName: 'B' },
+    { query: '{ me { id } }', operationName: 1 },
+    { query: '{ me { id } }', extensions: 1 },
+    [],
+    [{ query: '{ me { id } }' }],
+    'null',
+    '"x"',
+    '7',
+    '{"query":',
+  ]) {
+    const answer = await world.owner.request('POST', '/graphql', body)
+    const text = JSON.stringify(body)
+    expect({ text, status: answer.status, code: answer.body.errors?.[0].extensions }).toMatchObject({
+      text,
+      status: 400,
+      code: { code: 'INVALID_REQUEST', status: 400, request_id: expect.stringMatching(/^req_/) },
+    })
+  }
+})
+
+test('batching is refused', async () => {
+  const answer = await world.owner.request('POST', '/graphql', [{ query: '{ me { id } }' }, { query: '{ me { id } }' }])
+  expect(answer.status).toBe(400)
+  expect(answer.text).not.toContain('ak_')
+})
+
+test('what a browser could send across sites is refused: GET, forms, plain text', async () => {
+  const query = encodeURIComponent('{ me { id } }')
+  const get = await world.owner.get(`/graphql?query=${query}`)
+  expect(get.status).toBeGreaterThanOrEqual(400)
+  expect(get.status).toBeLessThan(500)
+  expect(get.text).not.toContain('ak_')
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', '']) {
+    const answer = await world.owner.request('POST', '/graphql', JSON.stringify({ query: '{ me { id } }' }), {
+      'content-type': type,
+    })
+    expect({ type, client: answer.status >= 400 && answer.status < 500 }).toEqual({ type, client: true })
+    expect(answer.text).not.toContain('ak_')
+  }
+  const simple = await world.owner.get(`/graphql?query=${query}`, { 'apollo-require-preflight': '1' })
+  expect({ status: simple.status, allow: simple.headers.get('allow') }).toEqual({ status: 405, allow: 'POST' })
+  for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
+    const answer = await world.owner.request(method, '/graphql')
+    expect({ method, client: answer.status >= 400 && answer.status < 500 }).toEqual({ method, client: true })
+  }
+})
+
+test('strangers get 401 and nothing of the schema', async () => {
+  for (const query of ['{ __schema { types { name } } }', '{ __typename }', '{ nothing }', '{', '{ account { id } }']) {
+    const answer = await apiAs(app.baseUrl).graphql(query)
+    expect(answer.status).toBe(401)
+    expect(answer.body.errors).toHaveLength(1)
+    expect(answer.body.errors[0].extensions).toMatchObject({ code: 'UNAUTHORIZED', status: 401 })
+    expect(answer.text).not.toMatch(/Did you mean|Cannot query|Syntax/)
+  }
+})
+
+test('errors carry code, status, request id and the faults of the input', async () => {
+  const answer = await ask(
+    `mutation { createClient(${inIssuer()}, input: {name: "x", type: external, confidential: false, settings: {openid: {redirect_uris: ["javascript:alert(1)"]}}}) { id } }`,
+  )
+  expect(answer.body.data).toBeNull()
+  expect(answer.body.errors[0].extensions).toEqual({
+    code: 'INVALID_REQUEST',
+    status: 400,
+    request_id: expect.stringMatching(/^req_/),
+    details: [{ field: 'settings.openid.redirect_uris[0]', code: 'invalid_format', message: expect.any(String) }],
+  })
+  expect(answer.headers.get('x-request-id')).toBe(answer.body.errors[0].extensions.request_id)
+  expect(answer.text).not.toMatch(/stack|node_modules|\.ts:/)
+})
+
+test('an error of our own is masked: no cause, no SQL, only the request id', async () => {
+  const { prisma } = app.gatehouse.tools
+  await prisma.$executeRawUnsafe('ALTER TABLE verifiers RENAME TO hidden')
+  try {
+    const path = `${world.I}/users/${world.ids.user_id}/verifiers`
+    const rest = await world.owner.get(path)
+    expect(rest.body).toEqual({
+      error: 'internal_error',
+      error_description: expect.any(String),
+      request_id: expect.stringMatching(/^req_/),
+    })
+    expect(rest.status).toBe(500)
+    const graphql = await ask(`{ verifiers(${inIssuer()}, userId: "${world.ids.user_id}") { data { id } } }`)
+    expect(graphql.body.errors[0].extensions).toEqual({
+      code: 'INTERNAL_ERROR',
+      status: 500,
+      request_id: expect.any(String),
+    })
+    for (const { text } of [rest, graphql]) expect(text).not.toMatch(/prisma|relation|public\.|SELECT/i)
+  } finally {
+    await prisma.$executeRawUnsafe('ALTER TABLE hidden RENAME TO verifiers')
+  }
+})
+
+test('one failed mutation does not undo the one before it; each answers for itself', async () => {
+  const create = (alias: string, name: string) =>
+    `${alias}: createIssuer(${place()}, input: {name: "${name}"}) { name }`
+  const answer = await ask(`mutation { ${create('a', 'First')} ${create('b', ' ')} }`)
+  expect(answer.body.errors[0].path).toEqual(['b'])
+  const { data } = must(await world.owner.get(`${world.A}/issuers`), 200)
+  expect(data.some((issuer: Loose) => issuer.name === 'First')).toBe(true)
+})
+
+test('me tells who the caller is', async () => {
+  const { body } = await ask('{ me { type id accountId issuerId scopes } }')
+  expect(body.data.me).toEqual({
+    type: 'api_key',
+    id: expect.stringMatching(/^ak_/),
+    accountId: world.accountId,
+    issuerId: null,
+    scopes: ['svc:all'],
+  })
+})

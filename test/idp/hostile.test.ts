@@ -1,0 +1,207 @@
+/** Nothing a caller sends makes a 5xx (issue 2): hostile values in every parameter, header and cookie of every address. */
+import { request } from 'node:http'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { CALLBACK, Realm, type TestClient } from './setup.js'
+
+let app: TestApp
+let realm: Realm
+let spa: TestClient
+let web: TestClient
+let token: string
+
+beforeAll(async () => {
+  app = await startApp({ env: { LOG_LEVEL: 'silent' } })
+  realm = await Realm.make(app)
+  await realm.user('ada@example.com')
+  spa = await realm.client({ application_type: 'spa' })
+  web = await realm.client({}, { confidential: true })
+  token = (await realm.tokens(web, 'ada@example.com')).access_token
+})
+afterAll(() => app.close())
+
+const hostile = [
+  '',
+  ' ',
+  '\u0000',
+  'a\u0000b',
+  '\r\nSet-Cookie: x=y',
+  '"><script>alert(1)</script>',
+  "'; DROP TABLE users; --",
+  '\u{1F47B}'.repeat(50),
+  'x'.repeat(3000),
+  '__proto__',
+  'constructor',
+  '[object Object]',
+  '-1',
+  '1e999',
+  'NaN',
+  'https://[::1',
+  'javascript:alert(1)',
+  'urn:gatehouse:audience:%E0%A4%A',
+  'urn:gatehouse:audience:',
+  '%',
+  '%ff%fe',
+  '../../etc/passwd',
+  'a.b.c',
+  '....',
+  '{"a":1}',
+  'eyJhbGciOiJub25lIn0.e30.',
+]
+
+const authorizeParams = [
+  ['client_id', 'redirect_uri', 'response_type', 'scope', 'state', 'nonce', 'code_challenge', 'code_challenge_method'],
+  ['audience', 'org', 'resource', 'prompt', 'max_age', 'login_hint', 'ui_locales', 'acr_values', 'id_token_hint'],
+  ['response_mode', 'request', 'request_uri', 'claims', 'registration', 'display', 'unknown'],
+].flat()
+
+/** Sends exactly these bytes as path, which fetch would tidy up. */
+function raw(path: string, headers: Record<string, string> = {}, method = 'GET', body = ''): Promise<number> {
+  const { hostname, port } = new URL(app.idpUrl)
+  return new Promise((done, fail) => {
+    const sent = request({ hostname, port, path, method, headers, agent: false }, (answer) => {
+      answer.resume()
+      answer.on('end', () => done(answer.statusCode ?? 0))
+    })
+    sent.on('error', fail)
+    sent.end(body)
+  })
+}
+
+async function allBelow500(name: string, sends: (() => Promise<number>)[]): Promise<void> {
+  const bad: string[] = []
+  for (let at = 0; at < sends.length; at += 10) {
+    const statuses = await Promise.all(sends.slice(at, at + 10).map((send) => send()))
+    for (const [i, status] of statuses.entries())
+      if (status >= 500 || status < 200) bad.push(`${name} #${at + i}: ${status}`)
+  }
+  expect(bad).toEqual([])
+}
+
+const base = (): Record<string, string> => ({
+  client_id: spa.id,
+  response_type: 'code',
+  redirect_uri: CALLBACK,
+  scope: 'openid',
+  code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM',
+  code_challenge_method: 'S256',
+})
+
+test('authorize: each parameter', async () => {
+  const { pathname } = new URL(realm.url)
+  const sends = authorizeParams.flatMap((name) =>
+    hostile.map((value) => () => raw(`${pathname}/authorize?${new URLSearchParams({ ...base(), [name]: value })}`)),
+  )
+  const twice = authorizeParams.map(
+    (name) => () => raw(`${pathname}/authorize?${new URLSearchParams(base())}&${name}=1&${name}=2`),
+  )
+  await allBelow500('authorize', [...sends, ...twice])
+})
+
+test('token, introspect, revoke: each parameter, in the form and in Basic', async () => {
+  const { pathname } = new URL(realm.url)
+  const post = (path: string, form: Record<string, string>, headers = {}) => {
+    const body = new URLSearchParams(form).toString()
+    const type = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(body.length) }
+    return raw(`${pathname}${path}`, { ...type, ...headers }, 'POST', body)
+  }
+  const own = { client_id: web.id, client_secret: web.secret! }
+  const forms: [string, Record<string, string>, string[]][] = [
+    [
+      '/token',
+      { ...own, grant_type: 'authorization_code', code: 'x', redirect_uri: CALLBACK },
+      ['code', 'redirect_uri', 'code_verifier', 'resource', 'grant_type', 'client_id', 'client_secret', 'scope'],
+    ],
+    [
+      '/token',
+      { ...own, grant_type: 'refresh_token', refresh_token: 'x' },
+      ['refresh_token', 'scope', 'resource', 'audience', 'client_assertion'],
+    ],
+    ['/introspect', { ...own, token }, ['token', 'token_type_hint', 'client_id', 'client_secret']],
+    ['/revoke', { ...own, token: 'x' }, ['token', 'token_type_hint', 'client_id', 'client_secret']],
+  ]
+  const sends = forms.flatMap(([path, form, names]) =>
+    names.flatMap((name) => hostile.map((value) => () => post(path, { ...form, [name]: value }))),
+  )
+  const basic = hostile.flatMap((value) => [
+    () =>
+      post(
+        '/token',
+        { grant_type: 'refresh_token' },
+        { authorization: `Basic ${Buffer.from(value).toString('base64')}` },
+      ),
+    () =>
+      post(
+        '/token',
+        { grant_type: 'refresh_token' },
+        { authorization: `Basic ${Buffer.from(`${value}:${value}`).toString('base64')}` },
+      ),
+  ])
+  await allBelow500('token', [...sends, ...basic])
+})
+
+test('userinfo, logout, interaction and every path: tokens, cookies, paths, methods', async () => {
+  const { pathname } = new URL(realm.url)
+  const header = hostile.filter((value) => /^[\x20-\x7e]*$/.test(value))
+  const sends = [
+    ...header.map((value) => () => raw(`${pathname}/userinfo`, { authorization: `Bearer ${value}` })),
+    ...header.map((value) => () => raw(`${pathname}/userinfo`, { authorization: value })),
+    ...header.map(
+      (value) => () =>
+        raw(`${pathname}/logout`, { cookie: `gatehouse_session=${value}; gatehouse_session.sig=${value}` }),
+    ),
+    ...header.map(
+      (value) => () => raw(`${pathname}/interaction/aaaaaaaaaaaaaaaaaaaaa`, { cookie: `gatehouse_sign_in=${value}` }),
+    ),
+    ...header.map(
+      (value) => () =>
+        raw(`${pathname}/jwks.json`, {
+          'if-none-match': value,
+          'x-forwarded-for': value,
+          host: 'x',
+          'user-agent': value,
+        }),
+    ),
+    ...hostile.flatMap((value) =>
+      ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales', 'logout_hint'].map(
+        (name) => () => raw(`${pathname}/logout?${new URLSearchParams({ client_id: spa.id, [name]: value })}`),
+      ),
+    ),
+    ...[
+      '/',
+      '//',
+      '/%',
+      '/%00',
+      '/%2e%2e/',
+      `${pathname}/`,
+      `${pathname}/%`,
+      `${pathname}/authorize/%ff`,
+      `${pathname}/interaction/../token`,
+      `//${realm.tenant.issuerId}/token`,
+      '/?%',
+      `${pathname}/authorize?%`,
+      `${pathname}/authorize?=&&=&[]=1&a[b]=2`,
+    ].map((path) => () => raw(path)),
+    ...['PATCH', 'DELETE', 'PUT', 'HEAD', 'OPTIONS', 'TRACE', 'PROPFIND'].map(
+      (method) => () => raw(`${pathname}/authorize`, {}, method),
+    ),
+  ]
+  await allBelow500('others', sends)
+})
+
+test('the sign-in form: each field', async () => {
+  const { page, browser } = await realm.begin(spa)
+  for (const name of ['csrf', 'username', 'password', 'new_password', 'unknown']) {
+    for (const value of hostile) {
+      const body = new URLSearchParams({ username: 'u', password: '', [name]: value })
+      const { status } = await browser.request(page.url, { method: 'POST', body })
+      expect({ name, value, below500: status < 500 }).toEqual({ name, value, below500: true })
+    }
+  }
+  // With a token of ours, so that the step itself gets them.
+  let current = page
+  for (const value of hostile.filter((text) => !text.includes('\u0000'))) {
+    current = await browser.submit(await browser.open(page.url), { username: value, password: value })
+    expect(current.status).toBe(200)
+  }
+})

@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { makeTenant, must, type Tenant } from '../setup/actors.js'
+import { apiAs } from '../setup/api.js'
+import { createTestDatabase } from '../setup/database.js'
+import { endProcess, type Process, startProcess } from '../setup/process.js'
+import type { TestApp } from '../setup/start-app.js'
+
+let database: { url: string; drop(): Promise<void> }
+let one: Process
+let other: Process
+let tenant: Tenant
+
+beforeAll(async () => {
+  database = await createTestDatabase()
+  const env = { DATABASE_URL: database.url, SECRET_KEY: Buffer.alloc(32, 5).toString('base64') }
+  one = await startProcess(env)
+  const { PORT: _, IDP_PORT: __, ...shared } = one.env
+  other = await startProcess(shared)
+  tenant = await makeTenant(one as unknown as TestApp, 'Shared')
+})
+afterAll(async () => {
+  await Promise.all([endProcess(one), endProcess(other)])
+  await database.drop()
+})
+
+/** The same caller at the other process. */
+const elsewhere = (authorization: string | undefined) => {
+  const [id = '', ...rest] = Buffer.from(authorization!.slice(6), 'base64').toString().split(':')
+  return apiAs(`http://127.0.0.1:${other.env['PORT']}`, { id, secret: rest.join(':') })
+}
+
+test('what one process acknowledged the other one answers at once', async () => {
+  const { data } = must(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Seen' }), 201)
+  const seen = must(await elsewhere(tenant.owner.authorization).get(`${tenant.A}/issuers/${data.id}`), 200)
+  expect(seen.data).toEqual(data)
+})
+
+test('blocked, unblocked and revoked API keys count at once in every process', async () => {
+  const { data } = must(await tenant.owner.post(`${tenant.A}/api-keys`, { name: 'k', restrictions: {} }), 201)
+  const there = apiAs(`http://127.0.0.1:${other.env['PORT']}`, { id: data.id, secret: data.secret_plain })
+  for (const [action, status] of [
+    ['block', 401],
+    ['unblock', 200],
+    ['revoke', 401],
+  ] as const) {
+    must(await there.get(tenant.A), action === 'unblock' ? 401 : 200)
+    must(await tenant.owner.post(`${tenant.A}/api-keys/${data.id}/${action}`), 200)
+    must(await there.get(tenant.A), status)
+  }
+})
+
+test('an Idempotency-Key is one key for both processes', async () => {
+  const send = (api = tenant.owner) =>
+    api.post(`${tenant.A}/issuers`, { name: 'Once' }, { 'idempotency-key': 'both-processes' })
+  const first = must(await send(), 201)
+  const again = await send(elsewhere(tenant.owner.authorization))
+  expect(again.body).toEqual(first)
+  expect(again.headers.get('idempotent-replayed')).toBe('true')
+})
+
+test('a changed issuer is served anew by both IdPs, a deleted one by neither', async () => {
+  const { data } = must(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Gone soon' }), 201)
+  const documents = [one.env['IDP_PORT'], other.env['IDP_PORT']].map(
+    (port) => `http://127.0.0.1:${port}/${data.id}/.well-known/openid-configuration`,
+  )
+  for (const url of documents) expect((await fetch(url)).status).toBe(200)
+  must(await tenant.owner.delete(`${tenant.A}/issuers/${data.id}`), 204)
+  for (const url of documents) {
+    let status = 200
+    for (let tries = 0; status === 200 && tries < 100; tries++) {
+      status = (await fetch(url)).status
+      await new Promise((done) => setTimeout(done, 20))
+    }
+    expect(status).toBe(404)
+  }
+})
