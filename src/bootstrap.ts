@@ -8,6 +8,7 @@ import { MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import { type Prisma, sql, transaction } from './platform/database.js'
 import { randomSecret, sha256 } from './platform/secrets.js'
+import { giveMissingAdministrators } from './resources/accounts/administrators.js'
 import { callbackFault } from './resources/clients/callbacks.js'
 import { createClient } from './resources/clients/clients.js'
 import { createVerifier } from './resources/credentials/verifiers.js'
@@ -33,7 +34,7 @@ const BOOTSTRAP_LOCK = 72_707_371
  * @returns the setup link to print, if there is no administrator yet
  */
 export async function bootstrap(context: Context): Promise<{ setupLink: string | undefined }> {
-  return transaction(context, async (inside) => {
+  const start = await transaction(context, async (inside) => {
     await inside.db.$executeRawUnsafe('SELECT pg_advisory_xact_lock($1::bigint)', BOOTSTRAP_LOCK)
     const place = (await consolePlace(inside)) ?? (await makeConsole(inside))
     await followAddress(inside, place)
@@ -45,6 +46,8 @@ export async function bootstrap(context: Context): Promise<{ setupLink: string |
     }
     return { setupLink: await newSetupLink(inside) }
   })
+  await giveMissingAdministrators(context)
+  return start
 }
 
 /** The console's place, once first start has made it. */

@@ -6,6 +6,7 @@ import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { ALL, covers, intersection } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
+import { authoritySql } from '../resources/accounts/administrators.js'
 import { allowsAddress, type Restrictions } from '../resources/keys/restrictions.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
 import { verifyAccessToken } from '../resources/sessions/access-token.js'
@@ -44,11 +45,15 @@ interface KeyRow {
   status: string
   expires_at: number | null
   system: boolean
+  /** The account stands; an organization's key needs its organization active and its issuer alive. */
+  owner_active: boolean
 }
 
 const keyText = `
-  SELECT k.id, k.name, k.account_id, k.issuer_id, k.org_id, k.restrictions, k.secrets, k.status, k.expires_at, a.system
-  FROM api_keys k JOIN accounts a ON a.id = k.account_id WHERE k.id = $1`
+  SELECT k.id, k.name, k.account_id, k.issuer_id, k.org_id, k.restrictions, k.secrets, k.status, k.expires_at, a.system,
+    k.org_id IS NULL OR (o.status = 'active' AND i.status <> 'deleted') AS owner_active
+  FROM api_keys k JOIN accounts a ON a.id = k.account_id
+  LEFT JOIN organizations o ON o.id = k.org_id LEFT JOIN issuers i ON i.id = o.issuer_id WHERE k.id = $1`
 
 /** RFC 7617: base64, split at the first colon; no form decoding (decisions D5). */
 async function byApiKey(context: Context, value: string): Promise<Actor> {
@@ -59,7 +64,8 @@ async function byApiKey(context: Context, value: string): Promise<Actor> {
   const now = context.now()
   // The secret is compared even when the key is not in force, so that both take the same time.
   const good = fits(key?.secrets ?? [], secret, now)
-  if (!key || !good || key.status !== 'active' || (key.expires_at !== null && key.expires_at <= now)) throw refused()
+  const inForce = key?.status === 'active' && key.owner_active && (key.expires_at === null || key.expires_at > now)
+  if (!key || !good || !inForce) throw refused()
   if (!allowsAddress(key.restrictions, context.request.ip)) {
     throw new ApiError('forbidden', 'This API key may not be used from this address.')
   }
@@ -76,7 +82,8 @@ async function byApiKey(context: Context, value: string): Promise<Actor> {
     scopes,
     issuerIds: key.restrictions.issuer_ids ?? null,
     orgIds: key.restrictions.org_ids ?? null,
-    operator: key.system && covers(scopes, 'accounts:manage'),
+    // An organization's key acts for the organization, also where that is one of the system account.
+    operator: key.system && key.org_id === null && covers(scopes, 'accounts:manage'),
   }
 }
 
@@ -84,16 +91,19 @@ interface PrincipalRow {
   name: string | null
   scopes: string[]
   console: boolean
-  operator: boolean
+  /** Of a user of the console issuer: its authority on the system account. */
+  system_scopes: string[]
 }
 
 const userText = `
-  SELECT u.profile->>'name' AS name, u.scopes, d.value->>'issuer_id' IS NOT DISTINCT FROM u.issuer_id AS console,
-    EXISTS (SELECT 1 FROM accounts a WHERE a.system AND a.owner_user_id = u.id) AS operator
-  FROM users u LEFT JOIN deployment d ON d.name = 'console' WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`
+  SELECT u.profile->>'name' AS name, u.scopes, d.name IS NOT NULL AS console,
+    coalesce(${authoritySql('u.id')}, '{}') AS system_scopes
+  FROM users u LEFT JOIN deployment d ON d.name = 'console' AND d.value->>'issuer_id' = u.issuer_id
+  LEFT JOIN accounts a ON a.system AND d.name IS NOT NULL
+  WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`
 const clientText = `
   SELECT c.name, ARRAY(SELECT jsonb_array_elements_text(coalesce(c.settings->'scopes', '[]'))) AS scopes,
-    false AS console, false AS operator
+    false AS console, '{}'::text[] AS system_scopes
   FROM clients c WHERE c.issuer_id = $1 AND c.id = $2 AND c.status = 'active'`
 
 /** RFC 6750 and decisions D6: authority comes from our tables, cut down by the token's scope; never from the token alone. */
@@ -114,7 +124,8 @@ async function byToken(context: Context, token: string): Promise<Actor> {
     throw new ApiError('forbidden', 'This personal token may not be used from this address.')
   }
   const asked = (claims.scope ?? '').split(' ').filter(Boolean)
-  // Owning an account gives all authority there; a principal of an ordinary issuer has what it was granted.
+  // What a user of the console may do differs by account, and the guard asks for it with each; a principal of an
+  // ordinary issuer has what it was granted.
   const scopes = row.console ? asked : intersection(row.scopes, asked)
   return {
     ...(personalToken
@@ -127,6 +138,6 @@ async function byToken(context: Context, token: string): Promise<Actor> {
     scopes,
     issuerIds: restrictions.issuer_ids ?? null,
     orgIds: restrictions.org_ids ?? null,
-    operator: row.console && row.operator && covers(scopes, 'accounts:manage'),
+    operator: row.console && covers(intersection(row.system_scopes, asked), 'accounts:manage'),
   }
 }

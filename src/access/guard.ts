@@ -3,10 +3,10 @@
  * outside of the caller's reach is 404, what lies within it but beyond its scopes is 403.
  */
 import { ApiError, insufficientScope, notFound } from '../kernel/errors.js'
-import { covers } from '../kernel/scopes.js'
+import { covers, intersection } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { loader } from '../platform/loader.js'
-import { ownedAccounts } from '../resources/accounts/accounts.js'
+import { administratorOrganization, authoritiesOf } from '../resources/accounts/administrators.js'
 import { challenges } from './authenticate.js'
 
 /** The ids that a path names. */
@@ -20,6 +20,8 @@ export interface Place {
 export interface Demand {
   scope: string
   operator?: boolean
+  /** The field leads out of the parent's organization into its issuer. */
+  inIssuer?: boolean
 }
 
 /**
@@ -37,27 +39,46 @@ export async function authorize(context: Context, demand: Demand, place: Place):
   if (demand.scope === 'authenticated') return context
   if (demand.operator && !actor.operator)
     throw new ApiError('forbidden', 'Only an operator of this deployment may do this.')
-  if (!(await reaches(context, place))) throw notFound('resource')
-  if (!covers(actor.scopes, demand.scope)) throw insufficientScope(demand.scope)
-  return context
+  const scopes = await authorityAt(context, place)
+  if (scopes === null) throw notFound('resource')
+  if (!covers(scopes, demand.scope)) throw insufficientScope(demand.scope)
+  return scopes === actor.scopes ? context : { ...context, actor: { ...actor, scopes } }
 }
 
-/** Is the place within the caller's reach, whatever it may do there? */
-async function reaches(context: Context, { accountId, issuerId, orgId }: Place): Promise<boolean> {
+/** What the caller may do at a place; null when the place is beyond its reach, whatever it may do elsewhere. */
+async function authorityAt(context: Context, place: Place): Promise<readonly string[] | null> {
   const { actor } = context
+  const { accountId, issuerId, orgId } = place
   const within = (bound: string | null, list: readonly string[] | null, id: string | undefined) =>
     (bound === null || bound === id) && (list === null || (id !== undefined && list.includes(id)))
-  if (!within(actor.issuerId, actor.issuerIds, issuerId)) return false
-  if (!within(actor.orgId, actor.orgIds, orgId)) return false
-  if (accountId === undefined || actor.operator) return true
-  if (actor.userId !== null && actor.issuerId === null) {
-    return loader(context, ownership).load(accountId)
+  if (!within(actor.issuerId, actor.issuerIds, issuerId)) return null
+  if (!within(actor.orgId, actor.orgIds, orgId)) return null
+  if (accountId === undefined) return actor.scopes
+  const ofConsole = actor.userId !== null && actor.issuerId === null
+  if (orgId !== undefined && !actor.operator && actor.orgId === null) {
+    // An administrator organization gives authority on another account than the one that it lies in. So it is not for
+    // the system account's own administrators to keep, but for operators, for the owner of the account that it
+    // administers, who reaches nothing else there, and for its own API keys.
+    const administrators = await administratorOrganization(context, { accountId, issuerId, orgId })
+    if (administrators) return ofConsole && administrators.ownerUserId === actor.userId ? actor.scopes : null
   }
-  return actor.accountId === accountId
+  if (ofConsole) return loader(context, consoleAuthority).load(accountId)
+  return actor.operator || actor.accountId === accountId ? actor.scopes : null
 }
 
-/** For a user of the console issuer: which of these accounts are its own (decisions D6)? */
-async function ownership(context: Context, accountIds: readonly string[]): Promise<boolean[]> {
-  const owned = await ownedAccounts(context, context.actor.userId ?? '', accountIds)
-  return accountIds.map((id) => owned.has(id))
+/**
+ * For a user of the console issuer: what it may do on accounts, cut down to its token's scope (decisions D6). An
+ * operator has its authority on the system account everywhere.
+ */
+async function consoleAuthority(
+  context: Context,
+  accountIds: readonly string[],
+): Promise<(readonly string[] | null)[]> {
+  const { actor } = context
+  const { on, system } = await authoritiesOf(context, actor.userId ?? '', accountIds)
+  return accountIds.map((id) => {
+    const own = on.get(id)
+    if (own === undefined && !actor.operator) return null
+    return intersection([...(own ?? []), ...(actor.operator ? system : [])], actor.scopes)
+  })
 }

@@ -14,6 +14,10 @@ const neverCached = new Set([
   'createAccount',
   'createApiKey',
   'rotateApiKey',
+  'createOrganizationApiKey',
+  'rotateOrganizationApiKey',
+  'createOrganizationInvitation',
+  'resendOrganizationInvitation',
   'rotateClientSecret',
   'createPersonalToken',
 ])
@@ -50,9 +54,9 @@ export async function answerOnce(
   const [{ node, field, args }] = keyed as [(typeof keyed)[number]]
   const key = checkKey(args['idempotencyKey'] as string)
   if (isNeverCached(field.name, args['input'])) return null
-  await authorize(context, demandOf(field)!, placeOf(args))
+  const { actor } = await authorize(context, demandOf(field)!, placeOf(args))
 
-  const { scopes, issuerIds, orgIds } = context.actor
+  const { scopes, issuerIds, orgIds } = actor
   const accountId = (args['accountId'] as string | undefined) ?? context.actor.accountId ?? ''
   // Relations in the selection ask for scopes of their own, so an answer is only good for callers with the same ones.
   const authority = canonicalJson([[...scopes].sort(), issuerIds, orgIds])

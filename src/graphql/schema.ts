@@ -23,8 +23,13 @@ import { DomainResolver } from '../resources/domains/domains.graphql.js'
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
+import { OrganizationApiKeyResolver } from '../resources/keys/organization-api-keys.graphql.js'
 import { PersonalTokenResolver } from '../resources/keys/personal-tokens.graphql.js'
 import { NoteResolver } from '../resources/notes/notes.graphql.js'
+import { GroupResolver, OrganizationGroupsResolver } from '../resources/organizations/groups.graphql.js'
+import { InvitationResolver } from '../resources/organizations/invitations.graphql.js'
+import { MemberResolver, OrganizationMembersResolver } from '../resources/organizations/members.graphql.js'
+import { OrganizationResolver, UserOrganizationsResolver } from '../resources/organizations/organizations.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
 import { CallerResolver } from './caller.js'
@@ -36,6 +41,14 @@ const resolvers = [
   ClientResolver,
   UserResolver,
   VerifierResolver,
+  OrganizationResolver,
+  UserOrganizationsResolver,
+  MemberResolver,
+  OrganizationMembersResolver,
+  GroupResolver,
+  OrganizationGroupsResolver,
+  InvitationResolver,
+  OrganizationApiKeyResolver,
   ApiKeyResolver,
   PersonalTokenResolver,
   ApprovalResolver,
@@ -59,8 +72,8 @@ export const sdl = (): string => `${printSchema(lexicographicSortSchema(schema()
 
 /** What a field demands, if it demands anything. */
 export function demandOf(field: GraphQLField<unknown, Context>): Demand | undefined {
-  const { scope, operator } = field.extensions as { scope?: string; operator?: boolean }
-  return scope === undefined ? undefined : { scope, ...(operator && { operator }) }
+  const { scope, operator, inIssuer } = field.extensions as { scope?: string; operator?: boolean; inIssuer?: boolean }
+  return scope === undefined ? undefined : { scope, ...(operator && { operator }), ...(inIssuer && { inIssuer }) }
 }
 
 /** The place that arguments name. */
@@ -100,15 +113,17 @@ function guardField(field: GraphQLField<unknown, Context>, demand: Demand, paren
   const resolve = field.resolve!
   field.resolve = async (source, args, context, info) => {
     const place = parent === undefined ? placeOf(args) : placeOf(placeOfParent(parent, source as Row))
+    if (demand.inIssuer) delete place.orgId
     return resolve(source, args, await authorize(context, demand, place), info)
   }
 }
 
 type Row = { id: string; accountId?: string; issuerId?: string; orgId?: string }
 
-/** A row lies at the ids that it carries; an account and an issuer are places themselves. */
+/** A row lies at the ids that it carries; an account, an issuer and an organization are places themselves. */
 function placeOfParent(type: string, row: Row): Record<string, unknown> {
   if (type === 'Account') return { accountId: row.id }
   if (type === 'Issuer') return { accountId: row.accountId, issuerId: row.id }
+  if (type === 'Organization') return { accountId: row.accountId, issuerId: row.issuerId, orgId: row.id }
   return { ...row }
 }

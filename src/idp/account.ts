@@ -1,6 +1,6 @@
 /** Users as the library knows them: accounts with claims. */
 import { type Account, errors } from 'oidc-provider'
-import { membershipOf } from './membership.js'
+import { type MembershipClaims, membershipClaims } from './membership.js'
 import { scope } from './scope.js'
 
 /** Claims by scope (OpenID Connect Core 5.4, spec 5.3). */
@@ -16,6 +16,8 @@ export interface UserAccount extends Account {
   /** Of the session that the token belongs to, in Unix milliseconds. */
   sessionExpiresAt: number | null
   orgId: string | null
+  /** Of access and ID tokens; only where a code or a refresh token is redeemed. */
+  membershipClaims: MembershipClaims
 }
 
 interface Row {
@@ -49,7 +51,7 @@ const text = `
 export async function findAccount(sub: string, token: Redeemed | undefined): Promise<UserAccount | undefined> {
   if (typeof sub !== 'string') return undefined
   const { context, runtime } = scope()
-  const { id: issuerId, accountId } = runtime.issuer
+  const { id: issuerId } = runtime.issuer
   const [user] = await context.tools.query<Row & Record<string, unknown>>('idp-account', text, [
     issuerId,
     sub,
@@ -57,16 +59,17 @@ export async function findAccount(sub: string, token: Redeemed | undefined): Pro
   ])
   if (!user) return undefined
   const { username, sessionExpiresAt, orgId } = user
-  if (orgId !== null && (token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken')) {
-    if (!(await membershipOf(context, { accountId, issuerId, orgId }, user.id))) throw new errors.InvalidGrant({})
-  }
+  const redeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
+  const memberships = redeemed ? await membershipClaims(context, { issuerId, userId: user.id, orgId }) : {}
+  if (memberships === null) throw new errors.InvalidGrant({})
   return {
     accountId: user.id,
     username,
     sessionExpiresAt,
     orgId,
+    membershipClaims: memberships,
     // Profile claims are userinfo's; the ID token holds those of spec 5.3 only.
-    claims: (use) => ({ sub: user.id, ...(use === 'userinfo' ? profileClaims(user) : {}) }),
+    claims: (use) => ({ sub: user.id, ...(use === 'userinfo' ? profileClaims(user) : memberships) }),
   }
 }
 

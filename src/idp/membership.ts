@@ -1,22 +1,28 @@
+/** Where tokens learn of memberships (decisions D23). */
 import type { Context } from '../platform/context.js'
-import type { InIssuer } from '../resources/place.js'
+import { type Membership, membershipsOf } from '../resources/organizations/membership.js'
 
-/** An active membership as tokens show it (decisions D23). */
-export interface Membership {
-  id: string
-  name: string
-  scopes: readonly string[]
-  groups: readonly string[]
+/** What a code or refresh token says of organizations. */
+export interface Selection {
+  issuerId: string
+  userId: string
+  /** The organization that was selected at sign-in, if any. */
+  orgId: string | null
 }
 
+export type MembershipClaims = { organizations?: Membership[]; org_id?: string }
+
 /**
- * The active membership of a user in an organization, or null. The one place where tokens learn of memberships; until
- * organizations have members, nobody is one.
+ * The claims about memberships, read fresh with every token: all active ones, or exactly the selected one; no claim
+ * where there is none.
+ * @returns null when an organization was selected of which the user is no active member (spec 5.2 rule 6)
  */
-export async function membershipOf(
-  _context: Context,
-  _organization: InIssuer & { orgId: string },
-  _userId: string,
-): Promise<Membership | null> {
-  return null
+export async function membershipClaims(
+  context: Context,
+  { issuerId, userId, orgId }: Selection,
+): Promise<MembershipClaims | null> {
+  const all = await membershipsOf(context, { issuerId, userId })
+  if (orgId === null) return all.length > 0 ? { organizations: all } : {}
+  const selected = all.filter(({ id }) => id === orgId)
+  return selected.length > 0 ? { organizations: selected, org_id: orgId } : null
 }

@@ -52,7 +52,7 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
     responseTypes: ['code'],
     scopes: openidScopes,
     claims: {
-      openid: ['sub', 'auth_time', 'acr', 'amr', 'sid'],
+      openid: ['sub', 'auth_time', 'acr', 'amr', 'sid', 'organizations', 'org_id'],
       ...claimsOfScope,
       acr: null,
       auth_time: null,

@@ -122,6 +122,7 @@ export function shapeAccessToken(
     ...(token.sid === undefined ? {} : { sid: token.sid }),
     ...(scopes === undefined ? {} : { scope: scopes }),
     ...(source?.authTime === undefined ? {} : { auth_time: source.authTime }),
+    ...(source === undefined ? {} : (ctx.oidc.account as UserAccount | undefined)?.membershipClaims),
   }
   if (token.sid !== undefined) writes.touch(context, token.sid, { access: String(jti) })
 }

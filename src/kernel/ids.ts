@@ -10,6 +10,8 @@ export type IdPrefix =
   | 'vrf'
   | 'org'
   | 'grp'
+  | 'mem'
+  | 'inv'
   | 'agt'
   | 'ses'
   | 'tok'

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type Detail, invalid } from './errors.js'
-import type { JsonObject } from './merge.js'
+import { type JsonObject, mergeMetadata } from './merge.js'
 import { scopeToken } from './scopes.js'
 import { LAST_MOMENT } from './time.js'
 
@@ -104,6 +104,10 @@ export const rules = {
     .max(LAST_MOMENT, 'must lie before the year 10000.'),
   boolean: z.boolean('must be true or false.'),
 }
+
+/** Metadata after a PATCH (decisions D27). @throws invalid_request when the merged whole is too large */
+export const mergedMetadata = (before: unknown, patch: JsonObject): JsonObject =>
+  check(rules.metadata, mergeMetadata(before, patch), ['metadata'])
 
 /** Is this an absolute http or https URL without credentials, control characters or backslashes? */
 export function isWebUrl(text: string): boolean {

@@ -31,6 +31,13 @@ export type Demand = PlatformScope | 'authenticated'
 /** Names the scope of a root or relation field, as `@Scope('issuers.clients', 'read')`. */
 export const Scope = (stem: Stem, action: Action) => Extensions({ scope: `${stem}:${action}` satisfies PlatformScope })
 
+/**
+ * The same for a relation out of an organization to something that lies in its issuer (`member.user`): whoever is bound
+ * to the organization does not reach it.
+ */
+export const ScopeInIssuer = (stem: Stem, action: Action) =>
+  Extensions({ scope: `${stem}:${action}` satisfies PlatformScope, inIssuer: true })
+
 /** For fields that every authenticated caller may ask for. */
 export const Authenticated = () => Extensions({ scope: 'authenticated' satisfies Demand })
 
@@ -47,6 +54,12 @@ export class AccountPlace {
 export class IssuerPlace extends AccountPlace {
   @Field(() => ID)
   issuerId!: string
+}
+
+@ArgsType()
+export class OrganizationPlace extends IssuerPlace {
+  @Field(() => ID)
+  orgId!: string
 }
 
 @ArgsType()

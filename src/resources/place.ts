@@ -1,9 +1,9 @@
-/** Does the account or issuer in a path exist and live? A foreign id gets the same 404 as an unknown one. */
+/** Does the account, issuer or organization in a path exist and live? A foreign id gets the same 404 as an unknown one. */
 import { notFound } from '../kernel/errors.js'
 import { type IdPrefix, isId } from '../kernel/ids.js'
 import { unknownCursor } from '../kernel/page.js'
 import type { Context } from '../platform/context.js'
-import type { Account, Issuer } from '../platform/database.js'
+import type { Account, Issuer, Organization } from '../platform/database.js'
 
 export interface InAccount {
   accountId: string
@@ -11,6 +11,10 @@ export interface InAccount {
 
 export interface InIssuer extends InAccount {
   issuerId: string
+}
+
+export interface InOrganization extends InIssuer {
+  orgId: string
 }
 
 /** For relation filters: the row's issuer has not been deleted. */
@@ -30,6 +34,28 @@ export async function requireIssuer(context: Context, { accountId, issuerId }: I
   })
   if (!issuer) throw notFound('issuer')
   return issuer
+}
+
+/** @throws not_found; organizations of a deleted issuer are gone with it */
+export async function requireOrganization(
+  context: Context,
+  { accountId, issuerId, orgId }: InOrganization,
+): Promise<Organization> {
+  const organization = await context.db.organization.findFirst({
+    where: { id: orgId, accountId, issuerId, ...ofLivingIssuer },
+  })
+  if (!organization) throw notFound('organization')
+  return organization
+}
+
+/**
+ * The same with the row locked until the transaction ends: for limits (security rule 5), and so that nothing is added
+ * to an organization that is being deleted. Call it in a transaction.
+ * @throws not_found
+ */
+export async function lockOrganization(context: Context, place: InOrganization): Promise<Organization> {
+  await context.db.$queryRawUnsafe('SELECT id FROM organizations WHERE id = $1 FOR UPDATE', place.orgId)
+  return requireOrganization(context, place)
 }
 
 /**

@@ -8,6 +8,8 @@ interface Versioned {
   updatedAt: bigint
 }
 
+type OrganizationTable = 'organizations' | 'organization_members' | 'organization_groups' | 'organization_invitations'
+
 /** How one kind of row is read and written; `where` names tenant and state, so that a foreign id is an absent one. */
 export interface Revision<Row extends Versioned, Changes> {
   /** For the 404: `client`, `issuer`, … */
@@ -24,6 +26,7 @@ export interface Revision<Row extends Versioned, Changes> {
     | 'agents'
     | 'notes'
     | 'personal_tokens'
+    | OrganizationTable
   /** Undefined: no precondition. */
   ifMatch: string | null | undefined
   read(context: Context): Promise<Row | null>

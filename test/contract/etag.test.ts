@@ -64,6 +64,33 @@ const kinds: [string, Kind][] = [
     },
   ],
   [
+    'organization',
+    {
+      make: making(() => `${world.I}/organizations`, bodies['createOrganization']!),
+      patch: bodies['updateOrganization']!,
+      deletion: 204,
+      after: 404,
+    },
+  ],
+  [
+    'organization group',
+    {
+      make: making(() => `${world.I}/organizations/${world.ids.org_id}/groups`, bodies['createOrganizationGroup']!),
+      patch: bodies['updateOrganizationGroup']!,
+      deletion: 204,
+      after: 404,
+    },
+  ],
+  [
+    'API key of an organization',
+    {
+      make: making(() => `${world.I}/organizations/${world.ids.org_id}/api-keys`, bodies['createOrganizationApiKey']!),
+      patch: bodies['updateOrganizationApiKey']!,
+      deletion: 204,
+      after: 200,
+    },
+  ],
+  [
     'API key',
     {
       make: making(() => `${world.A}/api-keys`, bodies['createApiKey']!),

@@ -86,7 +86,8 @@ test('it has exactly the routes of the table, each with its parameters', () => {
     for (const status of [route.success, ...route.errors, 401, 403, 429])
       expect(Object.keys(responses)).toContain(String(status))
     expect(route.method === 'GET' || route.method === 'DELETE').toBe(
-      requestBody === undefined && !/rotateClientSecret|unblock/.test(route.operation),
+      requestBody === undefined &&
+        !/rotateClientSecret|unblock|(resend|revoke)OrganizationInvitation/.test(route.operation),
     )
   }
 })
@@ -100,6 +101,10 @@ test('every list tells limit and cursor, and the filters of the specification', 
     listAgents: ['status', 'model', 'provider', 'has_verifiers'],
     listNotes: ['subject_type', 'subject_id', 'issuer_id', 'created_by', 'pinned', 'mentions_user_id'],
     listNoteBacklinks: ['ref_type', 'ref_id'],
+    listOrganizations: ['status', 'sso_enabled', 'sso_only', 'mfa_required', 'invitation_enabled'],
+    listOrganizationMembers: ['status', 'scope'],
+    listOrganizationInvitations: ['status'],
+    listOrganizationApiKeys: ['status'],
   }
   for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
     const query = operationOf(route)
@@ -119,14 +124,14 @@ test('every list tells limit and cursor, and the filters of the specification', 
 
 describe('answers conform', () => {
   test.each(routes.map((route) => [name(route), route] as const))('%s', async (_, route) => {
-    const deadly = route.method === 'DELETE' || /block|revoke|decide/i.test(route.operation)
+    const deadly = route.method === 'DELETE' || /block|revoke|decide|^addOrganization/i.test(route.operation)
     let at = deadly ? await populate(world) : world
     if (route.operation === 'deleteIssuer') {
       const { id } = must(await world.owner.post(`${world.A}/issuers`, { name: 'Doomed' }), 201).data
       at = { ...world, ids: { ...world.ids, issuer_id: id } }
     }
-    if (route.operation === 'unblockApiKey')
-      must(await world.owner.post(`${world.A}/api-keys/${at.ids.key_id}/block`), 200)
+    const block = routes.find(({ operation }) => `un${operation}` === route.operation)
+    if (block) must(await send(world.owner, block, at.ids), 200)
     const good = await send(world.owner, route, at.ids)
     expect({ status: good.status, text: good.status === route.success ? '' : good.text }).toEqual({
       status: route.success,

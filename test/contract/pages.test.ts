@@ -21,6 +21,7 @@ interface List {
 }
 const post = (path: () => string, body: () => object) => async () => must(await world.owner.post(path(), body()), 201)
 const own = () => world.owner
+const below = () => `${world.I}/organizations/${world.ids.org_id}`
 const verifiers = () => `${world.I}/users/${world.ids.user_id}/verifiers`
 
 const lists: [string, List][] = [
@@ -71,6 +72,42 @@ const lists: [string, List][] = [
     },
   ],
   [
+    'organizations',
+    {
+      path: () => `${world.I}/organizations`,
+      add: post(() => `${world.I}/organizations`, bodies['createOrganization']!),
+      as: own,
+      foreign: 'usr',
+    },
+  ],
+  [
+    'groups',
+    {
+      path: () => `${below()}/groups`,
+      add: post(() => `${below()}/groups`, bodies['createOrganizationGroup']!),
+      as: own,
+      foreign: 'org',
+    },
+  ],
+  [
+    'invitations',
+    {
+      path: () => `${below()}/invitations`,
+      add: post(() => `${below()}/invitations`, bodies['createOrganizationInvitation']!),
+      as: own,
+      foreign: 'org',
+    },
+  ],
+  [
+    'API keys of an organization',
+    {
+      path: () => `${below()}/api-keys`,
+      add: post(() => `${below()}/api-keys`, bodies['createOrganizationApiKey']!),
+      as: own,
+      foreign: 'org',
+    },
+  ],
+  [
     'API keys',
     {
       path: () => `${world.A}/api-keys`,
@@ -85,7 +122,7 @@ describe.each(lists)('%s', (_, { path, add, as, foreign }) => {
   const get = (query = '') => as().get(`${path()}${query}`)
 
   test('walking by cursor sees each row once, newest first, while others are added', async () => {
-    for (let i = 0; i < 4; i++) await add()
+    for (let i = 0; i < 6; i++) await add()
     const before = must(await get('?limit=100'), 200).data.map(({ id }: Loose) => id)
     expect(before).toEqual([...before].sort().reverse())
     const seen: string[] = []

@@ -18,17 +18,17 @@ export interface Ids {
   note_id: string
   pending_user_id: string
   token_id: string
+  org_id: string
+  /** A member who is in the group. */
+  member_id: string
+  group_id: string
+  /** What `{key_id}` is below an organization. */
+  org_key_id: string
+  invitation_id: string
+  /** A member who is in no group, and a user who is no member: for bodies. */
+  other_member_id: string
+  outsider_id: string
 }
-
-/** Where one name of a parameter means different things in different paths: which of the ids is meant. */
-const meanings: Record<string, Partial<Record<string, keyof Ids>>> = {
-  deleteAgentVerifier: { verifier_id: 'agent_verifier_id' },
-  getApproval: { user_id: 'pending_user_id' },
-  decideApproval: { user_id: 'pending_user_id' },
-}
-/** The id that a parameter of an operation's path stands for. */
-export const meaningOf = (operation: string | undefined, parameter: string): keyof Ids =>
-  meanings[operation ?? '']?.[parameter] ?? (parameter as keyof Ids)
 
 export interface World extends Tenant {
   ids: Ids
@@ -49,11 +49,15 @@ export const publicClient = (more: object = {}) => ({
 })
 export const confidentialClient = (more: object = {}) => publicClient({ confidential: true, ...more })
 
-/** A client with secrets to rotate, a user with a password, a key that may do nothing, one more sign-in method. */
+/**
+ * A client with secrets to rotate, a user with a password, a key that may do nothing, one more sign-in method, an
+ * organization with a key, two members and a group.
+ */
 export async function populate(tenant: Tenant): Promise<World> {
   const { owner, A, I } = tenant
   const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
   const verifier = { type: 'password', name: null, password: PASSWORD }
+  const organization = await populateOrganization(tenant)
   const agent = must(await owner.post(`${I}/agents`, { name: fresh('agent') }), 201).data
   const [method, client, key, password, agentSecret, note, pending, token] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
@@ -84,22 +88,51 @@ export async function populate(tenant: Tenant): Promise<World> {
       note_id: must(note, 201).data.id,
       pending_user_id: must(pending, 201).data.id,
       token_id: must(token, 201).data.id,
+      ...organization,
     },
   }
 }
 
+async function populateOrganization({ owner, I }: Tenant) {
+  const make = async (path: string, body: object): Promise<string> => must(await owner.post(path, body), 201).data.id
+  const person = () => make(`${I}/users`, { username_type: 'unique', username: fresh('user') })
+  const org_id = await make(`${I}/organizations`, { name: fresh('Organization'), invitation_enabled: true })
+  const O = `${I}/organizations/${org_id}`
+  const [member_id, other_member_id, outsider_id, group_id] = await Promise.all([
+    person(),
+    person(),
+    person(),
+    make(`${O}/groups`, { name: fresh('Group') }),
+  ])
+  const key = { type: 'api_key', name: fresh('key'), restrictions: { scopes: [] } }
+  const [org_key_id, invitation_id] = await Promise.all([
+    make(`${O}/api-keys`, key),
+    make(`${O}/invitations`, { email: `${fresh('guest')}@example.com` }),
+    make(`${O}/members`, { member_id, groups: [group_id] }),
+    make(`${O}/members`, { member_id: other_member_id }),
+  ])
+  return { org_id, member_id, group_id, org_key_id, invitation_id, other_member_id, outsider_id }
+}
+
 export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
 
-/** A path, and whose it is where that makes a difference. */
-type PathOf = Pick<Route, 'path'> & Partial<Pick<Route, 'operation'>>
-
 /** A row's path with these ids in it. */
-export const pathOf = ({ path, operation }: PathOf, ids: Ids): string =>
-  path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[meaningOf(operation, name)]))
+export const pathOf = (route: Pick<Route, 'path'>, ids: Ids): string =>
+  route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[idName(name, route.path)]))
 
-/** The ids that the path's parameters stand for. */
-export const parametersOf = ({ path, operation }: PathOf): (keyof Ids)[] =>
-  [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => meaningOf(operation, name!))
+/** Where one name of a parameter means another thing than elsewhere. */
+const meanings: [parameter: string, path: RegExp, id: keyof Ids][] = [
+  ['key_id', /\/organizations\//, 'org_key_id'],
+  ['verifier_id', /\/agents\//, 'agent_verifier_id'],
+  ['user_id', /\/approvals\//, 'pending_user_id'],
+]
+/** Which id a parameter stands for: keys of organizations and of accounts share a name, for example. */
+export const idName = (parameter: string, path: string): keyof Ids =>
+  meanings.find(([name, where]) => name === parameter && where.test(path))?.[2] ?? (parameter as keyof Ids)
+
+/** Names of the path's parameters. */
+export const parametersOf = (route: Pick<Route, 'path'>): (keyof Ids)[] =>
+  [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => idName(name!, route.path))
 
 /** A good body for each operation that takes one. */
 export const bodies: Record<string, (ids?: Ids) => object> = {
@@ -119,6 +152,19 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
     expires_at: Date.now() + 86_400_000,
   }),
   updateVerifier: () => ({ description: fresh('d') }),
+  createOrganization: () => ({ name: fresh('Organization') }),
+  updateOrganization: () => ({ description: fresh('d') }),
+  addOrganizationMember: (ids) => ({ member_id: ids?.outsider_id ?? 'usr_none' }),
+  updateOrganizationMember: () => ({ user_title: fresh('t') }),
+  createOrganizationGroup: () => ({ name: fresh('Group') }),
+  updateOrganizationGroup: () => ({ description: fresh('d') }),
+  addOrganizationGroupMember: (ids) => ({ member_id: ids?.other_member_id ?? 'usr_none' }),
+  createOrganizationInvitation: () => ({ email: `${fresh('guest')}@example.com` }),
+  createOrganizationApiKey: () => ({ type: 'api_key', name: fresh('key'), restrictions: { scopes: [] } }),
+  updateOrganizationApiKey: () => ({ description: fresh('d') }),
+  rotateOrganizationApiKey: () => ({}),
+  blockOrganizationApiKey: () => ({ reason: 'test' }),
+  revokeOrganizationApiKey: () => ({ reason: 'test' }),
   createApiKey: () => ({ name: fresh('key'), restrictions: { scopes: [] } }),
   updateApiKey: () => ({ description: fresh('d') }),
   rotateApiKey: () => ({}),

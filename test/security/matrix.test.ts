@@ -7,8 +7,8 @@ import { type Route, routes } from '../../src/rest/routes.js'
 import {
   bodies,
   type Ids,
+  idName,
   makeWorld,
-  meaningOf,
   parametersOf,
   pathOf,
   populate,
@@ -31,6 +31,10 @@ const stems: [RegExp, string][] = [
   [/\/users/, 'issuers.users'],
   [/\/clients/, 'issuers.clients'],
   [/\/auth-methods/, 'issuers.auth_methods'],
+  [/\/organizations.*\/groups/, 'issuers.organizations.groups'],
+  [/\/organizations.*\/(members|invitations)/, 'issuers.organizations.members'],
+  [/\/organizations.*\/api-keys/, 'issuers.organizations.api_keys'],
+  [/\/organizations/, 'issuers.organizations'],
   [/\/issuers/, 'issuers'],
   [/\/api-keys/, 'api_keys'],
   [/./, 'accounts'],
@@ -188,8 +192,10 @@ describe('the one scope that the decisions name is enough, and manage implies it
     for (const scope of [scopeOf(route), `${stemOf(scopeOf(route))}:manage`]) {
       const world = await worldFor(route)
       const api = await keyWith(world, { scopes: [scope] })
-      if (route.operation === 'unblockApiKey')
-        must(await world.owner.post(`${world.A}/api-keys/${world.ids.key_id}/block`), 200)
+      if (route.operation.startsWith('unblock')) {
+        const block = routes.find(({ operation }) => `un${operation}` === route.operation)!
+        must(await send(world.owner, block, world.ids), 200)
+      }
       const answer = await send(api, route, world.ids)
       expect({ scope, status: answer.status, text: answer.status === route.success ? '' : answer.text }).toEqual({
         scope,
@@ -206,7 +212,9 @@ async function worldFor(route: Route): Promise<World> {
     const { issuerId } = await anotherIssuer(mine)
     return { ...mine, ids: { ...mine.ids, issuer_id: issuerId } }
   }
-  return route.method === 'DELETE' || /block|revoke|decide/i.test(route.operation) ? populate(mine) : mine
+  return route.method === 'DELETE' || /block|revoke|decide|^addOrganization/i.test(route.operation)
+    ? populate(mine)
+    : mine
 }
 
 /** Another issuer of the same account. */
@@ -276,7 +284,7 @@ const camel = (text: string) => text.replace(/_([a-z])/g, (_, letter: string) =>
 const placesOf = (root: Root): [string, keyof Ids][] =>
   root.args
     .filter(({ type }) => type === 'ID!')
-    .map(({ name }) => [name, meaningOf(routeOf(root)?.operation ?? root.name, snake(name))])
+    .map(({ name }) => [name, idName(snake(name), routeOf(root)?.path ?? '')])
 
 async function graphql(api: Api, root: Root, ids: Ids, more: Record<string, unknown> = {}) {
   const declared = root.args.map((arg) => `$${arg.name}: ${arg.type}`).join(', ')
@@ -384,7 +392,11 @@ describe('GraphQL', () => {
       for (const root of roots) {
         const route = routeOf(root)
         // What would destroy the world for the next caller is judged by the matrix above.
-        if (!route || route.method === 'DELETE' || /block|revoke|decide|createAuthMethod/i.test(route.operation))
+        if (
+          !route ||
+          route.method === 'DELETE' ||
+          /block|revoke|decide|createAuthMethod|^addOrganization/i.test(route.operation)
+        )
           continue
         const rest = await send(api, route, mine.ids)
         const { status } = await graphql(api, root, mine.ids)

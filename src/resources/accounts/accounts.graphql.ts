@@ -53,6 +53,11 @@ export class Account {
   logoUrl!: string | null
   @Field(() => String, { nullable: true, description: 'A user of the console issuer.' })
   ownerUserId!: string | null
+  @Field(() => ID, {
+    nullable: true,
+    description: 'The organization of the console issuer whose members administer this account.',
+  })
+  adminOrgId!: string | null
   @Field(() => JSONObject)
   metadata!: object
   @Field(() => Timestamp)

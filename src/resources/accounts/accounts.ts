@@ -11,6 +11,7 @@ import { changesBetween, emit } from '../events/events.js'
 import { insertApiKey } from '../keys/api-keys.js'
 import { after, type InAccount, requireAccount } from '../place.js'
 import { revise } from '../revise.js'
+import { administeredBy, consoleIssuer, giveAdministrators } from './administrators.js'
 
 const createRules = z.strictObject({
   name: rules.name.nullable().optional(),
@@ -29,8 +30,8 @@ const updateRules = z.strictObject({
 })
 
 /**
- * The accounts that the caller can reach, newest first: all for an operator, those it owns for a user of the console
- * issuer, its own for everyone else.
+ * The accounts that the caller can reach, newest first: all for an operator, those it owns or administers for a user of the
+ * console issuer, its own for everyone else.
  */
 export async function listAccounts(context: Context, request: PageRequest): Promise<Page<Account>> {
   const limit = limitOf(request)
@@ -44,22 +45,12 @@ export async function listAccounts(context: Context, request: PageRequest): Prom
 
 function reach({ actor }: Context): Prisma.AccountWhereInput {
   if (actor.operator) return {}
-  if (actor.userId !== null && actor.issuerId === null) return { ownerUserId: actor.userId }
+  if (actor.userId !== null && actor.issuerId === null) return administeredBy(actor.userId)
   return { id: actor.accountId ?? '' }
 }
 
 /** @throws not_found */
 export const getAccount = requireAccount
-
-/** Which of these accounts does this user of the console issuer own? */
-export async function ownedAccounts(context: Context, userId: string, ids: readonly string[]): Promise<Set<string>> {
-  const rows = await context.tools.query<{ id: string }>(
-    'accounts-owned',
-    'SELECT id FROM accounts WHERE owner_user_id = $1 AND id = ANY($2)',
-    [userId, ids],
-  )
-  return new Set(rows.map((row) => row.id))
-}
 
 /** `gated` once an active payment method exists, unless an operator decided otherwise (spec 2.2). */
 export const billingMode = (account: Account): string => account.billingModeOverride ?? 'ungated'
@@ -78,7 +69,7 @@ export async function createAccount(context: Context, input: unknown): Promise<C
   if (values.ownerUserId) await requireConsoleUser(context, values.ownerUserId)
   const now = context.now()
   return transaction(context, async (inside) => {
-    const account = await inside.db.account.create({
+    const bare = await inside.db.account.create({
       data: {
         id: newId('acc', now),
         name: values.name ?? null,
@@ -89,6 +80,7 @@ export async function createAccount(context: Context, input: unknown): Promise<C
         updatedAt: now,
       },
     })
+    const account = await giveAdministrators(inside, bare)
     const target = { type: 'account', id: account.id }
     await emit(inside, 'account.created', { accountId: account.id, target, data: { name: account.name } })
     const { key, secret } = await insertApiKey(
@@ -139,10 +131,8 @@ export async function updateAccount(
 
 /** Who owns an account is a person of the console issuer. */
 async function requireConsoleUser(context: Context, userId: string): Promise<void> {
-  const console = await context.db.deployment.findUnique({ where: { name: 'console' } })
-  const { issuer_id } = (console?.value ?? {}) as { issuer_id?: string }
-  const user =
-    issuer_id && (await context.db.user.findFirst({ where: { id: userId, issuerId: issuer_id, status: 'active' } }))
+  const place = await consoleIssuer(context)
+  const user = place && (await context.db.user.findFirst({ where: { ...place, id: userId, status: 'active' } }))
   if (!user) {
     throw invalidField('ownerUserId', 'unknown_user', 'must be the id of an active user of the console issuer.')
   }

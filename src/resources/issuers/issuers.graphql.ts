@@ -33,6 +33,8 @@ import {
   Scope,
   Timestamp,
 } from '../graphql.js'
+import { OrganizationPage } from '../organizations/organizations.graphql.js'
+import { organizationsOf } from '../organizations/relations.js'
 import {
   createIssuer,
   deleteIssuer,
@@ -174,6 +176,16 @@ export class IssuerResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
     return pageLoader(context, clientsOf, limit).load(issuer.id)
+  }
+
+  @FieldResolver(() => OrganizationPage, { description: 'The newest organizations; page on with `organizations`.' })
+  @Scope('issuers.organizations', 'read')
+  organizations(
+    @Ctx() context: Context,
+    @Root() issuer: IssuerRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, organizationsOf, limit).load(issuer.id)
   }
 
   @FieldResolver(() => AgentPage, { description: 'The newest agents; page on with `agents`.' })

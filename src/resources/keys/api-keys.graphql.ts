@@ -16,6 +16,7 @@ import {
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { ApiKey as ApiKeyRow } from '../../platform/database.js'
+import { loader } from '../../platform/loader.js'
 import {
   AccountPlace,
   enumOf,
@@ -29,28 +30,32 @@ import {
 } from '../graphql.js'
 import {
   type ApiKeyWithSecret,
-  blockApiKey,
   createApiKey,
-  deleteApiKey,
   getApiKey,
+  type KeyOfOwner,
   listApiKeys,
   restrictionsOf,
-  revokeApiKey,
-  rotateApiKey,
-  unblockApiKey,
   updateApiKey,
 } from './api-keys.js'
+import { suspensionsOf } from './relations.js'
 import { type ApiKeyStatus, apiKeyStatuses, keyStatus } from './states.js'
+import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './transitions.js'
 
 export const ApiKeyStatusEnum = enumOf(apiKeyStatuses)
 registerEnumType(ApiKeyStatusEnum, { name: 'ApiKeyStatus' })
+export const ApiKeyTypeEnum = enumOf(['api_key'] as const)
+registerEnumType(ApiKeyTypeEnum, { name: 'ApiKeyType' })
 
-@ObjectType({ description: 'Authenticates an account for service-to-service use (spec 2.11).' })
+@ObjectType({ description: 'Authenticates an account or an organization for service-to-service use (spec 2.11).' })
 export class ApiKey {
   @Field(() => ID)
   id!: string
   @Field(() => String)
   accountId!: string
+  @Field(() => ID, { nullable: true, description: "Of an organization's key." })
+  issuerId!: string | null
+  @Field(() => ID, { nullable: true, description: "Of an organization's key." })
+  orgId!: string | null
   @Field(() => String)
   name!: string
   @Field(() => String, { nullable: true })
@@ -80,7 +85,7 @@ export class ApiKey {
 }
 
 @ObjectType()
-class ApiKeyPage extends pageType(ApiKey) {}
+export class ApiKeyPage extends pageType(ApiKey) {}
 
 @ArgsType()
 class ApiKeyPlace extends AccountPlace {
@@ -89,13 +94,13 @@ class ApiKeyPlace extends AccountPlace {
 }
 
 @ArgsType()
-class ApiKeyFilter extends PageArgs {
+export class ApiKeyFilter extends PageArgs {
   @Field(() => ApiKeyStatusEnum, { nullable: true })
   status?: ApiKeyStatus | null
 }
 
 @InputType()
-class CreateApiKeyInput {
+export class CreateApiKeyInput {
   @Field(() => String)
   name!: string
   @Field(() => String, { nullable: true })
@@ -113,7 +118,7 @@ class CreateApiKeyInput {
 }
 
 @InputType()
-class UpdateApiKeyInput {
+export class UpdateApiKeyInput {
   @Field(() => String, { nullable: true })
   name?: string | null
   @Field(() => String, { nullable: true })
@@ -131,7 +136,7 @@ class UpdateApiKeyInput {
 }
 
 @InputType()
-class RotateApiKeyInput {
+export class RotateApiKeyInput {
   @Field(() => String, { nullable: true })
   newSecret?: string | null
   @Field(() => String, { nullable: true })
@@ -139,14 +144,14 @@ class RotateApiKeyInput {
 }
 
 @InputType()
-class KeyActionInput {
+export class KeyActionInput {
   @Field(() => String, { nullable: true })
   by?: string | null
   @Field(() => String, { nullable: true })
   reason?: string | null
 }
 
-const once = ({ key, secret }: ApiKeyWithSecret) => ({ ...key, secretPlain: secret })
+export const once = ({ key, secret }: ApiKeyWithSecret) => ({ ...key, secretPlain: secret })
 
 @Resolver(() => ApiKey)
 export class ApiKeyResolver {
@@ -243,8 +248,15 @@ export class ApiKeyResolver {
   }
 
   @FieldResolver(() => ApiKeyStatusEnum)
-  status(@Ctx() context: Context, @Root() key: ApiKeyRow): ApiKeyStatus {
-    return keyStatus(context, key)
+  async status(@Ctx() context: Context, @Root() key: KeyOfOwner): Promise<ApiKeyStatus> {
+    const { orgId } = key
+    const suspended = key.suspended ?? (orgId !== null && (await loader(context, suspensionsOf).load(orgId)))
+    return keyStatus(context, key, suspended)
+  }
+
+  @FieldResolver(() => ApiKeyTypeEnum)
+  type(): string {
+    return 'api_key'
   }
 
   @FieldResolver(() => [String], { nullable: true, description: 'As in restrictions; null for all.' })

@@ -1,9 +1,10 @@
 /**
- * API keys (spec 2.11, 4.8, decisions D5, D8, D22). Only SHA-256 hashes are stored; a caller may touch only keys whose
- * authority its own covers, so that no rotation yields a stronger secret.
+ * API keys of accounts and of organizations (spec 2.11, 4.8, decisions D5, D8, D22), by one set of functions: a place
+ * with an organization means that organization's keys. Only SHA-256 hashes are stored; a caller may touch only keys
+ * whose authority its own covers, so that no rotation yields a stronger secret. What moves their state stands in transitions.ts.
  */
 import { z } from 'zod'
-import { ApiError, badRequest, notFound } from '../../kernel/errors.js'
+import { ApiError, badRequest, type Detail, invalid, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
@@ -13,19 +14,32 @@ import { type ApiKey, isDuplicate, type Prisma, sql, transaction } from '../../p
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
-import { after, type InAccount, requireAccount } from '../place.js'
+import { after, type InAccount, lockOrganization, requireAccount, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
 import { type Restrictions, restrictionRules } from './restrictions.js'
-import { chosenSecret, firstSecret, rotated, type StoredSecret } from './rotating-secret.js'
-import { keyStatus, statusFilter, stillKept } from './states.js'
+import { chosenSecret, firstSecret } from './rotating-secret.js'
+import { statusFilter, stillKept } from './states.js'
 
 export const MAX_KEYS = 100
-/** Which key of which account. */
-export interface KeyPlace extends InAccount {
+
+/** Whose keys: the account's, or with `orgId` (and then its `issuerId`) the organization's. */
+export interface KeyOwner extends InAccount {
+  issuerId?: string
+  orgId?: string
+}
+
+/** Which key of whom. */
+export interface KeyPlace extends KeyOwner {
   keyId: string
 }
 
-const createRules = z.strictObject({
+const ownerOf = ({ accountId, issuerId, orgId }: KeyOwner) =>
+  orgId !== undefined && issuerId !== undefined ? { accountId, issuerId, orgId } : undefined
+
+/** The columns that say whose a key is. */
+const columnsOf = (place: KeyOwner) => ownerOf(place) ?? { accountId: place.accountId, issuerId: null, orgId: null }
+
+const createFields = {
   name: rules.name,
   description: rules.description.optional(),
   tags: rules.tags.optional(),
@@ -33,7 +47,10 @@ const createRules = z.strictObject({
   expiresAt: rules.moment.nullable().optional(),
   metadata: rules.metadata.optional(),
   secret: rules.text(256).nullable().optional(),
-})
+}
+const createRules = z.strictObject(createFields)
+/** `type` is required for keys of organizations, and known there only (spec 2.11). */
+const createOrganizationKeyRules = z.strictObject({ ...createFields, type: z.literal('api_key', 'must be api_key.') })
 
 const updateRules = z.strictObject({
   name: rules.name.optional(),
@@ -45,50 +62,60 @@ const updateRules = z.strictObject({
   metadata: rules.metadata.optional(),
 })
 
-const rotateRules = z.strictObject({
-  newSecret: rules.text(256).nullable().optional(),
-  hint: rules.text(32).nullable().optional(),
-})
-
-const actionRules = z.strictObject({
-  by: rules.text(200).nullable().optional(),
-  reason: rules.text(1000).nullable().optional(),
-})
+/** @throws not_found for an organization that does not exist or live */
+export async function isOwnerSuspended(context: Context, place: KeyOwner): Promise<boolean> {
+  const owner = ownerOf(place)
+  return owner !== undefined && (await requireOrganization(context, owner)).status === 'suspended'
+}
 
 export const restrictionsOf = (key: ApiKey): Restrictions => key.restrictions as Restrictions
 
 /** The scopes in force; a key of an account without scopes has all (decisions D7). */
 export const scopesOf = (key: ApiKey): readonly string[] => restrictionsOf(key).scopes ?? [ALL]
 
-/** Keys of an account, newest first; the cursor is a key id. */
+/** A key with what was learned of its owner on the way. */
+export interface KeyOfOwner extends ApiKey {
+  suspended?: boolean
+}
+
+/** Newest first; the cursor is a key id. */
 export async function listApiKeys(
   context: Context,
-  { accountId }: InAccount,
+  place: KeyOwner,
   filter: { status?: string | null },
   request: PageRequest,
-): Promise<Page<ApiKey>> {
+): Promise<Page<KeyOfOwner>> {
   const limit = limitOf(request)
+  const suspended = await isOwnerSuspended(context, place)
   const rows = await context.db.apiKey.findMany({
     where: {
       AND: [
-        { accountId, orgId: null },
+        columnsOf(place),
         stillKept(context),
-        statusFilter(context, filter.status),
+        statusFilter(context, filter.status, suspended),
         after('ak', request.cursor),
       ],
     },
     orderBy: { id: 'desc' },
     take: limit + 1,
   })
-  if (rows.length === 0) await requireAccount(context, { accountId })
-  return pageOf(rows, limit)
+  if (rows.length === 0) await requireAccount(context, place)
+  return pageOf(
+    rows.map((key) => ({ ...key, suspended })),
+    limit,
+  )
 }
 
-const find = (context: Context, { accountId, keyId }: KeyPlace) =>
-  context.db.apiKey.findFirst({ where: { AND: [{ id: keyId, accountId, orgId: null }, stillKept(context)] } })
+/** @throws not_found for an organization that does not exist or live */
+async function find(context: Context, place: KeyPlace): Promise<KeyOfOwner | null> {
+  const suspended = await isOwnerSuspended(context, place)
+  const where = { AND: [{ id: place.keyId, ...columnsOf(place) }, stillKept(context)] }
+  const key = await context.db.apiKey.findFirst({ where })
+  return key && { ...key, suspended }
+}
 
 /** @throws not_found */
-export async function getApiKey(context: Context, place: KeyPlace): Promise<ApiKey> {
+export async function getApiKey(context: Context, place: KeyPlace): Promise<KeyOfOwner> {
   const key = await find(context, place)
   if (!key) throw notFound('API key')
   return key
@@ -104,24 +131,42 @@ export interface ApiKeyWithSecret {
  * Makes a key; the secret is in the answer and nowhere else.
  * @throws invalid_request, insufficient_scope when the key would be stronger than the caller, too_many_requests at 100
  */
-export async function createApiKey(context: Context, place: InAccount, input: unknown): Promise<ApiKeyWithSecret> {
-  const values = check(createRules, input)
+export async function createApiKey(context: Context, place: KeyOwner, input: unknown): Promise<ApiKeyWithSecret> {
+  const values = ownerOf(place) ? check(createOrganizationKeyRules, input) : check(createRules, input)
+  checkReach(place, values.restrictions)
   mayGrant(context, values.restrictions.scopes ?? [ALL])
   return transaction(context, (inside) => insertApiKey(inside, place, values))
+}
+
+/** Restrictions narrow, so they name nothing outside of the organization (decisions D8). @throws invalid_request */
+function checkReach(place: KeyOwner, { issuer_ids = [], org_ids = [] }: Restrictions): void {
+  const owner = ownerOf(place)
+  if (!owner) return
+  const strange = (name: string, ids: string[], own: string): Detail[] =>
+    ids.flatMap((id, index) =>
+      id === own ? [] : [{ field: `restrictions.${name}[${index}]`, code: 'out_of_reach', message: `must be ${own}.` }],
+    )
+  const details = [...strange('issuer_ids', issuer_ids, owner.issuerId), ...strange('org_ids', org_ids, owner.orgId)]
+  if (details.length > 0) throw invalid(details)
 }
 
 /** Writes a key and its event. Unlike createApiKey it asks nobody's permission: first start and createAccount use it. */
 export async function insertApiKey(
   context: Context,
-  { accountId }: InAccount,
+  place: KeyOwner,
   values: z.infer<typeof createRules> & { id?: string },
 ): Promise<ApiKeyWithSecret> {
-  // Locking the account keeps the limit under parallel calls (security rule 5).
-  const [account] = await sql<{ id: string }>(context.db, 'SELECT id FROM accounts WHERE id = $1 FOR UPDATE', accountId)
-  if (!account) throw notFound('account')
-  const count = await context.db.apiKey.count({ where: { accountId, orgId: null, status: { not: 'revoked' } } })
+  // Locking the owner keeps the limit under parallel calls (security rule 5).
+  const owner = ownerOf(place)
+  if (owner) await lockOrganization(context, owner)
+  else {
+    const [account] = await sql(context.db, 'SELECT id FROM accounts WHERE id = $1 FOR UPDATE', place.accountId)
+    if (!account) throw notFound('account')
+  }
+  const count = await context.db.apiKey.count({ where: { ...columnsOf(place), status: { not: 'revoked' } } })
   if (count >= MAX_KEYS) {
-    throw new ApiError('too_many_requests', `An account has at most ${MAX_KEYS} API keys; revoke one first.`)
+    const who = owner ? 'An organization' : 'An account'
+    throw new ApiError('too_many_requests', `${who} has at most ${MAX_KEYS} API keys; revoke one first.`)
   }
   const now = context.now()
   const secret = chosenSecret('secret', values.secret)
@@ -129,7 +174,7 @@ export async function insertApiKey(
     const key = await context.db.apiKey.create({
       data: {
         id: values.id ?? newId('ak', now),
-        accountId,
+        ...columnsOf(place),
         name: values.name,
         description: values.description ?? null,
         tags: values.tags ?? [],
@@ -143,11 +188,7 @@ export async function insertApiKey(
         updatedAt: now,
       },
     })
-    await emit(context, 'api_key.created', {
-      accountId,
-      target: { type: 'api_key', id: key.id },
-      data: { name: key.name },
-    })
+    await emit(context, 'api_key.created', { ...aboutKey(key), data: { name: key.name } })
     return { key, secret }
   } catch (error) {
     if (isDuplicate(error)) throw new ApiError('conflict', 'There is an API key with this id already.')
@@ -166,6 +207,7 @@ export async function updateApiKey(context: Context, place: KeyPlace, input: unk
     const next: Restrictions = { ...(restrictions ?? restrictionsOf(key)) }
     if (scopes === null) delete next.scopes
     else if (scopes !== undefined) next.scopes = scopes
+    checkReach(place, next)
     mayGrant(context, next.scopes ?? [ALL], scopesOf(key))
     return {
       ...values,
@@ -175,78 +217,13 @@ export async function updateApiKey(context: Context, place: KeyPlace, input: unk
   })
 }
 
-/**
- * A new secret; the old one stays good for 15 minutes.
- * @throws invalid_request for keys that are blocked, revoked or expired
- */
-export async function rotateApiKey(context: Context, place: KeyPlace, input: unknown): Promise<ApiKeyWithSecret> {
-  const { newSecret, hint } = check(rotateRules, input ?? {})
-  const secret = chosenSecret('newSecret', newSecret)
-  const key = await reviseKey(context, place, 'api_key.rotated', undefined, (row) => {
-    const status = keyStatus(context, row)
-    if (status !== 'active') throw badRequest(`Only an active key can be rotated; this one is ${status}.`)
-    const secrets = rotated(row.secrets as unknown as StoredSecret[], secret, context.now())
-    return { secrets: secrets as unknown as Prisma.InputJsonArray, secretHint: hint ?? secret.slice(-4) }
-  })
-  return { key, secret }
-}
-
-/** @throws invalid_request unless the key is active */
-export async function blockApiKey(context: Context, place: KeyPlace, input: unknown): Promise<ApiKey> {
-  const { by, reason } = check(actionRules, input ?? {})
-  return reviseKey(context, place, 'api_key.blocked', undefined, (key) => {
-    const status = keyStatus(context, key)
-    if (status !== 'active') throw badRequest(`Only an active key can be blocked; this one is ${status}.`)
-    return { status: 'blocked', ...statusFacts(context, by, reason) }
-  })
-}
-
-/** @throws invalid_request unless the key is blocked (decisions D22) */
-export async function unblockApiKey(context: Context, place: KeyPlace): Promise<ApiKey> {
-  return reviseKey(context, place, 'api_key.unblocked', undefined, (key) => {
-    if (key.status !== 'blocked') throw badRequest(`Only a blocked key can be unblocked; this one is ${key.status}.`)
-    return { status: 'active', ...statusFacts(context, undefined, undefined) }
-  })
-}
-
-/** Permanent. Repeating it changes nothing and answers the key as it is (decisions D22). */
-export async function revokeApiKey(context: Context, place: KeyPlace, input: unknown): Promise<ApiKey> {
-  const { by, reason } = check(actionRules, input ?? {})
-  const key = await getApiKey(context, place)
-  if (key.status === 'revoked') return key
-  return revoke(context, place, undefined, by, reason)
-}
-
-/** DELETE: revokes; a second one is 404. */
-export async function deleteApiKey(context: Context, place: KeyPlace, ifMatch?: string | null): Promise<void> {
-  await revoke(context, place, ifMatch, undefined, undefined)
-}
-
-function revoke(
-  context: Context,
-  place: KeyPlace,
-  ifMatch: string | null | undefined,
-  by: string | null | undefined,
-  reason: string | null | undefined,
-): Promise<ApiKey> {
-  return reviseKey(context, place, 'api_key.revoked', ifMatch, (key) => {
-    if (key.status === 'revoked') throw notFound('API key')
-    return { status: 'revoked', ...statusFacts(context, by, reason) }
-  })
-}
-
-const statusFacts = (context: Context, by: string | null | undefined, reason: string | null | undefined) => ({
-  statusAt: context.now(),
-  statusBy: by ?? context.actor.id,
-  statusReason: reason ?? null,
-})
-
-function reviseKey(
+/** @throws not_found, precondition_failed, insufficient_scope, and what `change` throws */
+export function reviseKey(
   context: Context,
   place: KeyPlace,
   type: EventType,
   ifMatch: string | null | undefined,
-  change: (key: ApiKey) => Prisma.ApiKeyUncheckedUpdateManyInput,
+  change: (key: ApiKey) => Prisma.ApiKeyUncheckedUpdateManyInput | Promise<Prisma.ApiKeyUncheckedUpdateManyInput>,
 ): Promise<ApiKey> {
   return revise<ApiKey, Prisma.ApiKeyUncheckedUpdateManyInput>(context, {
     what: 'API key',
@@ -260,14 +237,16 @@ function reviseKey(
     },
     write: async (now, version, data) =>
       (await now.db.apiKey.updateManyAndReturn({ where: { id: place.keyId, updatedAt: version }, data }))[0],
-    also: (inside, before, key) =>
-      emit(inside, type, {
-        accountId: key.accountId,
-        target: { type: 'api_key', id: key.id },
-        changes: changesBetween(before, key),
-      }),
+    also: (inside, before, key) => emit(inside, type, { ...aboutKey(key), changes: changesBetween(before, key) }),
   })
 }
+
+export const aboutKey = ({ accountId, issuerId, orgId, id }: ApiKey) => ({
+  accountId,
+  issuerId,
+  orgId,
+  target: { type: 'api_key', id },
+})
 
 /** A caller may touch only keys whose authority its own covers (decisions D22). */
 function mustCover(context: Context, key: ApiKey): void {

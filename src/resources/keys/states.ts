@@ -9,10 +9,14 @@ export const REVOKED_RETENTION = 31 * DAY
 export const apiKeyStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
 export type ApiKeyStatus = (typeof apiKeyStatuses)[number]
 
-/** The status as of now: `expired` is computed from the clock (decisions D22). */
-export function keyStatus(context: Context, key: ApiKey): ApiKeyStatus {
-  if (key.status === 'active' && key.expiresAt !== null && key.expiresAt <= context.now()) return 'expired'
-  return key.status as ApiKeyStatus
+/**
+ * The status as of now: `expired` is read off the clock, `suspended` off the owner, and restored with it (decisions D22).
+ * @param suspended is the organization whose key it is suspended?
+ */
+export function keyStatus(context: Context, key: ApiKey, suspended: boolean): ApiKeyStatus {
+  if (key.status !== 'active') return key.status as ApiKeyStatus
+  if (key.expiresAt !== null && key.expiresAt <= context.now()) return 'expired'
+  return suspended ? 'suspended' : 'active'
 }
 
 /** Revoked keys can be read for 31 days (spec section 8). */
@@ -20,11 +24,16 @@ export const stillKept = (context: Context): Prisma.ApiKeyWhereInput => ({
   OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - REVOKED_RETENTION } }],
 })
 
-/** The WHERE of one status. */
-export function statusFilter(context: Context, status: string | null | undefined): Prisma.ApiKeyWhereInput {
+/** The WHERE of one status, of keys whose owner is suspended or not. */
+export function statusFilter(
+  context: Context,
+  status: string | null | undefined,
+  suspended: boolean,
+): Prisma.ApiKeyWhereInput {
   const now = context.now()
   if (status === undefined || status === null) return {}
-  if (status === 'active') return { status, OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
   if (status === 'expired') return { status: 'active', expiresAt: { lte: now } }
-  return { status }
+  if (status === 'blocked' || status === 'revoked') return { status }
+  const inForce = { status: 'active', OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
+  return (status === 'suspended') === suspended ? inForce : { id: { in: [] } }
 }

@@ -58,3 +58,6 @@ export function searchFilter(search: string | null | undefined): Prisma.UserWher
     ],
   }
 }
+
+/** Has this the form of an email address? */
+export const isEmail = (text: string): boolean => text.length <= 254 && forms.email.form.test(text)

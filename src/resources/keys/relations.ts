@@ -1,0 +1,36 @@
+/** What is asked for many keys or organizations at once, for DataLoader. */
+import { type Page, pageOf } from '../../kernel/page.js'
+import type { Context } from '../../platform/context.js'
+import { type ApiKey, sql } from '../../platform/database.js'
+import { REVOKED_RETENTION } from './states.js'
+
+/** Which of these organizations are suspended. */
+export async function suspensionsOf(context: Context, orgIds: readonly string[]): Promise<boolean[]> {
+  const where = { id: { in: [...orgIds] }, status: 'suspended' }
+  const rows = await context.db.organization.findMany({ where, select: { id: true } })
+  return orgIds.map((id) => rows.some((row) => row.id === id))
+}
+
+const ofOrganizationsText = `
+  SELECT newest.* FROM unnest($1::text[]) AS o(id) CROSS JOIN LATERAL (
+    SELECT k.id FROM api_keys k WHERE k.org_id = o.id AND (k.status <> 'revoked' OR k.status_at > $3::bigint)
+    ORDER BY k.id DESC LIMIT $2::int) AS newest`
+
+/** The newest keys of several organizations: their ids by the index, then the rows. */
+export async function apiKeysOf(context: Context, orgIds: readonly string[], limit: number): Promise<Page<ApiKey>[]> {
+  const newest = await sql<{ id: string }>(
+    context.db,
+    ofOrganizationsText,
+    [...orgIds],
+    limit + 1,
+    context.now() - REVOKED_RETENTION,
+  )
+  const where = { id: { in: newest.map((row) => row.id) } }
+  const rows = await context.db.apiKey.findMany({ where, orderBy: { id: 'desc' } })
+  return orgIds.map((id) =>
+    pageOf(
+      rows.filter((row) => row.orgId === id),
+      limit,
+    ),
+  )
+}

@@ -1,0 +1,261 @@
+/**
+ * Invitations to an organization that has `invitation_enabled`: an address, what its owner will get, and a token that
+ * works once and for seven days. Whoever comes with the token is let in, so only its SHA-256 is kept.
+ */
+import { z } from 'zod'
+import { badRequest, conflict, notFound } from '../../kernel/errors.js'
+import { newId } from '../../kernel/ids.js'
+import { check, rules } from '../../kernel/input.js'
+import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { DAY } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
+import { isDuplicate, type OrganizationInvitation, type Prisma, sql, transaction } from '../../platform/database.js'
+import { randomSecret, sha256 } from '../../platform/secrets.js'
+import { mayGrant } from '../authority.js'
+import type { EventType } from '../events/catalogue.js'
+import { emit } from '../events/events.js'
+import { after, type InOrganization, lockOrganization, ofLivingIssuer, requireOrganization } from '../place.js'
+import { revise } from '../revise.js'
+import { isEmail, usernameKeyOf } from '../users/usernames.js'
+import { insertMember, knownGroups, type Member, memberRules, present } from './members.js'
+
+/** How long an invitation can be accepted (milliseconds). */
+export const INVITATION_LIFE = 7 * DAY
+
+export const invitationStatuses = ['pending', 'accepted', 'revoked', 'expired'] as const
+export type InvitationStatus = (typeof invitationStatuses)[number]
+
+export interface InvitationPlace extends InOrganization {
+  invitationId: string
+}
+
+const createRules = z.strictObject({
+  email: rules
+    .text(254)
+    .trim()
+    .refine(isEmail, { error: 'must be an email address.', params: { code: 'invalid_format' } }),
+  scopes: memberRules.scopes,
+  groups: memberRules.groups,
+  message: rules.text(2000).nullable().optional(),
+})
+
+export interface InvitationWithToken {
+  invitation: OrganizationInvitation
+  /** Shown once. */
+  token: string
+}
+
+/** `expired` is read off the clock. */
+export function invitationStatus(context: Context, { status, expiresAt }: OrganizationInvitation): InvitationStatus {
+  return status === 'pending' && expiresAt <= context.now() ? 'expired' : (status as InvitationStatus)
+}
+
+const where = ({ accountId, issuerId, orgId }: InOrganization): Prisma.OrganizationInvitationWhereInput => ({
+  accountId,
+  issuerId,
+  orgId,
+  organization: { is: ofLivingIssuer },
+})
+
+/** Newest first. */
+export async function listInvitations(
+  context: Context,
+  place: InOrganization,
+  filter: { status?: string | null },
+  request: PageRequest,
+): Promise<Page<OrganizationInvitation>> {
+  const limit = limitOf(request)
+  const rows = await context.db.organizationInvitation.findMany({
+    where: { AND: [where(place), statusFilter(context, filter.status), after('inv', request.cursor)] },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+  })
+  if (rows.length === 0) await requireOrganization(context, place)
+  return pageOf(rows, limit)
+}
+
+function statusFilter(context: Context, status: string | null | undefined): Prisma.OrganizationInvitationWhereInput {
+  if (!status) return {}
+  if (status === 'pending') return { status, expiresAt: { gt: context.now() } }
+  if (status === 'expired') return { OR: [{ status }, { status: 'pending', expiresAt: { lte: context.now() } }] }
+  return { status }
+}
+
+const find = (context: Context, place: InvitationPlace) =>
+  context.db.organizationInvitation.findFirst({ where: { ...where(place), id: place.invitationId } })
+
+/** @throws not_found */
+export async function getInvitation(context: Context, place: InvitationPlace): Promise<OrganizationInvitation> {
+  const invitation = await find(context, place)
+  if (!invitation) throw notFound('invitation')
+  return invitation
+}
+
+/**
+ * Invites an address; the token is in the answer and nowhere else.
+ * @throws invalid_request where invitations are off or for an unknown group, insufficient_scope when the invited one
+ *   would get what the caller lacks, not_found, conflict when the address is invited or a member already
+ */
+export async function createInvitation(
+  context: Context,
+  place: InOrganization,
+  input: unknown,
+): Promise<InvitationWithToken> {
+  const { email, scopes = [], groups = [], message } = check(createRules, input)
+  const token = randomSecret()
+  return transaction(context, async (inside) => {
+    const { db } = inside
+    const organization = await lockOrganization(inside, place)
+    if (!organization.invitationEnabled) throw badRequest('Invitations are not enabled for this organization.')
+    const known = await knownGroups(inside, place.orgId, groups)
+    mayGrant(context, [...organization.defaultMemberScopes, ...scopes, ...known.flatMap((group) => group.scopes)])
+    const now = inside.now()
+    const emailKey = usernameKeyOf(email)
+    const { accountId, issuerId, orgId } = place
+    const user = { is: { ...present.user.is, usernameType: 'email', usernameKey: emailKey } }
+    if ((await db.organizationMember.count({ where: { orgId, user } })) > 0) {
+      throw conflict('The user of this address is a member of the organization already.')
+    }
+    await db.organizationInvitation.updateMany({
+      where: { orgId, emailKey, status: 'pending', expiresAt: { lte: now } },
+      data: { status: 'expired', updatedAt: now },
+    })
+    if ((await db.organizationInvitation.count({ where: { orgId, emailKey, status: 'pending' } })) > 0) {
+      throw conflict('This address is invited already; send that invitation again or revoke it.')
+    }
+    const invitation = await db.organizationInvitation.create({
+      data: {
+        id: newId('inv', now),
+        accountId,
+        issuerId,
+        orgId,
+        email,
+        emailKey,
+        scopes,
+        groups,
+        message: message ?? null,
+        tokenHash: sha256(token),
+        status: 'pending',
+        expiresAt: now + INVITATION_LIFE,
+        createdBy: context.actor.id,
+        createdAt: now,
+        updatedAt: now,
+      },
+    })
+    await emit(inside, 'organization.invitation.created', about(invitation))
+    return { invitation, token }
+  })
+}
+
+/**
+ * A new token and seven new days; the token before works no more.
+ * @throws invalid_request once it was accepted or revoked, not_found, conflict when the address was invited anew
+ */
+export async function resendInvitation(context: Context, place: InvitationPlace): Promise<InvitationWithToken> {
+  const token = randomSecret()
+  const organization = await requireOrganization(context, place)
+  if (!organization.invitationEnabled) throw badRequest('Invitations are not enabled for this organization.')
+  try {
+    const invitation = await reviseInvitation(context, place, 'organization.invitation.resent', async (row, now) => {
+      if (row.status !== 'pending' && row.status !== 'expired') {
+        throw badRequest(`Only an open invitation can be sent again; this one is ${row.status}.`)
+      }
+      // What it gives was granted by whoever made it; renewing it is granting it anew.
+      const groups = await groupsLeft(now, row)
+      mayGrant(context, [
+        ...organization.defaultMemberScopes,
+        ...row.scopes,
+        ...groups.flatMap((group) => group.scopes),
+      ])
+      return { status: 'pending', tokenHash: sha256(token), expiresAt: context.now() + INVITATION_LIFE }
+    })
+    return { invitation, token }
+  } catch (error) {
+    if (isDuplicate(error)) throw conflict('This address has another open invitation.')
+    throw error
+  }
+}
+
+/** For good; repeating it changes nothing. @throws invalid_request once it was accepted, not_found */
+export async function revokeInvitation(context: Context, place: InvitationPlace): Promise<OrganizationInvitation> {
+  const invitation = await getInvitation(context, place)
+  if (invitation.status === 'revoked') return invitation
+  return reviseInvitation(context, place, 'organization.invitation.revoked', (row) => {
+    if (row.status === 'accepted') throw badRequest('The invitation was accepted; remove the member instead.')
+    return { status: 'revoked' }
+  })
+}
+
+/**
+ * Lets a user in with the token of an invitation. The token is consumed in one statement, so of several who come with
+ * it one is let in; if that one cannot become a member, the invitation stays as it was.
+ * @param user of the invitation's issuer, who has proved who they are
+ * @throws not_found for a token that is not in force, conflict when the user is a member already or there is no room
+ */
+export async function acceptInvitation(
+  context: Context,
+  token: string,
+  user: { id: string; issuerId: string },
+): Promise<Member> {
+  return transaction(context, async (inside) => {
+    const now = inside.now()
+    const [row] = await sql<{ id: string }>(inside.db, acceptText, sha256(token), user.issuerId, now, user.id)
+    if (!row) throw notFound('invitation')
+    const invitation = await inside.db.organizationInvitation.findUniqueOrThrow({ where: { id: row.id } })
+    const organization = await lockOrganization(inside, invitation)
+    if (!organization.invitationEnabled || organization.status !== 'active') throw notFound('invitation')
+    const groups = await groupsLeft(inside, invitation)
+    const values = { scopes: invitation.scopes, groups: groups.map((group) => group.id) }
+    const member = await insertMember(inside, organization, user.id, values)
+    await emit(inside, 'organization.invitation.accepted', { ...about(invitation), userId: user.id })
+    return member
+  })
+}
+
+/** Those of its groups that there still are. */
+const groupsLeft = ({ db }: Context, { orgId, groups }: OrganizationInvitation) =>
+  db.organizationGroup.findMany({ where: { orgId, id: { in: groups } }, select: { id: true, scopes: true } })
+
+const acceptText = `
+  UPDATE organization_invitations i SET status = 'accepted', accepted_at = $3::bigint, accepted_by_user_id = $4::text,
+    updated_at = $3::bigint
+  WHERE i.token_hash = $1::text AND i.issuer_id = $2::text AND i.status = 'pending' AND i.expires_at > $3::bigint
+    AND EXISTS (SELECT 1 FROM users u WHERE u.id = $4::text AND u.issuer_id = i.issuer_id AND u.status = 'active')
+  RETURNING i.id`
+
+function reviseInvitation(
+  context: Context,
+  place: InvitationPlace,
+  type: EventType,
+  change: (
+    row: OrganizationInvitation,
+    context: Context,
+  ) =>
+    | Prisma.OrganizationInvitationUncheckedUpdateManyInput
+    | Promise<Prisma.OrganizationInvitationUncheckedUpdateManyInput>,
+): Promise<OrganizationInvitation> {
+  return revise<OrganizationInvitation, Prisma.OrganizationInvitationUncheckedUpdateManyInput>(context, {
+    what: 'invitation',
+    table: 'organization_invitations',
+    ifMatch: undefined,
+    read: (now) => find(now, place),
+    change,
+    write: async (now, version, data) =>
+      (
+        await now.db.organizationInvitation.updateManyAndReturn({
+          where: { id: place.invitationId, updatedAt: version },
+          data,
+        })
+      )[0],
+    also: (inside, _, row) => emit(inside, type, about(row)),
+  })
+}
+
+/** What events tell of an invitation; nothing of its token. */
+const about = ({ accountId, issuerId, orgId, id, email }: OrganizationInvitation) => ({
+  accountId,
+  issuerId,
+  orgId,
+  target: { type: 'organization_invitation', id },
+  data: { email },
+})

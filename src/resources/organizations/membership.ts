@@ -1,0 +1,52 @@
+/**
+ * What tokens and the guard know of memberships: the active ones in living, active organizations, with what they give.
+ * One prepared statement; its meaning of effective scopes is that of `effectiveScopes` (decisions D10).
+ */
+import type { Context } from '../../platform/context.js'
+
+/** A membership as tokens show it (decisions D23). */
+export interface Membership {
+  /** Of the organization. */
+  id: string
+  name: string | null
+  /** Effective ones, in order. */
+  scopes: string[]
+  /** Group ids. */
+  groups: string[]
+}
+
+/** SQL: the effective scopes of a member `m`, if it is active, of an organization `o`. */
+export const effectiveScopesSql = `ARRAY(
+    SELECT unnest(o.default_member_scopes) UNION SELECT unnest(m.scopes) UNION
+    SELECT unnest(g.scopes) FROM organization_group_members gm JOIN organization_groups g ON g.id = gm.group_id
+    WHERE gm.member_id = m.id ORDER BY 1)`
+
+/** SQL: this membership counts now. */
+export const countsSql = `m.status = 'active' AND o.status = 'active'`
+
+const text = `
+  SELECT o.id, o.name, ${effectiveScopesSql} AS scopes,
+    ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1) AS groups
+  FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN issuers i ON i.id = o.issuer_id
+  WHERE m.issuer_id = $1 AND m.user_id = $2 AND ($3::text IS NULL OR m.org_id = $3) AND ${countsSql}
+    AND i.status <> 'deleted'
+  ORDER BY m.id DESC`
+
+const read = (context: Context, issuerId: string, userId: string, orgId: string | null): Promise<Membership[]> =>
+  context.tools.query<Membership & Record<string, unknown>>('memberships', text, [issuerId, userId, orgId])
+
+/** The memberships that count now, the newest first. Whether the user may act is another question. */
+export const membershipsOf = (
+  context: Context,
+  { issuerId, userId }: { issuerId: string; userId: string },
+): Promise<Membership[]> => read(context, issuerId, userId, null)
+
+/** The membership in one organization, if it counts now. */
+export async function membershipOf(
+  context: Context,
+  { issuerId, userId }: { issuerId: string; userId: string },
+  orgId: string,
+): Promise<Membership | null> {
+  const [membership] = await read(context, issuerId, userId, orgId)
+  return membership ?? null
+}

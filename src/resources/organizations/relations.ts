@@ -1,0 +1,68 @@
+/** First pages below many parents at once, one query each, for DataLoader. */
+import { type Page, pageOf } from '../../kernel/page.js'
+import type { Context } from '../../platform/context.js'
+import type { Organization, User } from '../../platform/database.js'
+import { counted, type Group } from './groups.js'
+import { type Member, present, whole } from './members.js'
+
+/** The newest organizations of several issuers. */
+export async function organizationsOf(
+  context: Context,
+  issuerIds: readonly string[],
+  limit: number,
+): Promise<Page<Organization>[]> {
+  const rows = await context.db.issuer.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...issuerIds] } },
+    select: { id: true, organizations: { orderBy: { id: 'desc' }, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.organizations]))
+  return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+}
+
+/** The organizations that several users are members of, the latest joined first. There is no list to page on with. */
+export async function organizationsOfUsers(
+  context: Context,
+  userIds: readonly string[],
+  limit: number,
+): Promise<Page<Organization>[]> {
+  const rows = await context.db.user.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...userIds] } },
+    select: {
+      id: true,
+      memberships: { select: { organization: true }, orderBy: { id: 'desc' }, take: limit + 1 },
+    },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.memberships.map(({ organization }) => organization)]))
+  return userIds.map((id) => ({ ...pageOf(byId.get(id) ?? [], limit), nextCursor: null }))
+}
+
+/** The newest members of several organizations. */
+export async function membersOf(context: Context, orgIds: readonly string[], limit: number): Promise<Page<Member>[]> {
+  const rows = await context.db.organization.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...orgIds] } },
+    select: { id: true, members: { where: present, include: whole, orderBy: { id: 'desc' }, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.members]))
+  return orgIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+}
+
+/** The newest groups of several organizations. */
+export async function groupsOf(context: Context, orgIds: readonly string[], limit: number): Promise<Page<Group>[]> {
+  const rows = await context.db.organization.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...orgIds] } },
+    select: { id: true, groups: { include: counted, orderBy: { id: 'desc' }, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.groups]))
+  return orgIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+}
+
+/** The users behind several memberships, with hashed usernames as in every list. */
+export async function usersOf(context: Context, userIds: readonly string[]): Promise<(User | null)[]> {
+  const rows = await context.db.user.findMany({ where: { id: { in: [...userIds] } } })
+  const byId = new Map(rows.map((row) => [row.id, { ...row, username: row.usernameHash }]))
+  return userIds.map((id) => byId.get(id) ?? null)
+}
