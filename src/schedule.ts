@@ -4,6 +4,7 @@ import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
+import { purgePersonalTokens } from './resources/keys/personal-tokens.js'
 import { purgeExpired } from './resources/sessions/purge.js'
 import { purgeUsers } from './resources/users/purge.js'
 
@@ -12,6 +13,7 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
   { name: 'purge-users', every: 10 * MINUTE, run: purgeUsers },
+  { name: 'purge-personal-tokens', every: HOUR, run: purgePersonalTokens },
   { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]

@@ -75,6 +75,7 @@ async function byApiKey(context: Context, value: string): Promise<Actor> {
     authType: 'api_key',
     id: key.id,
     name: key.name,
+    userId: null,
     accountId: key.account_id,
     issuerId: key.issuer_id,
     orgId: key.org_id,
@@ -111,28 +112,32 @@ async function byToken(context: Context, token: string): Promise<Actor> {
     unauthorized(context, 'The access token is unknown, expired, revoked or not meant for this API.', 'invalid_token')
   const verified = await verifyAccessToken(context, token)
   if (!verified) throw refused()
-  const { claims, accountId, issuerId } = verified
+  const { claims, accountId, issuerId, personalToken } = verified
   if (![claims.aud].flat().includes(context.config.baseUrl)) throw refused()
   const machine = claims.sub === claims.client_id
   const [row] = machine
     ? await context.tools.query<PrincipalRow>('token-client', clientText, [issuerId, claims.sub])
     : await context.tools.query<PrincipalRow>('token-user', userText, [issuerId, claims.sub])
   if (!row) throw refused()
+  const restrictions: Restrictions = personalToken?.restrictions ?? {}
+  if (!allowsAddress(restrictions, context.request.ip)) {
+    throw new ApiError('forbidden', 'This personal token may not be used from this address.')
+  }
   const asked = (claims.scope ?? '').split(' ').filter(Boolean)
   // What a user of the console may do differs by account, and the guard asks for it with each; a principal of an
   // ordinary issuer has what it was granted.
   const scopes = row.console ? asked : intersection(row.scopes, asked)
   return {
-    type: machine ? 'client' : 'user',
-    authType: machine ? 'client' : 'user',
-    id: claims.sub,
-    name: row.name,
+    ...(personalToken
+      ? { type: 'personal_token', authType: 'token', id: claims.jti, name: personalToken.name }
+      : { type: machine ? 'client' : 'user', authType: machine ? 'client' : 'user', id: claims.sub, name: row.name }),
+    userId: machine ? null : claims.sub,
     accountId,
     issuerId: row.console ? null : issuerId,
     orgId: null,
     scopes,
-    issuerIds: null,
-    orgIds: null,
+    issuerIds: restrictions.issuer_ids ?? null,
+    orgIds: restrictions.org_ids ?? null,
     operator: row.console && covers(intersection(row.system_scopes, asked), 'accounts:manage'),
   }
 }

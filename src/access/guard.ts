@@ -54,13 +54,13 @@ async function authorityAt(context: Context, place: Place): Promise<readonly str
   if (!within(actor.issuerId, actor.issuerIds, issuerId)) return null
   if (!within(actor.orgId, actor.orgIds, orgId)) return null
   if (accountId === undefined) return actor.scopes
-  const ofConsole = actor.type === 'user' && actor.issuerId === null
+  const ofConsole = actor.userId !== null && actor.issuerId === null
   if (orgId !== undefined && !actor.operator && actor.orgId === null) {
     // An administrator organization gives authority on another account than the one that it lies in. So it is not for
     // the system account's own administrators to keep, but for operators, for the owner of the account that it
     // administers, who reaches nothing else there, and for its own API keys.
     const administrators = await administratorOrganization(context, { accountId, issuerId, orgId })
-    if (administrators) return ofConsole && administrators.ownerUserId === actor.id ? actor.scopes : null
+    if (administrators) return ofConsole && administrators.ownerUserId === actor.userId ? actor.scopes : null
   }
   if (ofConsole) return loader(context, consoleAuthority).load(accountId)
   return actor.operator || actor.accountId === accountId ? actor.scopes : null
@@ -75,7 +75,7 @@ async function consoleAuthority(
   accountIds: readonly string[],
 ): Promise<(readonly string[] | null)[]> {
   const { actor } = context
-  const { on, system } = await authoritiesOf(context, actor.id ?? '', accountIds)
+  const { on, system } = await authoritiesOf(context, actor.userId ?? '', accountIds)
   return accountIds.map((id) => {
     const own = on.get(id)
     if (own === undefined && !actor.operator) return null

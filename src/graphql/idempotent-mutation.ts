@@ -20,7 +20,17 @@ const neverCached = new Set([
   'resendOrganizationInvitation',
   'rotateClientSecret',
   'completeEnrollment',
+  'createPersonalToken',
 ])
+
+/** Of these, it depends on what is made. */
+function isNeverCached(mutation: string, input: unknown): boolean {
+  const { confidential, type } = (input ?? {}) as { confidential?: boolean; type?: string }
+  if (mutation === 'createClient') return confidential === true
+  if (mutation === 'createAgentVerifier') return type === 'secret'
+  if (mutation === 'createVerifier') return type === 'totp_enrollment' || type === 'backup_codes'
+  return neverCached.has(mutation)
+}
 
 /**
  * Answers a mutation that carries an idempotencyKey; null for every other operation, which then runs as usual.
@@ -45,9 +55,7 @@ export async function answerOnce(
   }
   const [{ node, field, args }] = keyed as [(typeof keyed)[number]]
   const key = checkKey(args['idempotencyKey'] as string)
-  const input = args['input'] as { confidential?: boolean; type?: string } | undefined
-  if (neverCached.has(field.name) || (field.name === 'createClient' && input?.confidential)) return null
-  if (field.name === 'createVerifier' && ['totp_enrollment', 'backup_codes'].includes(input?.type ?? '')) return null
+  if (isNeverCached(field.name, args['input'])) return null
   const { actor } = await authorize(context, demandOf(field)!, placeOf(args))
 
   const { scopes, issuerIds, orgIds } = actor

@@ -15,6 +15,8 @@ import { buildSchemaSync, getMetadataStorage } from 'type-graphql'
 import { authorize, type Demand, type Place } from '../access/guard.js'
 import type { Context } from '../platform/context.js'
 import { AccountResolver } from '../resources/accounts/accounts.graphql.js'
+import { AgentResolver } from '../resources/agents/agents.graphql.js'
+import { AgentVerifierResolver } from '../resources/agents/verifiers.graphql.js'
 import { ClientResolver } from '../resources/clients/clients.graphql.js'
 import { NewBackupCodes, TotpEnrollment, VerifierResolver } from '../resources/credentials/verifiers.graphql.js'
 import { DomainResolver } from '../resources/domains/domains.graphql.js'
@@ -22,11 +24,14 @@ import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
 import { OrganizationApiKeyResolver } from '../resources/keys/organization-api-keys.graphql.js'
+import { PersonalTokenResolver } from '../resources/keys/personal-tokens.graphql.js'
+import { NoteResolver } from '../resources/notes/notes.graphql.js'
 import { GroupResolver, OrganizationGroupsResolver } from '../resources/organizations/groups.graphql.js'
 import { InvitationResolver } from '../resources/organizations/invitations.graphql.js'
 import { MemberResolver, OrganizationMembersResolver } from '../resources/organizations/members.graphql.js'
 import { OrganizationResolver, UserOrganizationsResolver } from '../resources/organizations/organizations.graphql.js'
 import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
+import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
 import { CallerResolver } from './caller.js'
 
@@ -47,6 +52,11 @@ const resolvers = [
   OrganizationApiKeyResolver,
   SessionResolver,
   ApiKeyResolver,
+  PersonalTokenResolver,
+  ApprovalResolver,
+  AgentResolver,
+  AgentVerifierResolver,
+  NoteResolver,
   DomainResolver,
   CallerResolver,
 ] as const

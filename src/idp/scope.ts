@@ -36,6 +36,7 @@ export function asUser(
     authType: 'user',
     id: user.id,
     name: user.username,
+    userId: user.id,
     accountId: user.accountId,
     issuerId: user.issuerId,
     orgId: null,

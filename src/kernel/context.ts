@@ -11,6 +11,8 @@ export interface Actor {
   readonly authType: AuthType
   readonly id: string | null
   readonly name: string | null
+  /** The person who acts, also through a personal token. */
+  readonly userId: string | null
   /** The account it belongs to; null for nobody. */
   readonly accountId: string | null
   /** The issuer it is bound to, if it is a principal of an ordinary issuer or an organization's key. */
@@ -29,6 +31,7 @@ export interface Actor {
 const nobodyElse = {
   id: null,
   name: null,
+  userId: null,
   accountId: null,
   issuerId: null,
   orgId: null,

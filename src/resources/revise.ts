@@ -15,7 +15,18 @@ export interface Revision<Row extends Versioned, Changes> {
   /** For the 404: `client`, `issuer`, … */
   what: string
   /** Where the row stands in the database. */
-  table: 'accounts' | 'issuers' | 'auth_methods' | 'clients' | 'users' | 'verifiers' | 'api_keys' | OrganizationTable
+  table:
+    | 'accounts'
+    | 'issuers'
+    | 'auth_methods'
+    | 'clients'
+    | 'users'
+    | 'verifiers'
+    | 'api_keys'
+    | 'agents'
+    | 'notes'
+    | 'personal_tokens'
+    | OrganizationTable
   /** Undefined: no precondition. */
   ifMatch: string | null | undefined
   read(context: Context): Promise<Row | null>

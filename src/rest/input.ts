@@ -116,12 +116,17 @@ export function queryOf(
     else if (values.length > 1) details.push(fault(name, 'repeated', 'may be given once only.'))
     else result[key] = inputOf(type, textValue(type, values[0]!), name, details)
   }
+  for (const [key, type] of types) {
+    if (isNonNullType(type) && !query.has(snake(key))) details.push(fault(snake(key), 'required', 'is required.'))
+  }
   return result
 }
 
 function textValue(type: GraphQLInputType, text: string): unknown {
   const name = isNonNullType(type) ? String(type.ofType) : String(type)
   if (name === 'Boolean' && (text === 'true' || text === 'false')) return text === 'true'
+  // Spec 4.13: «boolean or null». No filter either way.
+  if (name === 'Boolean' && text === 'null') return null
   if ((name === 'Int' || name === 'Timestamp') && /^-?\d{1,16}$/.test(text)) return Number(text)
   return text
 }

@@ -131,7 +131,7 @@ function operationObject(route: Route, operation: Operation): Json {
       ...query.map(([name, type]) => ({
         name: snake(name),
         in: 'query',
-        required: false,
+        required: isNonNullType(type),
         schema: inputSchema(type, true),
       })),
       ...(route.ifMatch ? [header('If-Match', 'A quoted version, a comma-separated list of them, or *.')] : []),
@@ -189,10 +189,11 @@ function successResponse(route: Route, operation: Operation): Json {
   const isPage = 'data' in type.getFields()
   return {
     description: isPage ? 'One page.' : 'The resource.',
-    ...(!isPage && { headers: { ETag: { description: 'The quoted version.', schema: { type: 'string' } } } }),
+    ...(!isPage &&
+      !route.bare && { headers: { ETag: { description: 'The quoted version.', schema: { type: 'string' } } } }),
     content: {
       'application/json': {
-        schema: isPage ? value : { type: 'object', required: ['data'], properties: { data: value } },
+        schema: isPage || route.bare ? value : { type: 'object', required: ['data'], properties: { data: value } },
       },
     },
   }

@@ -177,7 +177,7 @@ function answerOf(route: Route, value: unknown): Answer {
   const { success: status } = route
   if (status === 204 || status === 202) return { status, body: '', etag: null }
   const page = value as { data?: unknown }
-  if (Array.isArray(page.data)) return { status, body: JSON.stringify(value), etag: null }
+  if (route.bare || Array.isArray(page.data)) return { status, body: JSON.stringify(value), etag: null }
   const { updated_at } = value as { updated_at?: number }
   const etag = updated_at === undefined ? null : etagOf({ updatedAt: updated_at })
   return { status, body: JSON.stringify({ data: value }), etag }

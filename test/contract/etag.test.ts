@@ -99,6 +99,27 @@ const kinds: [string, Kind][] = [
       after: 200,
     },
   ],
+  [
+    'agent',
+    {
+      make: making(() => `${world.I}/agents`, bodies['createAgent']!),
+      patch: bodies['updateAgent']!,
+      deletion: 204,
+      after: 404,
+    },
+  ],
+  [
+    'note',
+    {
+      make: making(
+        () => `${world.A}/notes`,
+        () => bodies['createNote']!(world.ids),
+      ),
+      patch: bodies['updateNote']!,
+      deletion: 204,
+      after: 404,
+    },
+  ],
 ]
 
 describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {

@@ -31,7 +31,14 @@ test('each mutation adds the events of its kind, about the right things, by the 
   const client = `${I}/clients/${ids.client_id}`
   const user = `${I}/users/${ids.user_id}`
   const key = `${A}/api-keys/${ids.key_id}`
+  const agent = `${I}/agents/${ids.agent_id}`
   const steps: [string[], string, () => Promise<{ status: number }>][] = [
+    [
+      ['personal_token.created'],
+      'personal_token',
+      () => owner.post(`${user}/tokens`, bodies['createPersonalToken']!()),
+    ],
+    [['personal_token.revoked'], 'personal_token', () => owner.post(`${A}/tokens/${ids.token_id}/revoke`)],
     [['account.updated'], 'account', () => owner.patch(A, { description: 'd' })],
     [['issuer.created'], 'issuer', () => owner.post(`${A}/issuers`, { name: 'E' })],
     [['issuer.updated'], 'issuer', () => owner.patch(I, { description: 'd' })],
@@ -64,7 +71,34 @@ test('each mutation adds the events of its kind, about the right things, by the 
       () => owner.patch(`${user}/verifiers/${ids.verifier_id}`, { password: `${PASSWORD} two` }),
     ],
     [['user.verifier.deleted'], 'verifier', () => owner.delete(`${user}/verifiers/${ids.verifier_id}`)],
-    [['user.deleted'], 'user', () => owner.delete(user)],
+    // A deleted user's tokens are revoked with it: here there is one left.
+    [['user.deleted', 'personal_token.revoked'], 'user', () => owner.delete(user)],
+    [
+      ['user.approval.approved', 'user.status.changed'],
+      'user',
+      () => owner.patch(`${I}/approvals/${ids.pending_user_id}`, { action: 'approve' }),
+    ],
+    [
+      ['user.created', 'user.approval.rejected', 'user.status.changed'],
+      'user',
+      async () => {
+        const body = { ...bodies['createUser']!(), requires_approval: true }
+        const { id } = must(await owner.post(`${I}/users`, body), 201).data
+        return owner.patch(`${I}/approvals/${id}`, { action: 'reject', reason: 'r' })
+      },
+    ],
+    [['agent.created'], 'agent', () => owner.post(`${I}/agents`, { name: 'n' })],
+    [['agent.updated'], 'agent', () => owner.patch(agent, { name: 'n' })],
+    [
+      ['agent.verifier.created'],
+      'agent_verifier',
+      () => owner.post(`${agent}/verifiers`, bodies['createAgentVerifier']!()),
+    ],
+    [['agent.verifier.deleted'], 'agent_verifier', () => owner.delete(`${agent}/verifiers/${ids.agent_verifier_id}`)],
+    [['agent.deleted'], 'agent', () => owner.delete(agent)],
+    [['note.created'], 'note', () => owner.post(`${A}/notes`, bodies['createNote']!(ids))],
+    [['note.updated'], 'note', () => owner.patch(`${A}/notes/${ids.note_id}`, { pinned: true })],
+    [['note.deleted'], 'note', () => owner.delete(`${A}/notes/${ids.note_id}`)],
     [['api_key.created'], 'api_key', () => owner.post(`${A}/api-keys`, bodies['createApiKey']!())],
     [['api_key.updated'], 'api_key', () => owner.patch(key, { name: 'n' })],
     [['api_key.rotated'], 'api_key', () => owner.post(`${key}/rotate`)],
@@ -88,7 +122,10 @@ test('each mutation adds the events of its kind, about the right things, by the 
         authType: 'api_key',
         actor: { type: 'api_key', id: caller, name: 'First key' },
         // A session that ends with its user's status is what its own event is about.
-        target: { type: isSession ? 'session' : target, id: expect.any(String) },
+        target: {
+          type: isSession ? 'session' : event.type === 'personal_token.revoked' ? 'personal_token' : target,
+          id: expect.any(String),
+        },
         context: {
           ip_address: '127.0.0.1',
           user_agent: expect.any(String),
@@ -100,11 +137,12 @@ test('each mutation adds the events of its kind, about the right things, by the 
       expect(event.actor.operator).toBeUndefined()
       expect(event.issuerId !== null).toBe(!['account', 'api_key'].includes(target))
       expect(event.clientId !== null).toBe(target === 'client' || isSession)
-      expect(event.userId !== null).toBe(target === 'user' || target === 'verifier')
+      expect(event.userId !== null).toBe(['user', 'verifier', 'personal_token'].includes(target))
+      expect(event.agentId !== null).toBe(['agent', 'agent_verifier'].includes(target))
     }
   }
   const expectedHere = Object.keys(catalogue).filter((type) =>
-    /^(account\.updated|issuer\.(created|updated|auth)|client|user\.(created|updated|deleted|status|verifier)|api_key)/.test(
+    /^(account\.updated|issuer\.(created|updated|auth)|client|user\.(created|updated|deleted|status|verifier|approval)|api_key|personal_token|agent|note)/.test(
       type,
     ),
   )

@@ -14,6 +14,11 @@ export interface Ids {
   user_id: string
   verifier_id: string
   key_id: string
+  agent_id: string
+  agent_verifier_id: string
+  note_id: string
+  pending_user_id: string
+  token_id: string
   org_id: string
   /** A member who is in the group. */
   member_id: string
@@ -58,12 +63,21 @@ export async function populate(tenant: Tenant): Promise<World> {
   const verifier = { type: 'password', name: null, password: PASSWORD }
   const organization = await populateOrganization(tenant)
   const host = await makeRoomForHost(tenant)
-  const [method, client, key, password, domain] = await Promise.all([
+  const agent = must(await owner.post(`${I}/agents`, { name: fresh('agent') }), 201).data
+  const [method, client, key, password, domain, agentSecret, note, pending, token] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
     owner.post(`${I}/clients`, confidentialClient()),
     owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
     owner.post(`${I}/users/${user.id}/verifiers`, verifier),
     owner.post(`${A}/domains`, { host }),
+    owner.post(`${I}/agents/${agent.id}/verifiers`, { type: 'secret', name: null }),
+    owner.post(`${A}/notes`, {
+      subject_type: 'issuer',
+      subject_id: tenant.issuerId,
+      content: `[[issuer:${tenant.issuerId}]]`,
+    }),
+    owner.post(`${I}/users`, { username_type: 'unique', username: fresh('waiting'), requires_approval: true }),
+    owner.post(`${I}/users/${user.id}/tokens`, bodies['createPersonalToken']?.()),
   ])
   return {
     ...tenant,
@@ -75,6 +89,11 @@ export async function populate(tenant: Tenant): Promise<World> {
       user_id: user.id,
       verifier_id: must(password, 201).data.id,
       key_id: must(key, 201).data.id,
+      agent_id: agent.id,
+      agent_verifier_id: must(agentSecret, 201).data.id,
+      note_id: must(note, 201).data.id,
+      pending_user_id: must(pending, 201).data.id,
+      token_id: must(token, 201).data.id,
       ...organization,
       domain: must(domain, 201).data.host,
       session_id: await makeSession(tenant.app!, tenant, user.id),
@@ -116,9 +135,15 @@ export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> =>
 export const pathOf = (route: Pick<Route, 'path'>, ids: Ids): string =>
   route.path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(ids[idName(name, route.path)]))
 
-/** Which id a parameter stands for: keys of organizations and of accounts share a name. */
+/** Where one name of a parameter means another thing than elsewhere. */
+const meanings: [parameter: string, path: RegExp, id: keyof Ids][] = [
+  ['key_id', /\/organizations\//, 'org_key_id'],
+  ['verifier_id', /\/agents\//, 'agent_verifier_id'],
+  ['user_id', /\/approvals\//, 'pending_user_id'],
+]
+/** Which id a parameter stands for: keys of organizations and of accounts share a name, for example. */
 export const idName = (parameter: string, path: string): keyof Ids =>
-  parameter === 'key_id' && path.includes('/organizations/') ? 'org_key_id' : (parameter as keyof Ids)
+  meanings.find(([name, where]) => name === parameter && where.test(path))?.[2] ?? (parameter as keyof Ids)
 
 /** Names of the path's parameters. */
 export const parametersOf = (route: Pick<Route, 'path'>): (keyof Ids)[] =>
@@ -166,6 +191,20 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
   rotateApiKey: () => ({}),
   blockApiKey: () => ({ reason: 'test' }),
   revokeApiKey: () => ({ reason: 'test' }),
+  createPersonalToken: () => ({ type: 'personal_token', name: fresh('token'), restrictions: { scopes: [] } }),
+  revokePersonalToken: () => ({ reason: 'test' }),
+  decideApproval: () => ({ action: 'approve' }),
+  createAgent: () => ({ name: fresh('agent') }),
+  updateAgent: () => ({ description: fresh('d') }),
+  createAgentVerifier: () => ({ type: 'secret', name: fresh('secret') }),
+  createNote: (ids) => ({ subject_type: 'issuer', subject_id: ids?.issuer_id, content: fresh('note') }),
+  updateNote: () => ({ content: fresh('note') }),
+}
+
+/** The query of operations that cannot do without. */
+export const queries: Record<string, (ids: Ids) => Record<string, string>> = {
+  getNoteCount: (ids) => ({ subject_type: 'issuer', subject_id: ids.issuer_id }),
+  listNoteBacklinks: (ids) => ({ ref_type: 'issuer', ref_id: ids.issuer_id }),
 }
 
 /** Sends a row's request with good ids and a good body, or the given ones. */
@@ -176,5 +215,7 @@ export function send(
   headers: Record<string, string> = {},
   body: object | undefined = bodies[route.operation]?.(ids),
 ): Promise<Answer<Loose>> {
-  return api.request(route.method, pathOf(route, ids), body, headers)
+  const query = queries[route.operation]?.(ids)
+  const path = pathOf(route, ids) + (query ? `?${new URLSearchParams(query)}` : '')
+  return api.request(route.method, path, body, headers)
 }

@@ -13,6 +13,7 @@ import {
   parametersOf,
   pathOf,
   populate,
+  queries,
   send,
   type World,
 } from '../contract/world.js'
@@ -24,6 +25,11 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
   [/\/sessions/, 'issuers.sessions'],
+  [/\/notes/, 'notes'],
+  [/\/tokens/, 'issuers.users.tokens'],
+  [/\/approvals/, 'issuers.approvals'],
+  [/\/agents\/.*\/verifiers/, 'issuers.agents.verifiers'],
+  [/\/agents/, 'issuers.agents'],
   [/\/verifiers/, 'issuers.users.verifiers'],
   [/\/users/, 'issuers.users'],
   [/\/clients/, 'issuers.clients'],
@@ -41,6 +47,7 @@ const actions: Record<string, string> = { GET: 'read', POST: 'write', PATCH: 'wr
 
 function scopeOf({ method, path }: Route): string {
   const stem = stems.find(([pattern]) => pattern.test(path))![1]
+  if (stem === 'issuers.approvals' && method === 'PATCH') return `${stem}:manage`
   const revokesKey = path.endsWith('/revoke') && stem !== 'issuers.sessions'
   return `${stem}:${revokesKey ? 'delete' : actions[method]}`
 }
@@ -212,7 +219,8 @@ async function worldFor(route: Route): Promise<World> {
     const { issuerId } = await anotherIssuer(mine)
     return { ...mine, ids: { ...mine.ids, issuer_id: issuerId } }
   }
-  return route.method === 'DELETE' || /block|revoke|complete|suspend|reactivate|^addOrganization/i.test(route.operation)
+  return route.method === 'DELETE' ||
+    /block|revoke|decide|complete|suspend|reactivate|^addOrganization/i.test(route.operation)
     ? populate(mine)
     : mine
 }
@@ -277,24 +285,24 @@ function selectionOf(types: Loose[], type: Loose): string {
   return `{ ${parts.join(' ')} }`
 }
 
+const snake = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const camel = (text: string) => text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-const snake = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-
-/** Which id an argument stands for, if any. */
-const idOf = (root: Root, argument: string) =>
-  idName(snake(argument), root.args.some(({ name }) => name === 'orgId') ? '/organizations/' : '')
+/** Arguments of a root field that name a place, each with the id that it stands for. */
+const placesOf = (root: Root): [string, keyof Ids][] =>
+  root.args
+    .filter(({ type }) => type === 'ID!')
+    .map(({ name }) => [name, idName(snake(name), routeOf(root)?.path ?? '')])
 
 async function graphql(api: Api, root: Root, ids: Ids, more: Record<string, unknown> = {}) {
   const declared = root.args.map((arg) => `$${arg.name}: ${arg.type}`).join(', ')
   const given = root.args.map((arg) => `${arg.name}: $${arg.name}`).join(', ')
   const around = (text: string) => (text === '' ? '' : `(${text})`)
   const variables: Record<string, unknown> = { ...more }
-  for (const { name } of root.args) {
-    const id = ids[idOf(root, name)]
-    if (id !== undefined) variables[name] = id
-  }
+  for (const [argument, key] of placesOf(root)) variables[argument] = ids[key]
   const body = bodies[root.name]?.(ids)
+  for (const [key, value] of Object.entries(queries[routeOf(root)?.operation ?? '']?.(ids) ?? {}))
+    variables[camel(key)] = value
   if (root.args.some((arg) => arg.name === 'input') && body) {
     variables['input'] = Object.fromEntries(Object.entries(body).map(([key, value]) => [camel(key), value]))
   }
@@ -365,8 +373,7 @@ describe('GraphQL', () => {
 
   test("another tenant's id is 404 in every root field, as in REST", async () => {
     for (const root of roots) {
-      const parameters = root.args.map((arg) => idOf(root, arg.name)).filter((key) => key in mine.ids)
-      for (const swapped of parameters) {
+      for (const [, swapped] of placesOf(root)) {
         for (const ids of [theirs.ids, { ...mine.ids, [swapped]: theirs.ids[swapped] }]) {
           const { answer, status, code } = await graphql(mine.owner, root, ids)
           expect({ field: root.name, swapped, status, code }).toEqual({
@@ -396,7 +403,7 @@ describe('GraphQL', () => {
         if (
           !route ||
           route.method === 'DELETE' ||
-          /block|revoke|unassign|suspend|createAuthMethod|^addOrganization/i.test(route.operation)
+          /block|revoke|decide|unassign|suspend|createAuthMethod|^addOrganization/i.test(route.operation)
         )
           continue
         const rest = await send(api, route, mine.ids)

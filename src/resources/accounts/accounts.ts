@@ -45,7 +45,7 @@ export async function listAccounts(context: Context, request: PageRequest): Prom
 
 function reach({ actor }: Context): Prisma.AccountWhereInput {
   if (actor.operator) return {}
-  if (actor.type === 'user' && actor.issuerId === null) return administeredBy(actor.id ?? '')
+  if (actor.userId !== null && actor.issuerId === null) return administeredBy(actor.userId)
   return { id: actor.accountId ?? '' }
 }
 

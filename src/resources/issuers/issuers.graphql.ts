@@ -17,6 +17,8 @@ import {
 import type { Context } from '../../platform/context.js'
 import type { Issuer as IssuerRow } from '../../platform/database.js'
 import { pageLoader } from '../../platform/loader.js'
+import { AgentPage } from '../agents/agents.graphql.js'
+import { agentsOf } from '../agents/agents.js'
 import { ClientPage } from '../clients/clients.graphql.js'
 import { clientsOf } from '../clients/clients.js'
 import {
@@ -184,5 +186,15 @@ export class IssuerResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
     return pageLoader(context, organizationsOf, limit).load(issuer.id)
+  }
+
+  @FieldResolver(() => AgentPage, { description: 'The newest agents; page on with `agents`.' })
+  @Scope('issuers.agents', 'read')
+  agents(
+    @Ctx() context: Context,
+    @Root() issuer: IssuerRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, agentsOf, limit).load(issuer.id)
   }
 }

@@ -154,7 +154,7 @@ export async function insertOrganization(
 /** Who makes it: the user named, or the one who asks; `isUser` when that is a user of this issuer. */
 async function creatorOf(context: Context, { accountId, issuerId }: InIssuer, named: string | null | undefined) {
   const { actor } = context
-  const id = named ?? (actor.type === 'user' ? actor.id : null)
+  const id = named ?? actor.userId
   if (id === null) return null
   const user = await context.db.user.findFirst({
     where: { id, accountId, issuerId, status: { notIn: ['deleted', 'pending_deletion'] } },

@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache'
 import { isId } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
 import type { Tools } from '../../platform/database.js'
+import type { Restrictions } from '../keys/restrictions.js'
 
 /** Claims of an access token (RFC 9068, spec 5.3). Times in Unix seconds. */
 export interface AccessTokenClaims {
@@ -37,6 +38,8 @@ export interface LiveToken {
   /** Of a user's token. */
   username: string | null
   grantId: string | null
+  /** Of a personal token, whose row must be active. */
+  personalToken: { name: string; restrictions: Restrictions } | null
 }
 
 interface Caches {
@@ -126,19 +129,24 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
 /**
  * Everything that can end a token before its time: the revocation list, its session (suspended, revoked, expired,
  * idle), its principal, its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
+ * A token that is its own client is a personal token, and its row must be active.
  */
 const livenessText = `
-  SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId"
+  SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
+    CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions) END AS "personalToken"
   FROM issuers i
   JOIN signing_keys k ON k.issuer_id = i.id AND k.kid = $2::uuid
   LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $4
   LEFT JOIN users u ON u.issuer_id = i.id AND u.id = $5 AND u.status = 'active'
   LEFT JOIN sessions s ON s.issuer_id = i.id AND s.id = $6 AND s.user_id = $5 AND s.client_id = $4
     AND s.status = 'active' AND s.expires_at > $7 AND (s.idle_expires_at IS NULL OR s.idle_expires_at > $7)
+  LEFT JOIN personal_tokens p ON $3 = $4 AND p.issuer_id = i.id AND p.id = $3 AND p.user_id = $5
+    AND p.status = 'active' AND p.expires_at > $7
   WHERE i.id = $1 AND i.status = 'active'
     AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.issuer_id = $1 AND r.jti = $3)
     AND ($6::text IS NULL OR s.id IS NOT NULL)
-    AND CASE WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND c.status <> 'disabled' END`
+    AND CASE WHEN $3 = $4 THEN p.id IS NOT NULL AND u.id IS NOT NULL
+      WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND c.status <> 'disabled' END`
 
 async function livenessOf(context: Context, issuerId: string, kid: string, claims: AccessTokenClaims) {
   const { jti, client_id, sub, sid = null } = claims

@@ -10,6 +10,7 @@ import { isDuplicate, type Prisma, transaction, type User } from '../../platform
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
+import { revokeTokensOfUser } from '../keys/personal-tokens.js'
 import { goneUser, type InIssuer, type InUser, ofLivingIssuer, requireIssuer, requireUser } from '../place.js'
 import { revise } from '../revise.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
@@ -197,6 +198,7 @@ function reviseUser(
       (await now.db.user.updateManyAndReturn({ where: { id: place.userId, updatedAt: version }, data }))[0],
     also: async (inside, before, user) => {
       await emit(inside, type, { ...aboutUser(user), changes: changesBetween(before, user) })
+      if (type === 'user.deleted') await revokeTokensOfUser(inside, user)
       if (before.status === user.status) return
       if (type === 'user.updated') {
         const changes = { status: { old: before.status, new: user.status } }

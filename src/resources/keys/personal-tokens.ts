@@ -1,0 +1,276 @@
+/**
+ * Personal tokens (spec 2.12, 4.9, decisions D6, D8, D22): JWTs by which a user's scripts act for the user. Only the
+ * row is kept; the token is good while the row is active and its user is.
+ */
+import { z } from 'zod'
+import { ApiError, invalidField, notFound } from '../../kernel/errors.js'
+import { newId } from '../../kernel/ids.js'
+import { check, rules } from '../../kernel/input.js'
+import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { covers, isPlatformScope } from '../../kernel/scopes.js'
+import { DAY } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
+import { type PersonalToken, type Prisma, transaction, type User } from '../../platform/database.js'
+import { emit } from '../events/events.js'
+import { after, type InAccount, ofLivingIssuer } from '../place.js'
+import { revise } from '../revise.js'
+import { jwtOf, MAX_LIFE } from './personal-token-jwt.js'
+import { checkRestrictions, grantedScopes, lockOwner, type OfUser } from './personal-token-owner.js'
+import { restrictionRules } from './restrictions.js'
+
+/** Active tokens per user (spec section 8). */
+export const MAX_TOKENS = 50
+/** How long revoked and expired tokens can still be read (spec section 8). */
+const RETENTION = 31 * DAY
+
+export const personalTokenStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
+export type PersonalTokenStatus = (typeof personalTokenStatuses)[number]
+
+/** Which token of which account. */
+export interface TokenPlace extends InAccount {
+  tokenId: string
+}
+
+/** With the state of its user, which is its own. */
+export type TokenOfUser = PersonalToken & { user: Pick<User, 'status'> }
+
+const createRules = z.strictObject({
+  type: z.literal('personal_token', 'must be personal_token.'),
+  name: rules.name,
+  description: rules.description.optional(),
+  tags: rules.tags.optional(),
+  restrictions: restrictionRules,
+  expiresAt: rules.moment.nullable().optional(),
+  metadata: rules.metadata.optional(),
+  audience: z
+    .string('must be a string.')
+    .regex(/^[\x21-\x7e]{1,512}$/, 'must have 1 to 512 printable ASCII characters without spaces.')
+    .optional(),
+})
+
+const actionRules = z.strictObject({
+  by: rules.text(200).nullable().optional(),
+  reason: rules.text(1000).nullable().optional(),
+})
+
+const withUser = { user: { select: { status: true } } } as const
+
+/** What a token is while it is neither revoked nor expired: as good as its user. */
+const stateOfUser = ({ status }: Pick<User, 'status'>): PersonalTokenStatus =>
+  status === 'active' || status === 'blocked' ? status : 'suspended'
+
+/** The status as of now (decisions D22). */
+export function tokenStatus(context: Context, token: TokenOfUser): PersonalTokenStatus {
+  if (token.status === 'revoked') return 'revoked'
+  return token.expiresAt <= context.now() ? 'expired' : stateOfUser(token.user)
+}
+
+/** Rows that can still be read: not those that were revoked or ran out 31 days ago. */
+function readable(context: Context): Prisma.PersonalTokenWhereInput {
+  const from = context.now() - RETENTION
+  return { expiresAt: { gt: from }, OR: [{ status: 'active' }, { statusAt: { gt: from } }] }
+}
+
+/** Tokens of a user, newest first; the cursor is a token id. */
+export async function listPersonalTokens(
+  context: Context,
+  place: OfUser,
+  filter: { status?: PersonalTokenStatus | null },
+  request: PageRequest,
+): Promise<Page<TokenOfUser>> {
+  const { accountId, issuerId, userId } = place
+  const limit = limitOf(request)
+  const rows = await context.db.personalToken.findMany({
+    where: {
+      AND: [
+        { userId, issuerId, accountId, user: { is: knownUser } },
+        readable(context),
+        ofStatus(context, filter.status),
+        after('tok', request.cursor),
+      ],
+    },
+    orderBy: { id: 'desc' },
+    take: limit + 1,
+    include: withUser,
+  })
+  if (rows.length === 0) await requireUser(context, place)
+  return pageOf(rows, limit)
+}
+
+const knownUser = {
+  status: { notIn: ['deleted', 'pending_deletion'] },
+  ...ofLivingIssuer,
+} satisfies Prisma.UserWhereInput
+
+async function requireUser(context: Context, { accountId, issuerId, userId }: OfUser): Promise<void> {
+  const where = { id: userId, accountId, issuerId, ...knownUser }
+  const user = await context.db.user.findFirst({ where, select: { id: true } })
+  if (!user) throw notFound('user')
+}
+
+/** The same as `tokenStatus`, as a condition. */
+function ofStatus(context: Context, status: PersonalTokenStatus | null | undefined): Prisma.PersonalTokenWhereInput {
+  const now = context.now()
+  if (status === undefined || status === null) return {}
+  if (status === 'revoked') return { status }
+  if (status === 'expired') return { status: 'active', expiresAt: { lte: now } }
+  const user = status === 'suspended' ? { notIn: ['active', 'blocked'] } : status
+  return { status: 'active', expiresAt: { gt: now }, user: { is: { status: user } } }
+}
+
+const find = (context: Context, { accountId, tokenId }: TokenPlace): Promise<TokenOfUser | null> =>
+  context.db.personalToken.findFirst({
+    where: {
+      AND: [{ id: tokenId, accountId }, readable(context), { user: { is: ofLivingIssuer } }],
+    },
+    include: withUser,
+  })
+
+/** @throws not_found */
+export async function getPersonalToken(context: Context, place: TokenPlace): Promise<TokenOfUser> {
+  const token = await find(context, place)
+  if (!token) throw notFound('personal token')
+  return token
+}
+
+export interface PersonalTokenWithJwt {
+  token: TokenOfUser
+  /** Shown once. */
+  jwt: string
+}
+
+/**
+ * Makes a token; the JWT is in the answer and nowhere else. It lives 21 days at most: a later `expires_at` is brought
+ * forward, and so is none.
+ * @throws invalid_request, insufficient_scope when it would be stronger than the caller, forbidden, not_found,
+ * too_many_requests when the user has 50 active ones
+ */
+export async function createPersonalToken(
+  context: Context,
+  place: OfUser,
+  input: unknown,
+): Promise<PersonalTokenWithJwt> {
+  const { type: _, restrictions, metadata = {}, ...values } = check(createRules, input)
+  return transaction(context, async (inside) => {
+    const owner = await lockOwner(inside, place)
+    const scopes = grantedScopes(inside, place, owner, restrictions)
+    await checkRestrictions(inside, place, owner, restrictions)
+    const now = inside.now()
+    const expiresAt = Math.min(values.expiresAt ?? now + MAX_LIFE, now + MAX_LIFE)
+    if (expiresAt <= now) throw invalidField('expiresAt', 'out_of_range', 'must lie in the future.')
+    const active = { userId: place.userId, status: 'active', expiresAt: { gt: now } }
+    if ((await inside.db.personalToken.count({ where: active })) >= MAX_TOKENS) {
+      throw new ApiError('too_many_requests', `A user has at most ${MAX_TOKENS} active tokens; revoke one first.`)
+    }
+    const row = await inside.db.personalToken.create({
+      data: {
+        id: newId('tok', now),
+        accountId: place.accountId,
+        issuerId: place.issuerId,
+        userId: place.userId,
+        name: values.name,
+        description: values.description ?? null,
+        tags: values.tags ?? [],
+        restrictions: restrictions as Prisma.InputJsonObject,
+        scopes,
+        audience: values.audience ?? context.config.baseUrl,
+        expiresAt,
+        metadata: metadata as Prisma.InputJsonObject,
+        status: 'active',
+        createdAt: now,
+        updatedAt: now,
+      },
+    })
+    const data = { name: row.name, audience: row.audience, scopes }
+    await emit(inside, 'personal_token.created', { ...aboutToken(row), data })
+    return { token: { ...row, user: owner }, jwt: await jwtOf(inside, row) }
+  })
+}
+
+/** Permanent. Repeating it changes nothing and answers the token as it is (decisions D22). */
+export async function revokePersonalToken(context: Context, place: TokenPlace, input: unknown): Promise<TokenOfUser> {
+  const { by, reason } = check(actionRules, input ?? {})
+  const token = await getPersonalToken(context, place)
+  if (token.status === 'revoked') return token
+  try {
+    return await revoke(context, place, undefined, by, reason)
+  } catch (error) {
+    // Somebody else was quicker.
+    const now = error instanceof ApiError && error.code === 'not_found' ? await find(context, place) : null
+    if (now?.status === 'revoked') return now
+    throw error
+  }
+}
+
+/** DELETE: revokes at once; a second one is 404. */
+export async function deletePersonalToken(context: Context, place: TokenPlace, ifMatch?: string | null): Promise<void> {
+  await revoke(context, place, ifMatch, undefined, undefined)
+}
+
+function revoke(
+  context: Context,
+  place: TokenPlace,
+  ifMatch: string | null | undefined,
+  by: string | null | undefined,
+  reason: string | null | undefined,
+): Promise<TokenOfUser> {
+  return revise<TokenOfUser, Prisma.PersonalTokenUncheckedUpdateManyInput>(context, {
+    what: 'personal token',
+    table: 'personal_tokens',
+    ifMatch,
+    read: (now) => find(now, place),
+    change: (token) => {
+      if (token.status === 'revoked') throw notFound('personal token')
+      mustCover(context, token)
+      return {
+        status: 'revoked',
+        statusAt: context.now(),
+        statusBy: by ?? context.actor.id,
+        statusReason: reason ?? null,
+      }
+    },
+    write: async (now, version, data) => {
+      const where = { id: place.tokenId, updatedAt: version }
+      const { count } = await now.db.personalToken.updateMany({ where, data })
+      return count === 1 ? find(now, place) : null
+    },
+    also: (inside, _, token) => emit(inside, 'personal_token.revoked', aboutToken(token)),
+  })
+}
+
+/** A caller may end only tokens whose authority its own covers (decisions D22); its own ones always. */
+function mustCover({ actor }: Context, token: PersonalToken): void {
+  if (actor.userId === token.userId) return
+  const lacking = token.scopes.find((scope) => isPlatformScope(scope) && !covers(actor.scopes, scope))
+  if (lacking) {
+    throw new ApiError('insufficient_scope', `This token may do more than you (${lacking}), so you cannot end it.`)
+  }
+}
+
+/** All tokens of a user that is being deleted, in the transaction that deletes it (spec section 3). */
+export async function revokeTokensOfUser(context: Context, { id: userId }: { id: string }): Promise<void> {
+  const now = context.now()
+  const rows = await context.db.personalToken.updateManyAndReturn({
+    where: { userId, status: 'active' },
+    data: {
+      status: 'revoked',
+      statusAt: now,
+      statusBy: context.actor.id,
+      statusReason: 'The user was deleted.',
+      updatedAt: now,
+    },
+  })
+  for (const token of rows) await emit(context, 'personal_token.revoked', aboutToken(token))
+}
+
+const aboutToken = ({ accountId, issuerId, userId, id }: PersonalToken) => ({
+  accountId,
+  issuerId,
+  userId,
+  target: { type: 'personal_token', id },
+})
+
+/** Removes tokens that ran out 31 days ago. A periodic job; running twice does no harm. */
+export async function purgePersonalTokens(context: Context): Promise<void> {
+  await context.db.personalToken.deleteMany({ where: { expiresAt: { lte: context.now() - RETENTION } } })
+}

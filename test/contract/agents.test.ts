@@ -1,0 +1,406 @@
+/** Agents and their verifiers (spec 2.10, 4.12, section 3, section 8). */
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import pg from 'pg'
+import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
+import type { Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { eventsOf, storedAnswers, textOf } from './trail.js'
+
+let app: TestApp
+let tenant: Tenant
+let agents: string
+beforeAll(async () => {
+  app = await startApp()
+  tenant = await makeTenant(app)
+  agents = `${tenant.I}/agents`
+})
+afterAll(() => app.close())
+
+const make = async (more: object = {}): Promise<Loose> =>
+  must(await tenant.owner.post(agents, { name: 'Agent', ...more }), 201).data
+const list = async (query = ''): Promise<Loose> => must(await tenant.owner.get(`${agents}${query}`), 200)
+const ids = (page: Loose): string[] => page.data.map(({ id }: Loose) => id)
+const wallet = (digit = 'a', more: object = {}) => ({
+  type: 'wallet',
+  name: null,
+  address: `0x${digit.repeat(40).slice(0, 40)}`,
+  network: 'eip155:8453',
+  ...more,
+})
+const faults = (answer: Loose) => answer.body.details?.map(({ field }: Loose) => field)
+
+describe('agents', () => {
+  test('POST makes an agent with the fields of 2.10', async () => {
+    const given = {
+      name: 'Scout',
+      description: 'Looks around',
+      model: 'm-1',
+      provider: 'Acme',
+      version: '2',
+      scopes: ['orders:read'],
+      metadata: { team: 'x' },
+    }
+    const answer = await tenant.owner.post(agents, given)
+    expect(answer.status).toBe(201)
+    expect(answer.body.data).toEqual({
+      ...given,
+      id: expect.stringMatching(/^agt_[0-9a-z]{26}$/),
+      account_id: tenant.accountId,
+      issuer_id: tenant.issuerId,
+      status: 'active',
+      status_reason: null,
+      verifiers: [],
+      created_at: expect.any(Number),
+      updated_at: answer.body.data.created_at,
+    })
+    expect(must(await tenant.owner.get(`${agents}/${answer.body.data.id}`), 200)).toEqual(answer.body)
+  })
+
+  test('name is required, the rest may be left out or null; unknown and read-only fields are 400', async () => {
+    expect(faults(await tenant.owner.post(agents, {}))).toEqual(['name'])
+    const bare = await make({ description: null, model: null, provider: null, version: null })
+    expect(bare).toMatchObject({ description: null, model: null, scopes: [], metadata: {} })
+    const wrong = await tenant.owner.post(agents, { name: 'x', verifiers: [], id: 'agt_1', colour: 'red' })
+    expect(wrong.status).toBe(400)
+    expect(faults(wrong)).toEqual(['verifiers', 'id', 'colour'])
+    for (const body of [
+      { name: '' },
+      { name: 'x', scopes: ['a b'] },
+      { name: 'x', metadata: 1 },
+      { name: 'x', model: 7 },
+    ]) {
+      expect((await tenant.owner.post(agents, body)).status).toBe(400)
+    }
+  })
+
+  test('lists are newest first, page by cursor, and filter by status, model, provider (exact) and has_verifiers', async () => {
+    const { I, owner } = await makeTenant(app, 'Lister')
+    const path = `${I}/agents`
+    const made: Loose[] = []
+    for (let i = 0; i < 5; i++) {
+      made.push(
+        must(await owner.post(path, { name: `a${i}`, model: `m${i % 2}`, provider: i < 3 ? 'One' : 'Two' }), 201).data,
+      )
+    }
+    must(await owner.post(`${path}/${made[1].id}/verifiers`, { type: 'secret', name: null }), 201)
+    must(await owner.patch(`${path}/${made[2].id}`, { status: 'suspended', status_reason: 'r' }), 200)
+    must(await owner.patch(`${path}/${made[3].id}`, { status: 'blocked', status_reason: 'r' }), 200)
+    const get = async (query: string) =>
+      ids(must(await owner.get(`${path}${query}`), 200)).map((id) => made.findIndex((a) => a.id === id))
+    expect(await get('')).toEqual([4, 3, 2, 1, 0])
+    expect(await get('?status=active')).toEqual([4, 1, 0])
+    expect(await get('?status=suspended')).toEqual([2])
+    expect(await get('?status=blocked')).toEqual([3])
+    expect(await get('?model=m1')).toEqual([3, 1])
+    expect(await get('?provider=One')).toEqual([2, 1, 0])
+    expect(await get('?provider=one')).toEqual([])
+    expect(await get('?provider=On')).toEqual([])
+    expect(await get('?has_verifiers=true')).toEqual([1])
+    expect(await get('?has_verifiers=false&provider=One')).toEqual([2, 0])
+    const first = must(await owner.get(`${path}?limit=2`), 200)
+    expect(first).toMatchObject({ has_more: true, next_cursor: made[3].id })
+    expect(await get(`?limit=2&cursor=${first.next_cursor}`)).toEqual([2, 1])
+    expect(must(await owner.get(`${path}?cursor=${made[1].id}`), 200)).toMatchObject({
+      has_more: false,
+      next_cursor: null,
+    })
+    for (const query of [
+      '?status=gone',
+      '?has_verifiers=maybe',
+      '?limit=0',
+      '?limit=101',
+      '?cursor=x',
+      '?colour=red',
+    ]) {
+      expect({ query, status: (await owner.get(`${path}${query}`)).status }).toEqual({ query, status: 400 })
+    }
+  })
+
+  test('PATCH status suspended and blocked need status_reason', async () => {
+    for (const status of ['suspended', 'blocked']) {
+      const { id } = await make()
+      const path = `${agents}/${id}`
+      for (const body of [{ status }, { status, status_reason: null }, { status, status_reason: ' ' }]) {
+        const refused = await tenant.owner.patch(path, body)
+        expect({ body, status: refused.status, faults: faults(refused) }).toEqual({
+          body,
+          status: 400,
+          faults: ['status_reason'],
+        })
+      }
+      expect(must(await tenant.owner.patch(path, { status, status_reason: 'why' }), 200).data).toMatchObject({
+        status,
+        status_reason: 'why',
+      })
+      expect((await tenant.owner.patch(path, { status_reason: null })).status).toBe(400)
+      expect(must(await tenant.owner.patch(path, { name: 'Still changeable', status }), 200).data.status_reason).toBe(
+        'why',
+      )
+      expect((await tenant.owner.post(agents, { name: 'x', status })).status).toBe(400)
+    }
+  })
+
+  test('a suspended agent becomes active again, without its reason; a block is final', async () => {
+    const { id } = await make({ status: 'suspended', status_reason: 'at first' })
+    const path = `${agents}/${id}`
+    expect(must(await tenant.owner.patch(path, { status: 'active' }), 200).data).toMatchObject({
+      status: 'active',
+      status_reason: null,
+    })
+    must(await tenant.owner.patch(path, { status: 'suspended', status_reason: 'again' }), 200)
+    must(await tenant.owner.patch(path, { status: 'blocked', status_reason: 'for good' }), 200)
+    for (const status of ['active', 'suspended']) {
+      const refused = await tenant.owner.patch(path, { status, status_reason: 'x' })
+      expect({ status: refused.status, faults: faults(refused) }).toEqual({ status: 400, faults: ['status'] })
+    }
+  })
+
+  test('nobody grants an agent what they lack', async () => {
+    const weak = await keyWith(tenant, { scopes: ['issuers.agents:write'] })
+    const refused = await weak.post(agents, { name: 'x', scopes: ['issuers.users:read'] })
+    expect(refused).toMatchObject({ status: 403, body: { error: 'insufficient_scope' } })
+    const { id } = must(await weak.post(agents, { name: 'x', scopes: ['orders:read'] }), 201).data
+    expect((await weak.patch(`${agents}/${id}`, { scopes: ['svc:all'] })).status).toBe(403)
+  })
+
+  test('DELETE is permanent and removes the verifiers', async () => {
+    const { id } = await make()
+    const path = `${agents}/${id}`
+    must(await tenant.owner.post(`${path}/verifiers`, wallet()), 201)
+    must(await tenant.owner.delete(path), 204)
+    for (const answer of [
+      await tenant.owner.get(path),
+      await tenant.owner.delete(path),
+      await tenant.owner.get(`${path}/verifiers`),
+      await tenant.owner.post(`${path}/verifiers`, wallet()),
+    ]) {
+      expect(answer.status).toBe(404)
+    }
+    const left = await app.gatehouse.tools.prisma.agentVerifier.count({ where: { agentId: id } })
+    expect(left).toBe(0)
+  })
+
+  test('events: agent.created, agent.updated with its changes, agent.deleted', async () => {
+    const { id } = await make({ name: 'Told' })
+    must(await tenant.owner.patch(`${agents}/${id}`, { status: 'suspended', status_reason: 'r' }), 200)
+    must(await tenant.owner.delete(`${agents}/${id}`), 204)
+    const events = await eventsOf(app, id)
+    expect(events.map(({ type }) => type)).toEqual(['agent.created', 'agent.updated', 'agent.deleted'])
+    expect(events[1]!.changes).toEqual({
+      status: { old: 'active', new: 'suspended' },
+      status_reason: { old: null, new: 'r' },
+    })
+    expect(events[0]).toMatchObject({ agentId: id, issuerId: tenant.issuerId, accountId: tenant.accountId })
+  })
+})
+
+describe('verifiers of agents', () => {
+  test('a wallet shows address and network; the agent lists the types of its verifiers', async () => {
+    const { id } = await make()
+    const path = `${agents}/${id}`
+    const made = await tenant.owner.post(`${path}/verifiers`, wallet('b', { name: 'Hot' }))
+    expect(made.status).toBe(201)
+    expect(made.headers.get('etag')).toBe(`"${made.body.data.updated_at}"`)
+    expect(made.body.data).toEqual({
+      id: expect.stringMatching(/^vrf_/),
+      agent_id: id,
+      type: 'wallet',
+      name: 'Hot',
+      address: `0x${'b'.repeat(40)}`,
+      network: 'eip155:8453',
+      algorithm: null,
+      secret: null,
+      created_at: expect.any(Number),
+      updated_at: expect.any(Number),
+    })
+    must(await tenant.owner.post(`${path}/verifiers`, { type: 'secret', name: null }), 201)
+    expect(must(await tenant.owner.get(path), 200).data.verifiers).toEqual(['secret', 'wallet'])
+    const page = await list()
+    expect(page.data.find((agent: Loose) => agent.id === id).verifiers).toEqual(['secret', 'wallet'])
+    must(await tenant.owner.delete(`${path}/verifiers/${made.body.data.id}`), 204)
+    expect(must(await tenant.owner.get(path), 200).data.verifiers).toEqual(['secret'])
+    expect((await tenant.owner.delete(`${path}/verifiers/${made.body.data.id}`)).status).toBe(404)
+  })
+
+  test('a change of the types is a new version of the agent', async () => {
+    const { id } = await make()
+    const before = (await tenant.owner.get(`${agents}/${id}`)).headers.get('etag')!
+    must(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet()), 201)
+    expect((await tenant.owner.patch(`${agents}/${id}`, { name: 'x' }, { 'if-match': before })).status).toBe(412)
+  })
+
+  test.each([
+    ['network', { network: 'eip155' }],
+    ['network', { network: 'ei:1' }],
+    ['network', { network: 'EIP155:1' }],
+    ['network', { network: 'eip155:main' }],
+    ['network', { network: `eip155:${'1'.repeat(33)}` }],
+    ['address', { address: `0x${'a'.repeat(39)}` }],
+    ['address', { address: 'a'.repeat(40) }],
+    ['address', { address: `0x${'g'.repeat(40)}` }],
+    ['address', { network: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', address: '1111' }],
+    ['address', { network: 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', address: '0OIl1111111111111111111111111111' }],
+    ['address', { network: 'cosmos:cosmoshub-3', address: 'has space' }],
+    ['address', { address: undefined }],
+    ['network', { network: null }],
+    ['name', { name: undefined }],
+    ['secret', { secret: 'mine' }],
+    ['type', { type: 'password' }],
+  ])('a wallet with a bad %s is 400: %j', async (field, more) => {
+    const { id } = await make()
+    const refused = await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', more))
+    expect({ status: refused.status, faults: faults(refused) }).toEqual({ status: 400, faults: [field] })
+  })
+
+  test('wallets of solana and of other CAIP-2 networks are taken', async () => {
+    const { id } = await make()
+    for (const [network, address] of [
+      ['solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', 'So11111111111111111111111111111111111111112'],
+      ['solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', '11111111111111111111111111111111'],
+      ['cosmos:cosmoshub-3', 'cosmos1t2uflqwqe0fsj0shcfkrvpukewcw40yjj6hdc0'],
+    ]) {
+      must(await tenant.owner.post(`${agents}/${id}/verifiers`, { type: 'wallet', name: null, network, address }), 201)
+    }
+  })
+
+  test('the same wallet in another spelling of its checksum (EIP-55) is the same wallet', async () => {
+    const { id } = await make()
+    const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
+    must(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', { address })), 201)
+    const again = await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', { address: address.toLowerCase() }))
+    expect({ status: again.status, faults: faults(again) }).toEqual({ status: 400, faults: ['address'] })
+    must(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', { address, network: 'eip155:1' })), 201)
+  })
+
+  test('a secret is shown once and stored as SHA-256; lists show only its algorithm', async () => {
+    const { id } = await make()
+    const path = `${agents}/${id}/verifiers`
+    const { data } = must(await tenant.owner.post(path, { type: 'secret', name: 'CI' }), 201)
+    expect(Buffer.from(data.secret, 'base64url')).toHaveLength(32)
+    expect(data).toMatchObject({ type: 'secret', name: 'CI', algorithm: 'SHA-256', address: null, network: null })
+    const { secret, ...shown } = data
+    const page = await tenant.owner.get(path)
+    expect(page.body).toEqual({ data: [shown], next_cursor: null, has_more: false })
+    const hash = createHash('sha256').update(secret).digest('hex')
+    const row = await app.gatehouse.tools.prisma.agentVerifier.findUnique({ where: { id: data.id } })
+    expect(row!.hash).toBe(hash)
+    const events = await eventsOf(app, data.id)
+    expect(events.map(({ type }) => type)).toEqual(['agent.verifier.created'])
+    for (const text of [page.text, textOf(events), (await tenant.owner.get(`${agents}/${id}`)).text]) {
+      expect(text).not.toContain(secret)
+      expect(text).not.toContain(hash)
+    }
+    must(await tenant.owner.delete(`${path}/${data.id}`), 204)
+    expect((await eventsOf(app, data.id)).at(-1)).toMatchObject({ type: 'agent.verifier.deleted', agentId: id })
+  })
+
+  test('a repeated POST with one Idempotency-Key: a secret runs anew and is never kept, a wallet is replayed', async () => {
+    const { id } = await make()
+    const path = `${agents}/${id}/verifiers`
+    const headers = { 'idempotency-key': `agent-${id}` }
+    const secrets = []
+    for (let i = 0; i < 2; i++) {
+      const answer = await tenant.owner.post(path, { type: 'secret', name: null }, headers)
+      expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, null])
+      secrets.push(answer.body.data.secret)
+    }
+    expect(new Set(secrets).size).toBe(2)
+    for (const secret of secrets) expect(await storedAnswers(app)).not.toContain(secret)
+    const first = await tenant.owner.post(path, wallet(), headers)
+    const again = await tenant.owner.post(path, wallet(), headers)
+    expect(again.headers.get('idempotent-replayed')).toBe('true')
+    expect(again.text).toBe(first.text)
+
+    const mutation = `mutation ($a: ID!, $i: ID!, $g: ID!) { createAgentVerifier(accountId: $a, issuerId: $i, agentId: $g,
+      input: {type: secret, name: null}, idempotencyKey: "g-${id}") { id secret } }`
+    const run = async () =>
+      (await tenant.owner.graphql(mutation, { a: tenant.accountId, i: tenant.issuerId, g: id })).body.data
+        .createAgentVerifier
+    const [one, two] = [await run(), await run()]
+    expect(one.id).not.toBe(two.id)
+    expect(await storedAnswers(app)).not.toContain(one.secret)
+  })
+
+  test('at most 20 verifiers per agent, also under 20 parallel requests', async () => {
+    const { id } = await make()
+    const path = `${agents}/${id}/verifiers`
+    for (let i = 0; i < 10; i++) must(await tenant.owner.post(path, { type: 'secret', name: null }), 201)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => tenant.owner.post(path, { type: 'secret', name: null })),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(201), ...Array(10).fill(400)])
+    const page = must(await tenant.owner.get(path), 200)
+    expect(page.data).toHaveLength(20)
+    must(await tenant.owner.delete(`${path}/${page.data[0].id}`), 204)
+    must(await tenant.owner.post(path, wallet()), 201)
+  })
+
+  test.each(['suspended', 'blocked'])('an agent that is %s cannot change its verifiers', async (status) => {
+    const { id } = await make()
+    const path = `${agents}/${id}/verifiers`
+    const { data } = must(await tenant.owner.post(path, wallet()), 201)
+    must(await tenant.owner.patch(`${agents}/${id}`, { status, status_reason: 'r' }), 200)
+    expect((await tenant.owner.post(path, { type: 'secret', name: null })).status).toBe(400)
+    expect((await tenant.owner.delete(`${path}/${data.id}`)).status).toBe(400)
+    expect((await tenant.owner.delete(`${path}/vrf_${'0'.repeat(26)}`)).status).toBe(404)
+    expect(must(await tenant.owner.get(path), 200).data).toHaveLength(1)
+  })
+
+  test('nobody gives a verifier to an agent that may do more than they', async () => {
+    const weak = await keyWith(tenant, { scopes: ['issuers.agents.verifiers:write'] })
+    const { id } = await make({ scopes: ['issuers.users:read'] })
+    const refused = await weak.post(`${agents}/${id}/verifiers`, { type: 'secret', name: null })
+    expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope'])
+    must(await weak.post(`${agents}/${(await make({ scopes: ['orders:read'] })).id}/verifiers`, wallet()), 201)
+  })
+
+  test('a verifier of one agent is none of another', async () => {
+    const [one, two] = [await make(), await make()]
+    const { data } = must(await tenant.owner.post(`${agents}/${one.id}/verifiers`, wallet()), 201)
+    expect((await tenant.owner.delete(`${agents}/${two.id}/verifiers/${data.id}`)).status).toBe(404)
+    expect(must(await tenant.owner.get(`${agents}/${one.id}/verifiers`), 200).data).toHaveLength(1)
+  })
+})
+
+describe('GraphQL', () => {
+  const ask = (selection: string) =>
+    `query ($a: ID!, $i: ID!) { issuer(accountId: $a, issuerId: $i) { agents(limit: 3) { data { id verifierTypes ${selection} } } } }`
+
+  test('issuer.agents and agent.verifiers are relations, each with the scope of its REST twin', async () => {
+    const { id } = await make()
+    must(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet()), 201)
+    const variables = { a: tenant.accountId, i: tenant.issuerId }
+    const selection = 'verifiers(limit: 5) { data { type address } hasMore }'
+    const all = await tenant.owner.graphql(ask(selection), variables)
+    expect(all.body.errors).toBeUndefined()
+    expect(all.body.data.issuer.agents.data[0]).toEqual({
+      id,
+      verifierTypes: ['wallet'],
+      verifiers: { data: [{ type: 'wallet', address: `0x${'a'.repeat(40)}` }], hasMore: false },
+    })
+    const reader = await keyWith(tenant, { scopes: ['issuers:read', 'issuers.agents:read'] })
+    expect((await reader.graphql(ask(''), variables)).body.errors).toBeUndefined()
+    expect((await reader.graphql(ask(selection), variables)).body.errors[0].extensions.code).toBe('INSUFFICIENT_SCOPE')
+    const issuersOnly = await keyWith(tenant, { scopes: ['issuers:read'] })
+    expect((await issuersOnly.graphql(ask(''), variables)).body.errors[0].extensions.code).toBe('INSUFFICIENT_SCOPE')
+  })
+
+  test('the types of verifiers cost a list no query, the relation one query for all agents', async () => {
+    for (let i = 0; i < 3; i++) must(await tenant.owner.post(`${agents}/${(await make()).id}/verifiers`, wallet()), 201)
+    const queries = jest.spyOn(pg.Client.prototype, 'query')
+    const asked = () => queries.mock.calls.filter(([query]) => JSON.stringify(query).includes('agent_verifiers')).length
+    try {
+      await list('?limit=3')
+      expect(queries.mock.calls.length).toBeGreaterThan(0)
+      expect(asked()).toBe(0)
+      const variables = { a: tenant.accountId, i: tenant.issuerId }
+      const answer = await tenant.owner.graphql(ask('verifiers { data { id } }'), variables)
+      const counts = answer.body.data.issuer.agents.data.map((agent: Loose) => agent.verifiers.data.length)
+      expect(counts).toEqual([1, 1, 1])
+      expect(asked()).toBe(1)
+    } finally {
+      queries.mockRestore()
+    }
+  })
+})

@@ -1,0 +1,220 @@
+/** The approval desk (spec 4.11, section 3, decisions D28). */
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
+import type { Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { eventsOf, textOf } from './trail.js'
+import { fresh } from './world.js'
+
+let app: TestApp
+let tenant: Tenant
+beforeAll(async () => {
+  app = await startApp()
+  tenant = await makeTenant(app)
+})
+afterAll(() => app.close())
+
+const signUp = async (more: object = {}, { owner, I }: Tenant = tenant): Promise<Loose> =>
+  must(
+    await owner.post(`${I}/users`, {
+      username_type: 'unique',
+      username: fresh('waiting'),
+      requires_approval: true,
+      signup_reason: 'I work here',
+      triggered_rule: 'unknown domain',
+      profile: { name: 'Wanda' },
+      ...more,
+    }),
+    201,
+  ).data
+const desk = (id: string) => `${tenant.I}/approvals/${id}`
+const decide = (id: string, body: object) => tenant.owner.patch(desk(id), body)
+const faults = (answer: Loose) => answer.body.details?.map(({ field }: Loose) => field)
+
+test('GET I/approvals: only users in pending_approval, oldest signup first, hashed usernames, cursor = user id', async () => {
+  const other = await makeTenant(app, 'Lister')
+  const users: Loose[] = []
+  for (let i = 0; i < 5; i++) users.push(await signUp({}, other))
+  const active = must(
+    await other.owner.post(`${other.I}/users`, { username_type: 'unique', username: 'active' }),
+    201,
+  ).data
+  const path = `${other.I}/approvals`
+  must(await other.owner.patch(`${path}/${users[2].id}`, { action: 'approve' }), 200)
+  const page = must(await other.owner.get(path), 200)
+  expect(page.data.map(({ id }: Loose) => id)).toEqual([0, 1, 3, 4].map((i) => users[i].id))
+  expect(page).toMatchObject({ next_cursor: null, has_more: false })
+  const listed = must(await other.owner.get(`${other.I}/users?status=active`), 200).data
+  expect(listed.some(({ id }: Loose) => id === active.id)).toBe(true)
+  for (const row of page.data) expect(row.username).toMatch(/^sha256:[0-9a-f]{64}$/)
+  expect(page.data[0]).toMatchObject({
+    status: 'pending_approval',
+    signup_reason: 'I work here',
+    triggered_rule: 'unknown domain',
+  })
+
+  const first = must(await other.owner.get(`${path}?limit=2`), 200)
+  expect(first).toMatchObject({ has_more: true, next_cursor: users[1].id })
+  const second = must(await other.owner.get(`${path}?limit=2&cursor=${first.next_cursor}`), 200)
+  expect(second.data.map(({ id }: Loose) => id)).toEqual([users[3].id, users[4].id])
+  expect(second.next_cursor).toBeNull()
+  for (const query of [
+    '?cursor=x',
+    '?cursor=org_00000000000000000000000000',
+    '?limit=0',
+    '?limit=101',
+    '?status=active',
+  ]) {
+    expect((await other.owner.get(path + query)).status).toBe(400)
+  }
+})
+
+test('among many users, the list is read from an index in its order', async () => {
+  const { owner, A, accountId } = tenant
+  const issuerId = must(await owner.post(`${A}/issuers`, { name: 'Full' }), 201).data.id
+  const client = await app.gatehouse.tools.pool.connect()
+  try {
+    await client.query(
+      `INSERT INTO users (id, account_id, issuer_id, username_type, username, username_key, username_hash, status, created_at, updated_at)
+       SELECT 'usr_' || lpad(n::text, 26, '0'), $1, $2, 'unique', n, n, n,
+         CASE WHEN n % 100 = 0 THEN 'pending_approval' ELSE 'active' END, n, n FROM generate_series(1, 5000) AS n`,
+      [accountId, issuerId],
+    )
+    await client.query('ANALYZE users')
+    const { rows } = await client.query(
+      `EXPLAIN SELECT * FROM users WHERE issuer_id = $1 AND status = 'pending_approval' AND id > 'usr_0' ORDER BY id ASC LIMIT 51`,
+      [issuerId],
+    )
+    const plan = JSON.stringify(rows)
+    expect(plan).toContain('Index Scan Backward using users_issuer_id_status_id_idx')
+    expect(plan).not.toContain('Sort')
+  } finally {
+    client.release()
+  }
+})
+
+test('GET I/approvals/{user_id}: the full profile and the approval metadata', async () => {
+  const user = await signUp()
+  const answer = await tenant.owner.get(desk(user.id))
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('etag')).toBe(`"${user.updated_at}"`)
+  expect(answer.body.data).toEqual({ ...user, note: null })
+  expect(answer.body.data).toMatchObject({
+    username: user.username,
+    profile: { name: 'Wanda' },
+    requires_approval: true,
+    signup_reason: 'I work here',
+    triggered_rule: 'unknown domain',
+  })
+})
+
+test('404 for an unknown user, 422 for one who exists but does not wait', async () => {
+  const active = must(
+    await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: fresh('u') }),
+    201,
+  ).data
+  const gone = await signUp()
+  must(await tenant.owner.delete(`${tenant.I}/users/${gone.id}`), 202)
+  for (const [id, status, error] of [
+    [`usr_${'0'.repeat(26)}`, 404, 'not_found'],
+    [gone.id, 404, 'not_found'],
+    [active.id, 422, 'invalid_request'],
+  ]) {
+    for (const answer of [await tenant.owner.get(desk(id)), await decide(id, { action: 'approve' })]) {
+      expect([answer.status, answer.body.error]).toEqual([status, error])
+    }
+  }
+})
+
+test('approve: the user becomes active, event user.approval.approved', async () => {
+  const user = await signUp()
+  const answer = await decide(user.id, { action: 'approve' })
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('etag')).toBe(`"${answer.body.data.updated_at}"`)
+  expect(answer.body.data).toMatchObject({
+    id: user.id,
+    status: 'active',
+    status_reason: null,
+    approval: {
+      status: 'approved',
+      reason: null,
+      decided_at: expect.any(Number),
+      decided_by: expect.stringMatching(/^ak_/),
+    },
+  })
+  expect(must(await tenant.owner.get(`${tenant.I}/users/${user.id}`), 200).data.status).toBe('active')
+  const types = (await eventsOf(app, user.id)).map(({ type }) => type)
+  expect(types).toEqual(['user.created', 'user.approval.approved', 'user.status.changed'])
+})
+
+test('reject needs a reason; the user becomes blocked, event user.approval.rejected', async () => {
+  const user = await signUp()
+  for (const body of [{ action: 'reject' }, { action: 'reject', reason: null }, { action: 'reject', reason: '  ' }]) {
+    const refused = await decide(user.id, body)
+    expect([refused.status, faults(refused)]).toEqual([400, ['reason']])
+  }
+  const { data } = must(await decide(user.id, { action: 'reject', reason: 'We do not know you', note: 'smells' }), 200)
+  expect(data).toMatchObject({
+    status: 'blocked',
+    status_reason: 'We do not know you',
+    approval: { status: 'rejected', reason: 'We do not know you' },
+    note: 'smells',
+  })
+  const events = await eventsOf(app, user.id)
+  expect(events[1]).toMatchObject({
+    type: 'user.approval.rejected',
+    userId: user.id,
+    data: { reason: 'We do not know you' },
+    changes: { status: { old: 'pending_approval', new: 'blocked' } },
+  })
+})
+
+test('the internal note is nowhere but in the answer of the desk', async () => {
+  const user = await signUp()
+  const note = fresh('internal-note')
+  must(await decide(user.id, { action: 'approve', note }), 200)
+  const read = await tenant.owner.get(`${tenant.I}/users/${user.id}`)
+  const changed = await tenant.owner.patch(`${tenant.I}/users/${user.id}`, { metadata: { a: 1 } })
+  for (const text of [read.text, changed.text, textOf(await eventsOf(app, user.id))]) expect(text).not.toContain(note)
+  const row = await app.gatehouse.tools.prisma.user.findUnique({ where: { id: user.id } })
+  expect(row!.approvalNote).toBe(note)
+})
+
+test('unknown actions and fields are 400', async () => {
+  const user = await signUp()
+  for (const [body, field] of [
+    [{}, 'action'],
+    [{ action: 'postpone' }, 'action'],
+    [{ action: 'approve', status: 'active' }, 'status'],
+    [{ action: 'approve', note: 5 }, 'note'],
+  ] as const) {
+    const refused = await decide(user.id, body)
+    expect([refused.status, faults(refused)]).toEqual([400, [field]])
+  }
+  expect(must(await tenant.owner.get(desk(user.id)), 200).data.status).toBe('pending_approval')
+})
+
+test('a decision needs issuers.approvals:manage', async () => {
+  const user = await signUp()
+  const writer = await keyWith(tenant, {
+    scopes: ['issuers.approvals:read', 'issuers.approvals:write', 'issuers.users:manage'],
+  })
+  const refused = await writer.patch(desk(user.id), { action: 'approve' })
+  expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope'])
+  const manager = await keyWith(tenant, { scopes: ['issuers.approvals:manage'] })
+  must(await manager.patch(desk(user.id), { action: 'approve' }), 200)
+})
+
+test('of 20 parallel decisions one wins, the others are 422', async () => {
+  const user = await signUp()
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, i) =>
+      decide(user.id, i % 2 ? { action: 'approve' } : { action: 'reject', reason: 'no' }),
+    ),
+  )
+  expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(422)])
+  const winner = answers.find(({ status }) => status === 200)!.body.data
+  expect(must(await tenant.owner.get(`${tenant.I}/users/${user.id}`), 200).data.status).toBe(winner.status)
+  const decisions = (await eventsOf(app, user.id)).filter(({ type }) => type.startsWith('user.approval.'))
+  expect(decisions).toHaveLength(1)
+})

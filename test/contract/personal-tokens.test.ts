@@ -1,0 +1,468 @@
+/** Personal tokens (spec 2.12, 4.9, 5.3, section 3 and 8, decisions D6, D8, D22). */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify } from 'jose'
+import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
+import { type Api, apiAs, type Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { eventsOf, storedAnswers, textOf } from './trail.js'
+import { fresh } from './world.js'
+
+const DAY = 86_400_000
+const ADMIN = { BOOTSTRAP_ADMIN_EMAIL: 'root@example.com', BOOTSTRAP_ADMIN_PASSWORD: 'correct horse battery staple' }
+
+let app: TestApp
+let tenant: Tenant
+beforeAll(async () => {
+  app = await startApp({ env: ADMIN })
+  tenant = await makeTenant(app)
+})
+afterAll(() => app.close())
+
+const makeUser = async (more: object = {}, { owner, I }: Tenant = tenant): Promise<string> =>
+  must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user'), ...more }), 201).data.id
+const pathOf = (userId: string) => `${tenant.I}/users/${userId}/tokens`
+const body = (more: object = {}) => ({ type: 'personal_token', name: 'script', restrictions: {}, ...more })
+const make = async (userId: string, more: object = {}): Promise<Loose> =>
+  must(await tenant.owner.post(pathOf(userId), body(more)), 201).data
+const at = (id: string) => `${tenant.A}/tokens/${id}`
+const as = (token: Loose): Api => apiAs(app.baseUrl, token.token_plain)
+const faults = (answer: Loose) => answer.body.details?.map(({ field }: Loose) => field)
+const me = async (api: Api) => (await api.graphql('{ me { type id accountId issuerId scopes } }')).body.data?.me
+const works = async (token: Loose, userId: string) => (await as(token).get(`${tenant.I}/users/${userId}`)).status
+const reader = { scopes: ['issuers.users:read'] }
+
+describe('making one', () => {
+  test('POST answers the token once, a JWT by RFC 9068 signed with the current key of the issuer', async () => {
+    const user = await makeUser(reader)
+    const given = {
+      description: 'nightly',
+      tags: ['ci'],
+      metadata: { a: 1 },
+      restrictions: { scopes: ['issuers.users:read'] },
+    }
+    const before = app.clock.now()
+    const answer = await tenant.owner.post(pathOf(user), body(given))
+    expect(answer.status).toBe(201)
+    const { token_plain, ...shown } = answer.body.data
+    expect(shown).toEqual({
+      ...given,
+      id: expect.stringMatching(/^tok_[0-9a-z]{26}$/),
+      account_id: tenant.accountId,
+      issuer_id: tenant.issuerId,
+      user_id: user,
+      type: 'personal_token',
+      name: 'script',
+      scopes: ['issuers.users:read'],
+      audience: app.baseUrl,
+      expires_at: shown.created_at + 21 * DAY,
+      status: 'active',
+      status_at: null,
+      status_by: null,
+      status_reason: null,
+      created_at: expect.any(Number),
+      updated_at: shown.created_at,
+    })
+    expect(shown.created_at).toBeGreaterThanOrEqual(before)
+    expect(must(await tenant.owner.get(at(shown.id)), 200)).toEqual({ data: shown })
+    expect(must(await tenant.owner.get(pathOf(user)), 200).data).toEqual([shown])
+
+    const issuer = `${app.idpUrl}/${tenant.issuerId}`
+    const keys = createRemoteJWKSet(new URL(`${issuer}/jwks.json`))
+    const { payload, protectedHeader } = await jwtVerify(token_plain, keys, {
+      issuer,
+      audience: app.baseUrl,
+      typ: 'at+jwt',
+      currentDate: new Date(app.clock.now() + 1000),
+    })
+    const newest = await app.gatehouse.tools.prisma.signingKey.findFirst({
+      where: { issuerId: tenant.issuerId, alg: 'ES256' },
+      orderBy: { createdAt: 'desc' },
+    })
+    expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: newest!.kid })
+    const iat = Math.floor(shown.created_at / 1000)
+    expect(payload).toEqual({
+      iss: issuer,
+      sub: user,
+      aud: app.baseUrl,
+      exp: iat + 21 * 86_400,
+      iat,
+      nbf: iat,
+      jti: shown.id,
+      client_id: shown.id,
+      scope: 'issuers.users:read',
+    })
+  })
+
+  test.each([
+    [{ type: undefined }, 'type'],
+    [{ type: 'api_key' }, 'type'],
+    [{ name: '' }, 'name'],
+    [{ restrictions: undefined }, 'restrictions'],
+    [{ restrictions: null }, 'restrictions'],
+    [{ restrictions: { colour: 'red' } }, 'restrictions.colour'],
+    [{ restrictions: { scopes: 'x' } }, 'restrictions.scopes'],
+    [{ restrictions: { ip_allowlist: ['localhost'] } }, 'restrictions.ip_allowlist[0]'],
+    [{ restrictions: { issuer_ids: ['iss_other'] } }, 'restrictions.issuer_ids[0]'],
+    [{ restrictions: { org_ids: ['org_other'] } }, 'restrictions.org_ids[0]'],
+    [{ audience: 'two words' }, 'audience'],
+    [{ audience: '' }, 'audience'],
+    [{ expires_at: 1 }, 'expires_at'],
+    [{ expires_at: 'soon' }, 'expires_at'],
+    [{ secret: 'mine' }, 'secret'],
+    [{ scopes: [] }, 'scopes'],
+  ])('a bad field is 400: %j', async (more, field) => {
+    const refused = await tenant.owner.post(pathOf(await makeUser()), body(more))
+    expect([refused.status, faults(refused)]).toEqual([400, [field]])
+  })
+
+  test('exp is clamped to 21 days from issuance, and expires_at says so', async () => {
+    const user = await makeUser()
+    const now = app.clock.now()
+    for (const expires_at of [now + 22 * DAY, now + 400 * DAY, null]) {
+      const token = await make(user, { expires_at })
+      const { exp, iat } = decodeJwt(token.token_plain) as { exp: number; iat: number }
+      expect(exp - iat).toBe(21 * 86_400)
+      expect(token.expires_at).toBe(token.created_at + 21 * DAY)
+    }
+    const short = await make(user, { expires_at: now + DAY })
+    expect(short.expires_at).toBe(now + DAY)
+    expect(decodeJwt(short.token_plain).exp).toBe(Math.ceil((now + DAY) / 1000))
+  })
+
+  test('a user who is unknown, deleted or of another tenant is 404, one who is not active 400', async () => {
+    const other = await makeTenant(app, 'Other')
+    const gone = await makeUser()
+    must(await tenant.owner.delete(`${tenant.I}/users/${gone}`), 202)
+    for (const id of [`usr_${'0'.repeat(26)}`, gone, await makeUser({}, other)]) {
+      expect((await tenant.owner.post(pathOf(id), body())).status).toBe(404)
+      expect((await tenant.owner.get(pathOf(id))).status).toBe(404)
+    }
+    expect((await tenant.owner.post(pathOf(await makeUser({ status: 'blocked' })), body())).status).toBe(400)
+  })
+
+  test('at most 50 active tokens per user, also under 20 parallel requests: 429', async () => {
+    const user = await makeUser()
+    const soon = app.clock.now() + 60_000
+    const made: Loose[] = []
+    for (let i = 0; i < 45; i++) made.push(await make(user, i === 0 ? { expires_at: soon } : {}))
+    const answers = await Promise.all(Array.from({ length: 20 }, () => tenant.owner.post(pathOf(user), body())))
+    expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(201), ...Array(15).fill(429)])
+    expect(answers.find(({ status }) => status === 429)!.body.error).toBe('too_many_requests')
+    // Revoked and expired ones do not count.
+    must(await tenant.owner.delete(at(made[1].id)), 204)
+    await make(user)
+    expect((await tenant.owner.post(pathOf(user), body())).status).toBe(429)
+    app.clock.advance(60_000)
+    await make(user)
+    expect((await tenant.owner.post(pathOf(user), body())).status).toBe(429)
+  })
+
+  test('a repeated POST with one Idempotency-Key runs anew; no token is kept, logged or told', async () => {
+    const user = await makeUser()
+    const headers = { 'idempotency-key': fresh('key') }
+    const first = must(await tenant.owner.post(pathOf(user), body(), headers), 201).data
+    const again = await tenant.owner.post(pathOf(user), body(), headers)
+    expect([again.status, again.headers.get('idempotent-replayed')]).toEqual([201, null])
+    expect(again.body.data.id).not.toBe(first.id)
+    const mutation = `mutation ($a: ID!, $i: ID!, $u: ID!, $k: String) { createPersonalToken(accountId: $a, issuerId: $i, userId: $u,
+      input: {type: personal_token, name: "g", restrictions: {}}, idempotencyKey: $k) { id tokenPlain } }`
+    const variables = { a: tenant.accountId, i: tenant.issuerId, u: user, k: fresh('key') }
+    const run = async () => (await tenant.owner.graphql(mutation, variables)).body.data.createPersonalToken
+    const [one, two] = [await run(), await run()]
+    expect(one.id).not.toBe(two.id)
+    const signature = (jwt: string) => jwt.split('.')[2]!
+    const events = await eventsOf(app, first.id)
+    expect(events).toMatchObject([
+      {
+        type: 'personal_token.created',
+        userId: user,
+        issuerId: tenant.issuerId,
+        data: { name: 'script', audience: app.baseUrl },
+      },
+    ])
+    const row = await app.gatehouse.tools.prisma.personalToken.findUnique({ where: { id: first.id } })
+    for (const text of [
+      await storedAnswers(app),
+      textOf(events),
+      textOf(row),
+      (await tenant.owner.get(at(first.id))).text,
+    ]) {
+      for (const jwt of [first.token_plain, again.body.data.token_plain, one.tokenPlain]) {
+        expect(text).not.toContain(signature(jwt))
+      }
+    }
+  })
+})
+
+describe('using one', () => {
+  test('at the Core API it is a personal_token, and events say auth_type token', async () => {
+    const user = await makeUser({ scopes: ['issuers.users:manage'] })
+    const token = await make(user)
+    expect(await me(as(token))).toEqual({
+      type: 'personal_token',
+      id: token.id,
+      accountId: tenant.accountId,
+      issuerId: tenant.issuerId,
+      scopes: ['issuers.users:manage'],
+    })
+    const made = must(
+      await as(token).post(`${tenant.I}/users`, { username_type: 'unique', username: fresh('u') }),
+      201,
+    ).data
+    expect(await eventsOf(app, made.id)).toMatchObject([
+      { type: 'user.created', authType: 'token', actor: { type: 'personal_token', id: token.id, name: 'script' } },
+    ])
+  })
+
+  test("its authority is the user's, cut down to restrictions.scopes, and only below the user's issuer", async () => {
+    const user = await makeUser({
+      scopes: ['issuers.users:read', 'issuers.clients:manage', 'issuers:read', 'orders:read'],
+    })
+    const full = await make(user)
+    expect(decodeJwt(full.token_plain)['scope']).toBe(
+      'issuers.users:read issuers.clients:manage issuers:read orders:read',
+    )
+    const cut = await make(user, {
+      restrictions: { scopes: ['issuers.users:manage', 'issuers.clients:read', 'issuers.agents:read'] },
+    })
+    expect(decodeJwt(cut.token_plain)['scope']).toBe('issuers.users:read issuers.clients:read')
+    expect((await as(full).get(tenant.I)).status).toBe(200)
+    expect((await as(full).get(`${tenant.I}/clients`)).status).toBe(200)
+    expect((await as(cut).get(tenant.I)).status).toBe(403)
+    expect((await as(cut).get(`${tenant.I}/clients`)).status).toBe(200)
+    expect((await as(cut).post(`${tenant.I}/clients`, {})).status).toBe(403)
+    expect((await as(cut).get(`${tenant.I}/agents`)).status).toBe(403)
+    for (const path of [tenant.A, `${tenant.A}/issuers`, `${tenant.A}/api-keys`, at(full.id)]) {
+      expect((await as(full).get(path)).status).toBe(404)
+    }
+    const none = await make(user, { restrictions: { scopes: [] } })
+    expect(decodeJwt(none.token_plain)).not.toHaveProperty('scope')
+    expect(await works(none, user)).toBe(403)
+  })
+
+  test('what the user loses, its tokens lose at once; what it gains, they do not', async () => {
+    const user = await makeUser(reader)
+    const token = await make(user)
+    expect(await works(token, user)).toBe(200)
+    must(await tenant.owner.patch(`${tenant.I}/users/${user}`, { scopes: ['issuers.clients:read'] }), 200)
+    expect(await works(token, user)).toBe(403)
+    expect((await as(token).get(`${tenant.I}/clients`)).status).toBe(403)
+  })
+
+  test('restrictions.issuer_ids, org_ids and ip_allowlist cut it down', async () => {
+    const user = await makeUser(reader)
+    expect(await works(await make(user, { restrictions: { issuer_ids: [tenant.issuerId] } }), user)).toBe(200)
+    expect(await works(await make(user, { restrictions: { issuer_ids: [] } }), user)).toBe(404)
+    expect(await works(await make(user, { restrictions: { org_ids: [] } }), user)).toBe(404)
+    expect(await works(await make(user, { restrictions: { ip_allowlist: ['127.0.0.0/8', '::1'] } }), user)).toBe(200)
+    const elsewhere = await make(user, { restrictions: { ip_allowlist: ['203.0.113.0/24'] } })
+    expect(await works(elsewhere, user)).toBe(403)
+  })
+
+  test('a token for another audience, a changed one and one of another issuer are 401', async () => {
+    const user = await makeUser(reader)
+    expect(await works(await make(user, { audience: 'https://orders.example' }), user)).toBe(401)
+    const { token_plain: jwt } = await make(user)
+    const [head, , signature] = jwt.split('.')
+    const claims = Buffer.from(JSON.stringify({ ...decodeJwt(jwt), scope: 'svc:all' })).toString('base64url')
+    expect(decodeProtectedHeader(jwt).alg).toBe('ES256')
+    for (const forged of [`${head}.${claims}.${signature}`, `${jwt.slice(0, -2)}AA`, `${head}.${jwt.split('.')[1]}.`]) {
+      expect((await apiAs(app.baseUrl, forged).get(`${tenant.I}/users/${user}`)).status).toBe(401)
+    }
+  })
+
+  test('it is no token of a client: userinfo and introspection do not know it', async () => {
+    const token = await make(await makeUser({ scopes: ['openid', 'profile'] }))
+    expect(decodeJwt(token.token_plain)['scope']).toBe('openid profile')
+    const userinfo = await fetch(`${app.idpUrl}/${tenant.issuerId}/userinfo`, {
+      headers: { authorization: `Bearer ${token.token_plain}` },
+    })
+    expect(userinfo.status).toBe(401)
+    const client = {
+      name: 'C',
+      type: 'internal',
+      confidential: true,
+      settings: { openid: { application_type: 'm2m', grant_types: ['client_credentials'] } },
+    }
+    const { id, secret } = must(await tenant.owner.post(`${tenant.I}/clients`, client), 201).data
+    const introspection = await fetch(`${app.idpUrl}/${tenant.issuerId}/introspect`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}` },
+      body: new URLSearchParams({ token: token.token_plain }),
+    })
+    expect(await introspection.json()).toEqual({ active: false })
+  })
+})
+
+describe('ending one', () => {
+  test('revoke is permanent and counts at once; repeated, it answers the token unchanged', async () => {
+    const user = await makeUser(reader)
+    const token = await make(user)
+    expect(await works(token, user)).toBe(200)
+    const revoked = await tenant.owner.post(`${at(token.id)}/revoke`, { by: 'ops', reason: 'leaked' })
+    expect(revoked.status).toBe(200)
+    expect(revoked.headers.get('etag')).toBe(`"${revoked.body.data.updated_at}"`)
+    expect(revoked.body.data).toMatchObject({ status: 'revoked', status_by: 'ops', status_reason: 'leaked' })
+    expect(revoked.body.data).not.toHaveProperty('token_plain')
+    expect(await works(token, user)).toBe(401)
+    const again = await tenant.owner.post(`${at(token.id)}/revoke`, { reason: 'again' })
+    expect([again.status, again.body]).toEqual([200, revoked.body])
+    expect((await tenant.owner.delete(at(token.id))).status).toBe(404)
+    expect(must(await tenant.owner.get(at(token.id)), 200).data.status).toBe('revoked')
+    expect((await tenant.owner.post(`${at(token.id)}/revoke`, { colour: 'red' })).status).toBe(400)
+    const events = await eventsOf(app, token.id)
+    expect(events.map(({ type }) => type)).toEqual(['personal_token.created', 'personal_token.revoked'])
+  })
+
+  test('DELETE revokes at once, obeys If-Match, and is 404 when repeated', async () => {
+    const user = await makeUser(reader)
+    const token = await make(user)
+    expect((await tenant.owner.delete(at(token.id), { 'if-match': '"1"' })).status).toBe(412)
+    expect((await tenant.owner.delete(at(token.id), { 'if-match': `W/"${token.updated_at}"` })).status).toBe(400)
+    expect(await works(token, user)).toBe(200)
+    must(await tenant.owner.delete(at(token.id), { 'if-match': `"${token.updated_at}"` }), 204)
+    expect(await works(token, user)).toBe(401)
+    expect((await tenant.owner.delete(at(token.id))).status).toBe(404)
+    expect(must(await tenant.owner.get(at(token.id)), 200).data).toMatchObject({ status: 'revoked' })
+    expect((await tenant.owner.patch(at(token.id), {})).status).toBe(405)
+  })
+
+  test('20 parallel revocations are all 200, with one event', async () => {
+    const token = await make(await makeUser())
+    const answers = await Promise.all(Array.from({ length: 20 }, () => tenant.owner.post(`${at(token.id)}/revoke`)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
+    expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    expect(await eventsOf(app, token.id)).toHaveLength(2)
+  })
+
+  test('deleting the user revokes its tokens', async () => {
+    const user = await makeUser(reader)
+    const tokens = [await make(user), await make(user)]
+    must(await tenant.owner.delete(`${tenant.I}/users/${user}`), 202)
+    for (const token of tokens) {
+      expect((await as(token).get(tenant.I)).status).toBe(401)
+      expect(must(await tenant.owner.get(at(token.id)), 200).data).toMatchObject({ status: 'revoked' })
+      expect((await eventsOf(app, token.id)).at(-1)).toMatchObject({ type: 'personal_token.revoked', userId: user })
+    }
+  })
+
+  test.each([
+    ['blocked', 'blocked'],
+    ['suspended', 'suspended'],
+  ])('while its user is %s, a token is %s and refused; it comes back with the user', async (status, shown) => {
+    const user = await makeUser(reader)
+    const token = await make(user)
+    const list = async (filter: string) =>
+      must(await tenant.owner.get(`${pathOf(user)}?status=${filter}`), 200).data.length
+    must(await tenant.owner.patch(`${tenant.I}/users/${user}`, { status }), 200)
+    expect(must(await tenant.owner.get(at(token.id)), 200).data.status).toBe(shown)
+    expect([await list(shown), await list('active')]).toEqual([1, 0])
+    expect(await works(token, user)).toBe(401)
+    must(await tenant.owner.patch(`${tenant.I}/users/${user}`, { status: 'active' }), 200)
+    expect(must(await tenant.owner.get(at(token.id)), 200).data.status).toBe('active')
+    expect([await list(shown), await list('active')]).toEqual([0, 1])
+    expect(await works(token, user)).toBe(200)
+  })
+
+  test('expired is computed: refused at that moment, listed so, gone after 31 days; so are revoked ones', async () => {
+    const user = await makeUser(reader)
+    const token = await make(user, { expires_at: app.clock.now() + 60_000 })
+    const revoked = await make(user)
+    expect(await works(token, user)).toBe(200)
+    app.clock.advance(60_000)
+    expect(await works(token, user)).toBe(401)
+    must(await tenant.owner.post(`${at(revoked.id)}/revoke`), 200)
+    expect(must(await tenant.owner.get(at(token.id)), 200).data.status).toBe('expired')
+    const ids = async (query: string) =>
+      must(await tenant.owner.get(`${pathOf(user)}${query}`), 200).data.map(({ id }: Loose) => id)
+    expect(await ids('?status=expired')).toEqual([token.id])
+    expect(await ids('?status=revoked')).toEqual([revoked.id])
+    expect(await ids('?status=active')).toEqual([])
+    expect(await ids('')).toEqual([revoked.id, token.id])
+    app.clock.advance(31 * DAY)
+    expect(await ids('')).toEqual([])
+    for (const id of [token.id, revoked.id]) expect((await tenant.owner.get(at(id))).status).toBe(404)
+  })
+})
+
+describe('listing', () => {
+  test('newest first; the cursor is a token id', async () => {
+    const user = await makeUser()
+    const made: string[] = []
+    for (let i = 0; i < 3; i++) made.unshift((await make(user)).id)
+    const first = must(await tenant.owner.get(`${pathOf(user)}?limit=2`), 200)
+    expect(first.data.map(({ id }: Loose) => id)).toEqual(made.slice(0, 2))
+    expect(first).toMatchObject({ has_more: true, next_cursor: made[1] })
+    const second = must(await tenant.owner.get(`${pathOf(user)}?limit=2&cursor=${made[1]}`), 200)
+    expect(second.data.map(({ id }: Loose) => id)).toEqual(made.slice(2))
+    expect(second.next_cursor).toBeNull()
+    for (const query of ['?cursor=x', '?cursor=ak_00000000000000000000000000', '?limit=101', '?status=gone']) {
+      expect((await tenant.owner.get(pathOf(user) + query)).status).toBe(400)
+    }
+  })
+})
+
+describe('nobody grants or ends what is stronger than them', () => {
+  test('a token with a scope that the caller lacks is 403, named or taken over from the user', async () => {
+    const user = await makeUser({ scopes: ['issuers.users:read', 'issuers.clients:read'] })
+    const weak = await keyWith(tenant, { scopes: ['issuers.users.tokens:manage', 'issuers.users:read'] })
+    for (const restrictions of [{}, { scopes: ['issuers.clients:read'] }]) {
+      const refused = await weak.post(pathOf(user), body({ restrictions }))
+      expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope'])
+    }
+    must(await weak.post(pathOf(user), body({ restrictions: { scopes: ['issuers.users:read'] } })), 201)
+  })
+
+  test('revoking or deleting a token that may do more than the caller is 403', async () => {
+    const user = await makeUser({ scopes: ['issuers.clients:read'] })
+    const token = await make(user)
+    const weak = await keyWith(tenant, { scopes: ['issuers.users.tokens:manage'] })
+    for (const refused of [await weak.post(`${at(token.id)}/revoke`), await weak.delete(at(token.id))]) {
+      expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope'])
+    }
+    expect(must(await tenant.owner.get(at(token.id)), 200).data.status).toBe('active')
+    const own = await make(await makeUser(), { restrictions: { scopes: [] } })
+    must(await weak.post(`${at(own.id)}/revoke`), 200)
+  })
+
+  test('a user of the console acts on the accounts that it owns; only an operator or itself makes its tokens', async () => {
+    const console = await app.gatehouse.tools.prisma.deployment.findUnique({ where: { name: 'console' } })
+    const { account_id, issuer_id } = console!.value as { account_id: string; issuer_id: string }
+    const A = `/v1/accounts/${account_id}`
+    const { data } = must(await app.operator.get(`${A}/issuers/${issuer_id}/users`), 200)
+    const root = data[0].id
+    const path = `${A}/issuers/${issuer_id}/users/${root}/tokens`
+    const user = must(
+      await app.operator.post(`${A}/issuers/${issuer_id}/users`, { username_type: 'unique', username: 'ann' }),
+      201,
+    ).data.id
+    must(await app.operator.patch(tenant.A, { owner_user_id: user }), 200)
+
+    const key = must(
+      await app.operator.post(`${A}/api-keys`, {
+        name: 'k',
+        restrictions: { scopes: ['issuers.users.tokens:manage', 'accounts:read'] },
+      }),
+      201,
+    ).data
+    const clerk = apiAs(app.baseUrl, { id: key.id, secret: key.secret_plain })
+    const annPath = `${A}/issuers/${issuer_id}/users/${user}/tokens`
+    const refused = await clerk.post(annPath, body({ restrictions: { scopes: ['accounts:read'] } }))
+    expect([refused.status, refused.body.error]).toEqual([403, 'forbidden'])
+
+    const ann = as(
+      must(await app.operator.post(annPath, body({ restrictions: { scopes: ['accounts:read', 'issuers:read'] } })), 201)
+        .data,
+    )
+    expect(must(await ann.get('/v1/accounts'), 200).data.map(({ id }: Loose) => id)).toEqual([tenant.accountId])
+    expect((await ann.get(tenant.I)).status).toBe(200)
+    expect((await ann.get(`${tenant.I}/users`)).status).toBe(403)
+    expect((await ann.get(A)).status).toBe(404)
+
+    const rootToken = must(await app.operator.post(path, body()), 201).data
+    expect(decodeJwt(rootToken.token_plain)['scope']).toBe('svc:all')
+    expect((await as(rootToken).get(tenant.A)).status).toBe(200)
+    must(await as(rootToken).post(`${A}/tokens/${rootToken.id}/revoke`), 200)
+    expect((await as(rootToken).get(tenant.A)).status).toBe(401)
+  })
+})
