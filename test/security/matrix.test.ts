@@ -291,7 +291,8 @@ const camel = (text: string) => text.replace(/_([a-z])/g, (_, letter: string) =>
 /** Arguments of a root field that name a place, each with the id that it stands for. */
 const placesOf = (root: Root): [string, keyof Ids][] =>
   root.args
-    .filter(({ type }) => type === 'ID!')
+    // A domain is named by its host.
+    .filter(({ type, name }) => type === 'ID!' || name === 'domain')
     .map(({ name }) => [name, idName(snake(name), routeOf(root)?.path ?? '')])
 
 async function graphql(api: Api, root: Root, ids: Ids, more: Record<string, unknown> = {}) {

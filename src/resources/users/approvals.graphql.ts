@@ -1,7 +1,8 @@
 import { Arg, Args, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, registerEnumType } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import { enumOf, IssuerPlace, PageArgs, pageType, Scope } from '../graphql.js'
-import { type ApprovalAction, approvalActions, decideApproval, getApproval, listApprovals } from './approvals.js'
+import { type ApprovalAction, approvalActions, decideApproval, getApproval } from './approvals.js'
+import { listWaitingUsers } from './listing.js'
 import { User, UserPlace } from './users.graphql.js'
 
 export const ApprovalActionEnum = enumOf(approvalActions)
@@ -35,7 +36,7 @@ export class ApprovalResolver {
     @Args(() => IssuerPlace) place: IssuerPlace,
     @Args(() => PageArgs) page: PageArgs,
   ) {
-    return listApprovals(context, place, page)
+    return listWaitingUsers(context, place, page)
   }
 
   @Query(() => Approval)

@@ -1,14 +1,12 @@
 /** The approval desk (spec 4.11, section 3, decisions D28): users in pending_approval, and what is decided about them. */
 import { z } from 'zod'
 import { ApiError } from '../../kernel/errors.js'
-import { isId } from '../../kernel/ids.js'
 import { check, fault, rules } from '../../kernel/input.js'
 import { isObject } from '../../kernel/merge.js'
-import { limitOf, type Page, type PageRequest, pageOf, unknownCursor } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql, transaction, type User } from '../../platform/database.js'
 import { emit } from '../events/events.js'
-import { type InIssuer, type InUser, ofLivingIssuer, requireIssuer } from '../place.js'
+import type { InUser } from '../place.js'
 import { aboutUser, getUser } from './users.js'
 
 export const approvalActions = ['approve', 'reject'] as const
@@ -34,24 +32,6 @@ const decisionRules = z
       context.addIssue(fault(['reason'], 'required', 'is required when rejecting; the user will see it.'))
     }
   })
-
-/** Users who wait, the oldest signup first, with hashed usernames; the cursor is a user id. */
-export async function listApprovals(context: Context, place: InIssuer, request: PageRequest): Promise<Page<User>> {
-  const { accountId, issuerId } = place
-  const limit = limitOf(request)
-  const { cursor = null } = request
-  if (cursor !== null && !isId('usr', cursor)) throw unknownCursor()
-  const rows = await context.db.user.findMany({
-    where: { accountId, issuerId, ...ofLivingIssuer, status: PENDING, ...(cursor !== null && { id: { gt: cursor } }) },
-    orderBy: { id: 'asc' },
-    take: limit + 1,
-  })
-  if (rows.length === 0) await requireIssuer(context, place)
-  return pageOf(
-    rows.map((user) => ({ ...user, username: user.usernameHash })),
-    limit,
-  )
-}
 
 /** @throws not_found, 422 for a user who does not wait for approval */
 export async function getApproval(context: Context, place: InUser): Promise<User> {

@@ -42,6 +42,12 @@ const page = (condition: string): string => `
 const liveText = page(live)
 const byStatusText = page('u.status = $5')
 
+/** Who waits for approval, the oldest first. */
+const waitingText = `
+  SELECT ${columns} FROM users u
+  WHERE u.account_id = $1 AND u.issuer_id = $2 AND u.${id} > $3 AND u.status = $5 AND ${issuerLives}
+  ORDER BY u.${id} LIMIT $4`
+
 /** Where a search looks, each with an index of its own (see the migration users_search). */
 const inProfile = (key: string): string => `profile->>'${key}' IS NOT NULL AND lower(profile->>'${key}') LIKE lower($6)`
 const places = ['username_key LIKE $5', ...['name', 'given_name', 'family_name', 'email'].map(inProfile)]
@@ -74,6 +80,20 @@ export async function listUsers(
   const rows = await (filter.search
     ? search(context, values, filter.search, filter.status)
     : list(context, values, filter))
+  if (rows.length === 0) await requireIssuer(context, place)
+  return pageOf(rows, limit)
+}
+
+/** Users who wait for approval (spec 4.11), the oldest signup first; the cursor is a user id. */
+export async function listWaitingUsers(
+  context: Context,
+  place: InIssuer,
+  request: PageRequest,
+): Promise<Page<ListedUser>> {
+  const limit = limitOf(request)
+  const from = after('usr', request.cursor).id?.lt ?? ''
+  const values = [place.accountId, place.issuerId, from, limit + 1, 'pending_approval']
+  const rows = await context.tools.query<Row>('users-waiting', waitingText, values)
   if (rows.length === 0) await requireIssuer(context, place)
   return pageOf(rows, limit)
 }
