@@ -16,7 +16,7 @@ import { makeFolder, removeFolder, type Server, startServer } from './server.js'
 
 const MANY = 1_000_000
 const FEW = 1_000
-const ROUNDS = 400
+const ROUNDS = 200
 
 const given = ['ada', 'bo', 'chidi', 'dunja', 'emre', 'fatou', 'grace', 'hedy', 'ines', 'joan']
 const family = [
