@@ -1,6 +1,6 @@
 /** Nobody can grant what they lack (decisions D6, security rule 9). */
 import { insufficientScope } from '../kernel/errors.js'
-import { covers, isPlatformScope } from '../kernel/scopes.js'
+import { ALL, covers, isPlatformScope } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 
 /**
@@ -13,4 +13,24 @@ export function mayGrant(context: Context, scopes: readonly string[], before: re
     if (before.includes(scope) || !isPlatformScope(scope)) continue
     if (!covers(context.actor.scopes, scope)) throw insufficientScope(scope)
   }
+}
+
+/**
+ * A credential is authority: whoever gives one to a user, or changes it, can act as that user from then on. So the user
+ * may hold no platform scope that the caller lacks, and credentials of the console issuer, whose users own and
+ * administer accounts, are for callers with all authority.
+ * @throws insufficient_scope
+ */
+export async function mayGiveCredentials(
+  context: Context,
+  user: { issuerId: string; scopes: readonly string[] },
+): Promise<void> {
+  if (covers(context.actor.scopes, ALL)) return
+  mayGrant(context, user.scopes)
+  const [console] = await context.tools.query<{ found: boolean }>(
+    'is-console-issuer',
+    `SELECT true AS found FROM deployment WHERE name = 'console' AND value->>'issuer_id' = $1`,
+    [user.issuerId],
+  )
+  if (console) throw insufficientScope(ALL)
 }

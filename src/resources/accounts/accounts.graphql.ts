@@ -32,6 +32,7 @@ import {
 import { IssuerPage } from '../issuers/issuers.graphql.js'
 import { issuersOf } from '../issuers/issuers.js'
 import {
+  type AccountWithDomains,
   billingMode,
   type CreatedAccount,
   createAccount,
@@ -162,8 +163,8 @@ export class AccountResolver {
   /** A field of the account itself (spec 2.2): whoever may have the account in an answer may have it whole. */
   @FieldResolver(() => [Domain])
   @Authenticated()
-  domains(@Ctx() context: Context, @Root() account: AccountRow): Promise<DomainRow[]> {
-    return loader(context, domainsOf).load(account.id)
+  async domains(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<DomainRow[]> {
+    return account.domains ?? loader(context, domainsOf).load(account.id)
   }
 
   @FieldResolver(() => IssuerPage, { description: 'The newest issuers; page on with `issuers`.' })

@@ -1,6 +1,6 @@
 /** Accounts (spec 2.2, 4.2, decisions D28): the top-level entity. Made by operators only. */
 import { z } from 'zod'
-import { invalidField } from '../../kernel/errors.js'
+import { invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
@@ -9,7 +9,7 @@ import { type Account, type Domain, type Prisma, transaction } from '../../platf
 import { setDomains } from '../domains/domains.js'
 import { changesBetween, emit } from '../events/events.js'
 import { insertApiKey } from '../keys/api-keys.js'
-import { after, type InAccount, requireAccount } from '../place.js'
+import { after, type InAccount } from '../place.js'
 import { revise } from '../revise.js'
 import { administeredBy, consoleIssuer, giveAdministrators } from './administrators.js'
 
@@ -29,13 +29,24 @@ const updateRules = z.strictObject({
   metadata: rules.metadata.optional(),
 })
 
+/** An account comes with its domains (spec 2.2), in the one query that reads it. */
+export interface AccountWithDomains extends Account {
+  domains?: Domain[]
+}
+
+const withDomains = {
+  relationLoadStrategy: 'join',
+  include: { domains: { orderBy: { id: 'asc' } } },
+} as const
+
 /**
  * The accounts that the caller can reach, newest first: all for an operator, those it owns or administers for a user of the
  * console issuer, its own for everyone else.
  */
-export async function listAccounts(context: Context, request: PageRequest): Promise<Page<Account>> {
+export async function listAccounts(context: Context, request: PageRequest): Promise<Page<AccountWithDomains>> {
   const limit = limitOf(request)
   const rows = await context.db.account.findMany({
+    ...withDomains,
     where: { AND: [reach(context), after('acc', request.cursor)] },
     orderBy: { id: 'desc' },
     take: limit + 1,
@@ -50,7 +61,11 @@ function reach({ actor }: Context): Prisma.AccountWhereInput {
 }
 
 /** @throws not_found */
-export const getAccount = requireAccount
+export async function getAccount(context: Context, { accountId }: InAccount): Promise<AccountWithDomains> {
+  const account = await context.db.account.findUnique({ ...withDomains, where: { id: accountId } })
+  if (!account) throw notFound('account')
+  return account
+}
 
 /** `gated` once an active payment method exists, unless an operator decided otherwise (spec 2.2). */
 export const billingMode = (account: Account): string => account.billingModeOverride ?? 'ungated'

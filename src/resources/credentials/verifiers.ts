@@ -8,6 +8,7 @@ import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, transaction, type Verifier } from '../../platform/database.js'
+import { mayGiveCredentials } from '../authority.js'
 import { after, goneUser, ofLivingIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
@@ -72,6 +73,7 @@ export async function getVerifier(context: Context, place: VerifierPlace): Promi
 export async function createVerifier(context: Context, place: VerifiersPlace, input: unknown): Promise<NewVerifier> {
   const values = check(createRules, input)
   const owner = await requireOwner(context, place)
+  await mayGiveCredentials(context, owner)
   const make = await (kinds[values.type] as unknown as Kind).prepare(context, owner, values)
   try {
     return await transaction(context, async (inside) => {
@@ -92,8 +94,7 @@ export async function updateVerifier(context: Context, place: VerifierPlace, inp
   const { password, metadata, ...values } = check(updateRules, input)
   const verifier = await getVerifier(context, place)
   refuseUnchangeable(verifier, { ...values, ...(password !== undefined && { password }) })
-  const secret =
-    password === undefined ? {} : await newSecret(context, await requireOwner(context, place), verifier, password)
+  const secret = password === undefined ? {} : await changedPassword(context, place, verifier, password)
   return revise<Verifier, Prisma.VerifierUncheckedUpdateManyInput>(context, {
     what: 'verifier',
     table: 'verifiers',
@@ -108,6 +109,12 @@ export async function updateVerifier(context: Context, place: VerifierPlace, inp
       if (password !== undefined) await endSessionsOfUser(inside, { accountId, issuerId, id }, 'password_changed')
     },
   })
+}
+
+async function changedPassword(context: Context, place: VerifiersPlace, verifier: Verifier, password: string) {
+  const owner = await requireOwner(context, place)
+  await mayGiveCredentials(context, owner)
+  return newSecret(context, owner, verifier, password)
 }
 
 /** @throws invalid_request naming the fields that this kind does not have or does not let go of */
