@@ -13,6 +13,9 @@ import { openStore } from '../src/store.js'
 
 const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url))
 
+/** As in the start script of package.json: a young generation this small saves tens of megabytes at rest. */
+const flags = ['--max-semi-space-size=2']
+
 export interface Server {
   baseUrl: string
   idpUrl: string
@@ -38,7 +41,7 @@ export async function startServer(dataDir: string, env: Record<string, string> =
   const baseUrl = `http://127.0.0.1:${port}`
   const idpUrl = `http://127.0.0.1:${port + 10_000}`
   const started = performance.now()
-  const child: ChildProcess = spawn(process.execPath, [cli, 'start'], {
+  const child: ChildProcess = spawn(process.execPath, [...flags, cli, 'start'], {
     env: {
       PATH: process.env['PATH'] ?? '',
       DATA_DIR: dataDir,
