@@ -12,7 +12,7 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type PersonalToken, type Prisma, transaction, type User } from '../../platform/database.js'
 import { emit } from '../events/events.js'
-import { after, type InAccount, ofLivingIssuer } from '../place.js'
+import { after, goneUser, type InAccount, ofLivingIssuer, requireUser } from '../place.js'
 import { revise } from '../revise.js'
 import { jwtOf, MAX_LIFE } from './personal-token-jwt.js'
 import { checkRestrictions, grantedScopes, lockOwner, type OfUser } from './personal-token-owner.js'
@@ -98,15 +98,9 @@ export async function listPersonalTokens(
 }
 
 const knownUser = {
-  status: { notIn: ['deleted', 'pending_deletion'] },
+  status: { notIn: goneUser },
   ...ofLivingIssuer,
 } satisfies Prisma.UserWhereInput
-
-async function requireUser(context: Context, { accountId, issuerId, userId }: OfUser): Promise<void> {
-  const where = { id: userId, accountId, issuerId, ...knownUser }
-  const user = await context.db.user.findFirst({ where, select: { id: true } })
-  if (!user) throw notFound('user')
-}
 
 /** The same as `tokenStatus`, as a condition. */
 function ofStatus(context: Context, status: PersonalTokenStatus | null | undefined): Prisma.PersonalTokenWhereInput {
