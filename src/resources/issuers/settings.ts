@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { rules } from '../../kernel/input.js'
+import { languages } from '../../kernel/language.js'
 
 const wholeSeconds = z
   .int('must be a whole number of seconds.')
@@ -99,6 +100,7 @@ export const issuerSettingsRules = z.looseObject(
       .looseObject({
         display_name: rules.text(200).nullable().optional(),
         logo_url: rules.url.optional(),
+        language: z.enum(languages, `must be one of ${languages.join(', ')}.`).optional(),
         theme: z
           .looseObject({
             primary_color: colour.optional(),

@@ -1,4 +1,4 @@
-import { html } from './html.js'
+import { html } from '../../../kernel/html.js'
 import { layout, type View } from './layout.js'
 import { hidden } from './sign-in.js'
 import { say } from './texts.js'

@@ -1,4 +1,4 @@
-import { type Html, html } from './html.js'
+import { type Html, html } from '../../../kernel/html.js'
 import { layout, problemBox, type View } from './layout.js'
 import { type Sentence, say } from './texts.js'
 

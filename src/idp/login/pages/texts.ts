@@ -1,4 +1,5 @@
 /** Every sentence of the hosted pages, by language. A further language is one more table. */
+import type { Language } from '../../../kernel/language.js'
 
 const en = {
   sign_in: 'Sign in',
@@ -85,28 +86,8 @@ const de: Texts = {
   password_used_before: 'Dieses Passwort wurde schon einmal verwendet. Bitte ein neues wählen.',
 }
 
-export const languages = { en, de } as const
-export type Language = keyof typeof languages
-
-const isLanguage = (tag: string): tag is Language => tag in languages
-
-/**
- * The language to speak: the first known one of what the application asks for (`ui_locales`, OpenID Connect Core
- * 3.1.2.1), then of what the browser prefers.
- */
-export function chooseLanguage(uiLocales: string | undefined, acceptLanguage: string): Language {
-  const wished = (uiLocales ?? '').split(' ')
-  const preferred = acceptLanguage
-    .split(',')
-    .map((part) => ({ tag: part.split(';')[0]!.trim(), weight: Number(/;\s*q=([0-9.]+)/.exec(part)?.[1] ?? 1) }))
-    .sort((a, b) => b.weight - a.weight)
-    .map(({ tag }) => tag)
-  for (const tag of [...wished, ...preferred]) {
-    const primary = tag.split('-')[0]!.toLowerCase()
-    if (isLanguage(primary)) return primary
-  }
-  return 'en'
-}
+/** All sentences in each language. */
+export const textsOf: Readonly<Record<Language, Texts>> = { en, de }
 
 /** A sentence with what goes into its places. */
 export interface Sentence {
