@@ -2,6 +2,7 @@
 import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
+import { purgeChallenges } from './resources/agents/challenges.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgePersonalTokens } from './resources/keys/personal-tokens.js'
@@ -12,6 +13,7 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
+  { name: 'purge-challenges', every: 5 * MINUTE, run: purgeChallenges },
   { name: 'purge-users', every: 10 * MINUTE, run: purgeUsers },
   { name: 'purge-personal-tokens', every: HOUR, run: purgePersonalTokens },
   { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },

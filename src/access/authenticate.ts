@@ -4,6 +4,7 @@
  */
 import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
+import { isId } from '../kernel/ids.js'
 import { ALL, covers, intersection } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { authoritySql } from '../resources/accounts/administrators.js'
@@ -106,6 +107,17 @@ const clientText = `
     false AS console, '{}'::text[] AS system_scopes
   FROM clients c WHERE c.issuer_id = $1 AND c.id = $2 AND c.status = 'active'`
 
+const agentText = `
+  SELECT a.name, a.scopes, false AS console, '{}'::text[] AS system_scopes
+  FROM agents a WHERE a.issuer_id = $1 AND a.id = $2 AND a.status = 'active'`
+
+/** Who a token stands for: a person, or a machine that is its own client. */
+const principals = {
+  user: { name: 'token-user', text: userText },
+  client: { name: 'token-client', text: clientText },
+  agent: { name: 'token-agent', text: agentText },
+} as const
+
 /** RFC 6750 and decisions D6: authority comes from our tables, cut down by the token's scope; never from the token alone. */
 async function byToken(context: Context, token: string): Promise<Actor> {
   const refused = () =>
@@ -114,10 +126,9 @@ async function byToken(context: Context, token: string): Promise<Actor> {
   if (!verified) throw refused()
   const { claims, accountId, issuerId, personalToken } = verified
   if (![claims.aud].flat().includes(context.config.baseUrl)) throw refused()
-  const machine = claims.sub === claims.client_id
-  const [row] = machine
-    ? await context.tools.query<PrincipalRow>('token-client', clientText, [issuerId, claims.sub])
-    : await context.tools.query<PrincipalRow>('token-user', userText, [issuerId, claims.sub])
+  const type = claims.sub !== claims.client_id ? 'user' : isId('agt', claims.sub) ? 'agent' : 'client'
+  const { name, text } = principals[type]
+  const [row] = await context.tools.query<PrincipalRow>(name, text, [issuerId, claims.sub])
   if (!row) throw refused()
   const restrictions: Restrictions = personalToken?.restrictions ?? {}
   if (!allowsAddress(restrictions, context.request.ip)) {
@@ -130,8 +141,8 @@ async function byToken(context: Context, token: string): Promise<Actor> {
   return {
     ...(personalToken
       ? { type: 'personal_token', authType: 'token', id: claims.jti, name: personalToken.name }
-      : { type: machine ? 'client' : 'user', authType: machine ? 'client' : 'user', id: claims.sub, name: row.name }),
-    userId: machine ? null : claims.sub,
+      : { type, authType: type === 'user' ? 'user' : 'client', id: claims.sub, name: row.name }),
+    userId: type === 'user' ? claims.sub : null,
     accountId,
     issuerId: row.console ? null : issuerId,
     orgId: null,

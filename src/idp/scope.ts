@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Actor } from '../kernel/context.js'
 import type { Context } from '../platform/context.js'
+import type { AuthenticationMethod } from '../resources/agents/authentication.js'
 import type { Runtime } from './runtime.js'
 import type { Writes } from './writes.js'
 
@@ -13,6 +14,17 @@ export interface Scope {
   readonly runtime: Runtime
   /** What this request will write, all of it or nothing, before it is answered. */
   readonly writes: Writes
+  /** What an agent's wallet has proved before the library looks at the request. */
+  readonly proof?: WalletProof | undefined
+  /** How the agent proved who it is, once it has. */
+  agent?: { verifierId: string; method: AuthenticationMethod }
+}
+
+export interface WalletProof {
+  clientId: string
+  verifierId: string
+  /** Stands for the proof where the library wants a secret; made for this request. */
+  secret: string
 }
 
 const storage = new AsyncLocalStorage<Scope>()
@@ -39,6 +51,28 @@ export function asUser(
     userId: user.id,
     accountId: user.accountId,
     issuerId: user.issuerId,
+    orgId: null,
+    scopes: [],
+    issuerIds: null,
+    orgIds: null,
+    operator: false,
+  }
+  return { ...context, actor }
+}
+
+/** The same context, acting for a machine that has just proved who it is. */
+export function asMachine(
+  context: Context,
+  machine: { type: 'client' | 'agent'; id: string; name: string; accountId: string; issuerId: string },
+): Context {
+  const actor: Actor = {
+    type: machine.type,
+    authType: 'client',
+    id: machine.id,
+    name: machine.name,
+    userId: null,
+    accountId: machine.accountId,
+    issuerId: machine.issuerId,
     orgId: null,
     scopes: [],
     issuerIds: null,

@@ -128,8 +128,9 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
 
 /**
  * Everything that can end a token before its time: the revocation list, its session (suspended, revoked, expired,
- * idle), its principal, its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
- * A token that is its own client is a personal token, and its row must be active.
+ * idle), its principal (a user, a client, an agent), its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
+ * A token that is its own client is a personal token, and its row must be active. An exchanged token has the session of
+ * the token that it came from, whose client must not be disabled either.
  */
 const livenessText = `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
@@ -137,8 +138,9 @@ const livenessText = `
   FROM issuers i
   JOIN signing_keys k ON k.issuer_id = i.id AND k.kid = $2::uuid
   LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $4
+  LEFT JOIN agents a ON $5 = $4 AND a.issuer_id = i.id AND a.id = $4 AND a.status = 'active'
   LEFT JOIN users u ON u.issuer_id = i.id AND u.id = $5 AND u.status = 'active'
-  LEFT JOIN sessions s ON s.issuer_id = i.id AND s.id = $6 AND s.user_id = $5 AND s.client_id = $4
+  LEFT JOIN sessions s ON s.issuer_id = i.id AND s.id = $6 AND s.user_id = $5 AND (s.client_id = $4 OR $8)
     AND s.status = 'active' AND s.expires_at > $7 AND (s.idle_expires_at IS NULL OR s.idle_expires_at > $7)
   LEFT JOIN personal_tokens p ON $3 = $4 AND p.issuer_id = i.id AND p.id = $3 AND p.user_id = $5
     AND p.status = 'active' AND p.expires_at > $7
@@ -146,11 +148,14 @@ const livenessText = `
     AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.issuer_id = $1 AND r.jti = $3)
     AND ($6::text IS NULL OR s.id IS NOT NULL)
     AND CASE WHEN $3 = $4 THEN p.id IS NOT NULL AND u.id IS NOT NULL
-      WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND c.status <> 'disabled' END`
+      WHEN $5 = $4 THEN c.status = 'active' OR a.id IS NOT NULL ELSE u.id IS NOT NULL AND c.status <> 'disabled' END
+    AND NOT ($8 AND EXISTS (
+      SELECT 1 FROM clients o WHERE o.issuer_id = i.id AND o.id = s.client_id AND o.status = 'disabled'))`
 
 async function livenessOf(context: Context, issuerId: string, kid: string, claims: AccessTokenClaims) {
   const { jti, client_id, sub, sid = null } = claims
-  const values = [issuerId, kid, jti, client_id, sub, sid, context.now()]
+  const exchanged = claims['act'] !== undefined
+  const values = [issuerId, kid, jti, client_id, sub, sid, context.now(), exchanged]
   const [row] = await context.tools.query<Omit<LiveToken, 'claims' | 'issuerId'>>(
     'access-token-live',
     livenessText,
