@@ -5,6 +5,7 @@ import { claimsOfScope, findAccount, type Redeemed } from './account.js'
 import { adapterFor } from './adapter.js'
 import { checkAudience, checkOrganization } from './authorization.js'
 import { rowOf } from './client.js'
+import type { Handler } from './grants/grant.js'
 import { grants } from './grants/index.js'
 import { installHooks, libraryGrant } from './hooks/index.js'
 import type { AccessToken } from './library.js'
@@ -17,6 +18,10 @@ import { Signer } from './signer.js'
 import { defaultResource, lifetimes, openidScopes, resourceServer, shapeAccessToken } from './tokens.js'
 
 export type OpenIdProvider = Provider
+
+const notThere: Handler = async () => {
+  throw new Error('The library has no such grant.')
+}
 
 /** Cookies of an issuer: signed with a key of its own, seen by its own paths only (security rule 10). */
 export const cookieNames = {
@@ -120,8 +125,8 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
   provider.proxy = true
 
   for (const [type, grant] of Object.entries(grants)) {
-    const own = libraryGrant(provider, type)
-    const handle = async (ctx: Parameters<typeof own>[0]): Promise<void> => {
+    const own = grant.ours ? notThere : libraryGrant(provider, type)
+    const handle: Handler = async (ctx) => {
       await spendTokenLimit(ctx)
       await grant.handle(ctx, own)
     }
