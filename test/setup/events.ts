@@ -10,6 +10,11 @@ export interface Told {
   issuerId: string | null
   userId: string | null
   sessionId: string | null
+  clientId: string | null
+  agentId: string | null
+  orgId: string | null
+  authType: string
+  actor: Loose
 }
 
 /** Marks a moment in an account's trail; the answer gives the events since then, of the given beginnings. */
