@@ -20,6 +20,7 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookClients(provider, grantTypes)
   hookAccessTokens(provider)
   hookIdTokens(provider)
+  hookHints(provider)
   answerInQueryOnly(provider)
 }
 
@@ -118,6 +119,23 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
         const value = this.ctx && accessTokens.get(this.ctx)
         if (options.use === 'idtoken' && value) this.set('at_hash', value)
         return original.call(this, options)
+      },
+  )
+}
+
+type Verified = { header: { typ?: unknown } }
+
+/** Access tokens and logout tokens are signed by the same keys, but no hint of who is signed in (RFC 8725 3.11). */
+function hookHints({ IdToken }: Provider): void {
+  replace(
+    IdToken as unknown as { validate(...args: unknown[]): Promise<Verified> },
+    'validate',
+    (original) =>
+      async function (this: object, ...args) {
+        const verified = await original.apply(this, args)
+        const { typ } = verified.header
+        if (typ !== undefined && typ !== 'JWT') throw new Error('not an ID token')
+        return verified
       },
   )
 }
