@@ -172,7 +172,9 @@ describe('a state that cannot authenticate (section 3): invalid_client, and its 
     for (const at of [realm, twin]) expect((await ask({}, own, at)).status).toBe(200)
     const core = [apiAs(app.baseUrl, access_token), apiAs(second.baseUrl, access_token)]
     for (const api of core) expect((await api.get(`${realm.tenant.I}/users`)).status).toBe(200)
+    expect((await realm.userinfo(access_token)).status).toBe(403)
     await end()
+    expect((await realm.userinfo(access_token)).status).toBe(401)
     for (const at of [realm, twin]) {
       expect((await ask({}, own, at)).body.error).toBe('invalid_client')
       expect((await at.post('/introspect', own, { token: access_token })).status).toBe(401)

@@ -296,6 +296,14 @@ describe('rule 3: subjects that are none', () => {
     ['a secret', async () => actor.secret!],
     ['an exchanged token', () => given()],
     [
+      'an exchanged token for the very resource that is asked for here',
+      async () => {
+        const target_resources = [{ resource: ORDERS, scopes: ['stock:read'] }]
+        const other = await makeActor({ token_exchange: exchangeSettings({ target_resources }) })
+        return given({ resource: ORDERS }, other)
+      },
+    ],
+    [
       'the token of a machine',
       async () => {
         const settings = { scopes }
