@@ -82,6 +82,8 @@ async function byApiKey(context: Context, value: string): Promise<Actor> {
     scopes,
     issuerIds: key.restrictions.issuer_ids ?? null,
     orgIds: key.restrictions.org_ids ?? null,
+    ipAllowlist: key.restrictions.ip_allowlist ?? null,
+    expiresAt: key.expires_at,
     // An organization's key acts for the organization, also where that is one of the system account.
     operator: key.system && key.org_id === null && covers(scopes, 'accounts:manage'),
   }
@@ -129,7 +131,12 @@ async function byToken(context: Context, token: string): Promise<Actor> {
   return {
     ...(personalToken
       ? { type: 'personal_token', authType: 'token', id: claims.jti, name: personalToken.name }
-      : { type: machine ? 'client' : 'user', authType: machine ? 'client' : 'user', id: claims.sub, name: verified.name }),
+      : {
+          type: machine ? 'client' : 'user',
+          authType: machine ? 'client' : 'user',
+          id: claims.sub,
+          name: verified.name,
+        }),
     userId: machine ? null : claims.sub,
     accountId,
     issuerId: verified.console ? null : issuerId,
@@ -137,6 +144,8 @@ async function byToken(context: Context, token: string): Promise<Actor> {
     scopes,
     issuerIds: restrictions.issuer_ids ?? null,
     orgIds: restrictions.org_ids ?? null,
+    ipAllowlist: restrictions.ip_allowlist ?? null,
+    expiresAt: personalToken?.expires_at ?? null,
     operator: verified.console && covers(intersection(verified.systemScopes, asked), 'accounts:manage'),
   }
 }

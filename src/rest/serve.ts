@@ -95,7 +95,11 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
   const accountId = parameters['account_id'] ?? context.actor.accountId ?? ''
   if (repeatable) mayRepeat(context, variables['input'])
   const answer = repeatable
-    ? await idempotent(context, { accountId, key: String(key), fingerprints: fingerprintsOf(context, path, text) }, work)
+    ? await idempotent(
+        context,
+        { accountId, key: String(key), fingerprints: fingerprintsOf(context, path, text) },
+        work,
+      )
     : await work(context)
 
   // 5. Do they have it already?

@@ -107,14 +107,10 @@ test('a Bearer token costs one look-up as well: of a machine, of a user, of a sc
   const realm = new Realm(app, world)
   const id = await realm.user(person)
   must(await world.owner.patch(`${world.I}/users/${id}`, { scopes }), 200)
-  const notebook = await realm.client({ allowed_resources: [app.baseUrl] })
+  const notebook = await realm.client({ allowed_resources: [app.baseUrl] }, { settings: { scopes } })
   const params = { resource: app.baseUrl, scope: `openid ${scopes}` }
   const { access_token } = await realm.tokens(notebook, person, params)
-  for (const api of [
-    await machineWith(world, scopes),
-    apiAs(app.baseUrl, access_token),
-    await scriptOf(world, id),
-  ]) {
+  for (const api of [await machineWith(world, scopes), apiAs(app.baseUrl, access_token), await scriptOf(world, id)]) {
     // The key that signed it is asked for once per process.
     must(await api.get(`${world.I}/clients`), 200)
     const texts = await statements(async () => must(await api.get(`${world.I}/clients`), 200))

@@ -16,7 +16,7 @@ import { after, goneUser, type InAccount, ofLivingIssuer, requireUser } from '..
 import { revise } from '../revise.js'
 import { jwtOf, MAX_LIFE } from './personal-token-jwt.js'
 import { checkRestrictions, grantedScopes, lockOwner, type OfUser } from './personal-token-owner.js'
-import { restrictionRules } from './restrictions.js'
+import { mustReachNoFurther, restrictionRules } from './restrictions.js'
 
 /** Active tokens per user (spec section 8). */
 export const MAX_TOKENS = 50
@@ -135,7 +135,7 @@ export interface PersonalTokenWithJwt {
 
 /**
  * Makes a token; the JWT is in the answer and nowhere else. It lives 21 days at most: a later `expires_at` is brought
- * forward, and so is none.
+ * forward, and so is none. Nor does it outlive the key or token that makes it.
  * @throws invalid_request, insufficient_scope when it would be stronger than the caller, forbidden, not_found,
  * too_many_requests when the user has 50 active ones
  */
@@ -150,8 +150,11 @@ export async function createPersonalToken(
     const scopes = grantedScopes(inside, place, owner, restrictions)
     await checkRestrictions(inside, place, owner, restrictions)
     const now = inside.now()
-    const expiresAt = Math.min(values.expiresAt ?? now + MAX_LIFE, now + MAX_LIFE)
+    const longest = Math.min(now + MAX_LIFE, context.actor.expiresAt ?? Number.POSITIVE_INFINITY)
+    const expiresAt = Math.min(values.expiresAt ?? longest, now + MAX_LIFE)
     if (expiresAt <= now) throw invalidField('expiresAt', 'out_of_range', 'must lie in the future.')
+    const issuerId = owner.console ? null : place.issuerId
+    mustReachNoFurther(context, { restrictions, expiresAt, issuerId, orgId: null })
     const active = { userId: place.userId, status: 'active', expiresAt: { gt: now } }
     if ((await inside.db.personalToken.count({ where: active })) >= MAX_TOKENS) {
       throw new ApiError('too_many_requests', `A user has at most ${MAX_TOKENS} active tokens; revoke one first.`)
