@@ -5,9 +5,10 @@ import { authorize } from '../access/guard.js'
 import { canonicalJson } from '../kernel/canonical.js'
 import { badRequest } from '../kernel/errors.js'
 import type { Context } from '../platform/context.js'
+import { demandOf, placeOf } from './demands.js'
 import { checkKey, fingerprintsOf, idempotent } from './idempotency.js'
 import { rootFieldsOf } from './root-fields.js'
-import { demandOf, placeOf, schema } from './schema.js'
+import { schema } from './schema.js'
 
 /** Mutations whose answers hold a secret run anew each time (spec 4.1 rule 7). */
 const neverCached = new Set([
