@@ -8,7 +8,6 @@ import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { covers, isPlatformScope } from '../../kernel/scopes.js'
-import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type PersonalToken, type Prisma, transaction, type User } from '../../platform/database.js'
 import { emit } from '../events/events.js'
@@ -17,11 +16,10 @@ import { revise } from '../revise.js'
 import { jwtOf, MAX_LIFE } from './personal-token-jwt.js'
 import { checkRestrictions, grantedScopes, lockOwner, type OfUser } from './personal-token-owner.js'
 import { mustReachNoFurther, restrictionRules } from './restrictions.js'
+import { RETENTION } from './states.js'
 
 /** Active tokens per user (spec section 8). */
 export const MAX_TOKENS = 50
-/** How long revoked and expired tokens can still be read (spec section 8). */
-const RETENTION = 31 * DAY
 
 export const personalTokenStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
 export type PersonalTokenStatus = (typeof personalTokenStatuses)[number]
@@ -266,8 +264,3 @@ const aboutToken = ({ accountId, issuerId, userId, id }: PersonalToken) => ({
   userId,
   target: { type: 'personal_token', id },
 })
-
-/** Removes tokens that ran out 31 days ago. A periodic job; running twice does no harm. */
-export async function purgePersonalTokens(context: Context): Promise<void> {
-  await context.db.personalToken.deleteMany({ where: { expiresAt: { lte: context.now() - RETENTION } } })
-}

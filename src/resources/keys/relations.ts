@@ -2,7 +2,7 @@
 import { type Page, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, sql } from '../../platform/database.js'
-import { REVOKED_RETENTION } from './states.js'
+import { RETENTION } from './states.js'
 
 /** Which of these organizations are suspended. */
 export async function suspensionsOf(context: Context, orgIds: readonly string[]): Promise<boolean[]> {
@@ -23,7 +23,7 @@ export async function apiKeysOf(context: Context, orgIds: readonly string[], lim
     ofOrganizationsText,
     [...orgIds],
     limit + 1,
-    context.now() - REVOKED_RETENTION,
+    context.now() - RETENTION,
   )
   const where = { id: { in: newest.map((row) => row.id) } }
   const rows = await context.db.apiKey.findMany({ where, orderBy: { id: 'desc' } })
