@@ -27,7 +27,7 @@ import { OrganizationApiKeyResolver } from '../resources/keys/organization-api-k
 import { PersonalTokenResolver } from '../resources/keys/personal-tokens.graphql.js'
 import { NoteResolver } from '../resources/notes/notes.graphql.js'
 import { GroupResolver, OrganizationGroupsResolver } from '../resources/organizations/groups.graphql.js'
-import { InvitationResolver } from '../resources/organizations/invitations.graphql.js'
+import { InvitationResolver, OrganizationInvitationsResolver } from '../resources/organizations/invitations.graphql.js'
 import { MemberResolver, OrganizationMembersResolver } from '../resources/organizations/members.graphql.js'
 import { OrganizationResolver, UserOrganizationsResolver } from '../resources/organizations/organizations.graphql.js'
 import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
@@ -51,6 +51,7 @@ const resolvers = [
   GroupResolver,
   OrganizationGroupsResolver,
   InvitationResolver,
+  OrganizationInvitationsResolver,
   OrganizationApiKeyResolver,
   SessionResolver,
   ApiKeyResolver,

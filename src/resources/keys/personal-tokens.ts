@@ -64,7 +64,7 @@ export function tokenStatus(context: Context, token: TokenOfUser): PersonalToken
 }
 
 /** Rows that can still be read: not those that were revoked or ran out 31 days ago. */
-function readable(context: Context): Prisma.PersonalTokenWhereInput {
+export function readable(context: Context): Prisma.PersonalTokenWhereInput {
   const from = context.now() - RETENTION
   return { expiresAt: { gt: from }, OR: [{ status: 'active' }, { statusAt: { gt: from } }] }
 }
