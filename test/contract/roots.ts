@@ -71,7 +71,7 @@ export async function callRoot(api: Api, root: Root, ids: Ids, more: Record<stri
   const declared = root.args.map((arg) => `$${arg.name}: ${arg.type}`).join(', ')
   const given = root.args.map((arg) => `${arg.name}: $${arg.name}`).join(', ')
   const around = (text: string) => (text === '' ? '' : `(${text})`)
-  const variables: Record<string, unknown> = { ...more }
+  const variables: Record<string, unknown> = {}
   for (const [argument, key] of placesOf(root)) variables[argument] = ids[key]
   const body = bodies[root.name]?.(ids)
   for (const [key, value] of Object.entries(queries[routeOf(root)?.operation ?? '']?.(ids) ?? {}))
@@ -80,6 +80,7 @@ export async function callRoot(api: Api, root: Root, ids: Ids, more: Record<stri
     variables['input'] = Object.fromEntries(Object.entries(body).map(([key, value]) => [camel(key), value]))
   }
   if (root.name === 'createAccount') variables['input'] = { name: 'Not for you' }
+  Object.assign(variables, more)
   const answer = await api.graphql(
     `${root.kind} run${around(declared)} { ${root.name}${around(given)} ${root.selection} }`,
     variables,
