@@ -25,6 +25,12 @@ button:hover{filter:brightness(1.08)}
 button:active{transform:translateY(1px)}
 button:focus-visible,.button:focus-visible,.problem:focus-visible{outline:3px solid color-mix(in srgb,var(--accent) 55%,transparent);outline-offset:2px}
 button.quiet{background:transparent;color:var(--text);border-color:var(--edge)}
+button.link{min-height:1.75rem;padding:0 .15rem;justify-self:center;background:none;border:0;color:var(--accent);font-weight:560;font-size:.925rem;text-decoration:underline;text-underline-offset:.2em}
+.or{display:flex;align-items:center;gap:.75rem;margin:0;color:var(--soft);font-size:.875rem}
+.or::before,.or::after{content:"";flex:1;border-top:1px solid var(--line)}
+.aside{margin:0;text-align:center;color:var(--soft);font-size:.925rem}
+input.code{font-size:1.375rem;letter-spacing:.3em;text-align:center;font-variant-numeric:tabular-nums}
+input[readonly]{color:var(--soft)}
 .problem{margin-top:1.5rem;padding:.8rem .95rem;border:1px solid color-mix(in srgb,var(--alarm) 32%,transparent);border-radius:.7rem;background:var(--alarm-ground);color:var(--alarm);font-size:.925rem}
 .problem p{margin:0}
 .problem p+p{margin-top:.35rem}
