@@ -14,7 +14,8 @@ beforeAll(async () => {
   app = await startApp({ roles: ['core', 'idp', 'worker'] })
   realm = await Realm.make(app, 'Acme')
   const { owner, I } = realm.tenant
-  for (const method of ['email_otp', 'email_link']) must(await owner.post(`${I}/auth-methods`, { name: method, method }), 201)
+  for (const method of ['email_otp', 'email_link'])
+    must(await owner.post(`${I}/auth-methods`, { name: method, method }), 201)
   spa = await realm.client({ application_type: 'spa' })
 })
 afterAll(() => app.close())
@@ -183,7 +184,9 @@ describe('a forgotten password', () => {
     expect((await realm.userinfo(before.access_token)).status).toBe(401)
     expect((await mailTo(app, username, 2)).subject).toBe('Your password for Acme issuer was changed')
     const attempt = await realm.begin(spa)
-    expect(problemOf(await attempt.browser.submit(attempt.page, { username, password: PASSWORD }))).toMatch(/do not match/)
+    expect(problemOf(await attempt.browser.submit(attempt.page, { username, password: PASSWORD }))).toMatch(
+      /do not match/,
+    )
   })
 
   test('an unknown user sees the same, and no code ever fits', async () => {
@@ -202,7 +205,9 @@ describe('a forgotten password', () => {
     const skipped = await browser.submit(sent, { new_password: 'a quite new password', username })
     expect(headingOf(skipped)).toBe('Check your mail')
     const attempt = await realm.begin(spa)
-    expect(redirectOf(await attempt.browser.submit(attempt.page, { username, password: PASSWORD }))['code']).toBeDefined()
+    expect(
+      redirectOf(await attempt.browser.submit(attempt.page, { username, password: PASSWORD }))['code'],
+    ).toBeDefined()
   })
 })
 
