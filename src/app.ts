@@ -16,6 +16,7 @@ import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
 import { keepMail } from './platform/mail.js'
 import { openMetrics } from './platform/metrics.js'
+import { openOutbound } from './platform/outbound.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
@@ -41,6 +42,7 @@ export function makeGatehouse(
     metrics: openMetrics(),
     sealer: makeSealer(secretKeysOf(config)),
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
+    outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
   }
 }
 
@@ -62,7 +64,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const state = { draining: false }
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
-  const closers: (() => Promise<void>)[] = []
+  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close()]
   let core: string | undefined
   let idp: string | undefined
 

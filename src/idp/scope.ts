@@ -38,46 +38,36 @@ export function scope(): Scope {
   return current
 }
 
-/** The same context, acting for a user who has just proved who they are. */
-export function asUser(
-  context: Context,
-  user: { id: string; username: string; accountId: string; issuerId: string },
-): Context {
+type Who = Pick<Actor, 'type' | 'authType' | 'id' | 'name' | 'userId'> & { accountId: string; issuerId: string }
+
+function acting(context: Context, { type, authType, id, name, userId, accountId, issuerId }: Who): Context {
   const actor: Actor = {
-    type: 'user',
-    authType: 'user',
-    id: user.id,
-    name: user.username,
-    userId: user.id,
-    accountId: user.accountId,
-    issuerId: user.issuerId,
+    type,
+    authType,
+    id,
+    name,
+    userId,
+    accountId,
+    issuerId,
     orgId: null,
     scopes: [],
     issuerIds: null,
     orgIds: null,
+    ipAllowlist: null,
+    expiresAt: null,
     operator: false,
   }
   return { ...context, actor }
 }
 
+/** The same context, acting for a user who has just proved who they are. */
+export const asUser = (
+  context: Context,
+  user: { id: string; username: string; accountId: string; issuerId: string },
+): Context => acting(context, { ...user, type: 'user', authType: 'user', name: user.username, userId: user.id })
+
 /** The same context, acting for a machine that has just proved who it is. */
-export function asMachine(
+export const asMachine = (
   context: Context,
   machine: { type: 'client' | 'agent'; id: string; name: string; accountId: string; issuerId: string },
-): Context {
-  const actor: Actor = {
-    type: machine.type,
-    authType: 'client',
-    id: machine.id,
-    name: machine.name,
-    userId: null,
-    accountId: machine.accountId,
-    issuerId: machine.issuerId,
-    orgId: null,
-    scopes: [],
-    issuerIds: null,
-    orgIds: null,
-    operator: false,
-  }
-  return { ...context, actor }
-}
+): Context => acting(context, { ...machine, authType: 'client', userId: null })

@@ -52,6 +52,11 @@ const only: { what: RegExp; where: RegExp; why: string }[] = [
     why: "the library's insides are for src/idp/hooks alone",
   },
   {
+    what: /from '(undici|node:https)'|(?<![.\w])fetch\(/,
+    where: /^src\/(platform\/outbound\.ts|graphql\/playground\/|console\/)/,
+    why: 'other people are called by platform/outbound alone',
+  },
+  {
     what: /from '(node:(fs|net|http|https|http2|tls|dns|child_process|worker_threads|cluster|dgram)\b|pg'|koa|undici|@prisma)/,
     where: /^src\/(?!kernel\/)/,
     why: 'the kernel touches nothing outside the process',

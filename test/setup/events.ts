@@ -9,10 +9,10 @@ export interface Told {
   changes: Loose
   issuerId: string | null
   userId: string | null
+  orgId: string | null
   sessionId: string | null
   clientId: string | null
   agentId: string | null
-  orgId: string | null
   authType: string
   actor: Loose
 }

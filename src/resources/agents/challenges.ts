@@ -117,8 +117,9 @@ export async function redeemChallenge(
   const expected = terms(url, agentId)
   if (said.domain !== expected.domain || said.uri !== expected.uri || said.resource !== expected.resource) return null
   const now = context.now()
-  if (said.issuedAt > now || now - said.issuedAt > CHALLENGE_LIFE) return null
-  if (said.expiresAt <= now || said.expiresAt - said.issuedAt > CHALLENGE_LIFE) return null
+  // Issued in the past, over in the future, and no more than five minutes between: so it is no older than that.
+  if (said.issuedAt > now || said.expiresAt <= now) return null
+  if (said.expiresAt - said.issuedAt > CHALLENGE_LIFE) return null
   const network = `${namespace}:${said.chainId}`
   let addressKey: string
   try {

@@ -76,6 +76,7 @@ export const issuerSettingsRules = z.looseObject(
           .max(100, 'must have at most 100 entries.')
           .optional(),
         redirect_uri_rules: rules.object.optional(),
+        mfa_required: rules.boolean.optional(),
         password_policy: passwordPolicy
           .refine((policy) => (policy.min_length ?? 8) <= (policy.max_length ?? 128), {
             error: 'must not be larger than max_length.',
