@@ -9,7 +9,7 @@ import { type Agent, type Prisma, transaction } from '../../platform/database.js
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
-import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
+import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 
 export const agentStatuses = ['active', 'suspended', 'blocked'] as const
@@ -63,8 +63,8 @@ export async function listAgents(
     ...(typeof hasVerifiers === 'boolean' && { hasVerifiers }),
   }
   const rows = await context.db.agent.findMany({
-    where: { AND: [{ accountId, issuerId, ...ofLivingIssuer }, filter, after('agt', request.cursor)] },
-    orderBy: { id: 'desc' },
+    where: { AND: [{ accountId, issuerId, ...ofLivingIssuer }, filter, older('agt', request.cursor)] },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
@@ -197,7 +197,7 @@ export async function agentsOf(context: Context, issuerIds: readonly string[], l
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...issuerIds] } },
-    select: { id: true, agents: { orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, agents: { orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.agents]))
   return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))

@@ -15,7 +15,7 @@ import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
 import { chosenSecret, firstSecret, rotated, type StoredSecret } from '../keys/rotating-secret.js'
-import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
+import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { type ClientSettings, checkSettings, settingsOf } from './settings.js'
 
@@ -66,10 +66,10 @@ export async function listClients(
         { status: filter.status ?? { not: 'deleted' } },
         filter.status === 'deleted' ? { deletedAt: { gt: context.now() - DELETED_RETENTION } } : {},
         filter.name ? { name: { contains: filter.name.replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } } : {},
-        after('cli', request.cursor),
+        older('cli', request.cursor),
       ],
     },
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
@@ -264,7 +264,7 @@ export async function clientsOf(
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...issuerIds] } },
-    select: { id: true, clients: { where: { status: { not: 'deleted' } }, orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, clients: { where: { status: { not: 'deleted' } }, orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.clients]))
   return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))

@@ -12,7 +12,7 @@ import { announce } from '../../platform/notify.js'
 import { deleteClientsOf } from '../clients/clients.js'
 import { unassignDomainsOf } from '../domains/domains.js'
 import { changesBetween, emit } from '../events/events.js'
-import { after, type InAccount, type InIssuer, requireAccount, requireIssuer } from '../place.js'
+import { type InAccount, type InIssuer, newestFirst, older, requireAccount, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { issuerSettingsRules, newIssuerSettings } from './settings.js'
 import { giveSigningKeys, takeKeyPairs } from './signing-keys.js'
@@ -42,8 +42,8 @@ export async function listIssuers(
 ): Promise<Page<Issuer>> {
   const limit = limitOf(request)
   const rows = await context.db.issuer.findMany({
-    where: { AND: [{ accountId, status: { not: 'deleted' } }, after('iss', request.cursor)] },
-    orderBy: { id: 'desc' },
+    where: { AND: [{ accountId, status: { not: 'deleted' } }, older('iss', request.cursor)] },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireAccount(context, { accountId })
@@ -173,7 +173,7 @@ export async function issuersOf(
     where: { id: { in: [...accountIds] } },
     select: {
       id: true,
-      issuers: { where: { status: { not: 'deleted' } }, orderBy: { id: 'desc' }, take: limit + 1 },
+      issuers: { where: { status: { not: 'deleted' } }, orderBy: newestFirst, take: limit + 1 },
     },
   })
   const byId = new Map(rows.map((row) => [row.id, row.issuers]))

@@ -12,7 +12,7 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type PersonalToken, type Prisma, transaction, type User } from '../../platform/database.js'
 import { emit } from '../events/events.js'
-import { after, goneUser, type InAccount, ofLivingIssuer, requireUser } from '../place.js'
+import { goneUser, type InAccount, newestFirst, ofLivingIssuer, older, requireUser } from '../place.js'
 import { revise } from '../revise.js'
 import { jwtOf, MAX_LIFE } from './personal-token-jwt.js'
 import { checkRestrictions, grantedScopes, lockOwner, type OfUser } from './personal-token-owner.js'
@@ -86,10 +86,10 @@ export async function listPersonalTokens(
         { userId, issuerId, accountId, user: { is: knownUser } },
         readable(context),
         ofStatus(context, filter.status),
-        after('tok', request.cursor),
+        older('tok', request.cursor),
       ],
     },
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
     include: withUser,
   })

@@ -2,6 +2,7 @@
 import { type Page, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, sql } from '../../platform/database.js'
+import { newestFirst } from '../place.js'
 import { REVOKED_RETENTION } from './states.js'
 
 /** Which of these organizations are suspended. */
@@ -14,7 +15,7 @@ export async function suspensionsOf(context: Context, orgIds: readonly string[])
 const ofOrganizationsText = `
   SELECT newest.* FROM unnest($1::text[]) AS o(id) CROSS JOIN LATERAL (
     SELECT k.id FROM api_keys k WHERE k.org_id = o.id AND (k.status <> 'revoked' OR k.status_at > $3::bigint)
-    ORDER BY k.id DESC LIMIT $2::int) AS newest`
+    ORDER BY k.created_at DESC, k.id DESC LIMIT $2::int) AS newest`
 
 /** The newest keys of several organizations: their ids by the index, then the rows. */
 export async function apiKeysOf(context: Context, orgIds: readonly string[], limit: number): Promise<Page<ApiKey>[]> {
@@ -26,7 +27,7 @@ export async function apiKeysOf(context: Context, orgIds: readonly string[], lim
     context.now() - REVOKED_RETENTION,
   )
   const where = { id: { in: newest.map((row) => row.id) } }
-  const rows = await context.db.apiKey.findMany({ where, orderBy: { id: 'desc' } })
+  const rows = await context.db.apiKey.findMany({ where, orderBy: newestFirst })
   return orgIds.map((id) =>
     pageOf(
       rows.filter((row) => row.orgId === id),

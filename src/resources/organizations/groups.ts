@@ -8,17 +8,17 @@ import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
 import { type Changes, changesBetween, emit } from '../events/events.js'
-import { after, type InOrganization, lockOrganization, ofLivingIssuer, requireOrganization } from '../place.js'
-import { revise } from '../revise.js'
 import {
-  aboutMember,
-  effectiveScopes,
-  getMember,
-  listMembers,
-  lockMember,
-  type Member,
-  type MemberPlace,
-} from './members.js'
+  type InOrganization,
+  lockOrganization,
+  newestFirst,
+  ofLivingIssuer,
+  older,
+  requireOrganization,
+} from '../place.js'
+import { revise } from '../revise.js'
+import { listMembers } from './member-listing.js'
+import { aboutMember, effectiveScopes, getMember, lockMember, type Member, type MemberPlace } from './members.js'
 
 export interface GroupPlace extends InOrganization {
   groupId: string
@@ -47,9 +47,9 @@ const where = ({ accountId, issuerId, orgId }: InOrganization): Prisma.Organizat
 export async function listGroups(context: Context, place: InOrganization, request: PageRequest): Promise<Page<Group>> {
   const limit = limitOf(request)
   const rows = await context.db.organizationGroup.findMany({
-    where: { AND: [where(place), after('grp', request.cursor)] },
+    where: { AND: [where(place), older('grp', request.cursor)] },
     include: counted,
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireOrganization(context, place)

@@ -14,7 +14,14 @@ import { randomSecret, sha256 } from '../../platform/secrets.js'
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
-import { after, type InOrganization, lockOrganization, ofLivingIssuer, requireOrganization } from '../place.js'
+import {
+  type InOrganization,
+  lockOrganization,
+  newestFirst,
+  ofLivingIssuer,
+  older,
+  requireOrganization,
+} from '../place.js'
 import { revise } from '../revise.js'
 import { isEmail, usernameKeyOf } from '../users/usernames.js'
 import { insertMember, knownGroups, type Member, memberRules, present } from './members.js'
@@ -66,8 +73,8 @@ export async function listInvitations(
 ): Promise<Page<OrganizationInvitation>> {
   const limit = limitOf(request)
   const rows = await context.db.organizationInvitation.findMany({
-    where: { AND: [where(place), statusFilter(context, filter.status), after('inv', request.cursor)] },
-    orderBy: { id: 'desc' },
+    where: { AND: [where(place), statusFilter(context, filter.status), older('inv', request.cursor)] },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireOrganization(context, place)

@@ -13,10 +13,11 @@ import { mayGrant } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
 import { revokeKeysOf } from '../keys/transitions.js'
 import {
-  after,
   type InIssuer,
   type InOrganization,
+  newestFirst,
   ofLivingIssuer,
+  older,
   requireIssuer,
   requireOrganization,
 } from '../place.js'
@@ -93,10 +94,10 @@ export async function listOrganizations(
         { accountId, issuerId, ...ofLivingIssuer },
         status ? { status } : {},
         Object.fromEntries(flags),
-        after('org', request.cursor),
+        older('org', request.cursor),
       ],
     },
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
