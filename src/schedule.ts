@@ -2,9 +2,11 @@
 import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
+import { purgeClients } from './resources/clients/clients.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgePersonalTokens } from './resources/keys/personal-tokens.js'
+import { purgeApiKeys } from './resources/keys/states.js'
 import { purgeExpired } from './resources/sessions/purge.js'
 import { purgeUsers } from './resources/users/purge.js'
 
@@ -14,6 +16,8 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
   { name: 'purge-users', every: 10 * MINUTE, run: purgeUsers },
   { name: 'purge-personal-tokens', every: HOUR, run: purgePersonalTokens },
+  { name: 'purge-api-keys', every: HOUR, run: purgeApiKeys },
+  { name: 'purge-clients', every: HOUR, run: purgeClients },
   { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]

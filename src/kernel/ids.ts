@@ -65,6 +65,17 @@ export function timeOf(id: string): number {
   return [...digits].reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
 }
 
+/**
+ * The id and times of a new row. Its `created_at` is the moment in its id, which lists rely on: another request may have
+ * taken an id since `now` was read, and ids never go back.
+ * @param now Unix milliseconds
+ */
+export function newRow(prefix: IdPrefix, now: number): { id: string; createdAt: number; updatedAt: number } {
+  const id = newId(prefix, now)
+  const createdAt = timeOf(id)
+  return { id, createdAt, updatedAt: createdAt }
+}
+
 /** Does this text have the form of an identifier with this prefix? Says nothing about whether the thing exists. */
 export function isId(prefix: IdPrefix, text: unknown): text is string {
   return typeof text === 'string' && text.startsWith(`${prefix}_`) && shape.test(text.slice(prefix.length + 1))

@@ -81,8 +81,8 @@ export async function requireUser(context: Context, { accountId, issuerId, userI
 export const newestFirst: { createdAt?: 'desc'; id?: 'desc' }[] = [{ createdAt: 'desc' }, { id: 'desc' }]
 
 /**
- * The WHERE that goes with `newestFirst`: a range of its index. The moment in an id is the row's `created_at`, so it
- * says no more than the id does, but to the index.
+ * The WHERE that goes with `newestFirst`: a range of its index. The moment in an id is the row's `created_at`
+ * (`newRow`), so it says no more than the id does, but to the index.
  * @throws invalid_request for a cursor that is no id of this kind
  */
 export function older(

@@ -1,7 +1,7 @@
 /** Agents (spec 2.10, 4.12, section 3): non-human identities of an issuer. */
 import { z } from 'zod'
 import { invalidField, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
@@ -88,10 +88,9 @@ export async function createAgent(context: Context, place: InIssuer, input: unkn
   const status = values.status ?? 'active'
   return transaction(context, async (inside) => {
     await requireIssuer(inside, place)
-    const now = inside.now()
     const agent = await inside.db.agent.create({
       data: {
-        id: newId('agt', now),
+        ...newRow('agt', inside.now()),
         accountId: place.accountId,
         issuerId: place.issuerId,
         name: values.name,
@@ -103,8 +102,6 @@ export async function createAgent(context: Context, place: InIssuer, input: unkn
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
         status,
         statusReason: withReason(status, values.statusReason ?? null),
-        createdAt: now,
-        updatedAt: now,
       },
     })
     await emit(inside, 'agent.created', { ...aboutAgent(agent), data: { name: agent.name, status } })

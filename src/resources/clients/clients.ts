@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { canonicalJson } from '../../kernel/canonical.js'
 import { ApiError, badRequest, insufficientScope, invalidField, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { mergePatch } from '../../kernel/merge.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
@@ -110,10 +110,9 @@ export async function createClient(context: Context, place: InIssuer, input: unk
   return transaction(context, async (inside) => {
     await requireIssuer(inside, place)
     await checkOrganizations(inside, place, settings)
-    const now = inside.now()
     const client = await inside.db.client.create({
       data: {
-        id: newId('cli', now),
+        ...newRow('cli', inside.now()),
         accountId: place.accountId,
         issuerId: place.issuerId,
         name: values.name,
@@ -125,8 +124,6 @@ export async function createClient(context: Context, place: InIssuer, input: unk
         secrets: (secret === null ? [] : firstSecret(secret)) as unknown as Prisma.InputJsonArray,
         status: 'active',
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
-        createdAt: now,
-        updatedAt: now,
       },
     })
     await emit(inside, 'client.created', { ...aboutClient(client), data: { name: client.name } })
@@ -166,6 +163,11 @@ export async function updateClient(
 /** Soft delete: flows fail at once, issued tokens stay good until they expire (spec section 3). */
 export async function deleteClient(context: Context, place: ClientPlace, ifMatch?: string | null): Promise<void> {
   await reviseClient(context, place, 'client.deleted', ifMatch, () => ({ status: 'deleted', deletedAt: context.now() }))
+}
+
+/** Removes clients that were deleted 31 days ago: no token of theirs lives that long. A periodic job. */
+export async function purgeClients(context: Context): Promise<void> {
+  await context.db.client.deleteMany({ where: { deletedAt: { lte: context.now() - DELETED_RETENTION } } })
 }
 
 /** All clients of an issuer that is being deleted, in the transaction that deletes it. */

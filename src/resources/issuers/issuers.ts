@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError, invalidField } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { mergePatch } from '../../kernel/merge.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
@@ -64,10 +64,9 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
   await requireAccount(context, { accountId })
   const pairs = await takeKeyPairs(context)
   return transaction(context, async (inside) => {
-    const now = inside.now()
     const issuer = await inside.db.issuer.create({
       data: {
-        id: newId('iss', now),
+        ...newRow('iss', inside.now()),
         accountId,
         name: values.name,
         description: values.description ?? null,
@@ -77,8 +76,6 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
         settings: settings as Prisma.InputJsonObject,
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
         usernameKey: inside.sealer.seal(randomBytes(32).toString('base64')),
-        createdAt: now,
-        updatedAt: now,
       },
     })
     await giveSigningKeys(inside, { accountId, issuerId: issuer.id }, pairs)

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { ApiError, invalidField, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { covers, isPlatformScope } from '../../kernel/scopes.js'
@@ -158,7 +158,7 @@ export async function createPersonalToken(
     }
     const row = await inside.db.personalToken.create({
       data: {
-        id: newId('tok', now),
+        ...newRow('tok', now),
         accountId: place.accountId,
         issuerId: place.issuerId,
         userId: place.userId,
@@ -171,8 +171,6 @@ export async function createPersonalToken(
         expiresAt,
         metadata: metadata as Prisma.InputJsonObject,
         status: 'active',
-        createdAt: now,
-        updatedAt: now,
       },
     })
     const data = { name: row.name, audience: row.audience, scopes }

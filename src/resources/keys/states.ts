@@ -24,6 +24,12 @@ export const stillKept = (context: Context): Prisma.ApiKeyWhereInput => ({
   OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - REVOKED_RETENTION } }],
 })
 
+/** Removes keys that were revoked 31 days ago. A periodic job. */
+export async function purgeApiKeys(context: Context): Promise<void> {
+  const statusAt = { lte: context.now() - REVOKED_RETENTION }
+  await context.db.apiKey.deleteMany({ where: { status: 'revoked', statusAt } })
+}
+
 /** The WHERE of one status, of keys whose owner is suspended or not. */
 export function statusFilter(
   context: Context,

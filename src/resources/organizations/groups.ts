@@ -1,7 +1,7 @@
 /** Groups of an organization (decisions D10): a named set of members whose scopes they all have. Flat. */
 import { z } from 'zod'
 import { conflict, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
@@ -74,10 +74,9 @@ export async function createGroup(context: Context, place: InOrganization, input
     transaction(context, async (inside) => {
       const { accountId, issuerId, orgId } = place
       await lockOrganization(inside, place)
-      const now = inside.now()
       const group = await inside.db.organizationGroup.create({
         data: {
-          id: newId('grp', now),
+          ...newRow('grp', inside.now()),
           accountId,
           issuerId,
           orgId,
@@ -85,8 +84,6 @@ export async function createGroup(context: Context, place: InOrganization, input
           description: values.description ?? null,
           scopes: values.scopes ?? [],
           metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
-          createdAt: now,
-          updatedAt: now,
         },
         include: counted,
       })

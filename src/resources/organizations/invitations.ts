@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { badRequest, conflict, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { DAY } from '../../kernel/time.js'
@@ -132,7 +132,7 @@ export async function createInvitation(
     }
     const invitation = await db.organizationInvitation.create({
       data: {
-        id: newId('inv', now),
+        ...newRow('inv', now),
         accountId,
         issuerId,
         orgId,
@@ -145,8 +145,6 @@ export async function createInvitation(
         status: 'pending',
         expiresAt: now + INVITATION_LIFE,
         createdBy: context.actor.id,
-        createdAt: now,
-        updatedAt: now,
       },
     })
     await emit(inside, 'organization.invitation.created', about(invitation))

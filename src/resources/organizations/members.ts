@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { conflict, invalid, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, mergedMetadata, rules } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type Prisma, sql, transaction } from '../../platform/database.js'
@@ -135,10 +135,9 @@ export async function insertMember(
   ) {
     throw conflict(`The organization has as many members as it may have (${maxMembers}).`)
   }
-  const now = context.now()
   const { id } = await context.db.organizationMember.create({
     data: {
-      id: newId('mem', now),
+      ...newRow('mem', context.now()),
       accountId,
       issuerId,
       orgId,
@@ -147,8 +146,6 @@ export async function insertMember(
       userTitle: values.userTitle ?? null,
       metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
       status: values.status ?? 'active',
-      createdAt: now,
-      updatedAt: now,
     },
     select: { id: true },
   })

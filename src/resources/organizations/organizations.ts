@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { conflict, invalidField } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, type Given, mergedMetadata, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
@@ -131,11 +131,10 @@ export async function insertOrganization(
   values: Values,
   createdByUserId: string | null,
 ): Promise<Organization> {
-  const now = context.now()
   const status = values.status ?? 'active'
   const organization = await context.db.organization.create({
     data: {
-      id: newId('org', now),
+      ...newRow('org', context.now()),
       accountId,
       issuerId,
       ...columns(values),
@@ -144,8 +143,6 @@ export async function insertOrganization(
       statusReason: values.statusReason ?? null,
       statusBy: values.statusBy ?? (status === 'active' ? null : context.actor.id),
       createdByUserId,
-      createdAt: now,
-      updatedAt: now,
     },
   })
   await emit(context, 'organization.created', { ...aboutOrganization(organization), data: { name: organization.name } })
