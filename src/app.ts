@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
 import { consolePlace } from './bootstrap.js'
 import type { Config, Role } from './config.js'
+import { mountDevMail } from './dev-mail.js'
 import { mountEdge } from './edge.js'
 import { mountGraphql } from './graphql/mount.js'
 import { mountPlayground } from './graphql/playground.js'
@@ -13,7 +14,9 @@ import type { Gatehouse } from './platform/context.js'
 import { openDatabase } from './platform/database.js'
 import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
+import { keepMail } from './platform/mail.js'
 import { openMetrics } from './platform/metrics.js'
+import { openOutbound } from './platform/outbound.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
@@ -39,6 +42,7 @@ export function makeGatehouse(
     metrics: openMetrics(),
     sealer: makeSealer(secretKeysOf(config)),
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
+    outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
   }
 }
 
@@ -60,7 +64,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const state = { draining: false }
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
-  const closers: (() => Promise<void>)[] = []
+  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close()]
   let core: string | undefined
   let idp: string | undefined
 
@@ -90,7 +94,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     })
   }
   const jobs: Jobs | undefined = roles.includes('worker') ? startJobs(gatehouse, schedule) : undefined
-  if (roles.includes('worker')) closers.push(keepSpareKeys(gatehouse))
+  if (roles.includes('worker')) closers.push(keepSpareKeys(gatehouse), keepMail(gatehouse))
 
   return {
     core,
@@ -115,6 +119,7 @@ async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware): Promise<Mi
     v1: mountRest(gatehouse),
     graphql,
     setup: mountSetup(gatehouse),
+    dev: mountDevMail(gatehouse),
     playground: mountPlayground(),
     'openapi.json': mountOpenApi(gatehouse),
     '.well-known': protectedResource(gatehouse),

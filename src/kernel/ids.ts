@@ -25,6 +25,7 @@ export type IdPrefix =
   | 'dom'
   | 'pm'
   | 'led'
+  | 'mail'
   | 'req'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'

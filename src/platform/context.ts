@@ -5,6 +5,7 @@ import type { Clock } from '../kernel/time.js'
 import type { Database, Tools } from './database.js'
 import type { Log } from './log.js'
 import type { Metrics } from './metrics.js'
+import type { Outbound } from './outbound.js'
 import type { RateLimiter } from './rate-limit.js'
 import type { Sealer } from './secrets.js'
 
@@ -17,6 +18,8 @@ export interface Gatehouse {
   readonly metrics: Metrics
   readonly sealer: Sealer
   readonly rateLimiter: RateLimiter
+  /** The only way to call other people's addresses. */
+  readonly outbound: Outbound
 }
 
 /** What every operation gets first: the process's tools, who asks, and the database or the transaction in progress. */

@@ -30,7 +30,7 @@ const roomOfFile: Record<string, string> = { main: 'main', cli: 'main', commands
 const columns = [
   // The files of src/resources itself (place, …), which all of them use.
   [''],
-  ['events', 'keys'],
+  ['events', 'keys', 'messages'],
   ['payments', 'webhooks', 'domains', 'notes', 'sessions', 'credentials'],
   ['clients', 'users', 'agents'],
   ['organizations'],
@@ -50,6 +50,11 @@ const only: { what: RegExp; where: RegExp; why: string }[] = [
     what: /['"]oidc-provider\/lib\//,
     where: /^src\/idp\/hooks(\/|\.ts$)/,
     why: "the library's insides are for src/idp/hooks alone",
+  },
+  {
+    what: /from '(undici|node:https)'|(?<![.\w])fetch\(/,
+    where: /^src\/(platform\/outbound\.ts|graphql\/playground\/|console\/)/,
+    why: 'other people are called by platform/outbound alone',
   },
   {
     what: /from '(node:(fs|net|http|https|http2|tls|dns|child_process|worker_threads|cluster|dgram)\b|pg'|koa|undici|@prisma)/,

@@ -142,3 +142,17 @@ CREATE INDEX "personal_tokens_user_id_created_at_id_idx" ON "personal_tokens"("u
 -- Beyond Prisma's models: triggers, functions and indexes, written by hand and kept by a rewrite.
 -- Sessions of a user. The collation keeps the planner off the primary key, as for users (docs/decisions/0012).
 CREATE INDEX sessions_of_user ON sessions (issuer_id, user_id, id COLLATE "C" DESC);
+-- Who is in an organization is in its issuer and account. Told nothing, the planner multiplies the three, expects a row or
+-- two where there are thousands, and reads and sorts them all.
+CREATE STATISTICS clients_place (dependencies) ON account_id, issuer_id FROM clients;
+CREATE STATISTICS users_place (dependencies) ON account_id, issuer_id FROM users;
+CREATE STATISTICS organizations_place (dependencies) ON account_id, issuer_id FROM organizations;
+CREATE STATISTICS agents_place (dependencies) ON account_id, issuer_id FROM agents;
+CREATE STATISTICS organization_members_place (dependencies) ON account_id, issuer_id, org_id FROM organization_members;
+CREATE STATISTICS organization_groups_place (dependencies) ON account_id, issuer_id, org_id FROM organization_groups;
+CREATE STATISTICS organization_invitations_place (dependencies) ON account_id, issuer_id, org_id
+  FROM organization_invitations;
+CREATE STATISTICS api_keys_place (dependencies) ON account_id, issuer_id, org_id FROM api_keys;
+CREATE STATISTICS personal_tokens_place (dependencies) ON account_id, issuer_id, user_id FROM personal_tokens;
+CREATE STATISTICS sessions_place (dependencies) ON account_id, issuer_id, user_id FROM sessions;
+CREATE STATISTICS notes_place (dependencies) ON account_id, issuer_id, subject_type, subject_id FROM notes;
