@@ -165,11 +165,6 @@ export async function deleteClient(context: Context, place: ClientPlace, ifMatch
   await reviseClient(context, place, 'client.deleted', ifMatch, () => ({ status: 'deleted', deletedAt: context.now() }))
 }
 
-/** Removes clients that were deleted 31 days ago: no token of theirs lives that long. A periodic job. */
-export async function purgeClients(context: Context): Promise<void> {
-  await context.db.client.deleteMany({ where: { deletedAt: { lte: context.now() - DELETED_RETENTION } } })
-}
-
 /** All clients of an issuer that is being deleted, in the transaction that deletes it. */
 export async function deleteClientsOf(context: Context, { issuerId }: InIssuer): Promise<void> {
   const now = context.now()
@@ -180,11 +175,16 @@ export async function deleteClientsOf(context: Context, { issuerId }: InIssuer):
   for (const client of rows) await emit(context, 'client.deleted', aboutClient(client))
 }
 
-/** A new secret; the old one stays good for 15 minutes. @throws invalid_request for a public client */
+/**
+ * A new secret; the old one stays good for 15 minutes.
+ * @throws invalid_request for a public client, insufficient_scope for one that may do more than the caller, who could
+ * act as it from then on; not_found
+ */
 export async function rotateClientSecret(context: Context, place: ClientPlace): Promise<ClientWithSecret> {
   const secret = chosenSecret('secret', null)
   const client = await reviseClient(context, place, 'client.secret.rotated', undefined, (row) => {
     if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
+    mayGrant(context, settingsOf(row).scopes ?? [])
     return {
       secrets: rotated(
         row.secrets as unknown as StoredSecret[],

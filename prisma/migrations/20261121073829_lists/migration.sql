@@ -86,16 +86,10 @@ CREATE INDEX "api_keys_of_account" ON "api_keys"("account_id", "created_at" DESC
 CREATE INDEX "api_keys_of_org" ON "api_keys"("org_id", "created_at" DESC, "id" DESC) WHERE (org_id IS NOT NULL);
 
 -- CreateIndex
-CREATE INDEX "api_keys_revoked" ON "api_keys"("status_at") WHERE (status = 'revoked');
-
--- CreateIndex
 CREATE INDEX "clients_issuer_id_status_created_at_id_idx" ON "clients"("issuer_id", "status", "created_at" DESC, "id" DESC);
 
 -- CreateIndex
 CREATE INDEX "clients_live" ON "clients"("issuer_id", "created_at" DESC, "id" DESC) WHERE (status <> 'deleted');
-
--- CreateIndex
-CREATE INDEX "clients_deleted" ON "clients"("deleted_at") WHERE (deleted_at IS NOT NULL);
 
 -- CreateIndex
 CREATE INDEX "issuers_of_account" ON "issuers"("account_id", "created_at" DESC, "id" DESC) WHERE (status <> 'deleted');
