@@ -76,7 +76,7 @@ export async function requireUser(context: Context, { accountId, issuerId, userI
 
 /**
  * The order of lists that may be long. By the id alone the planner would take the primary key, whatever indexes there
- * are, and walk through the newer rows of all other tenants (docs/decisions/0016).
+ * are, and walk through the newer rows of all other tenants (docs/decisions/0021).
  */
 export const newestFirst: { createdAt?: 'desc'; id?: 'desc' }[] = [{ createdAt: 'desc' }, { id: 'desc' }]
 

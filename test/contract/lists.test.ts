@@ -1,5 +1,5 @@
 /**
- * How lists read their rows (docs/decisions/0012 and 0016): along an index that begins with the list's parent, whatever
+ * How lists read their rows (docs/decisions/0012 and 0021): along an index that begins with the list's parent, whatever
  * other tenants have. The statements are those that the product sends.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
