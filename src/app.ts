@@ -18,6 +18,7 @@ import { openOutbound } from './platform/outbound.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
+import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
@@ -131,14 +132,14 @@ async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware): Promise<Mi
 
 /** RFC 9728: how a client finds out where tokens for the Core API come from (decisions D6). */
 function protectedResource(gatehouse: Gatehouse): Middleware {
-  const { baseUrl, idpUrl } = gatehouse.config
+  const { baseUrl } = gatehouse.config
   return async (ctx, next) => {
     if (ctx.path !== '/.well-known/oauth-protected-resource') return next()
     const place = await consolePlace(systemContext(gatehouse))
     ctx.set('Access-Control-Allow-Origin', '*')
     ctx.body = {
       resource: baseUrl,
-      authorization_servers: place ? [`${idpUrl}/${place.issuer_id}`] : [],
+      authorization_servers: place ? [issuerUrl(gatehouse.config, place.issuer_id)] : [],
       bearer_methods_supported: ['header'],
       resource_documentation: `${baseUrl}/openapi.json`,
     }

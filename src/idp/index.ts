@@ -22,7 +22,7 @@ import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
 import { errorPage } from './login/pages/error.js'
-import { canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
+import { askedHost, canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
 import { type Match, matchPath } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
 import { inScope, type Scope } from './scope.js'
@@ -48,7 +48,8 @@ export function createIdp(gatehouse: Gatehouse): Idp {
 
   app.use(async (ctx) => {
     const facts = requestFacts(gatehouse, ctx.req)
-    canonicalise(ctx.req, gatehouse, facts)
+    const host = askedHost(ctx.req, gatehouse)
+    canonicalise(ctx.req, gatehouse.config.idpUrl, facts)
     ctx.set('X-Request-Id', facts.id)
     ctx.set('X-Content-Type-Options', 'nosniff')
     const context = contextFor(gatehouse, unauthenticated, facts)
@@ -59,8 +60,9 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       // Documents are the same for everyone: their limit is counted before anything is looked up.
       const isDocument = match.route.name === 'metadata' || match.route.name === 'keys'
       if (isDocument) limitMetadata(ctx, context)
-      runtime = await runtimes.of(context, match.issuerId, isDocument)
+      runtime = await runtimes.of(context, match.issuerId, host, isDocument)
       if (!runtime) throw new ApiError('not_found', 'There is no such issuer.')
+      canonicalise(ctx.req, runtime.url, facts)
       if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
       if (isDocument) answerDocument(ctx, runtime, match)
       else await answer(ctx, context, runtime, match)

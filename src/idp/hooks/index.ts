@@ -20,6 +20,7 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookClients(provider, grantTypes)
   hookAccessTokens(provider)
   hookIdTokens(provider)
+  hookHints(provider)
   answerInQueryOnly(provider)
 }
 
@@ -120,6 +121,31 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
         return original.call(this, options)
       },
   )
+}
+
+/** A hint may carry any name of the issuer (custom domains); the library knows only the one that it was made with. */
+function hookHints(provider: Provider): void {
+  type Validating = { validate(token: string, client: OpenIdClient): Promise<unknown> }
+  replace(
+    provider.IdToken as unknown as Validating,
+    'validate',
+    (original) =>
+      async function (this: Validating, token, client) {
+        const iss = claimedIssuer(token)
+        const named = iss === undefined ? undefined : scope().runtime.named(iss)
+        if (!named || named.provider === provider) return original.call(this, token, client)
+        return (named.provider.IdToken as unknown as Validating).validate(token, client)
+      },
+  )
+}
+
+function claimedIssuer(token: string): string | undefined {
+  try {
+    const { iss } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { iss?: unknown }
+    return typeof iss === 'string' ? iss : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The library's own handler of a grant, before ours takes its name. */
