@@ -10,6 +10,7 @@ export const metadataDocument = (url: string) => ({
   introspection_endpoint: `${url}/introspect`,
   revocation_endpoint: `${url}/revoke`,
   end_session_endpoint: `${url}/logout`,
+  check_session_iframe: `${url}/check-session.html`,
   scopes_supported: ['openid', 'email', 'profile', 'address', 'phone'],
   response_types_supported: ['code'],
   response_modes_supported: ['query'],

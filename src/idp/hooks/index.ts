@@ -2,10 +2,12 @@
  * Every reach into the library beyond its documented surface. The only room that may import `oidc-provider/lib/*`; each
  * hook has a contract test that fails when the library changes underneath (test/idp/hooks.test.ts).
  */
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import Provider from 'oidc-provider'
 import instance from 'oidc-provider/lib/helpers/weak_cache.js'
 import { newId } from '../../kernel/ids.js'
+import { addSessionState } from '../browser-state.js'
 import { clientFinder, compareSecret, mayRedirectTo } from '../client.js'
 import { findLiveToken } from '../endpoints/live-token.js'
 import type { Handler } from '../grants/grant.js'
@@ -22,6 +24,8 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookIdTokens(provider)
   hookHints(provider)
   answerInQueryOnly(provider)
+  // The library tells listeners what it is about to answer, and answers what they have made of it.
+  ;(provider as unknown as EventEmitter).on('authorization.success', addSessionState)
 }
 
 /** Errors about another response mode go out in the query as well (decisions D23). */
