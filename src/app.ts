@@ -15,6 +15,7 @@ import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
 import { openMetrics } from './platform/metrics.js'
 import { openOutbound } from './platform/outbound.js'
+import { startWorker } from './platform/queue.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
@@ -24,6 +25,7 @@ import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
 import { mountSetup } from './setup-page.js'
+import { tasks } from './tasks.js'
 
 /** The process's tools on a database that is migrated already. Closing them is the caller's. */
 export function makeGatehouse(
@@ -92,8 +94,11 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
       return provider.callback(ctx.req, ctx.res)
     })
   }
-  const jobs: Jobs | undefined = roles.includes('worker') ? startJobs(gatehouse, schedule) : undefined
-  if (roles.includes('worker')) closers.push(keepSpareKeys(gatehouse))
+  const jobs: Jobs[] = []
+  if (roles.includes('worker')) {
+    jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks))
+    closers.push(keepSpareKeys(gatehouse))
+  }
 
   return {
     core,
@@ -105,7 +110,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
         for (const server of servers) server.closeAllConnections()
       }, limit)
       await new Promise((done) => setTimeout(done, lameDuck))
-      await Promise.all([...servers.map(closed), jobs?.stop()])
+      await Promise.all([...servers.map(closed), ...jobs.map((job) => job.stop())])
       clearTimeout(deadline)
       for (const close of closers.reverse()) await close()
     },

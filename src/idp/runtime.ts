@@ -39,6 +39,8 @@ export interface Runtime {
   readonly issuer: IssuerFacts
   /** The issuer identifier: `{IDP_URL}/{issuer_id}`, or that under a custom domain. */
   readonly url: string
+  /** The custom domain of that name; null for the IdP's own address. */
+  readonly host: string | null
   readonly keys: readonly SigningKey[]
   readonly metadata: StaticDocument
   readonly keySet: StaticDocument
@@ -182,17 +184,19 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
   function at(host: string | null): Runtime {
     let runtime = byHost.get(host)
     if (!runtime) {
-      runtime = under(issuerUrl(context.config, issuer.id, host))
+      runtime = under(host)
       byHost.set(host, runtime)
     }
     return runtime
   }
 
-  function under(url: string): Runtime {
+  function under(host: string | null): Runtime {
+    const url = issuerUrl(context.config, issuer.id, host)
     let provider: OpenIdProvider | undefined
     const runtime: Runtime = {
       issuer,
       url,
+      host,
       keys,
       metadata: documentOf('application/json', 'public, max-age=3600', metadataDocument(url)),
       keySet,

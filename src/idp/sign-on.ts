@@ -155,6 +155,7 @@ function beginWith(
       orgId,
       browserUid: session.uid,
       grantId,
+      host: runtime.host,
       device: deviceOf(ctx, context, settings.sessions?.device_fingerprinting === true),
       authTime: session.loginTs ?? Math.floor(now / 1000),
       acr: session.acr ?? null,

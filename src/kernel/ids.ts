@@ -26,6 +26,7 @@ export type IdPrefix =
   | 'pm'
   | 'led'
   | 'req'
+  | 'job'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 const shape = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/

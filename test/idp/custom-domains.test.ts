@@ -1,6 +1,10 @@
 /** An assigned, verified domain serves that issuer's IdP under its own host name (spec 2.16, 4.3; decisions 0015). */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Agent, request, fetch as undiciFetch } from 'undici'
+import { workOff } from '../../src/platform/queue.js'
+import { tasks } from '../../src/tasks.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
@@ -50,7 +54,7 @@ async function until(isTrue: () => Promise<boolean>): Promise<void> {
 
 beforeAll(async () => {
   dns = await startDns()
-  app = await startApp({ env: { DNS_RESOLVER: dns.address } })
+  app = await startApp({ env: { DNS_RESOLVER: dns.address, ALLOW_PRIVATE_NETWORKS: 'true' } })
   second = await app.second()
   plain = await Realm.make(app)
   await plain.user('ada@example.com')
@@ -160,6 +164,25 @@ test('a code belongs to the issuer, not to the name: its exchange works at eithe
   const { redirect, verifier } = await custom.signIn(web, 'ada@example.com')
   const answer = await plain.exchange(web, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
   expect([answer.status, claimsOf(answer.body.id_token).iss]).toEqual([200, plain.url])
+})
+
+test('a logout notice carries the name that the session was begun under', async () => {
+  const told: string[] = []
+  const application = createServer((req, res) => {
+    req.on('data', (chunk) => told.push(claimsOf(new URLSearchParams(String(chunk)).get('logout_token')!).iss))
+    res.end()
+  })
+  await new Promise<void>((done) => application.listen(0, '127.0.0.1', done))
+  const { port } = application.address() as AddressInfo
+  const client = await plain.client({ backchannel_logout_uri: `http://127.0.0.1:${port}/` })
+  for (const realm of [custom, plain]) {
+    const { browser, id_token } = await realm.tokens(client, 'ada@example.com')
+    await browser.open(`${realm.url}/logout?id_token_hint=${id_token}`)
+    await workOff(app.gatehouse, tasks)
+  }
+  expect(told).toEqual([custom.url, plain.url])
+  application.closeAllConnections()
+  await new Promise((done) => application.close(done))
 })
 
 describe('other issuers', () => {
