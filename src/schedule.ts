@@ -3,6 +3,7 @@ import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
+import { planRotations, removeOldKeys } from './resources/issuers/key-rotation.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgePersonalTokens } from './resources/keys/personal-tokens.js'
 import { purgeExpired } from './resources/sessions/purge.js'
@@ -10,6 +11,8 @@ import { purgeUsers } from './resources/users/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
+  { name: 'rotate-keys', every: 5 * MINUTE, run: planRotations },
+  { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
   { name: 'purge-users', every: 10 * MINUTE, run: purgeUsers },
