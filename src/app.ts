@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
 import { consolePlace } from './bootstrap.js'
 import type { Config, Role } from './config.js'
+import { mountDevMail } from './dev-mail.js'
 import { mountEdge } from './edge.js'
 import { mountGraphql } from './graphql/mount.js'
 import { mountPlayground } from './graphql/playground.js'
@@ -13,6 +14,7 @@ import type { Gatehouse } from './platform/context.js'
 import { openDatabase } from './platform/database.js'
 import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
+import { keepMail } from './platform/mail.js'
 import { openMetrics } from './platform/metrics.js'
 import { openOutbound } from './platform/outbound.js'
 import { startWorker } from './platform/queue.js'
@@ -97,7 +99,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const jobs: Jobs[] = []
   if (roles.includes('worker')) {
     jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks))
-    closers.push(keepSpareKeys(gatehouse))
+    closers.push(keepSpareKeys(gatehouse), keepMail(gatehouse))
   }
 
   return {
@@ -123,6 +125,7 @@ async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware): Promise<Mi
     v1: mountRest(gatehouse),
     graphql,
     setup: mountSetup(gatehouse),
+    dev: mountDevMail(gatehouse),
     playground: mountPlayground(),
     'openapi.json': mountOpenApi(gatehouse),
     '.well-known': protectedResource(gatehouse),

@@ -23,6 +23,7 @@ import { replayBody } from './hooks/index.js'
 import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
+import { beginInvitation } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
 import { askedHost, canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
 import { type Match, matchPath, type RouteName } from './routes.js'
@@ -125,6 +126,8 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
     switch (name) {
       case 'interaction':
         return dispatchLogin(ctx, match.uid!, form)
+      case 'invitation':
+        return beginInvitation(ctx, { ...ctx.query })
       case 'logout':
         return logout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout_confirm':

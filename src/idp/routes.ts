@@ -6,6 +6,7 @@ export type RouteName =
   | 'authorize'
   | 'resume'
   | 'interaction'
+  | 'invitation'
   | 'token'
   | 'introspect'
   | 'revoke'
@@ -49,6 +50,7 @@ export const routes: readonly Route[] = [
   route('authorize', '/authorize', ['GET'], { pages: true, library: true }),
   route('resume', '/authorize/{uid}', ['GET'], { pages: true, library: true }),
   route('interaction', '/interaction/{uid}', ['GET', 'POST'], { pages: true }),
+  route('invitation', '/invitation', ['GET'], { pages: true }),
   route('token', '/token', ['POST', 'OPTIONS'], { library: true }),
   route('introspect', '/introspect', ['POST', 'OPTIONS'], { library: true }),
   route('revoke', '/revoke', ['POST', 'OPTIONS'], { library: true }),

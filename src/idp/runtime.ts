@@ -9,6 +9,7 @@ import { SECOND } from '../kernel/time.js'
 import type { Context, Gatehouse } from '../platform/context.js'
 import { listen, type Subscription } from '../platform/notify.js'
 import { issuerUrl, readIssuerUrl } from '../resources/issuer-url.js'
+import type { AuthMethodKind } from '../resources/issuers/auth-methods.js'
 import type { IssuerSettings } from '../resources/issuers/settings.js'
 import { publicKeySet, type SigningKey, signingKeysOf } from '../resources/issuers/signing-keys.js'
 import { metadataDocument } from './endpoints/discovery.js'
@@ -22,16 +23,26 @@ const CHECK_INTERVAL = 10 * SECOND
 /** As long as a transaction may take that has announced a change: until its notice comes, memory is not believed. */
 const PENDING = 20 * SECOND
 
+/** An authentication method (spec 2.4) that may be used to sign in or to sign up; its secrets stay in the database. */
+export interface MethodFacts {
+  readonly id: string
+  readonly kind: AuthMethodKind
+  readonly name: string
+  readonly login: boolean
+  readonly signup: boolean
+  readonly settings: Readonly<Record<string, unknown>>
+}
+
 export interface IssuerFacts {
   readonly id: string
   readonly accountId: string
   readonly name: string
   readonly status: string
   readonly settings: IssuerSettings
-  /** Kinds of authentication methods that may be used to sign in. */
-  readonly methods: readonly string[]
   /** Custom domains that it is served under. */
   readonly hosts: readonly string[]
+  /** How people sign in here, featured ones first, then in the order in which they were made. */
+  readonly methods: readonly MethodFacts[]
   readonly version: string
 }
 
@@ -72,7 +83,9 @@ const version = `concat(i.updated_at, '.', (SELECT concat(count(*), '.', sum(upd
 const versionText = `SELECT ${version} AS version FROM issuers i WHERE i.id = $1 AND i.status <> 'deleted'`
 const factsText = `
   SELECT i.id, i.account_id AS "accountId", i.name, i.status, i.settings, ${version} AS version,
-    coalesce((SELECT json_agg(m.method) FROM auth_methods m WHERE m.issuer_id = i.id AND m.enabled_login), '[]') AS methods,
+    coalesce((SELECT json_agg(json_build_object('id', m.id, 'kind', m.method, 'name', m.name, 'login', m.enabled_login,
+      'signup', m.enabled_signup, 'settings', m.settings) ORDER BY m.featured DESC, m.id)
+      FROM auth_methods m WHERE m.issuer_id = i.id AND (m.enabled_login OR m.enabled_signup)), '[]') AS methods,
     ARRAY(SELECT d.host FROM domains d WHERE d.account_id = i.account_id AND d.issuer_id = i.id AND d.verified) AS hosts
   FROM issuers i WHERE i.id = $1 AND i.status <> 'deleted'`
 const takenText = 'SELECT 1 AS taken FROM domains WHERE host = $1 AND verified AND issuer_id IS NOT NULL'

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import { errors, interactionPolicy } from 'oidc-provider'
 import { newId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
+import { membershipsOf } from '../resources/organizations/membership.js'
 import { beginSession, type Device, type SessionState, stateOf } from '../resources/sessions/sessions.js'
 import { rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
@@ -75,10 +76,54 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       return prior?.state === 'expired' || (prior?.state === 'revoked' && !tokensOnly.has(prior.revocationReason))
     }),
   )
+  const organization = new Prompt(
+    { name: 'select_organization', requestable: false },
+    new Check('organization_not_chosen', 'An organization must be chosen', 'interaction_required', async (ctx) => {
+      if (ctx.oidc.result?.['select_organization'] || !ctx.oidc.account) return false
+      return (await organizationOf(ctx)).ask
+    }),
+  )
   // Registered clients are not asked for consent (decisions part 0); asking for the prompt does no harm.
   policy.get('consent')!.checks.clear()
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0)
+  policy.add(organization)
   return policy
+}
+
+interface Organization {
+  orgId: string | null
+  /** Several fit, and the person has not said which. */
+  ask: boolean
+}
+
+const organizations = new WeakMap<OpenIdContext, Promise<Organization>>()
+
+/**
+ * The organization that the answer is bound to: the requested one (spec 5.2 rule 6); where the client wants people to
+ * choose, the one that they chose, or the only one that fits.
+ */
+function organizationOf(ctx: OpenIdContext): Promise<Organization> {
+  let organization = organizations.get(ctx)
+  if (!organization) {
+    organization = chooseOrganization(ctx)
+    organizations.set(ctx, organization)
+  }
+  return organization
+}
+
+async function chooseOrganization(ctx: OpenIdContext): Promise<Organization> {
+  const requested = param(ctx, 'org')
+  if (requested !== undefined) return { orgId: requested, ask: false }
+  const { context, runtime } = scope()
+  const { policy, allowed_org_ids = [], ask } = rowOf(ctx.oidc.client!).settings.restrictions?.organizations ?? {}
+  const userId = ctx.oidc.session?.accountId
+  if (!ask || policy === 'none' || !userId) return { orgId: null, ask: false }
+  const all = await membershipsOf(context, { issuerId: runtime.issuer.id, userId })
+  const fitting = all.map(({ id }) => id).filter((id) => policy !== 'allowlist' || allowed_org_ids.includes(id))
+  const prior = await priorSession(ctx)
+  const before = prior?.userId === userId ? fitting.find((id) => id === prior.orgId) : undefined
+  if (before !== undefined) return { orgId: before, ask: false }
+  return { orgId: fitting.length === 1 ? fitting[0]! : null, ask: fitting.length > 1 }
 }
 
 async function signInPending(ctx: OpenIdContext, policy: interactionPolicy.DefaultPolicy): Promise<boolean> {
@@ -101,7 +146,7 @@ export async function grantFor(
   const { context, writes } = scope()
   const { session, client } = ctx.oidc
   const prior = await priorSession(ctx)
-  const orgId = param(ctx, 'org') ?? null
+  const { orgId } = await organizationOf(ctx)
   const same = prior !== undefined && prior.userId === session!.accountId && prior.orgId === orgId
   if (same && prior.state === 'suspended') throw new errors.AccessDenied('the session is suspended')
 

@@ -194,9 +194,22 @@ describe('single sign-on', () => {
     expect(claimsOf(again.access_token).sid).toBe(claimsOf(first.access_token).sid)
   })
 
-  test.each([{ prompt: 'login' }, { prompt: 'select_account' }, { max_age: '0' }])('%j asks again', async (params) => {
+  test.each([{ prompt: 'login' }, { max_age: '0' }])('%j asks again', async (params) => {
     const first = await realm.tokens(spa, 'ada@example.com')
     const { page } = await realm.begin(spa, params, first.browser)
+    expect(headingOf(page)).toBe('Sign in')
+    const back = redirectOf(await first.browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))
+    expect(back['code']).toBeDefined()
+  })
+
+  test('prompt=select_account offers who is signed in, or anybody else', async () => {
+    const first = await realm.tokens(spa, 'ada@example.com')
+    const same = await realm.begin(spa, { prompt: 'select_account' }, first.browser)
+    expect(headingOf(same.page)).toBe('Who would you like to be?')
+    expect(same.page.html).toContain('Continue as ada@example.com')
+    expect(redirectOf(await first.browser.submit(same.page, { method: 'same' }))['code']).toBeDefined()
+    const other = await realm.begin(spa, { prompt: 'select_account' }, first.browser)
+    const page = await first.browser.submit(other.page, { method: 'other' })
     expect(headingOf(page)).toBe('Sign in')
     const back = redirectOf(await first.browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))
     expect(back['code']).toBeDefined()

@@ -1,4 +1,4 @@
-/** An assigned, verified domain serves that issuer's IdP under its own host name (spec 2.16, 4.3; decisions 0015). */
+/** An assigned, verified domain serves that issuer's IdP under its own host name (spec 2.16, 4.3; decisions 0016). */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'

@@ -30,7 +30,7 @@ const roomOfFile: Record<string, string> = { main: 'main', cli: 'main', commands
 const columns = [
   // The files of src/resources itself (place, …), which all of them use.
   [''],
-  ['events', 'keys'],
+  ['events', 'keys', 'messages'],
   ['payments', 'webhooks', 'domains', 'notes', 'sessions', 'credentials'],
   ['clients', 'users', 'agents'],
   ['organizations'],

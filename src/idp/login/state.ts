@@ -8,11 +8,53 @@ import type { Context } from '../../platform/context.js'
 import type { Prisma } from '../../platform/database.js'
 import { sameText } from '../../platform/secrets.js'
 import type { SignInUser } from '../../resources/credentials/sign-in.js'
+import type { OpenInvitation } from '../../resources/organizations/accept-invitation.js'
 import { scope } from '../scope.js'
 import { INTERACTION_LIFETIME } from '../tokens.js'
 
-/** The steps, in no particular order: which comes next is for each step to say. */
-export type StepName = 'password' | 'new_password'
+/** The steps, in no particular order: which comes next is for flow.ts to say. */
+export type StepName =
+  | 'account'
+  | 'invitation'
+  | 'sign_in'
+  | 'sign_up'
+  | 'reset'
+  | 'email_code'
+  | 'email_link'
+  | 'new_password'
+  | 'organization'
+  | 'waiting'
+
+/** Why a code or link was sent by mail, and so what it proves. */
+export type MailPurpose = 'sign_in' | 'sign_up' | 'verify' | 'reset'
+
+/** A code or link on its way; only its keyed hash stands here. */
+export interface SentSecret {
+  purpose: MailPurpose
+  email: string
+  hash: string
+  /** Unix milliseconds. */
+  expiresAt: number
+  tries: number
+  /** No answer is the right one: the address is nobody's, or nothing was to be sent to it. */
+  void: boolean
+  /** Whose address it is. */
+  user: SignInUser | null
+}
+
+/** What somebody who signs up has said so far. */
+export interface SignUp {
+  email: string
+  passwordHash: string | null
+  profile: Record<string, string>
+  reason: string | null
+}
+
+/** The invitation that somebody came with. */
+export interface InvitationFacts extends OpenInvitation {
+  /** SHA-256 of its token. */
+  tokenHash: string
+}
 
 export interface LoginState {
   step: StepName | 'done'
@@ -23,6 +65,16 @@ export interface LoginState {
   /** What was proved, in terms of `amr` (RFC 8176) and of our own methods. */
   amr: string[]
   methods: string[]
+  /** The user is the one who is signed in with this browser already, and nothing was proved anew. */
+  asBefore?: boolean
+  /** The password just proved may not be used again, or there is to be a new one. */
+  mustChange?: boolean
+  sent?: SentSecret
+  signUp?: SignUp
+  /** Set from the beginning on where the journey is that of an invitation. */
+  invitation?: InvitationFacts
+  /** The organization to go on with, chosen by the person; null for none of them. */
+  orgId?: string | null
 }
 
 export interface Standing {
@@ -30,27 +82,39 @@ export interface Standing {
   version: number
 }
 
-const beginning = (username: string): LoginState => ({ step: 'password', username, user: null, amr: [], methods: [] })
+/** Nothing has been said yet. */
+export const beginning = (username = ''): LoginState => ({
+  step: 'sign_in',
+  username: username.slice(0, 254),
+  user: null,
+  amr: [],
+  methods: [],
+})
 
-/** How far this interaction has come. One that nobody has answered yet has no row. */
-export async function standingOf(uid: string, loginHint: string | undefined): Promise<Standing> {
+/** The same journey from its first step on, with whoever comes now. */
+export const anew = ({ invitation }: LoginState, username = ''): LoginState => ({
+  ...beginning(username),
+  ...(invitation ? { invitation } : {}),
+})
+
+/** How far this interaction has come; undefined for one that nobody has answered yet. */
+export async function standingOf(uid: string): Promise<Standing | undefined> {
   const { context, runtime } = scope()
   const row = await context.db.loginState.findUnique({ where: { issuerId_uid: { issuerId: runtime.issuer.id, uid } } })
-  if (!row) return { state: beginning(loginHint?.slice(0, 254) ?? ''), version: 0 }
-  return { state: row.state as unknown as LoginState, version: row.version }
+  return row ? { state: row.state as unknown as LoginState, version: row.version } : undefined
 }
 
 /** Somebody answered this form already, or it belongs to an earlier step. */
 export class StaleForm extends Error {}
 
 /**
- * Moves from one version to the next. Call it in the transaction of what the move brings about.
+ * Takes the turn to answer this version: of several answers at once one goes on, while the others wait for its end. Call
+ * it first in the transaction of the move.
  * @throws StaleForm when the version is no longer the current one
  */
-export async function move(inside: Context, uid: string, { version }: Standing, to: LoginState): Promise<void> {
+export async function claim(inside: Context, uid: string, { state, version }: Standing): Promise<void> {
   const { id: issuerId, accountId } = scope().runtime.issuer
-  const state = { ...to } as unknown as Prisma.InputJsonObject
-  const data = { state, version: version + 1 }
+  const data = { state: stored(state), version: version + 1 }
   const expiresAt = inside.now() + INTERACTION_LIFETIME * 1000
   const { count } =
     version === 0
@@ -61,6 +125,14 @@ export async function move(inside: Context, uid: string, { version }: Standing, 
       : await inside.db.loginState.updateMany({ where: { issuerId, uid, version }, data })
   if (count === 0) throw new StaleForm()
 }
+
+/** Where the answer leads, by whoever has the turn. */
+export async function keep(inside: Context, uid: string, state: LoginState): Promise<void> {
+  const { id: issuerId } = scope().runtime.issuer
+  await inside.db.loginState.updateMany({ where: { issuerId, uid }, data: { state: stored(state) } })
+}
+
+const stored = (state: LoginState) => ({ ...state }) as unknown as Prisma.InputJsonObject
 
 /** The hidden field of a form: says which version it was shown for, and that we showed it. */
 export function formToken(purpose: string, version: number): string {

@@ -93,6 +93,8 @@ const settingsRules = z.looseObject(
               .array(rules.text(64), 'must be an array of organization ids.')
               .max(1000, 'must have at most 1,000 entries.')
               .optional(),
+            /** Are people to choose one of their organizations where a request selects none? */
+            ask: rules.boolean.optional(),
           })
           .optional(),
       })

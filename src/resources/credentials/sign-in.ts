@@ -47,6 +47,8 @@ const candidatesText = `
   WHERE u.issuer_id = $1 AND u.username_key = $2 AND u.status NOT IN ('deleted', 'pending_deletion')
   ORDER BY v.type, v.id DESC`
 
+const method = 'password'
+
 /** Refusals go out at multiples of this time (milliseconds), so that a row more or less to write does not show. */
 const TICK = 50
 
@@ -87,19 +89,23 @@ async function verdictOn(
 
   if (!(await startAttempt(context, subject))) {
     await verifyPassword(null, password)
-    await recordFailure(context, issuer, user, 'locked', null)
+    await recordFailure(context, issuer, user, { method, reason: 'locked' })
     return { outcome: 'refused' }
   }
 
   const fitting = await findFitting(rows, password)
   if (!user || !fitting) {
     const lockedUntil = await settleFailure(context, subject)
-    await recordFailure(context, issuer, user, user ? 'wrong_password' : 'unknown_user', lockedUntil)
+    await recordFailure(context, issuer, user, {
+      method,
+      reason: user ? 'wrong_password' : 'unknown_user',
+      lockedUntil,
+    })
     return { outcome: 'refused' }
   }
   await settleSuccess(context, subject)
   if (user.status !== 'active') {
-    await recordFailure(context, issuer, user, user.status, null)
+    await recordFailure(context, issuer, user, { method, reason: user.status })
     return { outcome: 'barred', user }
   }
   const policy = passwordPolicyOf(issuer)
@@ -122,12 +128,15 @@ async function findFitting(rows: readonly Row[], password: string): Promise<Row 
   return undefined
 }
 
-async function recordFailure(
+/**
+ * A credential was refused: the events of it. Writes at once, whatever becomes of the request.
+ * @param lockedUntil Unix milliseconds, where this failure locked the user
+ */
+export async function recordFailure(
   context: Context,
   { accountId, issuerId }: InIssuer,
   user: SignInUser | undefined,
-  reason: string,
-  lockedUntil: number | null,
+  { method, reason, lockedUntil = null }: { method: string; reason: string; lockedUntil?: number | null },
 ): Promise<void> {
   const about = {
     accountId,
@@ -136,25 +145,27 @@ async function recordFailure(
     target: user ? { type: 'user', id: user.id } : { type: 'issuer', id: issuerId },
   }
   await transaction(context, async (inside) => {
-    if (reason === 'wrong_password')
-      await emit(inside, 'user.verification.failed', { ...about, data: { method: 'password' } })
-    await emit(inside, 'user.login.failed', { ...about, data: { method: 'password', reason } })
+    if (user && reason.startsWith('wrong_'))
+      await emit(inside, 'user.verification.failed', { ...about, data: { method } })
+    await emit(inside, 'user.login.failed', { ...about, data: { method, reason } })
     if (user && lockedUntil !== null) await emit(inside, 'user.locked', { ...about, data: { until: lockedUntil } })
   })
 }
 
-/** A credential was checked and fits: its last use and its event. Call it in the transaction of the step. */
+/** A credential was checked and fits: its last use, where it is kept as a verifier, and its event. Call it in the transaction of the step. */
 export async function recordVerification(
   context: Context,
   user: SignInUser,
-  verifierId: string,
   method: string,
+  verifierId?: string,
 ): Promise<void> {
   const { accountId, issuerId, id } = user
-  await context.db.verifier.updateMany({
-    where: { id: verifierId, issuerId, userId: id },
-    data: { lastUsedAt: context.now() },
-  })
+  if (verifierId !== undefined) {
+    await context.db.verifier.updateMany({
+      where: { id: verifierId, issuerId, userId: id },
+      data: { lastUsedAt: context.now() },
+    })
+  }
   const target = { type: 'user', id }
   await emit(context, 'user.verification.succeeded', { accountId, issuerId, userId: id, target, data: { method } })
 }

@@ -3,6 +3,7 @@
  */
 import { z } from 'zod'
 import { rules } from '../../kernel/input.js'
+import { languages } from '../../kernel/language.js'
 
 const wholeSeconds = z
   .int('must be a whole number of seconds.')
@@ -75,6 +76,7 @@ export const issuerSettingsRules = z.looseObject(
           .max(100, 'must have at most 100 entries.')
           .optional(),
         redirect_uri_rules: rules.object.optional(),
+        mfa_required: rules.boolean.optional(),
         password_policy: passwordPolicy
           .refine((policy) => (policy.min_length ?? 8) <= (policy.max_length ?? 128), {
             error: 'must not be larger than max_length.',
@@ -99,6 +101,7 @@ export const issuerSettingsRules = z.looseObject(
       .looseObject({
         display_name: rules.text(200).nullable().optional(),
         logo_url: rules.url.optional(),
+        language: z.enum(languages, `must be one of ${languages.join(', ')}.`).optional(),
         theme: z
           .looseObject({
             primary_color: colour.optional(),

@@ -1,7 +1,7 @@
 import type { Context as KoaContext } from 'koa'
+import { html } from '../../../kernel/html.js'
 import type { OpenIdContext } from '../../library.js'
 import type { Runtime } from '../../runtime.js'
-import { html } from './html.js'
 import { layout, sendPage, viewOf } from './layout.js'
 import type { TextKey } from './texts.js'
 

@@ -1,11 +1,12 @@
 /** The frame of every hosted page: branding, language, and the headers that keep others out. */
 import { createHash } from 'node:crypto'
 import type { Context as KoaContext } from 'koa'
+import { Html, html } from '../../../kernel/html.js'
+import { chooseLanguage, type Language } from '../../../kernel/language.js'
 import type { OpenIdContext } from '../../library.js'
 import type { IssuerFacts } from '../../runtime.js'
-import { Html, html } from './html.js'
 import { style } from './style.js'
-import { chooseLanguage, type Language, languages, type Sentence, say, type Texts } from './texts.js'
+import { type Sentence, say, type Texts, textsOf } from './texts.js'
 import { themeOf } from './theme.js'
 
 /** What a page needs to know to be shown. */
@@ -27,9 +28,9 @@ export function viewOf(
   issuer: IssuerFacts,
   more: Partial<View> & { uiLocales?: string | undefined } = {},
 ): View {
-  const language = chooseLanguage(more.uiLocales, ctx.get('Accept-Language'))
+  const language = chooseLanguage(more.uiLocales, ctx.get('Accept-Language'), issuer.settings.branding?.language)
   const name = issuer.settings.branding?.display_name || issuer.name
-  return { issuer, name, language, texts: languages[language], clientName: undefined, action: '', token: '', ...more }
+  return { issuer, name, language, texts: textsOf[language], clientName: undefined, action: '', token: '', ...more }
 }
 
 /** Problems as a region that screen readers announce and that takes the focus. */

@@ -1,6 +1,6 @@
-import { html } from './html.js'
+import { html } from '../../../kernel/html.js'
 import { layout, type View } from './layout.js'
-import { hidden } from './sign-in.js'
+import { hidden } from './parts.js'
 import { say } from './texts.js'
 
 /** Asks before signing out: the request did not prove that the person's own application sent it. */

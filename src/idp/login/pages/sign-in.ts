@@ -1,11 +1,33 @@
-import { type Html, html } from './html.js'
+import { type Html, html } from '../../../kernel/html.js'
+import type { MethodFacts } from '../../runtime.js'
 import { layout, problemBox, type View } from './layout.js'
+import { focus, hidden, invalid, lead, other } from './parts.js'
 import { type Sentence, say } from './texts.js'
 
-/** Username and password. */
-export function passwordPage(view: View, username: string, problems: readonly Sentence[]): string {
+export interface SignInOffer {
+  username: string
+  /** In the order in which they are offered. */
+  methods: readonly MethodFacts[]
+  signUp: boolean
+}
+
+/** The first page: who are you, and how do you show it? One form; its buttons are the methods. */
+export function signInPage(
+  view: View,
+  { username, methods, signUp }: SignInOffer,
+  problems: readonly Sentence[],
+): string {
   const { texts } = view
   const failed = problems.length > 0
+  const has = (kind: string) => methods.some((method) => method.kind === kind)
+  const typed = has('password')
+    ? 'password'
+    : has('email_otp')
+      ? 'email_otp'
+      : has('email_link')
+        ? 'email_link'
+        : undefined
+  const others = methods.filter(({ kind }) => kind !== typed)
   return layout(
     view,
     texts.sign_in,
@@ -14,13 +36,33 @@ ${lead(view)}
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
 ${hidden(view)}
-<div class="field"><label for="username">${texts.username}</label>
-<input id="username" name="username" type="text" value="${username}" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${invalid(failed)}${focus(username === '')}></div>
-<div class="field"><label for="password">${texts.password}</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required${invalid(failed)}${focus(username !== '')}></div>
-<button type="submit">${texts.sign_in}</button>
+${
+  typed !== undefined &&
+  html`<div class="field"><label for="username">${texts.username}</label>
+<input id="username" name="username" type="text" value="${username}" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${invalid(failed)}${focus(username === '')}></div>`
+}
+${
+  typed === 'password' &&
+  html`<div class="field"><label for="password">${texts.password}</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required${invalid(failed)}${focus(username !== '')}></div>`
+}
+${typed !== undefined && html`<button type="submit" name="method" value="${typed}">${mainButton(view, typed)}</button>`}
+${typed === 'password' && other(view, 'reset', 'forgotten', 'link')}
+${typed !== undefined && others.length > 0 && html`<p class="or">${texts.or}</p>`}
+${others.map((method) => alternative(view, method))}
+${signUp && html`<p class="aside">${texts.no_account} ${other(view, 'sign_up', 'sign_up', 'link')}</p>`}
 </form>`,
   )
+}
+
+const mainButton = ({ texts }: View, kind: 'password' | 'email_otp' | 'email_link'): string =>
+  kind === 'password' ? texts.sign_in : texts[`use_${kind}`]
+
+/** A method beside the typed one: by its kind where there is one of it, by its id where there may be several. */
+function alternative(view: View, { kind, id, name }: MethodFacts): Html {
+  if (kind === 'password' || kind === 'email_otp' || kind === 'email_link')
+    return other(view, kind, `use_${kind}`, 'quiet')
+  return other(view, id, html`${say(view.texts, { key: 'continue_with', places: { method: name } })}`, 'quiet')
 }
 
 /** A new password in place of one that may not be used again. */
@@ -35,25 +77,18 @@ ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
 ${hidden(view)}
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
-<div class="field"><label for="new_password">${texts.new_password}</label>
-<input id="new_password" name="new_password" type="password" autocomplete="new-password" required aria-describedby="hint${problems.length > 0 ? ' problem' : ''}"${focus(true)}>
-<p class="hint" id="hint">${texts.password_hint}</p></div>
+${newPasswordField(view, problems.length > 0, true)}
 <button type="submit">${texts.save_password}</button>
 </form>`,
   )
 }
 
+/** The field for a password that is chosen now. */
+export const newPasswordField = ({ texts }: View, failed: boolean, first: boolean): Html =>
+  html`<div class="field"><label for="new_password">${first ? texts.new_password : texts.password}</label>
+<input id="new_password" name="new_password" type="password" autocomplete="new-password" required aria-describedby="hint${failed ? ' problem' : ''}"${focus(first)}>
+<p class="hint" id="hint">${texts.password_hint}</p></div>`
+
 /** Nobody can sign in here: the issuer has no method for it. */
 export const closedPage = (view: View): string =>
   layout(view, view.texts.sign_in, html`<h1>${view.texts.sign_in}</h1>${problemBox(view, [{ key: 'no_method' }])}`)
-
-const lead = ({ texts, clientName }: View): Html | false => {
-  if (clientName === undefined) return false
-  const [before = '', after = ''] = texts.continue_to.split('{client}')
-  return html`<p class="lead">${before}<strong>${clientName}</strong>${after}</p>`
-}
-
-export const hidden = ({ token }: View): Html => html`<input type="hidden" name="csrf" value="${token}">`
-
-const invalid = (failed: boolean): Html | false => failed && html` aria-invalid="true" aria-describedby="problem"`
-const focus = (here: boolean): Html | false => here && html` autofocus`

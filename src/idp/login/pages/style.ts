@@ -19,12 +19,19 @@ input{width:100%;min-height:3rem;padding:.65rem .875rem;font:inherit;color:inher
 input:hover{border-color:var(--text)}
 input:focus-visible{outline:none;border-color:var(--accent);box-shadow:0 0 0 3px color-mix(in srgb,var(--accent) 26%,transparent)}
 input[aria-invalid=true]{border-color:var(--alarm)}
+blockquote{margin:1.25rem 0 0;padding:.25rem 0 .25rem 1rem;border-left:3px solid var(--line);color:var(--soft);overflow-wrap:anywhere;white-space:pre-line}
 .hint{margin:0;font-size:.85rem;color:var(--soft)}
 button,.button{display:inline-flex;align-items:center;justify-content:center;min-height:3rem;padding:.65rem 1.25rem;font:inherit;font-weight:600;text-decoration:none;border:1px solid transparent;border-radius:.7rem;background:var(--primary);color:var(--on-primary);cursor:pointer;transition:filter .15s,transform .05s}
 button:hover{filter:brightness(1.08)}
 button:active{transform:translateY(1px)}
 button:focus-visible,.button:focus-visible,.problem:focus-visible{outline:3px solid color-mix(in srgb,var(--accent) 55%,transparent);outline-offset:2px}
 button.quiet{background:transparent;color:var(--text);border-color:var(--edge)}
+button.link{min-height:1.75rem;padding:0 .15rem;justify-self:center;background:none;border:0;color:var(--accent);font-weight:560;font-size:.925rem;text-decoration:underline;text-underline-offset:.2em}
+.or{display:flex;align-items:center;gap:.75rem;margin:0;color:var(--soft);font-size:.875rem}
+.or::before,.or::after{content:"";flex:1;border-top:1px solid var(--line)}
+.aside{margin:0;text-align:center;color:var(--soft);font-size:.925rem}
+input.code{font-size:1.375rem;letter-spacing:.3em;text-align:center;font-variant-numeric:tabular-nums}
+input[readonly]{color:var(--soft)}
 .problem{margin-top:1.5rem;padding:.8rem .95rem;border:1px solid color-mix(in srgb,var(--alarm) 32%,transparent);border-radius:.7rem;background:var(--alarm-ground);color:var(--alarm);font-size:.925rem}
 .problem p{margin:0}
 .problem p+p{margin-top:.35rem}

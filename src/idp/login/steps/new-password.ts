@@ -1,4 +1,4 @@
-import { ApiError, type Detail } from '../../../kernel/errors.js'
+import { ApiError } from '../../../kernel/errors.js'
 import { prepareNewPassword, SamePassword } from '../../../resources/credentials/replace-password.js'
 import { field } from '../../request.js'
 import { asUser, scope } from '../../scope.js'
@@ -6,30 +6,36 @@ import { newPasswordPage } from '../pages/sign-in.js'
 import { isTextKey, type Sentence } from '../pages/texts.js'
 import type { Step } from './step.js'
 
-/** The password just used must be changed: temporary, expired, or marked so by an administrator. */
+/** The password just used must be changed (temporary, expired, marked by an administrator), or was forgotten. */
 export const newPassword: Step = {
-  show: (view, state, problems) => newPasswordPage(view, state.user?.username ?? state.username, problems),
+  show: ({ view, state }, problems) => newPasswordPage(view, state.user?.username ?? state.username, problems),
 
-  async answer(state, form) {
+  async answer({ state }, form) {
     const { context, runtime } = scope()
     const user = state.user!
     const given = field(form, 'new_password') ?? ''
     if (given === '') return { to: state, problems: [{ key: 'missing' }] }
     try {
       const replace = await prepareNewPassword(context, runtime.issuer, user, given)
-      return { to: { ...state, step: 'done' }, effects: (inside) => replace(asUser(inside, user)) }
+      const amr = [...state.amr, 'pwd']
+      const to = { ...state, amr, mustChange: false }
+      return { to, done: true, effects: (inside) => replace(asUser(inside, user)) }
     } catch (error) {
       if (error instanceof SamePassword) return { to: state, problems: [{ key: 'same_password' }] }
       if (error instanceof ApiError && error.code === 'not_found') return { to: state, problems: [{ key: 'barred' }] }
-      if (error instanceof ApiError && error.more.details)
-        return { to: state, problems: error.more.details.map(inWords) }
-      throw error
+      return { to: state, problems: brokenRules(error) }
     }
   },
 }
 
-/** A broken rule of the password policy, as the page says it; the numbers come from the policy's own message. */
-function inWords({ code, message }: Detail): Sentence {
-  const count = /\d+/.exec(message)?.[0] ?? ''
-  return { key: isTextKey(code) ? code : 'refused', places: { count } }
+/**
+ * Broken rules of the password policy, as the page says them; the numbers come from the policy's own message.
+ * @throws whatever else the error is
+ */
+export function brokenRules(error: unknown): Sentence[] {
+  if (!(error instanceof ApiError) || !error.more.details) throw error
+  return error.more.details.map(({ code, message }) => {
+    const count = /\d+/.exec(message)?.[0] ?? ''
+    return { key: isTextKey(code) ? code : 'refused', places: { count } }
+  })
 }

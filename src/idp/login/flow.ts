@@ -1,0 +1,83 @@
+/**
+ * What remains to be done before somebody is signed in: decided anew after each step, from what was proved and from
+ * what the database says now. The order matters: who it is, whether they may, then what they still owe.
+ */
+import type { Context } from '../../platform/context.js'
+import { sql } from '../../platform/database.js'
+import { scope } from '../scope.js'
+import type { Journey } from './journey.js'
+import type { Sentence } from './pages/texts.js'
+import { anew, type LoginState, type StepName } from './state.js'
+
+/** What is known of the person and asked of them, read fresh. */
+interface Facts {
+  status: string
+  /** Why the approval desk said no; people may know. */
+  rejection: string | null
+  /** The address that is confirmed by mail; null when there is none. */
+  email: string | null
+  emailVerified: boolean
+  /** Types of the credentials that can be used now. */
+  verifiers: string[]
+  /** An organization that the tokens will speak of asks for a second factor. */
+  organizationAsks: boolean
+  /** Ids of organizations to choose from, if there is a choice. */
+  organizations: string[]
+}
+
+const factsText = `
+  SELECT u.status, u.email_verified AS "emailVerified",
+    CASE WHEN u.approval->>'status' = 'rejected' THEN u.approval->>'reason' END AS rejection,
+    CASE WHEN u.username_type = 'email' THEN u.username ELSE u.profile->>'email' END AS email,
+    ARRAY(SELECT DISTINCT v.type FROM verifiers v WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id
+      AND (v.type <> 'backup_codes' OR cardinality(v.code_hashes) > 0)) AS verifiers,
+    ARRAY(SELECT o.id FROM organization_members m JOIN organizations o ON o.id = m.org_id
+      WHERE m.user_id = u.id AND m.issuer_id = u.issuer_id AND m.status = 'active' AND o.status = 'active'
+      ORDER BY m.id DESC LIMIT 200) AS organizations,
+    EXISTS (SELECT 1 FROM organization_members m JOIN organizations o ON o.id = m.org_id
+      WHERE m.user_id = u.id AND m.issuer_id = u.issuer_id AND m.status = 'active' AND o.status = 'active'
+      AND o.mfa_required AND ($3::text IS NULL OR o.id = $3)) AS "organizationAsks"
+  FROM users u WHERE u.issuer_id = $1 AND u.id = $2`
+
+async function factsOf({ db }: Context, userId: string, orgId: string | null): Promise<Facts | undefined> {
+  const [facts] = await sql<Facts>(db, factsText, scope().runtime.issuer.id, userId, orgId)
+  return facts
+}
+
+/** The step that comes next, as the transaction in progress sees things, and what to tell there. */
+export async function proceed(
+  inside: Context,
+  state: LoginState,
+  journey: Journey,
+): Promise<{ to: LoginState; problems: Sentence[] }> {
+  const { user, username } = state
+  const facts = user && (await factsOf(inside, user.id, state.orgId ?? journey.orgId))
+  if (!facts) return { to: anew(state, username), problems: [] }
+  // May they sign in at all?
+  if (facts.status === 'pending_approval' && state.signUp) return { to: { ...state, step: 'waiting' }, problems: [] }
+  if (facts.status !== 'active') return { to: anew(state, username), problems: [barred(facts)] }
+  const [only, ...more] = state.orgId === undefined ? choices(facts, journey) : []
+  const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
+  return { to: { ...settled, step: remaining(settled, facts, journey) }, problems: [] }
+}
+
+function barred({ status, rejection }: Facts): Sentence {
+  if (status === 'pending_approval') return { key: 'pending_approval' }
+  return rejection ? { key: 'rejected', places: { reason: rejection } } : { key: 'barred' }
+}
+
+/** What is still owed, in this order. */
+function remaining(state: LoginState, facts: Facts, journey: Journey): StepName | 'done' {
+  const { settings } = scope().runtime.issuer
+  // 1. What was just used may not be used again.
+  if (state.mustChange) return 'new_password'
+  // 2. An address that nobody has confirmed yet, where the issuer wants that.
+  if (settings.signup?.require_email_verification && facts.email !== null && !facts.emailVerified) return 'email_code'
+  // 3. For which organization?
+  if (state.orgId === undefined && choices(facts, journey).length > 1) return 'organization'
+  return 'done'
+}
+
+/** The organizations that the application lets this person choose from. */
+export const choices = ({ organizations }: Pick<Facts, 'organizations'>, journey: Journey): string[] =>
+  journey.choosesOrganization ? organizations.filter((id) => journey.mayChoose(id)) : []

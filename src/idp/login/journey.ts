@@ -1,0 +1,124 @@
+/** What somebody signs in for: an application's authorization request. */
+import type { Context as KoaContext } from 'koa'
+import { seconds } from '../../kernel/time.js'
+import { recordSignIn } from '../../resources/credentials/sign-in.js'
+import { endSessions } from '../../resources/sessions/sessions.js'
+import { type ClientRow, readClient } from '../client.js'
+import type { Interaction } from '../library.js'
+import { asUser, scope } from '../scope.js'
+import { beginning, type LoginState } from './state.js'
+
+export interface Journey {
+  readonly uid: string
+  /** Parameters of the request. */
+  param(name: string): string | undefined
+  readonly clientName: string | undefined
+  /** The organization that the request selects. */
+  readonly orgId: string | null
+  /** Is the person to choose an organization where several fit? */
+  readonly choosesOrganization: boolean
+  mayChoose(orgId: string): boolean
+  /** Comes with an invitation to an organization. */
+  readonly invitation: { email: string } | undefined
+  /** How it begins for a browser that has answered nothing yet. */
+  begin(): Promise<LoginState>
+  /** All steps are done: what follows, written with the last move. */
+  finish(state: LoginState): Promise<void>
+  /** Sends the browser on after the end; false when there is nowhere to go yet. */
+  leave(ctx: KoaContext): boolean
+}
+
+/** The journey of an authorization request. Also finds out whether the issuer still signs anybody in. */
+export async function authorizationJourney(interaction: Interaction): Promise<Journey> {
+  const client = await readClient(String(interaction.params['client_id']))
+  const { uid, prompt } = interaction
+  const param = (name: string): string | undefined => {
+    const value = interaction.params[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const session = interaction.session?.accountId ? interaction.session : undefined
+  const { policy, allowed_org_ids = [], ask = false } = client?.settings.restrictions?.organizations ?? {}
+  return {
+    uid,
+    param,
+    clientName: client?.name,
+    orgId: param('org') ?? null,
+    choosesOrganization: ask && policy !== 'none' && param('org') === undefined,
+    mayChoose: (id) => policy !== 'allowlist' || allowed_org_ids.includes(id),
+    invitation: undefined,
+    async begin() {
+      const state = beginning(param('login_hint'))
+      if (!session || prompt.name === 'login') return state
+      const known = await knownUser(session.accountId!)
+      if (!known) return state
+      const asBefore = { ...state, user: known, username: known.username, asBefore: true, amr: session.amr ?? [] }
+      return { ...asBefore, step: prompt.name === 'select_account' ? 'account' : 'organization' }
+    },
+    finish: (state) => finish(interaction, client, state),
+    leave(ctx) {
+      if (!interaction.result) return false
+      ctx.status = 303
+      ctx.set('Cache-Control', 'no-store')
+      ctx.set('Location', interaction.returnTo)
+      ctx.body = ''
+      return true
+    },
+  }
+}
+
+/** A user who may sign in. */
+async function knownUser(id: string) {
+  const { context, runtime } = scope()
+  const { id: issuerId, accountId } = runtime.issuer
+  const user = await context.db.user.findFirst({
+    where: { id, issuerId, status: 'active' },
+    select: { id: true, username: true, status: true },
+  })
+  return user && { ...user, issuerId, accountId }
+}
+
+/** Tells the library who signed in and how, and what was chosen. */
+async function finish(interaction: Interaction, client: ClientRow | undefined, state: LoginState): Promise<void> {
+  const { context, runtime, writes } = scope()
+  const { amr, methods, orgId } = state
+  const person = state.user!
+  const { id: issuerId, accountId } = runtime.issuer
+  // Spec 5.2 rule 6: as if the request had selected it.
+  if (orgId) interaction.params['org'] = orgId
+  if (state.asBefore) {
+    interaction.result = { select_account: {}, select_organization: {} }
+    await interaction.persist()
+    return
+  }
+  const before = interaction.session
+  if (before?.uid && before.accountId !== person.id) {
+    // Somebody else was signed in with this browser: that ends here, so that nobody acts for the other.
+    const { uid } = before
+    writes.change(async (inside) => {
+      await endSessions(
+        inside,
+        { accountId, issuerId },
+        { browserUid: uid },
+        { reason: 'user_logout', browserToo: true },
+      )
+      await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid } })
+    })
+    delete interaction.session
+  }
+  const ts = seconds(context.now())
+  const acr = acrOf(interaction.params['acr_values'], methods)
+  interaction.result = {
+    login: { accountId: person.id, acr, amr: [...new Set(amr)], ts, remember: true },
+    select_account: {},
+    select_organization: {},
+  }
+  await interaction.persist()
+  writes.change((inside) => recordSignIn(asUser(inside, person), person, client!.id, amr))
+}
+
+/** The first of the requested contexts that the methods used fulfil; without a wish the general one (spec 5.3). */
+function acrOf(requested: unknown, methods: readonly string[]): string {
+  const fulfilled = ['urn:svc:assurance:loa1', ...methods.map((method) => `urn:svc:method:${method}`)]
+  const wished = typeof requested === 'string' ? requested.split(' ') : []
+  return wished.find((acr) => fulfilled.includes(acr)) ?? fulfilled[0]!
+}

@@ -1,0 +1,9 @@
+import type { Form } from '../../request.js'
+import type { MethodFacts } from '../../runtime.js'
+import type { Asked, Move } from '../steps/step.js'
+
+/**
+ * A first factor: what it makes of the answer to the sign-in page. It either proves who the person is (`done`, with
+ * `user`), or leads to a step of its own that will.
+ */
+export type FirstFactor = (asked: Asked, form: Form, method: MethodFacts) => Promise<Move>

@@ -1,0 +1,54 @@
+import { html } from '../../../kernel/html.js'
+import { layout, problemBox, type View } from './layout.js'
+import { focus, hidden, invalid, lead, other } from './parts.js'
+import { newPasswordField } from './sign-in.js'
+import type { Sentence } from './texts.js'
+
+export interface SignUpForm {
+  email: string
+  password: boolean
+  /** For whoever approves the account. */
+  reason: boolean
+  /** The address is that of an invitation. */
+  invited: boolean
+}
+
+/** An account of one's own. */
+export function signUpPage(
+  view: View,
+  { email, password, reason, invited }: SignUpForm,
+  problems: readonly Sentence[],
+): string {
+  const { texts } = view
+  const failed = problems.length > 0
+  return layout(
+    view,
+    texts.sign_up,
+    html`<h1>${texts.sign_up}</h1>
+${lead(view) || html`<p class="lead">${texts.sign_up_lead}</p>`}
+${problemBox(view, problems)}
+<form method="post" action="${view.action}">
+${hidden(view)}
+<div class="field"><label for="username">${texts.email}</label>
+<input id="username" name="username" type="email" value="${email}" autocomplete="username" maxlength="254" required${invited && html` readonly`}${invalid(failed)}${focus(!invited)}></div>
+<div class="field"><label for="name">${texts.name}</label>
+<input id="name" name="name" type="text" autocomplete="name" maxlength="200"></div>
+${password && newPasswordField(view, failed, false)}
+${
+  reason &&
+  html`<div class="field"><label for="reason">${texts.reason}</label>
+<input id="reason" name="reason" type="text" maxlength="1000"></div>`
+}
+<button type="submit" name="method" value="make">${texts.sign_up}</button>
+${other(view, 'back', 'back', 'link')}
+</form>`,
+  )
+}
+
+/** The account is there, and somebody must approve it. */
+export const waitingPage = (view: View): string =>
+  layout(
+    view,
+    view.texts.waiting_title,
+    html`<h1>${view.texts.waiting_title}</h1><p class="lead">${view.texts.waiting_lead}</p>`,
+  )

@@ -1,0 +1,86 @@
+import { ApiError } from '../../../kernel/errors.js'
+import type { Context } from '../../../platform/context.js'
+import { confirmEmail, findForMail } from '../../../resources/credentials/mail-owner.js'
+import { recordVerification } from '../../../resources/credentials/sign-in.js'
+import { usernameKeyOf } from '../../../resources/users/usernames.js'
+import { field } from '../../request.js'
+import { asUser } from '../../scope.js'
+import { checkSecret, prepareSecret, sendSecret } from '../mail.js'
+import { codePage, linkPage } from '../pages/mail.js'
+import { makeAccount, signedUp } from '../sign-up.js'
+import { anew, type LoginState, type SentSecret } from '../state.js'
+import { type Asked, type Move, Refused, type Step } from './step.js'
+
+/** A code that went out by mail is typed. What it proves depends on why it was sent. */
+export const emailCode: Step = {
+  /** Only where the issuer wants an address confirmed that nobody has confirmed yet. */
+  async enter(inside, { state, journey, view }) {
+    const user = state.user!
+    const owner = await findForMail(inside, user.issuerId, usernameKeyOf(user.username))
+    const email = owner?.email ?? null
+    const letter = { journey, view, purpose: 'verify', email, address: user.username, user } as const
+    const { sent, effects } = prepareSecret(state, letter)
+    await effects(inside)
+    return { ...state, sent }
+  },
+
+  show: ({ view, state }, problems) => codePage(view, state.sent!, problems),
+  answer: (asked, form) => answered(asked, field(form, 'code') ?? '', field(form, 'method')),
+}
+
+/** A link that went out by mail was opened in this browser. A page asks first, for programs open links too. */
+export const emailLink: Step = {
+  show: ({ view, state }, problems, query) => linkPage(view, state.sent!, field(query, 'link'), problems),
+  answer: (asked, form) => answered(asked, field(form, 'link') ?? '', field(form, 'method')),
+}
+
+async function answered(asked: Asked, secret: string, named: string | undefined): Promise<Move> {
+  const { state, journey } = asked
+  const sent = state.sent!
+  if (named === 'back') return { to: anew(state, state.username) }
+  if (named === 'again') return again(asked, sent)
+  if (secret === '') return { to: state, problems: [{ key: 'missing' }] }
+  const verdict = await checkSecret(journey.uid, sent, secret)
+  if (verdict.outcome === 'right') return proved(state, sent)
+  const key = verdict.outcome === 'spent' ? 'code_spent' : 'code_wrong'
+  return { to: { ...state, sent: verdict.sent }, problems: [{ key }] }
+}
+
+/** Another one, to the same address; the one before is good no more. */
+async function again({ state, journey, view }: Asked, sent: SentSecret): Promise<Move> {
+  const { purpose, user } = sent
+  const email = sent.void ? null : sent.email
+  const move = await sendSecret(state, { journey, view, purpose, email, address: sent.email, user })
+  return move.problems ? { ...move, to: state } : move
+}
+
+function proved(state: LoginState, sent: SentSecret): Move {
+  const { sent: _, ...rest } = state
+  const { purpose, email } = sent
+  if (purpose === 'sign_up') return signUp(rest, email)
+  const user = sent.user!
+  const method = state.step === 'email_link' ? 'email_link' : 'email_otp'
+  const confirmed = async (inside: Context): Promise<void> => {
+    await confirmEmail(inside, user, email)
+    await recordVerification(asUser(inside, user), user, method)
+  }
+  const to = { ...rest, user, amr: [...state.amr, 'otp'], methods: [...state.methods, method] }
+  if (purpose === 'verify') return { to: rest, done: true, effects: confirmed }
+  return { to: { ...to, mustChange: purpose === 'reset' }, done: true, effects: confirmed }
+}
+
+/** The account is made now that the address is known to be theirs. */
+function signUp(state: LoginState, email: string): Move {
+  return {
+    to: state,
+    done: true,
+    becomes: async (inside) => {
+      try {
+        return signedUp(state, await makeAccount(inside, { ...state.signUp!, email }, true), true)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
+        throw new Refused({ to: anew(state, email), problems: [{ key: 'taken' }] })
+      }
+    },
+  }
+}

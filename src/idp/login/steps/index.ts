@@ -1,0 +1,25 @@
+/** Every step by its name. */
+import type { StepName } from '../state.js'
+import { account } from './account.js'
+import { emailCode, emailLink } from './email-code.js'
+import { invitation } from './invitation.js'
+import { newPassword } from './new-password.js'
+import { organization } from './organization.js'
+import { reset } from './reset.js'
+import { signIn } from './sign-in.js'
+import { signUp } from './sign-up.js'
+import type { Step } from './step.js'
+import { waiting } from './waiting.js'
+
+export const steps: Readonly<Record<StepName, Step>> = {
+  account,
+  invitation,
+  sign_in: signIn,
+  sign_up: signUp,
+  reset,
+  email_code: emailCode,
+  email_link: emailLink,
+  new_password: newPassword,
+  organization,
+  waiting,
+}

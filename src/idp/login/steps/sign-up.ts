@@ -1,0 +1,84 @@
+import { ApiError } from '../../../kernel/errors.js'
+import { hashPassword } from '../../../platform/secrets.js'
+import { findForMail } from '../../../resources/credentials/mail-owner.js'
+import { checkPassword, passwordPolicyOf } from '../../../resources/credentials/password-policy.js'
+import { usernameKeyOf } from '../../../resources/users/usernames.js'
+import { type Form, field } from '../../request.js'
+import { scope } from '../../scope.js'
+import { sendSecret } from '../mail.js'
+import { signUpPage } from '../pages/sign-up.js'
+import type { Sentence } from '../pages/texts.js'
+import { addressFault, makeAccount, maySignUp, signedUp, wantsApproval, wantsPassword, wantsProof } from '../sign-up.js'
+import { anew, type LoginState, type SignUp } from '../state.js'
+import { brokenRules } from './new-password.js'
+import { type Move, Refused, type Step } from './step.js'
+
+/** An account of one's own. Where the address must be proved first, the page does not tell whether it is known. */
+export const signUp: Step = {
+  show({ view, state, journey }, problems) {
+    const email = journey.invitation?.email ?? state.username
+    const asks = { password: wantsPassword(), reason: wantsApproval(), invited: journey.invitation !== undefined }
+    return signUpPage(view, { email, ...asks }, problems)
+  },
+
+  async answer({ state, journey, view }, form) {
+    if (field(form, 'method') === 'back') return { to: anew(state, state.username) }
+    if (!maySignUp(journey)) return { to: anew(state, state.username) }
+    const email = (journey.invitation?.email ?? field(form, 'username') ?? '').trim().slice(0, 254)
+    const to: LoginState = { ...state, username: email }
+    const { details, problems } = await read(form, email)
+    const fault = addressFault(journey, email)
+    if (fault) problems.unshift({ key: fault })
+    if (problems.length > 0) return { to, problems }
+
+    const { context, runtime } = scope()
+    const taken = await findForMail(context, runtime.issuer.id, usernameKeyOf(email))
+    if (!wantsProof(journey)) return taken ? { to, problems: [{ key: 'taken' }] } : make(to, details)
+    return sendSecret(
+      { ...to, step: 'email_code', signUp: details },
+      {
+        journey,
+        view,
+        purpose: 'sign_up',
+        email,
+        address: email,
+        user: null,
+        ...(taken ? { instead: 'already_registered' as const } : {}),
+      },
+    )
+  },
+}
+
+/** What the form says, and what is wrong with it. */
+async function read(form: Form, email: string): Promise<{ details: SignUp; problems: Sentence[] }> {
+  const { issuer } = scope().runtime
+  const name = (field(form, 'name') ?? '').trim().slice(0, 200)
+  const reason = (field(form, 'reason') ?? '').trim().slice(0, 1000) || null
+  const profile: Record<string, string> = name === '' ? {} : { name }
+  const details: SignUp = { email, passwordHash: null, profile, reason }
+  if (!wantsPassword()) return { details, problems: [] }
+  const password = field(form, 'new_password') ?? ''
+  if (email === '' || password === '') return { details, problems: [{ key: 'missing' }] }
+  try {
+    await checkPassword(passwordPolicyOf(issuer), password, { username: email, profile }, 'new_password')
+  } catch (error) {
+    return { details, problems: brokenRules(error) }
+  }
+  return { details: { ...details, passwordHash: await hashPassword(password) }, problems: [] }
+}
+
+function make(state: LoginState, details: SignUp): Move {
+  const to = { ...state, signUp: details }
+  return {
+    to,
+    done: true,
+    becomes: async (inside) => {
+      try {
+        return signedUp(to, await makeAccount(inside, details, false), false)
+      } catch (error) {
+        if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
+        throw new Refused({ to: { ...state, step: 'sign_up' }, problems: [{ key: 'taken' }] })
+      }
+    },
+  }
+}

@@ -1,0 +1,79 @@
+/** Where mail goes: to the mail server, or while there is none to an inbox on one's own machine. */
+import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { createTransport } from 'nodemailer'
+import type { Config } from '../config.js'
+import { SECOND } from '../kernel/time.js'
+import type { Gatehouse } from './context.js'
+
+export interface Mail {
+  to: string
+  subject: string
+  text: string
+  html: string
+}
+
+/** @param id of the message in the outbox: the same when it is tried again */
+export type Deliver = (mail: Mail, id: string) => Promise<void>
+
+/** The mail server of MAIL_URL; without one the development inbox. */
+export function openTransport({ config, log, now }: Gatehouse): { deliver: Deliver; close(): void } {
+  const { url, from } = config.mail
+  if (url === undefined) {
+    if (!hasInbox(config)) log.warn('MAIL_URL is not set: mail is not sent; set it to smtp://user:password@host:587')
+    return { deliver: async (mail, id) => keepInInbox(config, id, { ...mail, sent_at: now() }), close: () => {} }
+  }
+  const waits = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 20 * SECOND }
+  const transport = createTransport({ url, ...waits, disableFileAccess: true, disableUrlAccess: true }, { from })
+  return {
+    deliver: async (mail, id) => {
+      await transport.sendMail({ ...mail, messageId: `<${id}@${new URL(config.idpUrl).hostname}>` })
+    },
+    close: () => transport.close(),
+  }
+}
+
+/** Is mail kept for reading at `/dev/mail`? On one's own machine only: whoever reads it can sign in as anybody. */
+export const hasInbox = ({ mail, baseUrl }: Config): boolean =>
+  mail.url === undefined && ['localhost', '127.0.0.1', '[::1]'].includes(new URL(baseUrl).hostname)
+
+export interface InboxMail extends Mail {
+  id: string
+  /** Unix milliseconds. */
+  sent_at: number
+}
+
+/** How many messages the development inbox keeps. */
+const INBOX_SIZE = 200
+const inboxOf = ({ dataDir }: Config): string => join(dataDir, 'mail')
+
+function keepInInbox(config: Config, id: string, mail: Omit<InboxMail, 'id'>): void {
+  if (!hasInbox(config)) throw new Error('MAIL_URL is not set')
+  const folder = inboxOf(config)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const file = join(folder, `${id}.json`)
+  writeFileSync(`${file}.part`, JSON.stringify(mail), { mode: 0o600 })
+  renameSync(`${file}.part`, file)
+  for (const old of inboxFiles(folder).slice(INBOX_SIZE)) rmSync(join(folder, old), { force: true })
+}
+
+/** Newest first: time order is id order. */
+const inboxFiles = (folder: string): string[] =>
+  readdirSync(folder)
+    .filter((name) => name.endsWith('.json'))
+    .sort()
+    .reverse()
+
+/** What the development inbox holds, newest first. */
+export function readInbox(config: Config): InboxMail[] {
+  const folder = inboxOf(config)
+  try {
+    return inboxFiles(folder).map((name) => {
+      const kept = JSON.parse(readFileSync(join(folder, name), 'utf8')) as Omit<InboxMail, 'id'>
+      return { id: name.slice(0, -'.json'.length), ...kept }
+    })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

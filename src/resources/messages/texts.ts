@@ -1,0 +1,129 @@
+/** Every sentence that goes out by mail, by language. A further language is one more table. */
+import type { Language } from '../../kernel/language.js'
+
+export interface MessageText {
+  subject: string
+  lead: string
+  /** What the button says, where the message has one. */
+  button?: string
+  /** What to do when it comes unasked. */
+  end: string
+}
+
+const ignore = 'If you did not ask for this, you can ignore this mail: nothing happens without the code.'
+
+const en = {
+  sign_in_code: {
+    subject: '{code} is your sign-in code for {name}',
+    lead: 'Enter this code where you are signing in to {name}. It works once and for {minutes} minutes.',
+    end: ignore,
+  },
+  sign_in_link: {
+    subject: 'Sign in to {name}',
+    lead: 'Open this link in the browser in which you began to sign in to {name}. It works once and for {minutes} minutes.',
+    button: 'Sign in',
+    end: 'If you did not ask for this, you can ignore this mail: nobody is signed in without the link.',
+  },
+  sign_up_code: {
+    subject: '{code} is your code for {name}',
+    lead: 'Enter this code to finish making your account at {name}. It works once and for {minutes} minutes.',
+    end: ignore,
+  },
+  already_registered: {
+    subject: 'You already have an account at {name}',
+    lead: 'Somebody, probably you, tried to make an account at {name} with this address. There is one already: sign in, or choose a new password if you have forgotten yours.',
+    end: 'If this was not you, you need not do anything.',
+  },
+  verify_code: {
+    subject: '{code} confirms your address for {name}',
+    lead: 'Enter this code to confirm that this address is yours. It works once and for {minutes} minutes.',
+    end: ignore,
+  },
+  reset_code: {
+    subject: '{code} lets you choose a new password for {name}',
+    lead: 'Enter this code to choose a new password at {name}. It works once and for {minutes} minutes.',
+    end: ignore,
+  },
+  password_changed: {
+    subject: 'Your password for {name} was changed',
+    lead: 'The password of your account at {name} has just been changed, and other sign-ins with it have ended.',
+    end: 'If this was not you, choose a new password at once and tell the people who run {name}.',
+  },
+  invitation: {
+    subject: 'You are invited to {organization}',
+    lead: 'You are invited to join {organization} at {name}. {message}',
+    button: 'See the invitation',
+    end: 'The invitation works once and for {days} days. If you do not know what it is about, ignore this mail.',
+  },
+  approved: {
+    subject: 'Your account at {name} is ready',
+    lead: 'Your account at {name} was approved. You can sign in now.',
+    end: '{reason}',
+  },
+  rejected: {
+    subject: 'Your account at {name} was not approved',
+    lead: 'The people who run {name} did not approve your account. Their reason: {reason}',
+    end: 'If you think that this is a mistake, please get in touch with them.',
+  },
+} as const satisfies Record<string, MessageText>
+
+export type MessageKind = keyof typeof en
+
+const ignorieren = 'Ohne diesen Wunsch kann diese Mail ignoriert werden: Ohne den Code geschieht nichts.'
+
+const de: Record<MessageKind, MessageText> = {
+  sign_in_code: {
+    subject: '{code} ist der Anmeldecode für {name}',
+    lead: 'Bitte diesen Code dort eingeben, wo die Anmeldung bei {name} begonnen wurde. Er gilt einmal und {minutes} Minuten lang.',
+    end: ignorieren,
+  },
+  sign_in_link: {
+    subject: 'Anmeldung bei {name}',
+    lead: 'Bitte diesen Link in dem Browser öffnen, in dem die Anmeldung bei {name} begonnen wurde. Er gilt einmal und {minutes} Minuten lang.',
+    button: 'Anmelden',
+    end: 'Ohne diesen Wunsch kann diese Mail ignoriert werden: Ohne den Link wird niemand angemeldet.',
+  },
+  sign_up_code: {
+    subject: '{code} ist der Code für {name}',
+    lead: 'Mit diesem Code wird das Konto bei {name} fertig. Er gilt einmal und {minutes} Minuten lang.',
+    end: ignorieren,
+  },
+  already_registered: {
+    subject: 'Es gibt schon ein Konto bei {name}',
+    lead: 'Mit dieser Adresse wurde versucht, ein Konto bei {name} anzulegen. Es gibt schon eines: Bitte anmelden oder, wenn das Passwort vergessen ist, ein neues wählen.',
+    end: 'Wer das nicht selbst war, muss nichts tun.',
+  },
+  verify_code: {
+    subject: '{code} bestätigt die Adresse für {name}',
+    lead: 'Mit diesem Code wird bestätigt, dass die Adresse die richtige ist. Er gilt einmal und {minutes} Minuten lang.',
+    end: ignorieren,
+  },
+  reset_code: {
+    subject: '{code} für ein neues Passwort bei {name}',
+    lead: 'Mit diesem Code lässt sich ein neues Passwort bei {name} wählen. Er gilt einmal und {minutes} Minuten lang.',
+    end: ignorieren,
+  },
+  password_changed: {
+    subject: 'Das Passwort für {name} wurde geändert',
+    lead: 'Das Passwort des Kontos bei {name} wurde gerade geändert; andere Anmeldungen damit sind beendet.',
+    end: 'Wer das nicht selbst war, sollte sofort ein neues Passwort wählen und den Betreibern von {name} Bescheid geben.',
+  },
+  invitation: {
+    subject: 'Einladung zu {organization}',
+    lead: 'Das ist eine Einladung zu {organization} bei {name}. {message}',
+    button: 'Einladung ansehen',
+    end: 'Die Einladung gilt einmal und {days} Tage lang. Wer nicht weiß, worum es geht, ignoriert diese Mail.',
+  },
+  approved: {
+    subject: 'Das Konto bei {name} ist bereit',
+    lead: 'Das Konto bei {name} wurde freigegeben. Die Anmeldung ist jetzt möglich.',
+    end: '{reason}',
+  },
+  rejected: {
+    subject: 'Das Konto bei {name} wurde nicht freigegeben',
+    lead: 'Die Betreiber von {name} haben das Konto nicht freigegeben. Ihre Begründung: {reason}',
+    end: 'Wenn das ein Irrtum ist, bitte bei ihnen melden.',
+  },
+}
+
+export const messageTexts: Readonly<Record<Language, Record<MessageKind, MessageText>>> = { en, de }
