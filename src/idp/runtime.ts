@@ -12,6 +12,7 @@ import { issuerUrl, readIssuerUrl } from '../resources/issuer-url.js'
 import type { AuthMethodKind } from '../resources/issuers/auth-methods.js'
 import type { IssuerSettings } from '../resources/issuers/settings.js'
 import { publicKeySet, type SigningKey, signingKeysOf } from '../resources/issuers/signing-keys.js'
+import { documentsEnabled } from './documents/index.js'
 import { metadataDocument } from './endpoints/discovery.js'
 import { documentOf, type StaticDocument } from './endpoints/documents.js'
 import { makeProvider, type OpenIdProvider } from './provider.js'
@@ -97,6 +98,7 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
   const pending = new LRUCache<string, number>({ max: 10_000 })
   /** Hosts that are not the issuer's that was asked for under them: are they another's? Anybody can invent one. */
   const strangers = new LRUCache<string, { taken: boolean; checkedAt: number }>({ max: 1000 })
+  let doubtfulUntil = 0
   // Raised whenever anything is dropped, so that a build that read the old rows is not kept.
   let generation = 0
 
@@ -109,7 +111,9 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
       strangers.clear()
     },
     onPending(topic, id) {
-      if (topic === 'issuer') pending.set(id, gatehouse.now() + PENDING)
+      if (topic !== 'issuer') return
+      doubtfulUntil = gatehouse.now() + PENDING
+      pending.set(id, doubtfulUntil)
     },
     onReconnect() {
       generation++
@@ -146,7 +150,8 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
   async function isTaken(context: Context, host: string): Promise<boolean> {
     const known = strangers.get(host)
     const now = context.now()
-    if (known && subscription.connected() && now - known.checkedAt < CHECK_INTERVAL) return known.taken
+    const believed = subscription.connected() && now >= doubtfulUntil
+    if (known && believed && now - known.checkedAt < CHECK_INTERVAL) return known.taken
     const began = generation
     const taken = (await context.tools.query('idp-taken-host', takenText, [host])).length > 0
     if (began === generation) strangers.set(host, { taken, checkedAt: now })
@@ -211,7 +216,11 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
       url,
       host,
       keys,
-      metadata: documentOf('application/json', 'public, max-age=3600', metadataDocument(url)),
+      metadata: documentOf(
+        'application/json',
+        'public, max-age=3600',
+        metadataDocument(url, documentsEnabled(issuer.settings)),
+      ),
       keySet,
       get provider() {
         provider ??= makeProvider(context, runtime)

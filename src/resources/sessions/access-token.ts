@@ -132,6 +132,7 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
 /**
  * Everything that can end a token before its time: the revocation list, its session (suspended, revoked, expired,
  * idle), its principal, its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
+ * A client that is a metadata document has no row; its tokens are good while the issuer takes such clients.
  * A token that is its own client is a personal token, and its row must be active. A token issued under a custom domain
  * is good at every address of the issuer, for as long as the domain is the issuer's.
  */
@@ -151,7 +152,9 @@ const livenessText = `
     AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.issuer_id = $1 AND r.jti = $3)
     AND ($6::text IS NULL OR s.id IS NOT NULL)
     AND CASE WHEN $3 = $4 THEN p.id IS NOT NULL AND u.id IS NOT NULL
-      WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND c.status <> 'disabled' END`
+      WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND CASE WHEN c.id IS NOT NULL THEN c.status <> 'disabled'
+        ELSE $4 ~ '^https?://' AND i.settings #> '{security,openid_policy,client_id_metadata_document,enabled}' = 'true' END
+      END`
 
 async function livenessOf(context: Context, { issuerId, host, kid, claims }: Signed) {
   const { jti, client_id, sub, sid = null } = claims
