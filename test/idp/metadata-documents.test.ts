@@ -424,7 +424,7 @@ describe('hostile addresses', () => {
   afterAll(async () => strictApp?.close())
 })
 
-describe('D23: documents are kept for as long as they say, within 5 minutes and a day', () => {
+describe('D23: documents are kept for as long as they say, between five minutes and a day', () => {
   const open = (client: TestClient) => realm.begin(client)
   test.each<[string, Record<string, string>, number]>([
     ['no word', {}, 300],
