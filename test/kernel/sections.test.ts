@@ -40,7 +40,7 @@ const sections: [number: string, title: string, ...tests: Named[]][] = [
   ['4.1', 'Cross-cutting rules: ETag and If-Match', ['contract/etag', /exactly the body of spec 4\.1/], ['contract/etag', /a weak, unquoted or empty value is 400/]],
   ['4.1', 'Cross-cutting rules: Idempotency-Key', ['contract/idempotency', /Idempotent-Replayed: true/], ['contract/idempotency', /never cached/], ['contract/idempotency', /over 512 KB/]],
   ['4.2', 'Accounts, payments', ['contract/accounts', /the owner is an active user of the console issuer/]],
-  ['4.3', 'Domains', ['contract/domains', /DELETE removes a domain/], ['contract/domains', /assigning asks for a verified domain/]],
+  ['4.3', 'Domains', ['contract/domains', /DELETE removes a domain/], ['contract/domains', /assigning asks for a verified domain/], ['idp/custom-domains', /everything follows the host/]],
   ['4.4', 'Issuers and authentication methods', ['contract/issuers', /DELETE is soft/], ['contract/issuers', /^authentication methods$/]],
   ['4.5', 'Clients', ['contract/clients', /rotation: confidential clients only/], ['contract/clients', /name is contained in any case/]],
   ['4.6', 'Users and verifiers', ['contract/users', /DELETE is 202/], ['contract/codes', /complete-enrollment with the code makes a totp/]],
@@ -57,11 +57,13 @@ const sections: [number: string, title: string, ...tests: Named[]][] = [
   ['4.17', 'IdP API: introspection and revocation', ['idp/tokens', /exactly the members of 4\.17/], ['idp/tokens', /revoking an unknown token/]],
   ['4.17', 'IdP API: redirect URI matching', ['idp/redirects', /4\.17 redirect rule/], ['idp/authorize', /the exchange must repeat that port/]],
   ['4.17', 'IdP API: metadata, keys, userinfo, logout', ['idp/documents', /4\.17: unknown and deleted issuers/], ['idp/tokens', /^userinfo$/], ['idp/endings', /^logout/]],
+  ['4.17', 'IdP API: session and session check', ['idp/session', /D17: %s tells of the session/], ['idp/session', /D23: session_state is the salted hash/], ['browser/session-check', /^a logout in another tab is noticed/]],
+  ['4.17', 'IdP API: client ID metadata documents', ['idp/metadata-documents', /2\.3: off by default/], ['idp/metadata-documents', /a person signs in, is shown the host/], ['idp/metadata-documents', /^selected: only one/]],
   ['4.18', 'Token exchange profile: what an actor is', ['contract/clients', /4\.18 rule 3/]],
   ['5.1', 'Core API', ['contract/api-keys', /^the Authorization header/], ['security/bearer', /a machine does what it was granted/], ['idp/tokens', /5\.1 rule 3/]],
   ['5.2', 'IdP API', ['idp/tokens', /5\.2 rule 1/], ['idp/authorize', /PKCE is optional for a confidential client/], ['idp/tokens', /5\.2 rule 4/], ['idp/tokens', /5\.2 rule 5/], ['idp/authorize', /5\.2 rule 6/]],
   ['5.3', 'Tokens', ['idp/tokens', /5\.3: the access token/], ['idp/tokens', /5\.3: the ID token/], ['idp/documents', /5\.3: both documents/], ['idp/documents', /5\.3: two generations/]],
-  ['6.1', 'Audit events', ['contract/events', /adds the events of its kind/], ['contract/events', /no secret, password or hash/]],
+  ['6.1', 'Audit events', ['contract/events', /adds the events of its kind/], ['contract/events', /no secret, password or hash/], ['idp/backchannel-logout', /the client is told, once/]],
   ['7', 'Errors', ['contract/input', /told all at once, each with its field/], ['contract/input', /makes a 5xx/], ['idp/tokens', /gets the error of the RFC/]],
   ['8', 'Page size 1 to 100, default 50; backlinks 1 to 50, default 10', ['contract/limits', /^page size of %s/], ['contract/limits', /50 rows when nobody says otherwise/], ['contract/notes', /backlinks: the newest 10, at most 50/]],
   ['8', 'Personal tokens per user: 50 active', ['contract/personal-tokens', /50 active tokens per user, also under 20 parallel/]],
@@ -75,6 +77,7 @@ const sections: [number: string, title: string, ...tests: Named[]][] = [
   ['8', 'Client credentials: 30 minutes', ['idp/tokens', /scope omitted means the full set/]],
   ['8', 'Token exchange policy: 30 to 300 seconds', ['contract/clients', /does nothing else$/]],
   ['8', 'JWKS cache: 3600 seconds', ['idp/documents', /5\.3: two generations/]],
+  ['8', 'Signing keys: monthly rotation, kept 45 days', ['idp/key-rotation', /^5\.3: one new key per algorithm, once/], ['idp/key-rotation', /kept at least 45 days/]],
   ['9', 'Versioning', ['contract/openapi', /exactly the routes of the table/]],
 ]
 
@@ -85,11 +88,9 @@ const laterSections: [number: string, title: string, Named, reason: string][] = 
   ['2.16', 'Payment method, ledger', ['', /payment method|ledger|top-?up/i], 'payments come with their own issue'],
   ['4.14', 'Events: reading', ['', /A\/events|events\/aggregate|4\.14/], 'reading the trail comes with webhooks'],
   ['4.15', 'Webhooks', ['', /webhook|4\.15/i], 'webhooks come with their own issue'],
-  ['4.17', 'IdP API: client ID metadata documents', ['idp/', /metadata documents?\b.*(client|consent|fetch)|CIMD|4\.17.*metadata document/i], 'being built'],
   ['4.18', 'Token exchange profile: the grant', ['idp/', /4\.18|token exchange/i], 'being built'],
   ['5.2', 'IdP API: agents', ['idp/', /\bagents?\b/i], 'being built'],
   ['6.2', 'Webhooks', ['', /webhook|6\.2/i], 'webhooks come with their own issue'],
-  ['8', 'Signing keys: monthly rotation, kept 45 days', ['', /45 days|monthly|rotat\w+ of (signing )?keys/i], 'being built'],
   ['8', 'Agent tokens: 5 minutes; exchanged tokens', ['idp/', /\b5 minutes|300 seconds/i], 'being built'],
   ['8', 'Payment methods: 1 active, 15 seconds of grace', ['', /payment method|15.seconds?/i], 'payments come with their own issue'],
   ['8', 'Webhook deliveries: 14 days, 40 attempts', ['', /14 days|40 attempts/i], 'webhooks come with their own issue'],
@@ -123,7 +124,8 @@ const rows: Record<string, string> = {
   '4.13': `GET A/notes 200, POST A/notes 201, GET A/notes/count 200, GET A/notes/backlinks 200, GET A/notes/{note_id} 200,
     PATCH A/notes/{note_id} 200, DELETE A/notes/{note_id} 204`,
   '4.17': `GET /authorize, POST /token, POST /introspect, POST /revoke, GET /userinfo, POST /userinfo,
-    GET /.well-known/openid-configuration, GET /.well-known/oauth-authorization-server, GET /jwks.json, GET /logout`,
+    GET /.well-known/openid-configuration, GET /.well-known/oauth-authorization-server, GET /jwks.json, GET /logout,
+    GET /check-session.html, POST /check-session, GET /session, POST /session`,
 }
 
 /**
@@ -136,7 +138,6 @@ const laterRows: Record<string, string> = {
   '4.14': 'GET A/events 200, GET A/events/aggregate 200, GET A/events/{event_id} 200',
   '4.15': `GET A/webhooks 200, POST A/webhooks 201, GET A/webhooks/{webhook_id} 200, PATCH A/webhooks/{webhook_id} 200,
     DELETE A/webhooks/{webhook_id} 204, GET A/webhooks/{webhook_id}/deliveries 200`,
-  '4.17': 'GET /check-session.html, POST /check-session, GET /session, POST /session',
 }
 
 /** Every section that the specification has; 4.14, 4.15, 6.2 and 2.15 stand in the list of later ones. */
