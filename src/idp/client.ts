@@ -6,6 +6,7 @@
 import { LRUCache } from 'lru-cache'
 import Provider, { type ClientMetadata, errors } from 'oidc-provider'
 import { isId } from '../kernel/ids.js'
+import type { Context } from '../platform/context.js'
 import { sameText } from '../platform/secrets.js'
 import {
   applicationType,
@@ -15,9 +16,13 @@ import {
   TOKEN_EXCHANGE,
 } from '../resources/clients/settings.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
+import { isAddress } from './documents/address.js'
+import type { DocumentClient } from './documents/document.js'
+import { documentClient, documentsEnabled } from './documents/index.js'
 import type { OpenIdClient } from './library.js'
 import { redirectAllowed } from './redirects.js'
 import { scope } from './scope.js'
+import type { Writes } from './writes.js'
 
 export interface ClientRow {
   kind: 'client' | 'agent'
@@ -30,6 +35,8 @@ export interface ClientRow {
   status: string
   /** Another one with every change. */
   version: string
+  /** A metadata document in place of a registration: the host it stands at, and the name it gives itself. */
+  document?: { host: string; name: string | null }
 }
 
 /** Tokens of agents live this long (spec section 8), in seconds. */
@@ -64,19 +71,21 @@ function closed(status: string | undefined): errors.OIDCProviderError {
 }
 
 /**
- * The stored client, deleted ones too.
- * @throws OIDCProviderError when the issuer is closed
+ * The stored client, deleted ones too, or the one that a metadata document makes.
+ * @throws OIDCProviderError when the issuer is closed, or the document is of no use
  */
 export async function readClient(clientId: string): Promise<ClientRow | undefined> {
-  // What cannot be an id does not reach the database.
-  if (!/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
   const { context, runtime } = scope()
-  const values = [runtime.issuer.id, clientId]
+  const isDocument = isAddress(clientId) && documentsEnabled(runtime.issuer.settings)
+  // What cannot be an id does not reach the database.
+  if (!isDocument && !/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
+  const values = [runtime.issuer.id, isDocument ? null : clientId]
   type Row = ClientRow & { issuerStatus: string }
   const [row] = isId('agt', clientId)
     ? await context.tools.query<Row>('idp-agent', agentText, values)
     : await context.tools.query<Row>('idp-client', clientText, values)
   if (row?.issuerStatus !== 'active') throw closed(row?.issuerStatus)
+  if (isDocument) return documentRow(context, clientId)
   return row.id === null ? undefined : row
 }
 
@@ -87,6 +96,36 @@ export async function requireOpen(): Promise<void> {
   const [row] = await context.tools.query<{ status: string }>('idp-issuer-status', text, [runtime.issuer.id])
   if (row?.status !== 'active') throw closed(row?.status)
 }
+
+/** A document as if it were registered: public, with no scope, audience or resource beyond everybody's. */
+async function documentRow(context: Context, address: string): Promise<ClientRow | undefined> {
+  const { writes } = scope()
+  const tried = answers.get(writes) ?? new Map<string, ReturnType<typeof documentClient>>()
+  answers.set(writes, tried)
+  const answer = tried.get(address) ?? documentClient(context, address)
+  tried.set(address, answer)
+  const document = await answer
+  if (!document) return undefined
+  const { name, redirectUris, logoutUris, grantTypes } = document
+  const { host } = new URL(address)
+  const openid = { redirect_uris: redirectUris, post_logout_redirect_uris: logoutUris, grant_types: grantTypes }
+  const settings: ClientSettings = { openid: { application_type: 'native', ...openid } }
+  const made = documentRows.get(document)
+  if (made) return made
+  // Pages call it by its host, which it cannot choose as it chooses its name.
+  const about = { kind: 'client' as const, id: address, name: host, document: { host, name } }
+  const version = String(++documentVersion)
+  const row = { ...about, confidential: false, settings, secrets: [], status: 'active', version }
+  documentRows.set(document, row)
+  return row
+}
+
+/** What one request was told: the library looks for a client again when it has not found it, and once is enough. */
+const answers = new WeakMap<Writes, Map<string, ReturnType<typeof documentClient>>>()
+
+/** One row per document that was read; its version is only to differ from that of another reading. */
+const documentRows = new WeakMap<DocumentClient, ClientRow>()
+let documentVersion = 0
 
 const rows = new WeakMap<OpenIdClient, ClientRow>()
 
@@ -166,9 +205,10 @@ export function compareSecret(client: OpenIdClient, secret: string): boolean {
   return verifiers.length > 0
 }
 
-/** Spec 4.17: exact, but a public native client may vary the port of a loopback callback. */
+/** Spec 4.17: exact, but a public native client, or one with a metadata document, may vary the port of a loopback callback. */
 export function mayRedirectTo(client: OpenIdClient, uri: string): boolean {
   const row = rowOf(client)
+  // Metadata-document clients count as native here.
   const portMayVary = !row.confidential && applicationType(row) === 'native'
   return redirectAllowed(client.redirectUris ?? [], uri, portMayVary)
 }

@@ -64,7 +64,7 @@ test('all that was asked for, for one audience, in one organization', () => {
   })
 })
 
-describe('rule 3: the actor is active, confidential, m2m, and has only this grant', () => {
+describe('4.18 rule 3: the actor is active, confidential, m2m, and has only this grant', () => {
   test.each<[string, ExchangeFacts['actor']]>([
     ['is gone', undefined],
     ['is disabled', actor({}, undefined, { status: 'disabled' })],
@@ -178,7 +178,7 @@ test.each<[string, string, Partial<ExchangeRequest>, ExchangeFacts]>([
   expect(decide(asked, known)).toEqual({ error, description: expect.any(String) })
 })
 
-describe('rule 4: only concrete scopes, even where all four sets hold the name', () => {
+describe('4.18 rule 4: only concrete scopes, even where all four sets hold the name', () => {
   const given = (name: string) => {
     const scopes = ['stock:read', name]
     return facts({

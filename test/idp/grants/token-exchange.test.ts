@@ -94,7 +94,7 @@ const refused = async (answer: Promise<Answer>, status: number, error: string) =
   expect(headers.get('cache-control')).toBe('no-store')
 }
 
-describe('rule 5: the answer and the token', () => {
+describe('4.18 rule 5: the answer and the token', () => {
   test('exactly these members and claims; the person and session are the same, the rest is new', async () => {
     const { status, body, headers } = await exchange({ scope: 'stock:read', requested_token_type: ACCESS_TOKEN })
     expect(status).toBe(200)
@@ -174,7 +174,7 @@ describe('rule 5: the answer and the token', () => {
   })
 })
 
-describe('rule 6: lifetime', () => {
+describe('4.18 rule 6: lifetime', () => {
   test.each([
     [30, 30],
     [300, 300],
@@ -198,7 +198,7 @@ describe('rule 6: lifetime', () => {
   })
 })
 
-describe('rule 1: the actor authenticates with Basic', () => {
+describe('4.18 rule 1: the actor authenticates with Basic', () => {
   const send = async (params: Params | [string, string][], authorization?: string) => {
     const body = new URLSearchParams(Array.isArray(params) ? params : paramsOf(params))
     const response = await fetch(`${realm.url}/token`, {
@@ -248,7 +248,7 @@ describe('rule 1: the actor authenticates with Basic', () => {
     refused(send([...Object.entries(paramsOf({})), ['resource', app.baseUrl]], basic()), 400, 'invalid_request'))
 })
 
-describe('rule 2: parameters', () => {
+describe('4.18 rule 2: parameters', () => {
   test.each<[string, string, () => Params]>([
     ['no subject_token', 'invalid_request', () => ({ subject_token: undefined })],
     ['an empty subject_token', 'invalid_request', () => ({ subject_token: '' })],
@@ -286,7 +286,7 @@ describe('rule 2: parameters', () => {
   ])('%s: %s', (_, error, params) => refused(exchange(params()), 400, error))
 })
 
-describe('rule 3: subjects that are none', () => {
+describe('4.18 rule 3: subjects that are none', () => {
   test.each<[string, () => Promise<string>]>([
     ['an ID token', async () => subject.id_token],
     ['a refresh token', async () => subject.refresh_token],
@@ -363,7 +363,7 @@ describe('rule 3: subjects that are none', () => {
   )
 })
 
-describe('rule 3: actors that are none', () => {
+describe('4.18 rule 3: actors that are none', () => {
   test('a client without the capability, a public one, an agent, one that lost it, a disabled and a deleted one', async () => {
     const none = { redirect_uris: [], post_logout_redirect_uris: [] }
     const bare = { application_type: 'm2m', grant_types: [EXCHANGE], ...none }
@@ -424,7 +424,7 @@ describe('rule 3: actors that are none', () => {
   })
 })
 
-describe('rule 4: each scope in the token, the source policy, the target policy and the membership; else nothing', () => {
+describe('4.18 rule 4: each scope in the token, the source policy, the target policy and the membership; else nothing', () => {
   test.each<[string, string]>([
     ['not in the membership', 'stock:write'],
     ['not in the source policy', 'orders:read'],
@@ -448,7 +448,7 @@ describe('rule 4: each scope in the token, the source policy, the target policy 
   })
 })
 
-describe('rule 2: org', () => {
+describe('4.18 rule 2: org', () => {
   test('matches org_id where one was selected', async () => {
     const { access_token } = await signIn({ org: tulips })
     await given({ subject_token: access_token })
@@ -510,7 +510,7 @@ describe('rule 2: org', () => {
   })
 })
 
-describe('rule 4: the subject token is alive', () => {
+describe('4.18 rule 4: the subject token is alive', () => {
   let own: Loose
   beforeEach(async () => {
     own = await signIn()
