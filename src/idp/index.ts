@@ -22,6 +22,7 @@ import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
 import { errorPage } from './login/pages/error.js'
+import { upstreamCallback } from './login/upstream/callback.js'
 import { canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
 import { type Match, matchPath } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
@@ -114,6 +115,8 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
     switch (name) {
       case 'interaction':
         return dispatchLogin(ctx, match.uid!, form)
+      case 'callback':
+        return upstreamCallback(ctx, match.uid!, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout':
         return logout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout_confirm':

@@ -1,4 +1,5 @@
 /** Issuers and their authentication methods (spec 2.3, 2.4, 4.4, section 3, decisions D9, D12, D22, D26, D29). */
+import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
@@ -177,14 +178,16 @@ describe('status', () => {
 })
 
 describe('authentication methods', () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const p8 = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString()
   const federated: [string, Record<string, string>, string][] = [
     ['oidc', { issuer_url: 'https://up.example', client_id: 'c', client_secret: 'upstream-secret' }, 'client_secret'],
     [
       'oauth2',
-      { provider: 'p', client_id: 'c', client_secret: 'upstream-secret', redirect_uri: 'https://x.example/cb' },
+      { provider: 'discord', client_id: 'c', client_secret: 'upstream-secret', redirect_uri: 'https://x.example/cb' },
       'client_secret',
     ],
-    ['apple', { client_id: 'c', team_id: 't', key_id: 'k', private_key: 'upstream-secret' }, 'private_key'],
+    ['apple', { client_id: 'c', team_id: 't', key_id: 'k', private_key: p8 }, 'private_key'],
     ['github', { client_id: 'c', client_secret: 'upstream-secret' }, 'client_secret'],
   ]
   let methods: string
@@ -243,18 +246,23 @@ describe('authentication methods', () => {
       const one = must(await world.owner.post(methods, body), 201)
       must(await world.owner.post(methods, body), 201)
       expect(one.data).toMatchObject({ method, first_factor_only: true, settings: { [`${secret}_set`]: true } })
+      // What is to be registered with the provider.
+      const issuerId = methods.split('/').at(-2)
+      expect(one.data.callback_url).toBe(`${app.idpUrl}/${issuerId}/callback/${one.data.id}`)
+      // Of a key in PEM form its second line.
+      const hidden = settings[secret]!.split('\n')[1] ?? settings[secret]!
       for (const { text } of [
         { text: JSON.stringify(one) },
         await world.owner.get(methods),
         await world.owner.get(`${methods}/${one.data.id}`),
       ])
-        expect(text).not.toContain('upstream-secret')
+        expect(text).not.toContain(hidden)
       const [row] = await app.gatehouse.tools.query<{ text: string }>(
         'method-row',
         'SELECT m::text AS text FROM auth_methods m WHERE id = $1',
         [one.data.id],
       )
-      expect(row!.text).not.toContain('upstream-secret')
+      expect(row!.text).not.toContain(hidden)
 
       for (const key of Object.keys(settings)) {
         for (const value of [undefined, '', null, 7]) {
