@@ -1,9 +1,10 @@
 /** An issuer where people come in through other providers, and the ways of a browser there. */
+import { expect } from '@jest/globals'
 import { must } from '../../setup/actors.js'
 import type { Loose } from '../../setup/api.js'
 import type { TestApp } from '../../setup/start-app.js'
-import { type Page, TestBrowser } from '../browser.js'
-import { Realm, type TestClient } from '../setup.js'
+import { headingOf, type Page, problemOf, TestBrowser } from '../browser.js'
+import { Realm, redirectOf, type TestClient } from '../setup.js'
 import { SECRET } from './providers.js'
 
 export interface Method {
@@ -65,10 +66,27 @@ export class WaysIn {
     })
   }
 
-  events(type: string): Promise<Loose[]> {
-    const { A, owner, issuerId } = this.realm.tenant
-    return owner
-      .get(`${A}/events?event_types=${type}&issuer_id=${issuerId}&limit=100`)
-      .then((answer) => must(answer, 200).data)
+  /** Newest first. */
+  events(type: string): Promise<{ userId: string | null; data: unknown }[]> {
+    const { issuerId, app } = this.realm.tenant
+    return app!.gatehouse.tools.prisma.event.findMany({ where: { issuerId, type }, orderBy: { id: 'desc' } })
   }
+}
+
+export const FAILED = /^Signing in with Upstream did not work/
+export const DENIED = /did not confirm who you are/
+export const UNKNOWN = /is not known here/
+export const TAKEN = /There is an account with your address already/
+export const UNVERIFIED = /A confirmed email address is needed/
+
+/** The browser came back to the application with a code. */
+export const isIn = (page: Page): boolean => page.html === '' && redirectOf(page)['code'] !== undefined
+
+/** The sign-in page again, with this sentence. */
+export function refused(page: Page, problem: RegExp): void {
+  expect({ status: page.status, heading: headingOf(page), problem: problemOf(page) }).toEqual({
+    status: 200,
+    heading: 'Sign in',
+    problem: expect.stringMatching(problem),
+  })
 }
