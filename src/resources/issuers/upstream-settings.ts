@@ -7,6 +7,7 @@ import { z } from 'zod'
 import type { Config } from '../../config.js'
 import { check, fault, rules } from '../../kernel/input.js'
 import type { JsonObject } from '../../kernel/merge.js'
+import { isLoopback } from '../../kernel/uri.js'
 import type { Context } from '../../platform/context.js'
 import type { InIssuer } from '../place.js'
 import { type OAuth2Provider, presets } from './oauth2-presets.js'
@@ -38,21 +39,21 @@ export interface UpstreamSettings extends Partial<OAuth2Provider> {
 
 const invalidFormat = { code: 'invalid_format' }
 
-/** An address that is called or that people are sent to. */
-const address = ({ allowPrivateNetworks }: Config) =>
+/** An address that is called or that people are sent to. @param plain may it be http? */
+const address = ({ allowPrivateNetworks }: Config, plain: (url: URL) => boolean = () => allowPrivateNetworks) =>
   z
     .string('must be a string.')
     .max(2048, 'must have at most 2,048 characters.')
     .refine(
       (text) => {
         const url = URL.canParse(text) ? new URL(text) : undefined
-        const fits = url && (url.protocol === 'https:' || (allowPrivateNetworks && url.protocol === 'http:'))
+        const fits = url && (url.protocol === 'https:' || (url.protocol === 'http:' && plain(url)))
         return fits && !url.username && !url.password && !url.hash && !/[\s\\]/.test(text)
       },
       { error: 'must be an https URL without credentials and fragment.', params: invalidFormat },
     )
-const withoutQuery = (config: Config) =>
-  address(config).refine((text) => !text.includes('?'), { error: 'must have no query.', params: invalidFormat })
+const withoutQuery = (config: Config, plain?: (url: URL) => boolean) =>
+  address(config, plain).refine((text) => !text.includes('?'), { error: 'must have no query.', params: invalidFormat })
 
 const claim = z
   .string('must be a string.')
@@ -85,7 +86,8 @@ const rulesOf: Readonly<Record<UpstreamKind, (config: Config) => z.ZodType<objec
       .looseObject({
         ...shared,
         provider: rules.text(100),
-        redirect_uri: withoutQuery(config),
+        // Nobody calls it, and an IdP on the machine of whoever develops has no https.
+        redirect_uri: withoutQuery(config, ({ hostname }) => isLoopback(hostname)),
         authorization_endpoint: address(config).optional(),
         token_endpoint: address(config).optional(),
         userinfo_endpoint: address(config).optional(),
