@@ -21,6 +21,7 @@ import { replayBody } from './hooks/index.js'
 import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
+import { beginInvitation } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
 import { upstreamCallback } from './login/upstream/callback.js'
 import { canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
@@ -117,6 +118,8 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
         return dispatchLogin(ctx, match.uid!, form)
       case 'callback':
         return upstreamCallback(ctx, match.uid!, ctx.method === 'POST' ? form : { ...ctx.query })
+      case 'invitation':
+        return beginInvitation(ctx, { ...ctx.query })
       case 'logout':
         return logout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout_confirm':

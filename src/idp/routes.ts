@@ -7,6 +7,7 @@ export type RouteName =
   | 'resume'
   | 'interaction'
   | 'callback'
+  | 'invitation'
   | 'token'
   | 'introspect'
   | 'revoke'
@@ -53,6 +54,7 @@ export const routes: readonly Route[] = [
   route('resume', '/authorize/{uid}', ['GET'], { pages: true, library: true }),
   route('interaction', '/interaction/{uid}', ['GET', 'POST'], { pages: true }),
   route('callback', '/callback/{method_id}', ['GET', 'POST'], { pages: true }),
+  route('invitation', '/invitation', ['GET'], { pages: true }),
   route('token', '/token', ['POST', 'OPTIONS'], { library: true }),
   route('introspect', '/introspect', ['POST', 'OPTIONS'], { library: true }),
   route('revoke', '/revoke', ['POST', 'OPTIONS'], { library: true }),

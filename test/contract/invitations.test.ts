@@ -1,7 +1,9 @@
 /** Invitations to organizations (issue of the whole Core API; spec 2.8 invitation_enabled; security rules 1, 9, 19, 20). */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { systemContext } from '../../src/platform/jobs.js'
-import { acceptInvitation, INVITATION_LIFE } from '../../src/resources/organizations/invitations.js'
+import { sha256 } from '../../src/platform/secrets.js'
+import { acceptInvitation } from '../../src/resources/organizations/accept-invitation.js'
+import { INVITATION_LIFE } from '../../src/resources/organizations/invitations.js'
 import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Api, Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -28,7 +30,7 @@ const organization = async (body: object = {}): Promise<string> => {
 const invite = async (O: string, body: object = {}): Promise<Loose> =>
   must(await owner.post(`${O}/invitations`, { email: address(), ...body }), 201).data
 const accept = (token: string, userId: string, issuerId = tenant.issuerId) =>
-  acceptInvitation(systemContext(app.gatehouse), token, { id: userId, issuerId })
+  acceptInvitation(systemContext(app.gatehouse), sha256(token), { id: userId, issuerId })
 const status = async (O: string, id: string) => must(await owner.get(`${O}/invitations/${id}`), 200).data.status
 
 test('an invitation gives its token once, and the member what it says', async () => {

@@ -11,6 +11,7 @@ import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
 import { scope } from '../scope.js'
 import { proceed } from './flow.js'
+import { invitationJourney } from './invitation.js'
 import { authorizationJourney, type Journey } from './journey.js'
 import { comeBack } from './methods/upstream.js'
 import { errorPage } from './pages/error.js'
@@ -59,7 +60,9 @@ export async function dispatchLogin(ctx: KoaContext, uid: string, form: Form | u
 async function journeyOf(ctx: KoaContext, uid: string): Promise<Journey | undefined> {
   if (ctx.cookies.get(cookieNames.interaction, { signed: true }) !== uid) return undefined
   const interaction = await scope().runtime.provider.Interaction.find(uid)
-  return interaction && authorizationJourney(interaction)
+  if (interaction) return authorizationJourney(interaction)
+  const standing = await standingOf(uid)
+  return standing?.state.invitation && invitationJourney(uid, standing, standing.state.invitation)
 }
 
 async function show(visit: Visit, problems: readonly Sentence[]): Promise<void> {
@@ -163,7 +166,7 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
     const made = (await becomes?.(inside)) ?? to
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }
     let next = then.to
-    if (next.step !== 'done' && next.step !== standing.state.step) {
+    if (done && next.step !== 'done' && next.step !== standing.state.step) {
       next = (await steps[next.step].enter?.(inside, { state: next, journey, view })) ?? next
     }
     await keep(inside, journey.uid, next)

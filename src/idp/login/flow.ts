@@ -7,7 +7,7 @@ import { sql } from '../../platform/database.js'
 import { scope } from '../scope.js'
 import type { Journey } from './journey.js'
 import type { Sentence } from './pages/texts.js'
-import { beginning, type LoginState, type StepName } from './state.js'
+import { anew, type LoginState, type StepName } from './state.js'
 
 /** What is known of the person and asked of them, read fresh. */
 interface Facts {
@@ -52,10 +52,10 @@ export async function proceed(
 ): Promise<{ to: LoginState; problems: Sentence[] }> {
   const { user, username } = state
   const facts = user && (await factsOf(inside, user.id, state.orgId ?? journey.orgId))
-  if (!facts) return { to: beginning(username), problems: [] }
+  if (!facts) return { to: anew(state, username), problems: [] }
   // May they sign in at all?
   if (facts.status === 'pending_approval' && state.signUp) return { to: { ...state, step: 'waiting' }, problems: [] }
-  if (facts.status !== 'active') return { to: beginning(username), problems: [barred(facts)] }
+  if (facts.status !== 'active') return { to: anew(state, username), problems: [barred(facts)] }
   const [only, ...more] = state.orgId === undefined ? choices(facts, journey) : []
   const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
   return { to: { ...settled, step: remaining(settled, facts, journey) }, problems: [] }

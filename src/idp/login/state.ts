@@ -8,12 +8,14 @@ import type { Context } from '../../platform/context.js'
 import type { Prisma } from '../../platform/database.js'
 import { sameText } from '../../platform/secrets.js'
 import type { SignInUser } from '../../resources/credentials/sign-in.js'
+import type { OpenInvitation } from '../../resources/organizations/accept-invitation.js'
 import { scope } from '../scope.js'
 import { INTERACTION_LIFETIME } from '../tokens.js'
 
 /** The steps, in no particular order: which comes next is for flow.ts to say. */
 export type StepName =
   | 'account'
+  | 'invitation'
   | 'sign_in'
   | 'sign_up'
   | 'reset'
@@ -65,6 +67,12 @@ export interface SignUp {
   reason: string | null
 }
 
+/** The invitation that somebody came with. */
+export interface InvitationFacts extends OpenInvitation {
+  /** SHA-256 of its token. */
+  tokenHash: string
+}
+
 export interface LoginState {
   step: StepName | 'done'
   /** As typed last, to be shown again. */
@@ -81,6 +89,8 @@ export interface LoginState {
   sent?: SentSecret
   signUp?: SignUp
   upstream?: UpstreamAttempt
+  /** Set from the beginning on where the journey is that of an invitation. */
+  invitation?: InvitationFacts
   /** The organization to go on with, chosen by the person; null for none of them. */
   orgId?: string | null
 }
@@ -97,6 +107,12 @@ export const beginning = (username = ''): LoginState => ({
   user: null,
   amr: [],
   methods: [],
+})
+
+/** The same journey from its first step on, with whoever comes now. */
+export const anew = ({ invitation }: LoginState, username = ''): LoginState => ({
+  ...beginning(username),
+  ...(invitation ? { invitation } : {}),
 })
 
 /** How far this interaction has come; undefined for one that nobody has answered yet. */

@@ -5,6 +5,7 @@ import type { Context } from '../../platform/context.js'
 import type { Prisma, Verifier } from '../../platform/database.js'
 import { hashPassword, verifyPassword } from '../../platform/secrets.js'
 import { emit } from '../events/events.js'
+import { sendMessage } from '../messages/messages.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
 import { checkPassword, passwordPolicyOf } from './password-policy.js'
 import type { SignInUser } from './sign-in.js'
@@ -20,7 +21,7 @@ export class SamePassword extends Error {}
  */
 export async function prepareNewPassword(
   context: Context,
-  issuer: { settings: unknown },
+  issuer: { name: string; settings: unknown },
   user: SignInUser,
   password: string,
 ): Promise<(inside: Context) => Promise<void>> {
@@ -30,6 +31,7 @@ export async function prepareNewPassword(
     include: { verifiers: { where: { type: { in: ['password', 'temporary_password'] } } } },
   })
   if (!row) throw notFound('user')
+  const email = row.usernameType === 'email' ? row.username : null
   const current = row.verifiers.find((verifier) => verifier.type === 'password')
   for (const { hash } of row.verifiers) {
     if (await verifyPassword(hash, password)) throw new SamePassword()
@@ -59,6 +61,7 @@ export async function prepareNewPassword(
       await tell(inside, 'user.verifier.deleted', temporary)
     }
     await endSessionsOfUser(inside, user, 'password_changed')
+    if (email !== null) await sendMessage(inside, issuer, { to: email, kind: 'password_changed' })
   }
 }
 

@@ -69,7 +69,7 @@ export class AuthMethod {
 }
 
 @ObjectType()
-class AuthMethodPage extends pageType(AuthMethod) {}
+export class AuthMethodPage extends pageType(AuthMethod) {}
 
 @ArgsType()
 class AuthMethodPlace extends IssuerPlace {

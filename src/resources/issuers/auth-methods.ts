@@ -217,3 +217,18 @@ export function shownSettings(method: AuthMethod): JsonObject {
   const { secret } = federated[method.method]
   return { ...settings, [`${secret}_set`]: secret in (method.secrets as JsonObject) }
 }
+
+/** The newest authentication methods of several issuers, in one query. */
+export async function authMethodsOf(
+  context: Context,
+  issuerIds: readonly string[],
+  limit: number,
+): Promise<Page<AuthMethod>[]> {
+  const rows = await context.db.issuer.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...issuerIds] } },
+    select: { id: true, authMethods: { orderBy: { id: 'desc' }, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.authMethods]))
+  return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+}

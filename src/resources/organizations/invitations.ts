@@ -9,15 +9,16 @@ import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { isDuplicate, type OrganizationInvitation, type Prisma, sql, transaction } from '../../platform/database.js'
+import { isDuplicate, type OrganizationInvitation, type Prisma, transaction } from '../../platform/database.js'
 import { randomSecret, sha256 } from '../../platform/secrets.js'
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
+import { nameOf, sendMessage } from '../messages/messages.js'
 import { after, type InOrganization, lockOrganization, ofLivingIssuer, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
 import { isEmail, usernameKeyOf } from '../users/usernames.js'
-import { insertMember, knownGroups, type Member, memberRules, present } from './members.js'
+import { knownGroups, memberRules, present } from './members.js'
 
 /** How long an invitation can be accepted (milliseconds). */
 export const INVITATION_LIFE = 7 * DAY
@@ -143,6 +144,7 @@ export async function createInvitation(
       },
     })
     await emit(inside, 'organization.invitation.created', about(invitation))
+    await mail(inside, invitation, token)
     return { invitation, token }
   })
 }
@@ -156,7 +158,7 @@ export async function resendInvitation(context: Context, place: InvitationPlace)
   const organization = await requireOrganization(context, place)
   if (!organization.invitationEnabled) throw badRequest('Invitations are not enabled for this organization.')
   try {
-    const invitation = await reviseInvitation(context, place, 'organization.invitation.resent', async (row, now) => {
+    const renew = async (row: OrganizationInvitation, now: Context) => {
       if (row.status !== 'pending' && row.status !== 'expired') {
         throw badRequest(`Only an open invitation can be sent again; this one is ${row.status}.`)
       }
@@ -168,8 +170,10 @@ export async function resendInvitation(context: Context, place: InvitationPlace)
         ...groups.flatMap((group) => group.scopes),
       ])
       return { status: 'pending', tokenHash: sha256(token), expiresAt: context.now() + INVITATION_LIFE }
-    })
-    return { invitation, token }
+    }
+    const event = 'organization.invitation.resent'
+    const also = (inside: Context, row: OrganizationInvitation) => mail(inside, row, token)
+    return { invitation: await reviseInvitation(context, place, event, renew, also), token }
   } catch (error) {
     if (isDuplicate(error)) throw conflict('This address has another open invitation.')
     throw error
@@ -186,42 +190,21 @@ export async function revokeInvitation(context: Context, place: InvitationPlace)
   })
 }
 
-/**
- * Lets a user in with the token of an invitation. The token is consumed in one statement, so of several who come with
- * it one is let in; if that one cannot become a member, the invitation stays as it was.
- * @param user of the invitation's issuer, who has proved who they are
- * @throws not_found for a token that is not in force, conflict when the user is a member already or there is no room
- */
-export async function acceptInvitation(
-  context: Context,
-  token: string,
-  user: { id: string; issuerId: string },
-): Promise<Member> {
-  return transaction(context, async (inside) => {
-    const now = inside.now()
-    const [row] = await sql<{ id: string }>(inside.db, acceptText, sha256(token), user.issuerId, now, user.id)
-    if (!row) throw notFound('invitation')
-    const invitation = await inside.db.organizationInvitation.findUniqueOrThrow({ where: { id: row.id } })
-    const organization = await lockOrganization(inside, invitation)
-    if (!organization.invitationEnabled || organization.status !== 'active') throw notFound('invitation')
-    const groups = await groupsLeft(inside, invitation)
-    const values = { scopes: invitation.scopes, groups: groups.map((group) => group.id) }
-    const member = await insertMember(inside, organization, user.id, values)
-    await emit(inside, 'organization.invitation.accepted', { ...about(invitation), userId: user.id })
-    return member
-  })
-}
-
 /** Those of its groups that there still are. */
-const groupsLeft = ({ db }: Context, { orgId, groups }: OrganizationInvitation) =>
+export const groupsLeft = ({ db }: Context, { orgId, groups }: OrganizationInvitation) =>
   db.organizationGroup.findMany({ where: { orgId, id: { in: groups } }, select: { id: true, scopes: true } })
 
-const acceptText = `
-  UPDATE organization_invitations i SET status = 'accepted', accepted_at = $3::bigint, accepted_by_user_id = $4::text,
-    updated_at = $3::bigint
-  WHERE i.token_hash = $1::text AND i.issuer_id = $2::text AND i.status = 'pending' AND i.expires_at > $3::bigint
-    AND EXISTS (SELECT 1 FROM users u WHERE u.id = $4::text AND u.issuer_id = i.issuer_id AND u.status = 'active')
-  RETURNING i.id`
+/** The invitation on its way: the link holds the token. In the name of the organization's issuer. */
+async function mail(inside: Context, invitation: OrganizationInvitation, token: string): Promise<void> {
+  const { issuerId, orgId, email, message } = invitation
+  const { issuer, name } = await inside.db.organization.findUniqueOrThrow({
+    where: { id: orgId },
+    include: { issuer: true },
+  })
+  const places = { organization: name ?? nameOf(issuer), message: message ?? '', days: String(INVITATION_LIFE / DAY) }
+  const url = `${inside.config.idpUrl}/${issuerId}/invitation?token=${token}`
+  await sendMessage(inside, issuer, { to: email, kind: 'invitation', places, url }, INVITATION_LIFE)
+}
 
 function reviseInvitation(
   context: Context,
@@ -233,6 +216,7 @@ function reviseInvitation(
   ) =>
     | Prisma.OrganizationInvitationUncheckedUpdateManyInput
     | Promise<Prisma.OrganizationInvitationUncheckedUpdateManyInput>,
+  also?: (inside: Context, row: OrganizationInvitation) => Promise<void>,
 ): Promise<OrganizationInvitation> {
   return revise<OrganizationInvitation, Prisma.OrganizationInvitationUncheckedUpdateManyInput>(context, {
     what: 'invitation',
@@ -247,12 +231,15 @@ function reviseInvitation(
           data,
         })
       )[0],
-    also: (inside, _, row) => emit(inside, type, about(row)),
+    also: async (inside, _, row) => {
+      await emit(inside, type, about(row))
+      await also?.(inside, row)
+    },
   })
 }
 
 /** What events tell of an invitation; nothing of its token. */
-const about = ({ accountId, issuerId, orgId, id, email }: OrganizationInvitation) => ({
+export const about = ({ accountId, issuerId, orgId, id, email }: OrganizationInvitation) => ({
   accountId,
   issuerId,
   orgId,

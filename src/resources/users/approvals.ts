@@ -6,7 +6,9 @@ import { isObject } from '../../kernel/merge.js'
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql, transaction, type User } from '../../platform/database.js'
 import { emit } from '../events/events.js'
+import { sendMessage } from '../messages/messages.js'
 import type { InUser } from '../place.js'
+import { emailOf } from './usernames.js'
 import { aboutUser, getUser } from './users.js'
 
 export const approvalActions = ['approve', 'reject'] as const
@@ -74,6 +76,9 @@ export async function decideApproval(context: Context, place: InUser, input: unk
     const changes = { status: { old: PENDING, new: status } }
     await emit(inside, event, { ...aboutUser(user), data: { reason }, changes })
     await emit(inside, 'user.status.changed', { ...aboutUser(user), changes })
+    const issuer = await inside.db.issuer.findUniqueOrThrow({ where: { id: issuerId } })
+    const to = emailOf(user)
+    if (to !== null) await sendMessage(inside, issuer, { to, kind: decision, places: { reason: reason ?? '' } })
     return user
   })
 }

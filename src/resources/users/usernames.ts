@@ -1,7 +1,7 @@
 /** Usernames (spec 2.6): what each type must look like, how two are compared, and how they are stored and found. */
 import { invalidField } from '../../kernel/errors.js'
 import type { Context } from '../../platform/context.js'
-import type { Issuer } from '../../platform/database.js'
+import type { Issuer, User } from '../../platform/database.js'
 import { hmac } from '../../platform/secrets.js'
 
 export const usernameTypes = ['email', 'phone', 'unique'] as const
@@ -43,3 +43,10 @@ export function hashedUsername(context: Context, issuer: Issuer, usernameKey: st
 
 /** Has this the form of an email address? */
 export const isEmail = (text: string): boolean => text.length <= 254 && forms.email.form.test(text)
+
+/** Where mail reaches a user: the username, or else the address of the profile; null without either. */
+export function emailOf({ usernameType, username, profile }: Pick<User, 'usernameType' | 'username' | 'profile'>) {
+  if (usernameType === 'email') return username
+  const { email } = profile as { email?: unknown }
+  return typeof email === 'string' && isEmail(email) ? email : null
+}

@@ -20,7 +20,7 @@ import {
 } from '../../../resources/issuers/upstream-settings.js'
 import type { MethodFacts } from '../../runtime.js'
 import { scope } from '../../scope.js'
-import { beginning } from '../state.js'
+import { anew } from '../state.js'
 import type { Asked, Move } from '../steps/step.js'
 import { arrive } from '../upstream/account.js'
 import { makeAttempt, type Taken, takeAnswer } from '../upstream/attempt.js'
@@ -90,10 +90,10 @@ export async function comeBack(asked: Asked, handle: string): Promise<Move | und
   const taken = await takeAnswer(journey.uid, handle)
   if (!taken) return undefined
   const facts = scope().runtime.issuer.methods.find(({ id, login }) => id === taken.methodId && login)
-  if (!facts) return { to: beginning(state.username), problems: [{ key: 'stale' }] }
+  if (!facts) return { to: anew(state, state.username), problems: [{ key: 'stale' }] }
   try {
     const person = await identify(facts, taken)
-    return arrive({ ...beginning(state.username), ...used(asked) }, person, facts, journey)
+    return arrive({ ...anew(state, state.username), ...used(asked) }, person, facts, journey)
   } catch (error) {
     return notSignedIn(asked, facts, error)
   }
@@ -135,7 +135,7 @@ function notSignedIn({ state, journey }: Asked, { id, kind, name }: MethodFacts,
   const about = { issuer_id: issuerId, method_id: id, request_id: context.request.id, uid: journey.uid }
   if (key === 'upstream_failed') context.log.warn({ ...about, reason }, 'signing in through a provider failed')
   return {
-    to: beginning(state.username),
+    to: anew(state, state.username),
     problems: [{ key, places: { method: name } }],
     effects: (inside) => recordFailure(inside, { accountId, issuerId }, undefined, { method: kind, reason: key }),
   }

@@ -8,7 +8,7 @@ import { asUser } from '../../scope.js'
 import { checkSecret, prepareSecret, sendSecret } from '../mail.js'
 import { codePage, linkPage } from '../pages/mail.js'
 import { makeAccount, signedUp } from '../sign-up.js'
-import { beginning, type LoginState, type SentSecret } from '../state.js'
+import { anew, type LoginState, type SentSecret } from '../state.js'
 import { type Asked, type Move, Refused, type Step } from './step.js'
 
 /** A code that went out by mail is typed. What it proves depends on why it was sent. */
@@ -37,7 +37,7 @@ export const emailLink: Step = {
 async function answered(asked: Asked, secret: string, named: string | undefined): Promise<Move> {
   const { state, journey } = asked
   const sent = state.sent!
-  if (named === 'back') return { to: beginning(state.username) }
+  if (named === 'back') return { to: anew(state, state.username) }
   if (named === 'again') return again(asked, sent)
   if (secret === '') return { to: state, problems: [{ key: 'missing' }] }
   const verdict = await checkSecret(journey.uid, sent, secret)
@@ -79,7 +79,7 @@ function signUp(state: LoginState, email: string): Move {
         return signedUp(state, await makeAccount(inside, { ...state.signUp!, email }, true), true)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
-        throw new Refused({ to: beginning(email), problems: [{ key: 'taken' }] })
+        throw new Refused({ to: anew(state, email), problems: [{ key: 'taken' }] })
       }
     },
   }

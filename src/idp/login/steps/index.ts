@@ -2,6 +2,7 @@
 import type { StepName } from '../state.js'
 import { account } from './account.js'
 import { emailCode, emailLink } from './email-code.js'
+import { invitation } from './invitation.js'
 import { newPassword } from './new-password.js'
 import { organization } from './organization.js'
 import { reset } from './reset.js'
@@ -12,6 +13,7 @@ import { waiting } from './waiting.js'
 
 export const steps: Readonly<Record<StepName, Step>> = {
   account,
+  invitation,
   sign_in: signIn,
   sign_up: signUp,
   reset,

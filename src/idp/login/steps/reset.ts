@@ -4,7 +4,7 @@ import { field } from '../../request.js'
 import { scope } from '../../scope.js'
 import { sendSecret } from '../mail.js'
 import { resetPage } from '../pages/mail.js'
-import { beginning } from '../state.js'
+import { anew } from '../state.js'
 import type { Step } from './step.js'
 
 /** A forgotten password: a code to the user's address stands in for it, once. */
@@ -13,7 +13,7 @@ export const reset: Step = {
 
   async answer({ state, journey, view }, form) {
     const { context, runtime } = scope()
-    if (field(form, 'method') === 'back') return { to: beginning(state.username) }
+    if (field(form, 'method') === 'back') return { to: anew(state, state.username) }
     const username = (field(form, 'username') ?? '').trim().slice(0, 254)
     const to = { ...state, username }
     if (username === '') return { to, problems: [{ key: 'username_missing' }] }

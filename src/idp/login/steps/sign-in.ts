@@ -3,7 +3,7 @@ import { scope } from '../../scope.js'
 import { chosen, firstFactors, methodsOf, offered } from '../methods/index.js'
 import { closedPage, signInPage } from '../pages/sign-in.js'
 import { maySignUp } from '../sign-up.js'
-import { beginning } from '../state.js'
+import { anew } from '../state.js'
 import type { Step } from './step.js'
 
 /** The first factor: one form for all of them, its buttons say which. */
@@ -19,7 +19,7 @@ export const signIn: Step = {
     const { state, journey } = asked
     const username = (field(form, 'username') ?? state.username).trim().slice(0, 254)
     const named = field(form, 'method')
-    const fresh = beginning(username)
+    const fresh = anew(state, username)
     if (named === 'sign_up' && maySignUp(journey)) return { to: { ...fresh, step: 'sign_up' } }
     if (named === 'reset' && methodsOf('password').length > 0) return { to: { ...fresh, step: 'reset' } }
     const method = chosen(scope().runtime.issuer, named)

@@ -9,7 +9,7 @@ import { sendSecret } from '../mail.js'
 import { signUpPage } from '../pages/sign-up.js'
 import type { Sentence } from '../pages/texts.js'
 import { addressFault, makeAccount, maySignUp, signedUp, wantsApproval, wantsPassword, wantsProof } from '../sign-up.js'
-import { beginning, type LoginState, type SignUp } from '../state.js'
+import { anew, type LoginState, type SignUp } from '../state.js'
 import { brokenRules } from './new-password.js'
 import { type Move, Refused, type Step } from './step.js'
 
@@ -22,8 +22,8 @@ export const signUp: Step = {
   },
 
   async answer({ state, journey, view }, form) {
-    if (field(form, 'method') === 'back') return { to: beginning(state.username) }
-    if (!maySignUp(journey)) return { to: beginning(state.username) }
+    if (field(form, 'method') === 'back') return { to: anew(state, state.username) }
+    if (!maySignUp(journey)) return { to: anew(state, state.username) }
     const email = (journey.invitation?.email ?? field(form, 'username') ?? '').trim().slice(0, 254)
     const to: LoginState = { ...state, username: email }
     const { details, problems } = await read(form, email)

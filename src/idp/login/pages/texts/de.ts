@@ -90,4 +90,11 @@ export const de: Texts = {
   choose_organization: 'Organisation wählen',
   choose_organization_lead: 'Es gibt mehrere. Um welche geht es?',
   choose_one: 'Bitte eine davon wählen.',
+  invitation: 'Einladung',
+  invitation_title: '{organization} beitreten',
+  invitation_lead: 'Diese Einladung ging an {email}. Mit der Anmeldung wird sie angenommen.',
+  invitation_sign_in: 'Anmelden und annehmen',
+  invitation_gone: 'Diese Einladung wurde verwendet, zurückgezogen oder ist abgelaufen. Bitte um eine neue bitten.',
+  joined_title: 'Willkommen',
+  joined_lead: 'Die Mitgliedschaft bei {organization} besteht jetzt. Diese Seite kann geschlossen werden.',
 }

@@ -84,4 +84,11 @@ export const en = {
   choose_organization: 'Choose an organization',
   choose_organization_lead: 'You belong to several. Which one is this for?',
   choose_one: 'Please choose one of these.',
+  invitation: 'Invitation',
+  invitation_title: 'Join {organization}',
+  invitation_lead: 'This invitation was sent to {email}. Sign in to accept it.',
+  invitation_sign_in: 'Sign in and accept',
+  invitation_gone: 'This invitation has been used, withdrawn, or has expired. Ask for a new one.',
+  joined_title: 'Welcome',
+  joined_lead: 'You are a member of {organization} now. You can close this page.',
 } as const

@@ -1,0 +1,63 @@
+/**
+ * An invitation to an organization, accepted in the browser: the link of its mail begins a journey of its own, which
+ * ends with a membership instead of an answer to an application.
+ */
+import type { Context as KoaContext } from 'koa'
+import { transaction } from '../../platform/database.js'
+import { randomSecret, sha256 } from '../../platform/secrets.js'
+import { acceptInvitation, openInvitation } from '../../resources/organizations/accept-invitation.js'
+import { cookieNames } from '../provider.js'
+import { type Form, field } from '../request.js'
+import { asUser, scope } from '../scope.js'
+import type { Journey } from './journey.js'
+import { errorPage } from './pages/error.js'
+import { joinedPage } from './pages/invitation.js'
+import { sendPage, viewOf } from './pages/layout.js'
+import { beginning, claim, type InvitationFacts, type Standing } from './state.js'
+
+/** GET of `/invitation?token=…`: the browser that opens it goes on from here, and no other one. */
+export async function beginInvitation(ctx: KoaContext, query: Form): Promise<void> {
+  const { context, runtime } = scope()
+  const tokenHash = sha256(field(query, 'token') ?? '')
+  const found = await openInvitation(context, runtime.issuer.id, tokenHash)
+  if (!found) {
+    ctx.status = 400
+    return errorPage(ctx, runtime, {}, 'invitation_gone')
+  }
+  const uid = randomSecret()
+  const state = { ...beginning(found.email), step: 'invitation' as const, invitation: { ...found, tokenHash } }
+  await transaction(context, (inside) => claim(inside, uid, { state, version: 0 }))
+  const path = new URL(`${runtime.url}/interaction/${uid}`).pathname
+  ctx.cookies.set(cookieNames.interaction, uid, { path, signed: true, httpOnly: true, sameSite: 'lax' })
+  ctx.status = 303
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('Referrer-Policy', 'no-referrer')
+  ctx.set('Location', path)
+  ctx.body = ''
+}
+
+/** The journey of a browser that opened such a link. */
+export function invitationJourney(uid: string, standing: Standing, invitation: InvitationFacts): Journey {
+  const { runtime, writes } = scope()
+  return {
+    uid,
+    param: () => undefined,
+    clientName: invitation.organization ?? undefined,
+    orgId: null,
+    choosesOrganization: false,
+    mayChoose: () => false,
+    invitation,
+    begin: async () => standing.state,
+    async finish({ user, asBefore }) {
+      if (!user || asBefore) return
+      writes.change(async (inside) => {
+        await acceptInvitation(asUser(inside, user), invitation.tokenHash, user)
+      })
+    },
+    leave(ctx) {
+      const view = viewOf(ctx, runtime.issuer, { clientName: invitation.organization ?? undefined })
+      sendPage(ctx, view, joinedPage(view))
+      return true
+    },
+  }
+}

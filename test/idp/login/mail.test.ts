@@ -1,0 +1,239 @@
+/** Signing in by mail, forgotten passwords, addresses to confirm (spec 2.4, security rules 1, 19, 21, 22). */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { must } from '../../setup/actors.js'
+import { codeIn, linkIn, mailsTo, mailTo, outboxEmpty } from '../../setup/mail.js'
+import { startApp, type TestApp } from '../../setup/start-app.js'
+import { headingOf, problemOf, TestBrowser } from '../browser.js'
+import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from '../setup.js'
+
+let app: TestApp
+let realm: Realm
+let spa: TestClient
+
+beforeAll(async () => {
+  app = await startApp({ roles: ['core', 'idp', 'worker'] })
+  realm = await Realm.make(app, 'Acme')
+  const { owner, I } = realm.tenant
+  for (const method of ['email_otp', 'email_link'])
+    must(await owner.post(`${I}/auth-methods`, { name: method, method }), 201)
+  spa = await realm.client({ application_type: 'spa' })
+})
+afterAll(() => app.close())
+
+let count = 0
+const someone = async (): Promise<string> => {
+  const username = `user-${++count}@example.com`
+  await realm.user(username)
+  return username
+}
+
+/** Asks for a code and reads it. */
+async function askForCode(username: string, params = {}, sent = 1) {
+  const begun = await realm.begin(spa, params)
+  const page = await begun.browser.submit(begun.page, { username, method: 'email_otp' })
+  return { ...begun, page, code: codeIn(await mailTo(app, username, sent)) }
+}
+
+const wrongOf = (code: string): string => (code === '000000' ? '000001' : '000000')
+
+describe('a code by mail', () => {
+  test('signs in; the tokens say how: amr otp, acr of the method when asked for', async () => {
+    const username = await someone()
+    const { browser, page, code, verifier } = await askForCode(username, { acr_values: 'urn:svc:method:email_otp' })
+    expect(headingOf(page)).toBe('Check your mail')
+    const back = redirectOf(await browser.submit(page, { code: ` ${code.slice(0, 3)}-${code.slice(3)}` }))
+    const { body } = await realm.exchange(spa, { code: back['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+    expect(claimsOf(body.id_token)).toMatchObject({ amr: ['otp'], acr: 'urn:svc:method:email_otp' })
+    const user = await app.gatehouse.tools.prisma.user.findFirstOrThrow({ where: { usernameKey: username } })
+    expect(user.emailVerified).toBe(true)
+  })
+
+  test('its mail speaks the language of the page and names the issuer', async () => {
+    const username = await someone()
+    await askForCode(username, { ui_locales: 'de' })
+    const { subject, html } = await mailTo(app, username)
+    expect(subject).toMatch(/^\d{6} ist der Anmeldecode für Acme issuer$/)
+    expect(html).toContain('<html lang="de">')
+  })
+
+  test('an unknown address sees the same page, and no mail goes out', async () => {
+    const known = await askForCode(await someone())
+    const { browser, page } = await realm.begin(spa)
+    const stranger = await browser.submit(page, { username: 'nobody@example.com', method: 'email_otp' })
+    const plain = (html: string) => html.replace(/\S+@example.com|value="[^"]*"|interaction\/[\w-]+/g, '')
+    expect(plain(stranger.html)).toBe(plain(known.page.html))
+    expect(problemOf(await browser.submit(stranger, { code: '123456' }))).toMatch(/not the code/)
+    await outboxEmpty(app)
+    expect(await mailsTo(app, 'nobody@example.com')).toEqual([])
+  })
+
+  test('is good once, in the one browser that asked, until a newer one replaces it', async () => {
+    const username = await someone()
+    const first = await askForCode(username)
+    const other = await realm.begin(spa)
+    const elsewhere = await other.browser.submit(other.page, { username, method: 'email_otp' })
+    await mailTo(app, username, 2)
+    expect(problemOf(await other.browser.submit(elsewhere, { code: first.code }))).toMatch(/not the code/)
+    const again = await first.browser.submit(first.page, { method: 'again' })
+    const newer = codeIn(await mailTo(app, username, 3))
+    expect(problemOf(await first.browser.submit(again, { code: first.code }))).toMatch(/not the code/)
+    const latest = await first.browser.open(again.url)
+    expect(redirectOf(await first.browser.submit(latest, { code: newer }))['code']).toBeDefined()
+  })
+
+  test('of 20 right answers at once one counts, and all of them arrive at the same sign-in', async () => {
+    const { browser, page, code } = await askForCode(await someone())
+    const before = await app.gatehouse.tools.prisma.event.count({ where: { type: 'user.login.succeeded' } })
+    const answers = await Promise.all(Array.from({ length: 20 }, () => browser.copy().submit(page, { code })))
+    expect(new Set(answers.map(({ url }) => new URL(url).searchParams.get('code'))).size).toBeLessThanOrEqual(20)
+    const after = await app.gatehouse.tools.prisma.event.count({ where: { type: 'user.login.succeeded' } })
+    expect(after - before).toBe(1)
+  })
+
+  test('after five wrong tries only a new one helps; after ten minutes too', async () => {
+    const username = await someone()
+    const { browser, page, code } = await askForCode(username)
+    let at = page
+    for (let i = 0; i < 4; i++) at = await browser.submit(at, { code: wrongOf(code) })
+    expect(problemOf(at)).toMatch(/not the code/)
+    at = await browser.submit(at, { code: wrongOf(code) })
+    expect(problemOf(at)).toMatch(/cannot be used any more/)
+    expect(problemOf(await browser.submit(at, { code }))).toMatch(/cannot be used any more/)
+
+    const late = await askForCode(await someone())
+    app.clock.advance(11 * 60_000)
+    expect(problemOf(await late.browser.submit(late.page, { code: late.code }))).toMatch(/cannot be used any more/)
+  })
+
+  test('wrong codes lock codes of that user, not the password (security rule 21)', async () => {
+    const username = await someone()
+    const { browser, page, code } = await askForCode(username)
+    let at = page
+    for (let i = 0; i < 5; i++) at = await browser.submit(at, { code: wrongOf(code) })
+    const fresh = await askForCode(username, {}, 2)
+    expect(problemOf(await fresh.browser.submit(fresh.page, { code: fresh.code }))).toMatch(/not the code/)
+    expect((await realm.signIn(spa, username)).redirect['code']).toBeDefined()
+    app.clock.advance(61_000)
+    const later = await fresh.browser.open(fresh.page.url)
+    expect(redirectOf(await fresh.browser.submit(later, { code: fresh.code }))['code']).toBeDefined()
+  })
+
+  test('a user who may not sign in learns so only with the right code', async () => {
+    const username = await someone()
+    const { id } = await app.gatehouse.tools.prisma.user.findFirstOrThrow({ where: { usernameKey: username } })
+    must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${id}`, { status: 'suspended' }), 200)
+    const { browser, page, code } = await askForCode(username)
+    expect(headingOf(page)).toBe('Check your mail')
+    expect(problemOf(await browser.submit(page, { code }))).toMatch(/cannot sign in/)
+  })
+
+  test('neither code nor link is kept in the clear', async () => {
+    const { code } = await askForCode(await someone())
+    const { prisma } = app.gatehouse.tools
+    const kept = JSON.stringify([await prisma.loginState.findMany(), await prisma.outgoingMail.findMany()], (_, v) =>
+      typeof v === 'bigint' ? Number(v) : v,
+    )
+    expect(kept).not.toContain(`"${code}"`)
+  })
+})
+
+describe('a link by mail', () => {
+  async function askForLink(username: string) {
+    const begun = await realm.begin(spa)
+    const page = await begun.browser.submit(begun.page, { username, method: 'email_link' })
+    return { ...begun, page, link: linkIn(await mailTo(app, username)) }
+  }
+
+  test('opening it asks, going on signs in: programs that look at mail change nothing', async () => {
+    const { browser, link, page } = await askForLink(await someone())
+    expect(page.html).not.toContain('name="link"')
+    const opened = await browser.open(link)
+    expect(headingOf(opened)).toBe('Sign in')
+    await browser.open(link)
+    expect(redirectOf(await browser.submit(opened, { method: 'link' }))['code']).toBeDefined()
+  })
+
+  test('works in the browser that began and in no other one', async () => {
+    const { link } = await askForLink(await someone())
+    const elsewhere = await new TestBrowser().open(link)
+    expect(elsewhere.status).toBe(400)
+    expect(elsewhere.html).toContain('belongs to another browser')
+  })
+
+  test('another link than the one sent is refused', async () => {
+    const { browser, link } = await askForLink(await someone())
+    const opened = await browser.open(link)
+    expect(problemOf(await browser.submit(opened, { link: 'x'.repeat(43), method: 'link' }))).toMatch(/not the code/)
+  })
+})
+
+describe('a forgotten password', () => {
+  test('a code, a new password, and one is in; other sessions end, and a mail tells', async () => {
+    const username = await someone()
+    const before = await realm.tokens(spa, username)
+    const { browser, page } = await realm.begin(spa)
+    const asked = await browser.submit(page, { username, method: 'reset' })
+    expect(headingOf(asked)).toBe('Choose a new password')
+    const sent = await browser.submit(asked, { username, method: 'send' })
+    const chosen = await browser.submit(sent, { code: codeIn(await mailTo(app, username)) })
+    expect(headingOf(chosen)).toBe('Choose a new password')
+    expect(problemOf(await browser.submit(chosen, { new_password: 'short' }))).toMatch(/at least 8/)
+    const again = await browser.open(chosen.url)
+    const back = redirectOf(await browser.submit(again, { new_password: 'a quite new password' }))
+    expect(back['code']).toBeDefined()
+    expect((await realm.userinfo(before.access_token)).status).toBe(401)
+    expect((await mailTo(app, username, 2)).subject).toBe('Your password for Acme issuer was changed')
+    const attempt = await realm.begin(spa)
+    expect(problemOf(await attempt.browser.submit(attempt.page, { username, password: PASSWORD }))).toMatch(
+      /do not match/,
+    )
+  })
+
+  test('an unknown user sees the same, and no code ever fits', async () => {
+    const { browser, page } = await realm.begin(spa)
+    const asked = await browser.submit(page, { username: 'nobody@example.com', method: 'reset' })
+    const sent = await browser.submit(asked, { username: 'nobody@example.com', method: 'send' })
+    expect(headingOf(sent)).toBe('Check your mail')
+    expect(problemOf(await browser.submit(sent, { code: '123456' }))).toMatch(/not the code/)
+  })
+
+  test('the new password cannot be chosen without the code', async () => {
+    const username = await someone()
+    const { browser, page } = await realm.begin(spa)
+    const asked = await browser.submit(page, { username, method: 'reset' })
+    const sent = await browser.submit(asked, { username, method: 'send' })
+    const skipped = await browser.submit(sent, { new_password: 'a quite new password', username })
+    expect(headingOf(skipped)).toBe('Check your mail')
+    const attempt = await realm.begin(spa)
+    expect(
+      redirectOf(await attempt.browser.submit(attempt.page, { username, password: PASSWORD }))['code'],
+    ).toBeDefined()
+  })
+})
+
+describe('limits', () => {
+  test('five mails an hour to one address, known or not (decisions D19)', async () => {
+    const limited = await startApp({ roles: ['core', 'idp', 'worker'], env: { RATE_LIMITS: 'default' } })
+    try {
+      const other = await Realm.make(limited)
+      const { owner, I } = other.tenant
+      must(await owner.post(`${I}/auth-methods`, { name: 'Code', method: 'email_otp' }), 201)
+      await other.user('ada@example.com')
+      const client = await other.client()
+      for (const username of ['ada@example.com', 'nobody@example.com']) {
+        const headings = []
+        for (let i = 0; i < 6; i++) {
+          const { browser, page } = await other.begin(client)
+          const answered = await browser.submit(page, { username, method: 'email_otp' })
+          headings.push(problemOf(answered) ?? headingOf(answered))
+          limited.clock.advance(60_000)
+        }
+        expect(headings.slice(0, 5)).toEqual(Array(5).fill('Check your mail'))
+        expect(headings[5]).toMatch(/Too many mails/)
+      }
+      expect(await mailsTo(limited, 'ada@example.com')).toHaveLength(5)
+    } finally {
+      await limited.close()
+    }
+  })
+})
