@@ -1,10 +1,11 @@
 /** Signing in through an OpenID provider (spec 2.4, security rules 17, 19, 23): who is let in, and who is not. */
 
+import { createHash } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../../setup/actors.js'
 import type { Loose } from '../../setup/api.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
-import { headingOf, TestBrowser } from '../browser.js'
+import { headingOf, problemOf, TestBrowser } from '../browser.js'
 import { claimsOf, redirectOf } from '../setup.js'
 import { FakeOidc } from './providers.js'
 import { isIn, type Method, refused, TAKEN, UNKNOWN, UNVERIFIED, WaysIn } from './ways-in.js'
@@ -312,6 +313,39 @@ describe('whom nobody vouches for', () => {
     provider.person = somebody({ email, email_verified })
     refused(await careful.through(own), problem)
     expect(await careful.users()).toEqual([])
+  })
+
+  test('an invited person comes in where it is by invitation only: with the invited address, confirmed, alone', async () => {
+    const closed = await WaysIn.open(app, { signup: { mode: 'invite_only' } })
+    const own = await closed.oidc(provider.url)
+    const { I, owner, issuerId } = closed.realm.tenant
+    const { data } = must(await owner.post(`${I}/organizations`, { name: 'Harbour', invitation_enabled: true }), 201)
+    const O = `${I}/organizations/${data.id}`
+    must(await owner.post(`${O}/invitations`, { email: 'guest@example.com' }), 201)
+    const token = 'the token that the mail has'
+    const tokenHash = createHash('sha256').update(token).digest('hex')
+    await app.gatehouse.tools.prisma.organizationInvitation.updateMany({ where: { issuerId }, data: { tokenHash } })
+
+    const browser = new TestBrowser()
+    const invitation = await browser.open(`${closed.realm.url}/invitation?${new URLSearchParams({ token })}`)
+    let page = await browser.submit(invitation, { method: 'sign_in' })
+    const attempts: [Loose, RegExp][] = [
+      [{ email: 'guest@example.com', email_verified: false }, UNVERIFIED],
+      [{}, UNVERIFIED],
+      [known('other@example.com'), /sent to another address/],
+    ]
+    for (const [claims, problem] of attempts) {
+      provider.person = somebody(claims)
+      page = await browser.submit(page, { method: own.id })
+      refused(page, problem)
+    }
+    provider.person = somebody(known('guest@example.com'))
+    page = await browser.submit(page, { method: own.id })
+    expect([page.status, problemOf(page)]).toEqual([200, undefined])
+    const [guest, ...more] = await closed.users()
+    expect([guest!['username'], more]).toEqual(['guest@example.com', []])
+    const members = must(await owner.get(`${O}/members`), 200).data
+    expect(members.map(({ member_id }: Loose) => member_id)).toEqual([guest!['id']])
   })
 
   test('an address that is not confirmed must be, where the issuer wants that', async () => {
