@@ -9,6 +9,7 @@ import { check, fault, rules } from '../../kernel/input.js'
 import type { JsonObject } from '../../kernel/merge.js'
 import { isLoopback } from '../../kernel/uri.js'
 import type { Context } from '../../platform/context.js'
+import { issuerUrl } from '../issuer-url.js'
 import type { InIssuer } from '../place.js'
 import { type OAuth2Provider, presets } from './oauth2-presets.js'
 
@@ -153,9 +154,9 @@ export function secretTarget(settings: JsonObject): string {
   return named.length > 0 ? named.map(String).join(' ') : String(client_id ?? '')
 }
 
-/** Where a provider sends the browser back to: to be registered there. */
-export const callbackUrl = ({ idpUrl }: Config, issuerId: string, methodId: string): string =>
-  `${idpUrl}/${issuerId}/callback/${methodId}`
+/** Where a provider sends the browser back to, whichever custom domain it came from: to be registered there. */
+export const callbackUrl = (config: Config, issuerId: string, methodId: string): string =>
+  `${issuerUrl(config, issuerId)}/callback/${methodId}`
 
 /**
  * The secret of a method, in the clear.
