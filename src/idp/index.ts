@@ -28,6 +28,7 @@ import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
 import { beginInvitation } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
+import { upstreamCallback } from './login/upstream/callback.js'
 import { askedHost, canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
 import { type Match, matchPath, type RouteName } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
@@ -134,6 +135,8 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
     switch (name) {
       case 'interaction':
         return dispatchLogin(ctx, match.uid!, form)
+      case 'callback':
+        return upstreamCallback(ctx, match.uid!, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'invitation':
         return beginInvitation(ctx, { ...ctx.query })
       case 'logout':

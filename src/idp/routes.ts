@@ -7,6 +7,7 @@ export type RouteName =
   | 'resume'
   | 'interaction'
   | 'agent_challenge'
+  | 'callback'
   | 'invitation'
   | 'token'
   | 'introspect'
@@ -38,7 +39,12 @@ const route = (
 ): Route => ({
   name,
   template,
-  pattern: new RegExp(`^${template.replaceAll('.', '\\.').replace('{uid}', '([A-Za-z0-9_-]{10,64})')}$`),
+  pattern: new RegExp(
+    `^${template
+      .replaceAll('.', '\\.')
+      .replace('{uid}', '([A-Za-z0-9_-]{10,64})')
+      .replace('{method_id}', '(am_[0-9a-hjkmnp-tv-z]{26})')}$`,
+  ),
   methods,
   pages: traits.pages ?? false,
   library: traits.library ?? false,
@@ -52,6 +58,7 @@ export const routes: readonly Route[] = [
   route('resume', '/authorize/{uid}', ['GET'], { pages: true, library: true }),
   route('interaction', '/interaction/{uid}', ['GET', 'POST'], { pages: true }),
   route('agent_challenge', '/agents/challenge', ['POST']),
+  route('callback', '/callback/{method_id}', ['GET', 'POST'], { pages: true }),
   route('invitation', '/invitation', ['GET'], { pages: true }),
   route('token', '/token', ['POST', 'OPTIONS'], { library: true }),
   route('introspect', '/introspect', ['POST', 'OPTIONS'], { library: true }),

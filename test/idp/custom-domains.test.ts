@@ -10,6 +10,7 @@ import { apiAs } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf } from './browser.js'
+import { FakeOidc, SECRET } from './login/providers.js'
 import { AFTER_LOGOUT, type Answer, answerOf, CALLBACK, claimsOf, Realm, redirectOf, type TestClient } from './setup.js'
 
 let app: TestApp
@@ -102,6 +103,25 @@ describe('everything follows the host that the request came by', () => {
     expect(redirectOf(refused.page)).toMatchObject({ error: 'login_required', iss: custom.url })
     const { redirect: usual } = await plain.signIn(web, 'ada@example.com')
     expect(usual['iss']).toBe(plain.url)
+  })
+
+  test('through another provider: its callback is under IDP_URL, and leads back to the host', async () => {
+    const provider = await new FakeOidc().open()
+    try {
+      const settings = { issuer_url: provider.url, client_id: 'us', client_secret: SECRET }
+      const body = { name: 'Up', method: 'oidc', first_factor_only: true, enabled_signup: true, settings }
+      const { owner, I } = plain.tenant
+      const { data: method } = must(await owner.post(`${I}/auth-methods`, body), 201)
+      expect(method.callback_url).toBe(`${plain.url}/callback/${method.id}`)
+      const { page, browser, verifier } = await custom.begin(web)
+      const { code } = redirectOf(await browser.submit(page, { method: method.id }))
+      expect(provider.last('/authorize').params.get('redirect_uri')).toBe(method.callback_url)
+      const tokens = await custom.exchange(web, { code: code!, code_verifier: verifier, redirect_uri: CALLBACK })
+      expect(claimsOf(tokens.body.id_token)['iss']).toBe(custom.url)
+      must(await owner.delete(`${I}/auth-methods/${method.id}`), 204)
+    } finally {
+      await provider.close()
+    }
   })
 
   test('logout by a hint of either name, at either name', async () => {

@@ -42,6 +42,23 @@ export interface SentSecret {
   user: SignInUser | null
 }
 
+/** A way out to an upstream provider, and what came back from it: see upstream/attempt.ts. */
+export interface UpstreamAttempt {
+  methodId: string
+  /** SHA-256 of the `state` parameter. */
+  hash: string
+  /** Sealed: the PKCE verifier and the nonce. */
+  sealed: string
+  /** The page that the browser which went out has open. */
+  returnTo: string
+  /** Unix milliseconds. */
+  expiresAt: number
+  /** SHA-256 of the word that only the browser which came back knows. */
+  handle?: string
+  /** Sealed: what came back. Gone once it is used. */
+  answer?: string
+}
+
 /** What somebody who signs up has said so far. */
 export interface SignUp {
   email: string
@@ -71,6 +88,7 @@ export interface LoginState {
   mustChange?: boolean
   sent?: SentSecret
   signUp?: SignUp
+  upstream?: UpstreamAttempt
   /** Set from the beginning on where the journey is that of an invitation. */
   invitation?: InvitationFacts
   /** The organization to go on with, chosen by the person; null for none of them. */

@@ -5,11 +5,16 @@ import { scope } from '../../scope.js'
 import { emailLink, emailOtp } from './email.js'
 import type { FirstFactor } from './method.js'
 import { password } from './password.js'
+import { upstream } from './upstream.js'
 
 export const firstFactors: Partial<Record<AuthMethodKind, FirstFactor>> = {
   password,
   email_otp: emailOtp,
   email_link: emailLink,
+  oidc: upstream,
+  oauth2: upstream,
+  apple: upstream,
+  github: upstream,
 }
 
 /** Methods that one can begin with here. */

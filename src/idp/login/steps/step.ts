@@ -17,6 +17,8 @@ export interface Move {
   effects?: Effects | undefined
   /** Effects that make out of `to` another state: what they wrote is part of it. */
   becomes?: (inside: Context) => Promise<LoginState>
+  /** The browser goes to this address of somebody else's, and no step is shown. */
+  redirect?: string
   /** Why the same step is shown again. */
   problems?: readonly Sentence[]
 }

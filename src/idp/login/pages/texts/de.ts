@@ -53,6 +53,14 @@ export const de: Texts = {
   use_email_otp: 'Code per E-Mail',
   use_email_link: 'Link per E-Mail',
   continue_with: 'Weiter mit {method}',
+  upstream_denied:
+    '{method} hat die Anmeldung nicht bestätigt. Bitte noch einmal versuchen oder einen anderen Weg nehmen.',
+  upstream_failed:
+    'Die Anmeldung mit {method} hat nicht geklappt. Bitte noch einmal versuchen oder einen anderen Weg nehmen.',
+  upstream_unknown:
+    'Das Konto bei {method} ist hier nicht bekannt. Bitte anders anmelden oder an die Betreiber dieses Dienstes wenden.',
+  upstream_taken: 'Zu dieser Adresse gibt es schon ein Konto. Bitte dort auf anderem Weg anmelden.',
+  upstream_unverified: 'Hier wird eine bestätigte E-Mail-Adresse gebraucht, und {method} hat keine mitgeteilt.',
   go_on: 'Weiter',
   username_missing: 'Bitte zuerst angeben, wer sich anmeldet.',
   reset_title: 'Neues Passwort wählen',

@@ -50,6 +50,12 @@ export const en = {
   use_email_otp: 'Email me a code',
   use_email_link: 'Email me a link',
   continue_with: 'Continue with {method}',
+  upstream_denied: '{method} did not confirm who you are. Please try again, or use another way.',
+  upstream_failed: 'Signing in with {method} did not work. Please try again, or use another way.',
+  upstream_unknown:
+    'Your account at {method} is not known here. Sign in another way, or contact the people who run this service.',
+  upstream_taken: 'There is an account with your address already. Please sign in to it in another way.',
+  upstream_unverified: 'A confirmed email address is needed here, and {method} gave none.',
   go_on: 'Continue',
   username_missing: 'Please say who you are first.',
   reset_title: 'Choose a new password',
