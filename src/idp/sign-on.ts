@@ -6,10 +6,11 @@ import { createHash } from 'node:crypto'
 import { errors, interactionPolicy } from 'oidc-provider'
 import { newId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
-import { membershipsOf } from '../resources/organizations/membership.js'
+import { countsSql, membershipsOf } from '../resources/organizations/membership.js'
 import { beginSession, type Device, type SessionState, stateOf } from '../resources/sessions/sessions.js'
 import { rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
+import { acrOfMethod, wishedMethods } from './login/acr.js'
 import { asUser, scope } from './scope.js'
 import { sessionLifetime } from './tokens.js'
 
@@ -76,6 +77,20 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       return prior?.state === 'expired' || (prior?.state === 'revoked' && !tokensOnly.has(prior.revocationReason))
     }),
   )
+  login.checks.add(
+    new Check('second_factor_missing', 'A second factor is required', 'login_required', async (ctx) => {
+      const { result, account, session } = ctx.oidc
+      if (result?.login || !account || session?.amr?.includes('mfa')) return false
+      return needsSecondFactor(ctx, account.accountId)
+    }),
+  )
+  login.checks.add(
+    new Check('method_missing', 'Another way to sign in is required', 'login_required', (ctx) => {
+      const { result, account, session } = ctx.oidc
+      if (result?.login || !account || !session) return false
+      return wishedMethods(param(ctx, 'acr_values')) !== undefined && fulfilledWish(ctx, session) === undefined
+    }),
+  )
   const organization = new Prompt(
     { name: 'select_organization', requestable: false },
     new Check('organization_not_chosen', 'An organization must be chosen', 'interaction_required', async (ctx) => {
@@ -88,6 +103,35 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0)
   policy.add(organization)
   return policy
+}
+
+/** The reasons above for which somebody who is signed in proves more than before. */
+export const moreProof: ReadonlySet<string> = new Set(['second_factor_missing', 'method_missing'])
+
+const demandText = `SELECT EXISTS (SELECT 1 FROM organization_members m JOIN organizations o ON o.id = m.org_id
+  WHERE m.issuer_id = $1 AND m.user_id = $2 AND ${countsSql} AND o.mfa_required AND ($3::text IS NULL OR o.id = $3)) AS demanded`
+
+/** Do the issuer, or the organizations that the tokens will speak of, want more than this browser has proved? */
+async function needsSecondFactor(ctx: OpenIdContext, userId: string): Promise<boolean> {
+  const { context, runtime } = scope()
+  if (runtime.issuer.settings.security?.mfa_required === true) return true
+  const { orgId, ask } = await organizationOf(ctx)
+  // Which one it will be is asked next; then this is looked at again.
+  if (ask) return false
+  const values = [runtime.issuer.id, userId, orgId]
+  const [row] = await context.tools.query<{ demanded: boolean }>('idp-second-factor', demandText, values)
+  return row?.demanded === true
+}
+
+/** What a session's `amr` says of the methods that it came by; of other methods it is the `acr` that says so. */
+const methodsByAmr: Readonly<Record<string, string>> = { pwd: 'password', hwk: 'passkey' }
+
+/** The first of the methods asked for by `acr_values` (decisions D25) that this browser has signed in with, as an acr. */
+function fulfilledWish(ctx: OpenIdContext, { acr, amr = [] }: BrowserSession): string | undefined {
+  const used = new Set(amr.map((value) => methodsByAmr[value]))
+  return (wishedMethods(param(ctx, 'acr_values')) ?? [])
+    .map((method) => (used.has(method) || acrOfMethod(method) === acr ? acrOfMethod(method) : undefined))
+    .find((one) => one !== undefined)
 }
 
 interface Organization {
@@ -147,6 +191,9 @@ export async function grantFor(
   const { session, client } = ctx.oidc
   const prior = await priorSession(ctx)
   const { orgId } = await organizationOf(ctx)
+  // The answer names the context that was asked for, where this sign-in is one of that kind.
+  const acr = fulfilledWish(ctx, session!)
+  if (acr !== undefined) session!.acr = acr
   const same = prior !== undefined && prior.userId === session!.accountId && prior.orgId === orgId
   if (same && prior.state === 'suspended') throw new errors.AccessDenied('the session is suspended')
 

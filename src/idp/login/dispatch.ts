@@ -67,7 +67,11 @@ async function show(visit: Visit, problems: readonly Sentence[]): Promise<void> 
   const { state, version } = standing
   if (state.step === 'done') return leave(visit)
   const shown = { ...view, token: formToken(journey.uid, version) }
-  sendPage(ctx, shown, await steps[state.step].show({ state, journey, view: shown }, problems, { ...ctx.query }))
+  sendPage(
+    ctx,
+    shown,
+    await steps[state.step].show({ state, journey, view: shown, version }, problems, { ...ctx.query }),
+  )
 }
 
 async function answer(visit: Visit, form: Form): Promise<void> {
@@ -94,7 +98,7 @@ async function answer(visit: Visit, form: Form): Promise<void> {
   }
 
   // 3. The step decides.
-  const decided = await steps[state.step].answer({ state, journey, view }, form)
+  const decided = await steps[state.step].answer({ state, journey, view, version }, form)
 
   // 4. The move and all that it brings about, or nothing: of two answers to one form the first counts.
   try {
@@ -112,7 +116,9 @@ async function carryOut(visit: Visit, decided: Move): Promise<Outcome> {
     return await write(visit, decided)
   } catch (error) {
     if (!(error instanceof Refused)) throw error
-    return write(visit, error.instead)
+    return await write(visit, error.instead)
+  } finally {
+    await decided.ended?.()
   }
 }
 
@@ -131,7 +137,8 @@ async function write(visit: Visit, { to, done, effects, becomes, problems = [] }
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }
     let next = then.to
     if (done && next.step !== 'done' && next.step !== standing.state.step) {
-      next = (await steps[next.step].enter?.(inside, { state: next, journey, view })) ?? next
+      next =
+        (await steps[next.step].enter?.(inside, { state: next, journey, view, version: standing.version + 1 })) ?? next
     }
     await keep(inside, journey.uid, next)
     if (next.step === 'done') await journey.finish(next)

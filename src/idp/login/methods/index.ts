@@ -4,12 +4,14 @@ import type { IssuerFacts, MethodFacts } from '../../runtime.js'
 import { scope } from '../../scope.js'
 import { emailLink, emailOtp } from './email.js'
 import type { FirstFactor } from './method.js'
+import { passkey } from './passkey.js'
 import { password } from './password.js'
 
 export const firstFactors: Partial<Record<AuthMethodKind, FirstFactor>> = {
   password,
   email_otp: emailOtp,
   email_link: emailLink,
+  passkey,
 }
 
 /** Methods that one can begin with here. */
