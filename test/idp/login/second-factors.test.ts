@@ -139,20 +139,53 @@ describe('who is asked for a second factor', () => {
     else expect(redirectOf(page)['code']).toBeDefined()
   })
 
-  test('the second factor comes before a temporary password may be changed, and before organizations are named', async () => {
+  test('the second factor comes before a password that must be changed is', async () => {
     const person = await makePerson(realm)
     const secret = await giveTotp(realm, person)
     const { data } = must(await realm.tenant.owner.get(person.path), 200)
     const own = data.find(({ type }: { type: string }) => type === 'password')
     must(await realm.tenant.owner.patch(`${person.path}/${own.id}`, { must_change: true }), 200)
-    const choosing = await realm.client(
-      { application_type: 'spa' },
-      { settings: { restrictions: { organizations: { policy: 'none', ask: true } } } },
-    )
-    const { page, browser } = await withPassword(person, {}, { realm, client: choosing })
+    const { page, browser } = await withPassword(person)
     expect(headingOf(page)).toBe('One more step')
     expect(page.html).not.toContain('new_password')
     expect(headingOf(await browser.submit(page, { code: code(secret) }))).toBe('Choose a new password')
+  })
+})
+
+describe('where people choose an organization', () => {
+  const choosing = (at: Realm) =>
+    at.client({ application_type: 'spa' }, { settings: { restrictions: { organizations: { ask: true } } } })
+
+  test('the second factor of whoever has one comes before any is named', async () => {
+    const person = await makePerson(realm)
+    const secret = await giveTotp(realm, person)
+    for (const demanded of [true, false]) await organization(realm, person, demanded)
+    const { page, browser } = await withPassword(person, {}, { realm, client: await choosing(realm) })
+    expect(headingOf(page)).toBe('One more step')
+    expect(page.html).not.toContain('org_')
+    expect(headingOf(await browser.submit(page, { code: code(secret) }))).toBe('Choose an organization')
+  })
+
+  test('who has none gets one for the organization that demands it, and for no other', async () => {
+    const at = await place(['totp'])
+    const person = await makePerson(at.realm)
+    const strict = await organization(at.realm, person, true)
+    const easy = await organization(at.realm, person, false)
+    const here = { realm: at.realm, client: await choosing(at.realm) }
+    const first = await withPassword(person, {}, here)
+    expect(headingOf(first.page)).toBe('Choose an organization')
+    expect(redirectOf(await first.browser.submit(first.page, { organization: easy }))['code']).toBeDefined()
+    const second = await withPassword(person, {}, here)
+    const enroll = await second.browser.submit(second.page, { organization: strict })
+    expect(headingOf(enroll)).toBe('Set up an authenticator app')
+    // Nor does single sign-on open it: the choice stands, and more is asked for.
+    const fresh = await here.realm.client(
+      { application_type: 'spa' },
+      { settings: { restrictions: { organizations: { ask: true } } } },
+    )
+    const { page } = await here.realm.begin(fresh, {}, first.browser)
+    expect(headingOf(page)).toBe('Choose an organization')
+    expect(headingOf(await first.browser.submit(page, { organization: strict }))).toBe('Sign in')
   })
 })
 

@@ -21,7 +21,7 @@ export function enrollTotpPage(view: View, uri: string, ways: Ways, problems: re
   const { searchParams, pathname } = new URL(uri)
   const username = decodeURIComponent(pathname.slice(pathname.indexOf(':') + 1))
   const secret = searchParams.get('secret') ?? ''
-  const code = new Html(renderSVG(uri, { ecc: 'M', border: 0 }))
+  const code = new Html(renderSVG(uri, { ecc: 'L', border: 0 }))
   return layout(
     view,
     texts.enroll_totp_title,

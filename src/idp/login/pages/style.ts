@@ -42,6 +42,7 @@ input[readonly]{color:var(--soft)}
 .problem p{margin:0}
 .problem p+p{margin-top:.35rem}
 .problem+form{margin-top:1.25rem}
+form .problem{margin:0}
 .detail{margin:1.5rem 0 0;padding-top:1.125rem;border-top:1px solid var(--line);font:.8125rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;color:var(--soft);overflow-wrap:anywhere}
 footer{font-size:.8125rem;color:var(--soft);text-align:center}
 @media(max-width:30rem){body{align-items:start;padding-top:max(1rem,6vh)}main{border-radius:1rem}}
