@@ -102,7 +102,6 @@ test('made where a second factor is demanded, used as the second factor, then as
 
   await open(page, at)
   await typePassword(page, person.username)
-  await shoot(page, 'enroll-passkey')
   await page.getByRole('button', { name: 'Create a passkey' }).click()
   await page.getByRole('heading', { name: 'Keep these backup codes' }).waitFor()
   await page.getByRole('button', { name: 'I have kept them' }).click()
@@ -114,7 +113,6 @@ test('made where a second factor is demanded, used as the second factor, then as
   await open(page, at, { prompt: 'login' })
   await typePassword(page, person.username)
   await page.getByRole('heading', { name: 'One more step' }).waitFor()
-  await shoot(page, 'passkey')
   await page.getByRole('button', { name: 'Use a passkey' }).click()
   expect(await signedIn(page, at)).toMatchObject({ sub: person.id, amr: ['pwd', 'hwk', 'mfa'] })
 
@@ -164,7 +162,6 @@ test('whoever cancels is told so, and goes on with the password', async () => {
   await open(page, at)
   await page.getByRole('button', { name: 'Use a passkey' }).click()
   await page.getByText('Your browser did not use a passkey').waitFor()
-  await shoot(page, 'cancelled')
   await typePassword(page, person.username)
   expect(await signedIn(page, at)).toMatchObject({ amr: ['pwd'] })
   expect(unexpected()).toEqual([])
@@ -181,7 +178,6 @@ test.each([
   const say = (en: string, de: string) => (options.locale === 'de' ? de : en)
   await open(page, at)
   expect(await page.locator('#passkey').isVisible()).toBe(false)
-  await shoot(page, `sign-in-${options.locale}`)
   await page.getByLabel(say('Username or email', 'Benutzername oder E-Mail')).fill(person.username)
   await page.getByLabel(say('Password', 'Passwort'), { exact: true }).fill(PASSWORD)
   await page.keyboard.press('Enter')
@@ -190,7 +186,6 @@ test.each([
   expect(box.x + box.width).toBeLessThanOrEqual(options.viewport.width)
   const image = page.getByRole('img', { name: say('QR code', 'QR-Code') })
   expect((await image.locator('svg').boundingBox())!.width).toBeGreaterThan(150)
-  await shoot(page, `enroll-totp-${options.locale}`)
   const secret = (await page.locator('.secret').textContent())!.replaceAll(' ', '')
   await page.getByLabel(say('The code that the app shows now', 'Der Code, den die App jetzt zeigt')).fill('000000')
   await page.keyboard.press('Enter')
@@ -198,7 +193,6 @@ test.each([
   await page.keyboard.type(totpCode(secret, app.clock.now()))
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: say('I have kept them', 'Ich habe sie aufbewahrt') }).waitFor()
-  await shoot(page, `new-codes-${options.locale}`)
   const [first] = await page.locator('.codes li').allTextContents()
   await page.getByRole('button', { name: say('I have kept them', 'Ich habe sie aufbewahrt') }).click()
   expect(await signedIn(page, at)).toMatchObject({ amr: ['pwd', 'otp', 'mfa'] })
@@ -207,10 +201,8 @@ test.each([
   await page.getByLabel(say('Username or email', 'Benutzername oder E-Mail')).fill(person.username)
   await page.getByLabel(say('Password', 'Passwort'), { exact: true }).fill(PASSWORD)
   await page.keyboard.press('Enter')
-  await shoot(page, `totp-${options.locale}`)
   await page.getByRole('button', { name: say('Use a backup code', 'Ersatzcode verwenden') }).click()
   await page.getByLabel(say('Backup code', 'Ersatzcode'), { exact: true }).fill(first!)
-  await shoot(page, `backup-code-${options.locale}`)
   await page.keyboard.press('Enter')
   expect(await signedIn(page, at)).toMatchObject({ amr: ['pwd', 'otp', 'mfa'] })
   expect(unexpected()).toEqual([])
@@ -223,10 +215,4 @@ async function watchedHere({ realm }: Place, options: BrowserContextOptions) {
   const unexpected = () =>
     watched.faults.filter((fault) => !fault.startsWith('asked data:') && !fault.startsWith(`asked ${callback}`))
   return { ...watched, unexpected }
-}
-
-/** Pictures to look at, where somebody says where to put them. */
-async function shoot(page: Page, name: string): Promise<void> {
-  const folder = process.env['SCREENSHOTS']
-  if (folder) await page.screenshot({ path: `${folder}/${name}.png`, fullPage: true })
 }
