@@ -6,11 +6,11 @@ import { createHash } from 'node:crypto'
 import { errors, interactionPolicy } from 'oidc-provider'
 import { newId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
-import { countsSql, membershipsOf } from '../resources/organizations/membership.js'
+import { membershipsOf } from '../resources/organizations/membership.js'
 import { beginSession, type Device, type SessionState, stateOf } from '../resources/sessions/sessions.js'
 import { rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
-import { acrOfMethod, wishedMethods } from './login/acr.js'
+import { demandsSecondFactor, fulfilledWish, lacksMethod } from './proof.js'
 import { asUser, scope } from './scope.js'
 import { sessionLifetime } from './tokens.js'
 
@@ -81,14 +81,15 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
     new Check('second_factor_missing', 'A second factor is required', 'login_required', async (ctx) => {
       const { result, account, session } = ctx.oidc
       if (result?.login || !account || session?.amr?.includes('mfa')) return false
-      return needsSecondFactor(ctx, account.accountId)
+      const { orgId, ask } = await organizationOf(ctx)
+      // Which organization it will be is asked next; then this is looked at again.
+      return demandsSecondFactor(account.accountId, ask ? undefined : orgId)
     }),
   )
   login.checks.add(
     new Check('method_missing', 'Another way to sign in is required', 'login_required', (ctx) => {
       const { result, account, session } = ctx.oidc
-      if (result?.login || !account || !session) return false
-      return wishedMethods(param(ctx, 'acr_values')) !== undefined && fulfilledWish(ctx, session) === undefined
+      return !result?.login && account !== undefined && session !== undefined && lacksMethod(ctx, session)
     }),
   )
   const organization = new Prompt(
@@ -103,35 +104,6 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0)
   policy.add(organization)
   return policy
-}
-
-/** The reasons above for which somebody who is signed in proves more than before. */
-export const moreProof: ReadonlySet<string> = new Set(['second_factor_missing', 'method_missing'])
-
-const demandText = `SELECT EXISTS (SELECT 1 FROM organization_members m JOIN organizations o ON o.id = m.org_id
-  WHERE m.issuer_id = $1 AND m.user_id = $2 AND ${countsSql} AND o.mfa_required AND ($3::text IS NULL OR o.id = $3)) AS demanded`
-
-/** Do the issuer, or the organizations that the tokens will speak of, want more than this browser has proved? */
-async function needsSecondFactor(ctx: OpenIdContext, userId: string): Promise<boolean> {
-  const { context, runtime } = scope()
-  if (runtime.issuer.settings.security?.mfa_required === true) return true
-  const { orgId, ask } = await organizationOf(ctx)
-  // Which one it will be is asked next; then this is looked at again.
-  if (ask) return false
-  const values = [runtime.issuer.id, userId, orgId]
-  const [row] = await context.tools.query<{ demanded: boolean }>('idp-second-factor', demandText, values)
-  return row?.demanded === true
-}
-
-/** What a session's `amr` says of the methods that it came by; of other methods it is the `acr` that says so. */
-const methodsByAmr: Readonly<Record<string, string>> = { pwd: 'password', hwk: 'passkey' }
-
-/** The first of the methods asked for by `acr_values` (decisions D25) that this browser has signed in with, as an acr. */
-function fulfilledWish(ctx: OpenIdContext, { acr, amr = [] }: BrowserSession): string | undefined {
-  const used = new Set(amr.map((value) => methodsByAmr[value]))
-  return (wishedMethods(param(ctx, 'acr_values')) ?? [])
-    .map((method) => (used.has(method) || acrOfMethod(method) === acr ? acrOfMethod(method) : undefined))
-    .find((one) => one !== undefined)
 }
 
 interface Organization {
