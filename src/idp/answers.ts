@@ -52,6 +52,7 @@ export async function amendAnswer(ctx: OpenIdContext, runtime: Runtime, route: R
     body.error = 'unauthorized_client'
   }
   if (body.error === 'invalid_redirect_uri') body.error = 'invalid_request'
+  if (body.error === 'invalid_client') ctx.status = 401
   // Only what spec section 7 names; the library adds the scope that it missed.
   if (route.name !== 'userinfo') ctx.body = { error: body.error, error_description: body.error_description }
   // RFC 6749 5.2: 401 names the scheme, whether or not the client tried it (decisions D2).

@@ -4,11 +4,16 @@
  */
 import { LRUCache } from 'lru-cache'
 import Provider, { type ClientMetadata, errors } from 'oidc-provider'
+import type { Context } from '../platform/context.js'
 import { applicationType, type ClientSettings, grantTypesOf } from '../resources/clients/settings.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
+import { isAddress } from './documents/address.js'
+import type { DocumentClient } from './documents/document.js'
+import { documentClient, documentsEnabled } from './documents/index.js'
 import type { OpenIdClient } from './library.js'
 import { redirectAllowed } from './redirects.js'
 import { scope } from './scope.js'
+import type { Writes } from './writes.js'
 
 export interface ClientRow {
   id: string
@@ -18,6 +23,8 @@ export interface ClientRow {
   secrets: StoredSecret[]
   status: string
   updatedAt: number
+  /** A metadata document in place of a registration: the host it stands at, and the name it gives itself. */
+  document?: { host: string; name: string | null }
 }
 
 const rowText = `
@@ -35,18 +42,49 @@ function closed(status: string | undefined): errors.OIDCProviderError {
 }
 
 /**
- * The stored client, deleted ones too.
- * @throws OIDCProviderError when the issuer is closed
+ * The stored client, deleted ones too, or the one that a metadata document makes.
+ * @throws OIDCProviderError when the issuer is closed, or the document is of no use
  */
 export async function readClient(clientId: string): Promise<ClientRow | undefined> {
-  // What cannot be an id does not reach the database.
-  if (!/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
   const { context, runtime } = scope()
-  const values = [runtime.issuer.id, clientId]
+  const isDocument = isAddress(clientId) && documentsEnabled(runtime.issuer.settings)
+  // What cannot be an id does not reach the database.
+  if (!isDocument && !/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
+  const values = [runtime.issuer.id, isDocument ? null : clientId]
   const [row] = await context.tools.query<ClientRow & { issuerStatus: string }>('idp-client', rowText, values)
   if (row?.issuerStatus !== 'active') throw closed(row?.issuerStatus)
+  if (isDocument) return documentRow(context, clientId)
   return row.id === null ? undefined : row
 }
+
+/** A document as if it were registered: public, with no scope, audience or resource beyond everybody's. */
+async function documentRow(context: Context, address: string): Promise<ClientRow | undefined> {
+  const { writes } = scope()
+  const tried = answers.get(writes) ?? new Map<string, ReturnType<typeof documentClient>>()
+  answers.set(writes, tried)
+  const answer = tried.get(address) ?? documentClient(context, address)
+  tried.set(address, answer)
+  const document = await answer
+  if (!document) return undefined
+  const { name, redirectUris, logoutUris, grantTypes } = document
+  const { host } = new URL(address)
+  const openid = { redirect_uris: redirectUris, post_logout_redirect_uris: logoutUris, grant_types: grantTypes }
+  const settings: ClientSettings = { openid: { application_type: 'native', ...openid } }
+  const made = documentRows.get(document)
+  if (made) return made
+  // Pages call it by its host, which it cannot choose as it chooses its name.
+  const about = { id: address, name: host, document: { host, name } }
+  const row = { ...about, confidential: false, settings, secrets: [], status: 'active', updatedAt: ++documentVersion }
+  documentRows.set(document, row)
+  return row
+}
+
+/** What one request was told: the library looks for a client again when it has not found it, and once is enough. */
+const answers = new WeakMap<Writes, Map<string, ReturnType<typeof documentClient>>>()
+
+/** One row per document that was read; its version is only to differ from that of another reading. */
+const documentRows = new WeakMap<DocumentClient, ClientRow>()
+let documentVersion = 0
 
 const rows = new WeakMap<OpenIdClient, ClientRow>()
 
@@ -108,9 +146,10 @@ function metadataOf(row: ClientRow, known: readonly string[]): ClientMetadata {
 export const compareSecret = (client: OpenIdClient, secret: string): boolean =>
   fits(rowOf(client).secrets, secret, scope().context.now())
 
-/** Spec 4.17: exact, but a public native client may vary the port of a loopback callback. */
+/** Spec 4.17: exact, but a public native client, or one with a metadata document, may vary the port of a loopback callback. */
 export function mayRedirectTo(client: OpenIdClient, uri: string): boolean {
   const row = rowOf(client)
+  // Metadata-document clients count as native here.
   const portMayVary = !row.confidential && applicationType(row) === 'native'
   return redirectAllowed(client.redirectUris ?? [], uri, portMayVary)
 }

@@ -14,17 +14,19 @@ import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
 import { endFamily } from './adapter.js'
 import { amendAnswer, failureOf, unforeseen } from './answers.js'
+import { checkSession, serveCheckSessionPage } from './endpoints/check-session.js'
 import { serveDocument } from './endpoints/documents.js'
 import { JWT_MARK } from './endpoints/live-token.js'
 import { confirmLogout, logout } from './endpoints/logout.js'
+import { session } from './endpoints/session.js'
 import { replayBody } from './hooks/index.js'
 import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
 import { beginInvitation } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
-import { canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
-import { type Match, matchPath } from './routes.js'
+import { askedHost, canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
+import { type Match, matchPath, type RouteName } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
 import { inScope, type Scope } from './scope.js'
 import { AlreadyConsumed, Writes } from './writes.js'
@@ -49,7 +51,8 @@ export function createIdp(gatehouse: Gatehouse): Idp {
 
   app.use(async (ctx) => {
     const facts = requestFacts(gatehouse, ctx.req)
-    canonicalise(ctx.req, gatehouse, facts)
+    const host = askedHost(ctx.req, gatehouse)
+    canonicalise(ctx.req, gatehouse.config.idpUrl, facts)
     ctx.set('X-Request-Id', facts.id)
     ctx.set('X-Content-Type-Options', 'nosniff')
     const context = contextFor(gatehouse, unauthenticated, facts)
@@ -57,11 +60,12 @@ export function createIdp(gatehouse: Gatehouse): Idp {
     let runtime: Runtime | undefined
     try {
       if (!match) throw new ApiError('not_found', 'There is no such address.')
-      // Documents are the same for everyone: their limit is counted before anything is looked up.
-      const isDocument = match.route.name === 'metadata' || match.route.name === 'keys'
-      if (isDocument) limitMetadata(ctx, context)
-      runtime = await runtimes.of(context, match.issuerId, isDocument)
+      // What is asked for often, and by strangers: its limit is counted before anything is looked up.
+      const isDocument = documents.has(match.route.name)
+      if (isDocument || match.route.name === 'check_session') limitMetadata(ctx, context)
+      runtime = await runtimes.of(context, match.issuerId, host, isDocument)
       if (!runtime) throw new ApiError('not_found', 'There is no such issuer.')
+      canonicalise(ctx.req, runtime.url, facts)
       if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
       if (isDocument) answerDocument(ctx, runtime, match)
       else await answer(ctx, context, runtime, match)
@@ -82,7 +86,14 @@ const wrongMethod = ({ route }: Match): ApiError =>
     headers: { Allow: route.methods.join(', ') },
   })
 
+/** The same for everyone, and made without the database. */
+const documents = new Set<RouteName>(['metadata', 'keys', 'check_session_page'])
+
 function answerDocument(ctx: Koa.Context, runtime: Runtime, { route }: Match): void {
+  if (route.name === 'check_session_page') {
+    serveCheckSessionPage(ctx)
+    return
+  }
   if (ctx.method !== 'OPTIONS') {
     serveDocument(ctx, route.name === 'keys' ? runtime.keySet : runtime.metadata)
     return
@@ -121,6 +132,10 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
         return logout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout_confirm':
         return confirmLogout(ctx, form)
+      case 'session':
+        return session(ctx, form)
+      case 'check_session':
+        return checkSession(ctx)
       default:
         return runLibrary(ctx as unknown as OpenIdContext, scope, match, form, read?.text)
     }

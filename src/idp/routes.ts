@@ -13,6 +13,9 @@ export type RouteName =
   | 'userinfo'
   | 'logout'
   | 'logout_confirm'
+  | 'session'
+  | 'check_session_page'
+  | 'check_session'
 
 export interface Route {
   readonly name: RouteName
@@ -54,6 +57,9 @@ export const routes: readonly Route[] = [
   route('userinfo', '/userinfo', ['GET', 'POST', 'OPTIONS'], { library: true }),
   route('logout', '/logout', ['GET', 'POST'], { pages: true }),
   route('logout_confirm', '/logout/confirm', ['POST'], { pages: true }),
+  route('session', '/session', ['GET', 'POST', 'OPTIONS']),
+  route('check_session_page', '/check-session.html', ['GET', 'HEAD']),
+  route('check_session', '/check-session', ['POST']),
 ]
 
 export interface Match {

@@ -99,10 +99,14 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       return (await organizationOf(ctx)).ask
     }),
   )
-  // Registered clients are not asked for consent (decisions part 0); asking for the prompt does no harm.
-  policy.get('consent')!.checks.clear()
+  // Registered clients need no consent (decisions part 0); asking for the prompt does no harm. Others do, at the end.
+  const consent = policy.get('consent')!
+  consent.checks.clear()
+  consent.checks.add(new Check('client_unknown', 'End-User consent is required', 'consent_required', needsConsent))
+  policy.remove('consent')
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0)
   policy.add(organization)
+  policy.add(consent)
   return policy
 }
 
@@ -140,6 +144,22 @@ async function chooseOrganization(ctx: OpenIdContext): Promise<Organization> {
   const before = prior?.userId === userId ? fitting.find((id) => id === prior.orgId) : undefined
   if (before !== undefined) return { orgId: before, ask: false }
   return { orgId: fitting.length === 1 ? fitting[0]! : null, ask: fitting.length > 1 }
+}
+
+/**
+ * Must the person be asked whether this client is meant? For one that nobody has registered: unless this browser's
+ * session with it covers what it wants.
+ */
+async function needsConsent(ctx: OpenIdContext): Promise<boolean> {
+  const { client, account, session, result, prompts, requestParamScopes } = ctx.oidc
+  if (!rowOf(client!).document || result?.consent || !account) return false
+  const prior = await priorSession(ctx)
+  const { orgId } = await organizationOf(ctx)
+  const lives = prior?.state === 'active' || prior?.state === 'inactive'
+  if (prompts.has('consent') || !lives || prior.userId !== session?.accountId || prior.orgId !== orgId) return true
+  const grant = await ctx.oidc.provider.Grant.find(prior.grantId)
+  const granted = new Set(grant?.getOIDCScope().split(' '))
+  return [...requestParamScopes].some((name) => !granted.has(name))
 }
 
 async function signInPending(ctx: OpenIdContext, policy: interactionPolicy.DefaultPolicy): Promise<boolean> {
@@ -219,6 +239,7 @@ function beginWith(
       orgId,
       browserUid: session.uid,
       grantId,
+      host: runtime.host,
       device: deviceOf(ctx, context, settings.sessions?.device_fingerprinting === true),
       authTime: session.loginTs ?? Math.floor(now / 1000),
       acr: session.acr ?? null,

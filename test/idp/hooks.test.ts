@@ -121,6 +121,10 @@ describe('the library goes through them', () => {
     expect(claimsOf(again.id_token).at_hash).not.toBe(claimsOf(first.id_token).at_hash)
   })
 
+  test('authorization.success: what a listener adds to the answer goes out with it', async () => {
+    expect((await realm.signIn(web, 'ada@example.com')).redirect['session_state']).toMatch(/^[\w-]{43}\.[\w-]{16}$/)
+  })
+
   test('Schema#redirectUris: a native client may keep https on localhost, which the library would refuse', async () => {
     const client = await realm.client({ application_type: 'native', redirect_uris: ['https://localhost/cb', CALLBACK] })
     expect((await realm.signIn(client, 'ada@example.com')).redirect['code']).toBeDefined()

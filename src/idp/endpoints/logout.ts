@@ -5,6 +5,7 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
+import { forgetBrowserState } from '../browser-state.js'
 import { type ClientRow, readClient } from '../client.js'
 import type { BrowserSession, OpenIdContext } from '../library.js'
 import { sendPage, viewOf } from '../login/pages/layout.js'
@@ -141,6 +142,7 @@ async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<voi
   })
   await writes.flush(context)
   ctx.cookies.set(cookieNames.session, null, { path: new URL(runtime.url).pathname, signed: true })
+  forgetBrowserState(ctx)
 }
 
 async function endOne(sessionId: string): Promise<void> {

@@ -6,6 +6,7 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { transaction } from '../../platform/database.js'
+import type { Interaction } from '../library.js'
 import { spend } from '../limits.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
@@ -17,6 +18,7 @@ import { errorPage } from './pages/error.js'
 import { sendPage, type View, viewOf } from './pages/layout.js'
 import type { Sentence } from './pages/texts.js'
 import { claim, formToken, formVersion, keep, type LoginState, StaleForm, type Standing, standingOf } from './state.js'
+import { askConsent } from './steps/consent.js'
 import { steps } from './steps/index.js'
 import { type Move, Refused } from './steps/step.js'
 
@@ -37,7 +39,9 @@ interface Outcome {
 /** GET and POST of `/interaction/{uid}`. */
 export async function dispatchLogin(ctx: KoaContext, uid: string, form: Form | undefined): Promise<void> {
   const { runtime } = scope()
-  const journey = await journeyOf(ctx, uid)
+  const interaction = await interactionOf(ctx, uid)
+  if (interaction?.prompt.name === 'consent') return askConsent(ctx, interaction, form ?? {})
+  const journey = await journeyOf(ctx, uid, interaction)
   if (!journey) {
     ctx.status = 400
     return errorPage(ctx, runtime, {}, 'expired')
@@ -53,10 +57,16 @@ export async function dispatchLogin(ctx: KoaContext, uid: string, form: Form | u
   await answer(visit, form ?? {})
 }
 
+const isOfBrowser = (ctx: KoaContext, uid: string): boolean =>
+  ctx.cookies.get(cookieNames.interaction, { signed: true }) === uid
+
+const interactionOf = async (ctx: KoaContext, uid: string): Promise<Interaction | undefined> =>
+  isOfBrowser(ctx, uid) ? scope().runtime.provider.Interaction.find(uid) : undefined
+
 /** The journey of this browser: the signed cookie must name the one in the path. */
-async function journeyOf(ctx: KoaContext, uid: string): Promise<Journey | undefined> {
-  if (ctx.cookies.get(cookieNames.interaction, { signed: true }) !== uid) return undefined
-  const interaction = await scope().runtime.provider.Interaction.find(uid)
+async function journeyOf(ctx: KoaContext, uid: string, known?: Interaction): Promise<Journey | undefined> {
+  if (!isOfBrowser(ctx, uid)) return undefined
+  const interaction = known ?? (await interactionOf(ctx, uid))
   if (interaction) return authorizationJourney(interaction)
   const standing = await standingOf(uid)
   return standing?.state.invitation && invitationJourney(uid, standing, standing.state.invitation)

@@ -5,9 +5,9 @@
  */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { isId } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
 import type { Tools } from '../../platform/database.js'
+import { readIssuerUrl, servesHost } from '../issuer-url.js'
 import type { Restrictions } from '../keys/restrictions.js'
 
 /** Claims of an access token (RFC 9068, spec 5.3). Times in Unix seconds. */
@@ -63,6 +63,8 @@ interface Caches {
 interface Signed {
   claims: AccessTokenClaims
   issuerId: string
+  /** The custom domain under whose name it was issued, if any. */
+  host: string | null
   kid: string
 }
 
@@ -82,11 +84,11 @@ export async function verifyAccessToken<More extends object = object>(
 ): Promise<(LiveToken & More) | null> {
   const signed = await verifySignature(context, token)
   if (!signed) return null
-  const { claims, issuerId, kid } = signed
+  const { claims, issuerId } = signed
   // RFC 9068 section 4: not after exp, not before nbf; no leeway (decisions D29).
   const now = context.now()
   if (now >= claims.exp * 1000 || now < claims.nbf * 1000) return null
-  const row = await livenessOf<More>(context, issuerId, kid, claims, facts)
+  const row = await livenessOf<More>(context, signed, facts)
   return row ? { claims, issuerId, ...row } : null
 }
 
@@ -109,8 +111,9 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
 
   // 2. Claims of the right form, from an issuer of this deployment.
   if (!hasClaims(claims)) return null
-  const issuerId = claims.iss.slice(context.config.idpUrl.length + 1)
-  if (!isId('iss', issuerId) || claims.iss !== `${context.config.idpUrl}/${issuerId}`) return null
+  const name = readIssuerUrl(context.config, claims.iss)
+  if (!name) return null
+  const { issuerId, host } = name
 
   // 3. The key is that issuer's, and its algorithm is the key's own, whatever the header says.
   let entry = keys.get(kid)
@@ -138,7 +141,7 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
   const digest = alg === 'EdDSA' ? null : 'sha256'
   const key = { key: entry.key, ...(alg === 'ES256' ? { dsaEncoding: 'ieee-p1363' as const } : {}) }
   if (!verify(digest, data, key, bytes)) return null
-  const signed = { claims, issuerId, kid }
+  const signed = { claims, issuerId, host, kid }
   verdicts.set(hash, signed)
   return signed
 }
@@ -146,7 +149,9 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
 /**
  * Everything that can end a token before its time: the revocation list, its session (suspended, revoked, expired,
  * idle), its principal, its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
- * A token that is its own client is a personal token, and its row must be active.
+ * A client that is a metadata document has no row; its tokens are good while the issuer takes such clients.
+ * A token that is its own client is a personal token, and its row must be active. A token issued under a custom domain
+ * is good at every address of the issuer, for as long as the domain is the issuer's.
  */
 const livenessText = ({ columns, joins }: Facts): string => `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
@@ -162,21 +167,18 @@ const livenessText = ({ columns, joins }: Facts): string => `
     AND p.status = 'active' AND p.expires_at > $7
   ${joins}
   WHERE i.id = $1 AND i.status = 'active'
+    AND ($8::text IS NULL OR ${servesHost('$8::text')})
     AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.issuer_id = $1 AND r.jti = $3)
     AND ($6::text IS NULL OR s.id IS NOT NULL)
     AND CASE WHEN $3 = $4 THEN p.id IS NOT NULL AND u.id IS NOT NULL
-      WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND c.status <> 'disabled' END`
+      WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND CASE WHEN c.id IS NOT NULL THEN c.status <> 'disabled'
+        ELSE $4 ~ '^https?://' AND i.settings #> '{security,openid_policy,client_id_metadata_document,enabled}' = 'true' END
+      END`
 
-async function livenessOf<More>(
-  context: Context,
-  issuerId: string,
-  kid: string,
-  claims: AccessTokenClaims,
-  facts: Facts,
-) {
+async function livenessOf<More>(context: Context, { issuerId, host, kid, claims }: Signed, facts: Facts) {
   const { jti, client_id, sub, sid = null } = claims
   type Row = Omit<LiveToken, 'claims' | 'issuerId'> & More & Record<string, unknown>
-  const values = [issuerId, kid, jti, client_id, sub, sid, context.now()]
+  const values = [issuerId, kid, jti, client_id, sub, sid, context.now(), host]
   const [row] = await context.tools.query<Row>(facts.name, livenessText(facts), values)
   return row
 }
