@@ -1,6 +1,7 @@
 /** The library's configuration for one issuer, and nothing else: what it is told to do differently stands in hooks. */
 import Provider, { errors } from 'oidc-provider'
 import type { Gatehouse } from '../platform/context.js'
+import { authMethodKinds } from '../resources/issuers/auth-methods.js'
 import { claimsOfScope, findAccount, type Redeemed } from './account.js'
 import { adapterFor } from './adapter.js'
 import { checkAudience, checkOrganization } from './authorization.js'
@@ -10,6 +11,7 @@ import { grants } from './grants/index.js'
 import { installHooks, libraryGrant } from './hooks/index.js'
 import type { AccessToken } from './library.js'
 import { spendTokenLimit } from './limits.js'
+import { acrOfMethod } from './login/acr.js'
 import { errorPage } from './login/pages/error.js'
 import { originAllowed } from './origins.js'
 import type { Runtime } from './runtime.js'
@@ -64,7 +66,7 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
       iss: null,
       sid: null,
     },
-    acrValues: ['urn:svc:assurance:loa1', 'urn:svc:method:password'],
+    acrValues: ['urn:svc:assurance:loa1', ...authMethodKinds.map(acrOfMethod)],
     subjectTypes: ['public'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     clientDefaults: {

@@ -80,7 +80,11 @@ async function show(visit: Visit, problems: readonly Sentence[]): Promise<void> 
   const { state, version } = standing
   if (state.step === 'done') return leave(visit)
   const shown = { ...view, token: formToken(journey.uid, version) }
-  sendPage(ctx, shown, await steps[state.step].show({ state, journey, view: shown }, problems, { ...ctx.query }))
+  sendPage(
+    ctx,
+    shown,
+    await steps[state.step].show({ state, journey, view: shown, version }, problems, { ...ctx.query }),
+  )
 }
 
 async function answer(visit: Visit, form: Form): Promise<void> {
@@ -94,17 +98,17 @@ async function answer(visit: Visit, form: Form): Promise<void> {
   if (await tooMany(visit)) return
 
   // 3. The step decides.
-  const decided = await steps[state.step].answer({ state, journey, view }, form)
+  const decided = await steps[state.step].answer({ state, journey, view, version }, form)
   await move(visit, decided)
 }
 
 /** Somebody is back from another provider: with the cookie and the handle together that is an answer as well. */
 async function answerFromUpstream(visit: Visit, handle: string): Promise<void> {
   const { journey, standing, view } = visit
-  const { state } = standing
+  const { state, version } = standing
   if (state.step !== 'sign_in') return show(visit, [])
   if (await tooMany(visit)) return
-  const decided = await comeBack({ state, journey, view }, handle)
+  const decided = await comeBack({ state, journey, view, version }, handle)
   await (decided ? move(visit, decided) : stale(visit))
 }
 
@@ -158,7 +162,9 @@ async function carryOut(visit: Visit, decided: Move, tries = 3): Promise<Outcome
     return await write(visit, decided)
   } catch (error) {
     if (!(error instanceof Refused) || tries === 0) throw error
-    return carryOut(visit, error.instead, tries - 1)
+    return await carryOut(visit, error.instead, tries - 1)
+  } finally {
+    await decided.ended?.()
   }
 }
 
@@ -177,7 +183,8 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }
     let next = then.to
     if (done && next.step !== 'done' && next.step !== standing.state.step) {
-      next = (await steps[next.step].enter?.(inside, { state: next, journey, view })) ?? next
+      next =
+        (await steps[next.step].enter?.(inside, { state: next, journey, view, version: standing.version + 1 })) ?? next
     }
     await keep(inside, journey.uid, next)
     if (next.step === 'done') await journey.finish(next)

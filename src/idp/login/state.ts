@@ -11,6 +11,7 @@ import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import type { OpenInvitation } from '../../resources/organizations/accept-invitation.js'
 import { scope } from '../scope.js'
 import { INTERACTION_LIFETIME } from '../tokens.js'
+import type { Factor } from './second-factors.js'
 
 /** The steps, in no particular order: which comes next is for flow.ts to say. */
 export type StepName =
@@ -22,6 +23,11 @@ export type StepName =
   | 'email_code'
   | 'email_link'
   | 'new_password'
+  | Factor
+  | 'enroll_totp'
+  | 'enroll_passkey'
+  | 'new_codes'
+  | 'no_factor'
   | 'organization'
   | 'waiting'
 
@@ -67,6 +73,16 @@ export interface SignUp {
   reason: string | null
 }
 
+/** A credential in the making. */
+export interface Enrolling {
+  /** Of the enrolment; empty for backup codes, which have none. */
+  id: string
+  /** What is shown only here: the URI for an authenticator app, backup codes. */
+  sealed?: string
+  /** What a browser is asked for. */
+  options?: object
+}
+
 /** The invitation that somebody came with. */
 export interface InvitationFacts extends OpenInvitation {
   /** SHA-256 of its token. */
@@ -86,6 +102,11 @@ export interface LoginState {
   asBefore?: boolean
   /** The password just proved may not be used again, or there is to be a new one. */
   mustChange?: boolean
+  /** The second factors to choose from, the preferred one first. */
+  factors?: Factor[]
+  enrolling?: Enrolling
+  /** They have a new second factor, or no codes left: backup codes go with it. */
+  offersCodes?: boolean
   sent?: SentSecret
   signUp?: SignUp
   upstream?: UpstreamAttempt

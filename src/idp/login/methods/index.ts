@@ -4,6 +4,7 @@ import type { IssuerFacts, MethodFacts } from '../../runtime.js'
 import { scope } from '../../scope.js'
 import { emailLink, emailOtp } from './email.js'
 import type { FirstFactor } from './method.js'
+import { passkey } from './passkey.js'
 import { password } from './password.js'
 import { upstream } from './upstream.js'
 
@@ -15,6 +16,7 @@ export const firstFactors: Partial<Record<AuthMethodKind, FirstFactor>> = {
   oauth2: upstream,
   apple: upstream,
   github: upstream,
+  passkey,
 }
 
 /** Methods that one can begin with here. */

@@ -19,6 +19,8 @@ export interface Move {
   becomes?: (inside: Context) => Promise<LoginState>
   /** The browser goes to this address of somebody else's, and no step is shown. */
   redirect?: string
+  /** Runs at the end, whether the move was made, refused or too late. */
+  ended?: () => Promise<void>
   /** Why the same step is shown again. */
   problems?: readonly Sentence[]
 }
@@ -35,6 +37,8 @@ export interface Asked {
   state: LoginState
   journey: Journey
   view: View
+  /** Of the form that is shown or answered; each is answered once. */
+  version: number
 }
 
 /** One step of signing in: the form it shows, and what an answer to it means. */
