@@ -151,15 +151,17 @@ async function chooseOrganization(ctx: OpenIdContext): Promise<Organization> {
  * session with it covers what it wants.
  */
 async function needsConsent(ctx: OpenIdContext): Promise<boolean> {
-  const { client, account, session, result, prompts, requestParamScopes } = ctx.oidc
+  const { client, account, session, result, prompts, requestParamScopes, resourceServers } = ctx.oidc
   if (!rowOf(client!).document || result?.consent || !account) return false
   const prior = await priorSession(ctx)
   const { orgId } = await organizationOf(ctx)
   const lives = prior?.state === 'active' || prior?.state === 'inactive'
   if (prompts.has('consent') || !lives || prior.userId !== session?.accountId || prior.orgId !== orgId) return true
   const grant = await ctx.oidc.provider.Grant.find(prior.grantId)
-  const granted = new Set(grant?.getOIDCScope().split(' '))
-  return [...requestParamScopes].some((name) => !granted.has(name))
+  return Object.entries(resourceServers ?? {}).some(([indicator, server]) => {
+    const granted = new Set(grant?.getResourceScope(indicator).split(' '))
+    return [...requestParamScopes].some((name) => server.scopes.has(name) && !granted.has(name))
+  })
 }
 
 async function signInPending(ctx: OpenIdContext, policy: interactionPolicy.DefaultPolicy): Promise<boolean> {
