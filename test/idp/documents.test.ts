@@ -51,6 +51,7 @@ describe('metadata', () => {
         id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
         token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
         code_challenge_methods_supported: ['S256'],
+        request_uri_parameter_supported: false,
         authorization_response_iss_parameter_supported: true,
         frontchannel_logout_supported: false,
         backchannel_logout_supported: true,
