@@ -71,6 +71,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       if (!runtime) throw new ApiError('not_found', 'There is no such issuer.')
       canonicalise(ctx.req, runtime.url, facts)
       if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
+      if (ctx.method === 'OPTIONS') ctx.set('Allow', match.route.methods.join(', '))
       if (isDocument) answerDocument(ctx, runtime, match)
       else await answer(ctx, context, runtime, match)
     } catch (caught) {
@@ -180,6 +181,11 @@ async function runLibrary(
   const { failure } = ctx.state as { failure?: unknown }
   if (failure !== undefined) throw failure
   if (!route.pages) await amendAnswer(ctx, runtime, route, form)
+  if (ctx.method === 'OPTIONS') {
+    // The library answers preflights, and takes any other question for what is allowed for an unknown address.
+    if (ctx.status === 404) ctx.status = 204
+    return
+  }
   // What a refused request would have given out or consumed stays as it was.
   if (ctx.status >= 400) return writes.forget()
   try {

@@ -155,6 +155,21 @@ test.each([
   expect([status, headers.get('allow'), body.error]).toEqual([405, allow, 'method_not_allowed'])
 })
 
+test.each([
+  ['/token', 'POST, OPTIONS'],
+  ['/introspect', 'POST, OPTIONS'],
+  ['/revoke', 'POST, OPTIONS'],
+  ['/userinfo', 'GET, POST, OPTIONS'],
+  ['/session', 'GET, POST, OPTIONS'],
+  ['/jwks.json', 'GET, HEAD, OPTIONS'],
+])('OPTIONS %s says what there is, to programs that are no browser as well', async (path, allow) => {
+  const address = `/${realm.tenant.issuerId}${path}`
+  for (const headers of [{}, { origin: 'https://app.example.com', 'access-control-request-method': 'POST' }]) {
+    const { status, headers: answered } = await get(address, headers, 'OPTIONS')
+    expect([status, answered.get('allow')]).toEqual([204, allow])
+  }
+})
+
 test('while the database is away: documents are served, everything else is 503 with Retry-After, and all comes back by itself', async () => {
   const document = `/${realm.tenant.issuerId}/jwks.json`
   expect((await get(document)).status).toBe(200)
