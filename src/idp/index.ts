@@ -120,7 +120,8 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', context.request.ip ?? '')
   // Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange.
-  if (name === 'token' && form['org'] !== undefined && field(form, 'grant_type') !== TOKEN_EXCHANGE)
+  // An empty one is none (RFC 6749 3.2).
+  if (name === 'token' && (form['org'] ?? '') !== '' && field(form, 'grant_type') !== TOKEN_EXCHANGE)
     throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
 
   // Cookies are signed with the issuer's own key, by whoever sets them.
