@@ -414,7 +414,18 @@ describe('client credentials', () => {
 
 describe('bad input gets the error of the RFC and never a 5xx', () => {
   test.each<[string, number, string, () => Promise<Response>]>([
-    ['no body', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST' })],
+    [
+      'nothing, and so no client authentication (RFC 6749 5.2)',
+      401,
+      'invalid_client',
+      () => fetch(`${realm.url}/token`, { method: 'POST' }),
+    ],
+    [
+      'nobody who introspects (RFC 7662 2.3)',
+      401,
+      'invalid_client',
+      () => fetch(`${realm.url}/introspect`, { method: 'POST', body: new URLSearchParams({ token: 'x' }) }),
+    ],
     [
       'JSON',
       400,
