@@ -440,6 +440,17 @@ describe('bad input gets the error of the RFC and never a 5xx', () => {
       () => fetch(`${realm.url}/token`, { method: 'POST', body: new URLSearchParams({ code: 'a\u0000b' }) }),
     ],
     [
+  test('without any scope of its own the answer and the token name none (RFC 6749 3.3)', async () => {
+    const m2m = await realm.client(
+      { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
+      { confidential: true },
+    )
+    const { body } = await realm.post('/token', m2m, { grant_type: 'client_credentials' })
+    expect(Object.keys(body).sort()).toEqual(['access_token', 'expires_in', 'token_type'])
+    expect(claimsOf(body.access_token)).not.toHaveProperty('scope')
+    expect((await introspect(body.access_token, m2m)).body).not.toHaveProperty('scope')
+  })
+
       'an unknown grant',
       400,
       'unsupported_grant_type',
