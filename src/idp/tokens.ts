@@ -33,6 +33,19 @@ export function defaultResource(
 }
 
 /**
+ * Of several resources in one request for tokens each must have been granted, though the token is for the first alone.
+ * @throws InvalidTarget (RFC 8707 section 2.2)
+ */
+export function refuseUngranted(
+  ctx: OpenIdContext,
+  source: { resource?: string | string[] | undefined } | undefined,
+): void {
+  const asked = [ctx.oidc.params?.['resource'] ?? []].flat()
+  const granted = [source?.resource ?? []].flat()
+  if (!asked.every((resource) => granted.includes(String(resource)))) throw new errors.InvalidTarget()
+}
+
+/**
  * What a token for this resource looks like.
  * @throws InvalidTarget for an audience or resource that the client is not allowed (spec 5.2 rule 5, RFC 8707 section 2)
  */

@@ -83,6 +83,14 @@ describe('5.3: the access token', () => {
     expect(claimsOf(second.body.access_token).aud).toBe('https://r.example.com/a')
     const third = await realm.refresh(web, second.body.refresh_token, { resource: 'https://r.example.com/c' })
     expect(third.body.error).toBe('invalid_target')
+    const many = (...names: string[]) =>
+      realm.post('/token', web, [
+        ['grant_type', 'refresh_token'],
+        ['refresh_token', second.body.refresh_token],
+        ...names.map((name): [string, string] => ['resource', `https://r.example.com/${name}`]),
+      ])
+    expect((await many('b', 'c')).body.error).toBe('invalid_target')
+    expect(claimsOf((await many('b', 'a')).body.access_token).aud).toBe('https://r.example.com/b')
   })
 
   test('D6: with resource={BASE_URL} it opens the Core API, as far as user and client may, and dies with its session', async () => {
