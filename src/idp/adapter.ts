@@ -1,7 +1,11 @@
 /** Where the library keeps codes, refresh tokens, grants, browser sessions and interactions: one table, by issuer. */
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
+import { seconds } from '../kernel/time.js'
 import { sha256 } from '../platform/secrets.js'
+import { emit } from '../resources/events/events.js'
 import { endSessions, type RevocationReason } from '../resources/sessions/sessions.js'
+import { asClient } from './client.js'
+import type { OpenIdClient } from './library.js'
 import { scope } from './scope.js'
 import type { Artifact } from './writes.js'
 
@@ -87,7 +91,11 @@ export function adapterFor(kind: string): Adapter {
     },
 
     async destroy(id) {
-      scope().writes.destroy(stored(kind, id))
+      const { writes } = scope()
+      const artifact = stored(kind, id)
+      const client = kind === 'RefreshToken' ? revokingClient() : undefined
+      if (client) tellRevoked(client, id, writes.found(artifact))
+      writes.destroy(artifact)
     },
 
     /**
@@ -97,14 +105,35 @@ export function adapterFor(kind: string): Adapter {
      */
     async revokeByGrantId(grantId) {
       if (kind !== 'AccessToken') return
-      await endFamily(grantId, Provider.ctx?.oidc.route === 'revocation' ? 'other' : 'token_compromised')
+      await endFamily(grantId, revokingClient() ? 'other' : 'token_compromised')
     },
   }
+}
+
+/** The client that is revoking a token with this request, if that is what the request does. */
+function revokingClient(): OpenIdClient | undefined {
+  const { route, client } = Provider.ctx?.oidc ?? {}
+  return route === 'revocation' ? client : undefined
+}
+
+/** A client revokes a refresh token: the trail names it, next to the session that ends with it (decisions D3). */
+function tellRevoked(client: OpenIdClient, value: string, token: AdapterPayload | undefined): void {
+  const { context, runtime, writes } = scope()
+  const { id: issuerId, accountId } = runtime.issuer
+  const { accountId: userId = null, clientId = null, sid: sessionId = null } = token ?? {}
+  const target = { type: 'token', id: refreshTokenId(value) }
+  const data = { token_type: 'refresh_token', revoked_at: seconds(context.now()) }
+  writes.change((inside) =>
+    emit(asClient(inside, client), 'token.revoked', { accountId, issuerId, userId, clientId, sessionId, target, data }),
+  )
 }
 
 /** Ends all that came from one authorization (security rule 2). */
 export async function endFamily(grantId: string, reason: RevocationReason): Promise<void> {
   const { context, runtime } = scope()
   const { id: issuerId, accountId } = runtime.issuer
-  await endSessions(context, { accountId, issuerId }, { grantId }, { reason, browserToo: false })
+  // Reuse is nobody's that we know of.
+  const client = revokingClient()
+  const acting = client ? asClient(context, client) : context
+  await endSessions(acting, { accountId, issuerId }, { grantId }, { reason, browserToo: false })
 }

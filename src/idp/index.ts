@@ -181,12 +181,12 @@ async function runLibrary(
 
   const { failure } = ctx.state as { failure?: unknown }
   if (failure !== undefined) throw failure
-  if (!route.pages) await amendAnswer(ctx, runtime, route, form)
   if (ctx.method === 'OPTIONS') {
     // The library answers preflights, and takes any other question for what is allowed for an unknown address.
     if (ctx.status === 404) ctx.status = 204
     return
   }
+  if (!route.pages) await amendAnswer(ctx, runtime, route, form)
   // What a refused request would have given out or consumed stays as it was.
   if (ctx.status >= 400) return writes.forget()
   try {

@@ -261,6 +261,10 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
       },
     })
     expect(events.map(({ data }) => (data as { reason: string }).reason)).toEqual(['user_logout', 'user_logout'])
+    // D3: the person did it.
+    const { sub } = claimsOf(one.access_token)
+    const who = { authType: 'user', actor: { type: 'user', id: sub, name: username } }
+    expect(events.map(({ authType, actor }) => ({ authType, actor }))).toEqual([who, who])
   })
 
   test('an expired ID token is still a hint', async () => {

@@ -3,6 +3,7 @@ import ProviderClass, { type Provider } from 'oidc-provider'
 import { seconds } from '../../kernel/time.js'
 import { emit } from '../../resources/events/events.js'
 import { type AccessTokenClaims, type LiveToken, verifyAccessToken } from '../../resources/sessions/access-token.js'
+import { asClient } from '../client.js'
 import type { AccessToken } from '../library.js'
 import { spend } from '../limits.js'
 import { scope } from '../scope.js'
@@ -51,6 +52,7 @@ export async function findLiveToken(provider: Provider, value: unknown): Promise
 async function denylist({ jti, exp, sub, client_id: clientId, sid }: AccessTokenClaims): Promise<void> {
   const { context, runtime, writes } = scope()
   const { id: issuerId, accountId } = runtime.issuer
+  const client = ProviderClass.ctx!.oidc.client!
   writes.change(async (inside) => {
     const { count } = await inside.db.revokedToken.createMany({
       data: [{ issuerId, jti, expiresAt: exp * 1000 }],
@@ -60,6 +62,14 @@ async function denylist({ jti, exp, sub, client_id: clientId, sid }: AccessToken
     const userId = sub === clientId ? null : sub
     const target = { type: 'token', id: jti }
     const data = { token_type: 'access_token', revoked_at: seconds(context.now()) }
-    await emit(inside, 'token.revoked', { accountId, issuerId, userId, clientId, sessionId: sid ?? null, target, data })
+    await emit(asClient(inside, client), 'token.revoked', {
+      accountId,
+      issuerId,
+      userId,
+      clientId,
+      sessionId: sid ?? null,
+      target,
+      data,
+    })
   })
 }

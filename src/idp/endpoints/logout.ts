@@ -5,6 +5,7 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
+import { findAccount } from '../account.js'
 import { forgetBrowserState } from '../browser-state.js'
 import { type ClientRow, readClient } from '../client.js'
 import type { BrowserSession, OpenIdContext } from '../library.js'
@@ -13,7 +14,7 @@ import { confirmLogoutPage, loggedOutPage, stayedPage } from '../login/pages/log
 import { formToken, formVersion } from '../login/state.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
-import { scope } from '../scope.js'
+import { asUser, scope } from '../scope.js'
 
 interface Request {
   client: ClientRow | undefined
@@ -134,8 +135,15 @@ async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<voi
   const { context, runtime, writes } = scope()
   const { id: issuerId, accountId } = runtime.issuer
   const browserUid = session.uid
+  const account = await findAccount(session.accountId!, undefined)
   writes.change(async (inside) => {
-    await endSessions(inside, { accountId, issuerId }, { browserUid }, { reason: 'user_logout', browserToo: true })
+    const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
+    await endSessions(
+      user ? asUser(inside, user) : inside,
+      { accountId, issuerId },
+      { browserUid },
+      { reason: 'user_logout', browserToo: true },
+    )
     await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid: browserUid } })
   })
   await writes.flush(context)
