@@ -27,13 +27,16 @@ export function refreshTokenId(value: string): string {
 /** Kinds that live and die with a grant and its session. An interaction mentions a grant too, but is not its own. */
 const ofGrant = new Set(['AuthorizationCode', 'RefreshToken'])
 
-/** A grant, a code or a refresh token is good only while the session is that it belongs to. */
+/**
+ * A grant, a code or a refresh token is good only while the session is that it belongs to. To be revoked it is there all
+ * the same while that is suspended, for it would come back with it.
+ */
 const findText = `
   SELECT a.payload, a.consumed_at AS "consumedAt"
   FROM idp_artifacts a
   LEFT JOIN sessions s ON s.issuer_id = a.issuer_id AND s.grant_id = a.grant_id
   WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)
-    AND (a.grant_id IS NULL OR (s.status = 'active' AND s.expires_at > $4))`
+    AND (a.grant_id IS NULL OR ((s.status = 'active' OR $5::boolean AND s.status = 'suspended') AND s.expires_at > $4))`
 
 const findByUidText = `
   SELECT id, payload FROM idp_artifacts
@@ -64,7 +67,7 @@ export function adapterFor(kind: string): Adapter {
       const artifact = stored(kind, id)
       const own = writes.peek(artifact)
       if (own !== undefined) return own === null ? undefined : { ...own, jti: id }
-      const values = [runtime.issuer.id, kind, artifact.id, context.now()]
+      const values = [runtime.issuer.id, kind, artifact.id, context.now(), revokingClient() !== undefined]
       const [row] = await context.tools.query<Found & Record<string, unknown>>('idp-find', findText, values)
       if (!row) return undefined
       writes.remember(artifact, row.payload)
