@@ -43,6 +43,8 @@ export function asUser(
     scopes: [],
     issuerIds: null,
     orgIds: null,
+    ipAllowlist: null,
+    expiresAt: null,
     operator: false,
   }
   return { ...context, actor }

@@ -9,6 +9,7 @@ export interface Told {
   changes: Loose
   issuerId: string | null
   userId: string | null
+  orgId: string | null
   sessionId: string | null
 }
 

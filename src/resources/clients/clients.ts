@@ -178,11 +178,16 @@ export async function deleteClientsOf(context: Context, { issuerId }: InIssuer):
   for (const client of rows) await emit(context, 'client.deleted', aboutClient(client))
 }
 
-/** A new secret; the old one stays good for 15 minutes. @throws invalid_request for a public client */
+/**
+ * A new secret; the old one stays good for 15 minutes.
+ * @throws invalid_request for a public client, insufficient_scope for one that may do more than the caller, who could
+ * act as it from then on; not_found
+ */
 export async function rotateClientSecret(context: Context, place: ClientPlace): Promise<ClientWithSecret> {
   const secret = chosenSecret('secret', null)
   const client = await reviseClient(context, place, 'client.secret.rotated', undefined, (row) => {
     if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
+    mayGrant(context, settingsOf(row).scopes ?? [])
     return {
       secrets: rotated(
         row.secrets as unknown as StoredSecret[],

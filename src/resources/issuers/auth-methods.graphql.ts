@@ -68,7 +68,7 @@ export class AuthMethod {
 }
 
 @ObjectType()
-class AuthMethodPage extends pageType(AuthMethod) {}
+export class AuthMethodPage extends pageType(AuthMethod) {}
 
 @ArgsType()
 class AuthMethodPlace extends IssuerPlace {

@@ -232,3 +232,18 @@ export function shownSettings(method: AuthMethod): JsonObject {
     ? { ...settings, [`${variant.secret}_set`]: variant.secret in (method.secrets as JsonObject) }
     : settings
 }
+
+/** The newest authentication methods of several issuers, in one query. */
+export async function authMethodsOf(
+  context: Context,
+  issuerIds: readonly string[],
+  limit: number,
+): Promise<Page<AuthMethod>[]> {
+  const rows = await context.db.issuer.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...issuerIds] } },
+    select: { id: true, authMethods: { orderBy: { id: 'desc' }, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.authMethods]))
+  return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+}

@@ -35,6 +35,10 @@ import {
 } from '../graphql.js'
 import { OrganizationPage } from '../organizations/organizations.graphql.js'
 import { organizationsOf } from '../organizations/relations.js'
+import { usersOfIssuers } from '../users/listing.js'
+import { UserPage } from '../users/users.graphql.js'
+import { AuthMethodPage } from './auth-methods.graphql.js'
+import { authMethodsOf } from './auth-methods.js'
 import {
   createIssuer,
   deleteIssuer,
@@ -196,5 +200,27 @@ export class IssuerResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
     return pageLoader(context, agentsOf, limit).load(issuer.id)
+  }
+
+  @FieldResolver(() => UserPage, { description: 'The newest users, with hashed usernames; page on with `users`.' })
+  @Scope('issuers.users', 'read')
+  users(
+    @Ctx() context: Context,
+    @Root() issuer: IssuerRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, usersOfIssuers, limit).load(issuer.id)
+  }
+
+  @FieldResolver(() => AuthMethodPage, {
+    description: 'The newest authentication methods; page on with `authMethods`.',
+  })
+  @Scope('issuers.auth_methods', 'read')
+  authMethods(
+    @Ctx() context: Context,
+    @Root() issuer: IssuerRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, authMethodsOf, limit).load(issuer.id)
   }
 }

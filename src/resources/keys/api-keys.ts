@@ -16,7 +16,7 @@ import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
 import { after, type InAccount, lockOrganization, requireAccount, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
-import { type Restrictions, restrictionRules } from './restrictions.js'
+import { mustReachNoFurther, type Restrictions, restrictionRules } from './restrictions.js'
 import { chosenSecret, firstSecret } from './rotating-secret.js'
 import { statusFilter, stillKept } from './states.js'
 
@@ -135,6 +135,8 @@ export async function createApiKey(context: Context, place: KeyOwner, input: unk
   const values = ownerOf(place) ? check(createOrganizationKeyRules, input) : check(createRules, input)
   checkReach(place, values.restrictions)
   mayGrant(context, values.restrictions.scopes ?? [ALL])
+  const { issuerId, orgId } = columnsOf(place)
+  mustReachNoFurther(context, { ...values, expiresAt: values.expiresAt ?? null, issuerId, orgId })
   return transaction(context, (inside) => insertApiKey(inside, place, values))
 }
 
@@ -209,6 +211,7 @@ export async function updateApiKey(context: Context, place: KeyPlace, input: unk
     else if (scopes !== undefined) next.scopes = scopes
     checkReach(place, next)
     mayGrant(context, next.scopes ?? [ALL], scopesOf(key))
+    mustReachNoFurther(context, { ...key, ...values, restrictions: next })
     return {
       ...values,
       ...(metadata && { metadata: metadata as Prisma.InputJsonObject }),
@@ -254,4 +257,5 @@ function mustCover(context: Context, key: ApiKey): void {
   if (lacking) {
     throw new ApiError('insufficient_scope', `This key may do more than you (${lacking}), so you cannot change it.`)
   }
+  mustReachNoFurther(context, { ...key, restrictions: restrictionsOf(key) })
 }

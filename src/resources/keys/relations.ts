@@ -2,7 +2,8 @@
 import { type Page, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, sql } from '../../platform/database.js'
-import { REVOKED_RETENTION } from './states.js'
+import { readable, type TokenOfUser } from './personal-tokens.js'
+import { RETENTION, stillKept } from './states.js'
 
 /** Which of these organizations are suspended. */
 export async function suspensionsOf(context: Context, orgIds: readonly string[]): Promise<boolean[]> {
@@ -23,7 +24,7 @@ export async function apiKeysOf(context: Context, orgIds: readonly string[], lim
     ofOrganizationsText,
     [...orgIds],
     limit + 1,
-    context.now() - REVOKED_RETENTION,
+    context.now() - RETENTION,
   )
   const where = { id: { in: newest.map((row) => row.id) } }
   const rows = await context.db.apiKey.findMany({ where, orderBy: { id: 'desc' } })
@@ -33,4 +34,36 @@ export async function apiKeysOf(context: Context, orgIds: readonly string[], lim
       limit,
     ),
   )
+}
+
+/** The newest keys of several accounts, without those of organizations. */
+export async function apiKeysOfAccounts(
+  context: Context,
+  accountIds: readonly string[],
+  limit: number,
+): Promise<Page<ApiKey>[]> {
+  const where = { AND: [{ orgId: null }, stillKept(context)] }
+  const rows = await context.db.account.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...accountIds] } },
+    select: { id: true, apiKeys: { where, orderBy: { id: 'desc' }, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.apiKeys]))
+  return accountIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+}
+
+/** The newest personal tokens of several users. */
+export async function tokensOf(
+  context: Context,
+  userIds: readonly string[],
+  limit: number,
+): Promise<Page<TokenOfUser>[]> {
+  const where = readable(context)
+  const rows = await context.db.user.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...userIds] } },
+    select: { id: true, status: true, personalTokens: { where, orderBy: { id: 'desc' }, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.personalTokens.map((token) => ({ ...token, user: row }))]))
+  return userIds.map((id) => pageOf(byId.get(id) ?? [], limit))
 }

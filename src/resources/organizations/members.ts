@@ -273,7 +273,7 @@ async function setGroups(
 }
 
 /** Their `member_count` changes, so their version does. In one order, so that two such changes do not block each other. */
-async function touchGroups(context: Context, ids: string[]): Promise<void> {
+export async function touchGroups(context: Context, ids: string[]): Promise<void> {
   if (ids.length === 0) return
   const locked = 'SELECT id FROM organization_groups WHERE id = ANY($1) ORDER BY id FOR UPDATE'
   await sql(context.db, locked, ids)

@@ -28,6 +28,18 @@ export interface AccessTokenClaims {
   [claim: string]: unknown
 }
 
+/**
+ * What else a caller wants to know of the token's principal, in the same statement: columns and joins on the issuer `i`,
+ * the user `u` (active) and the client `c`.
+ */
+export interface Facts {
+  /** Of the prepared statement. */
+  name: string
+  columns: string
+  joins: string
+}
+const noFacts: Facts = { name: 'access-token-live', columns: '', joins: '' }
+
 /** A token that is good now, with what its database rows say. */
 export interface LiveToken {
   claims: AccessTokenClaims
@@ -38,8 +50,8 @@ export interface LiveToken {
   /** Of a user's token. */
   username: string | null
   grantId: string | null
-  /** Of a personal token, whose row must be active. */
-  personalToken: { name: string; restrictions: Restrictions } | null
+  /** Of a personal token, whose row must be active. `expires_at` in milliseconds. */
+  personalToken: { name: string; restrictions: Restrictions; expires_at: number } | null
 }
 
 interface Caches {
@@ -59,17 +71,22 @@ const MAX_LENGTH = 16_384
 
 /**
  * Checks an access token of this deployment.
+ * @param facts columns that the answer holds as well
  * @returns null for whatever is not a live access token of ours: other kinds of JWT, foreign, expired, revoked ones
  * @throws ApiError unavailable when the database is away
  */
-export async function verifyAccessToken(context: Context, token: string): Promise<LiveToken | null> {
+export async function verifyAccessToken<More extends object = object>(
+  context: Context,
+  token: string,
+  facts: Facts = noFacts,
+): Promise<(LiveToken & More) | null> {
   const signed = await verifySignature(context, token)
   if (!signed) return null
   const { claims, issuerId, kid } = signed
   // RFC 9068 section 4: not after exp, not before nbf; no leeway (decisions D29).
   const now = context.now()
   if (now >= claims.exp * 1000 || now < claims.nbf * 1000) return null
-  const row = await livenessOf(context, issuerId, kid, claims)
+  const row = await livenessOf<More>(context, issuerId, kid, claims, facts)
   return row ? { claims, issuerId, ...row } : null
 }
 
@@ -131,9 +148,10 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
  * idle), its principal, its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
  * A token that is its own client is a personal token, and its row must be active.
  */
-const livenessText = `
+const livenessText = ({ columns, joins }: Facts): string => `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
-    CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions) END AS "personalToken"
+    CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions,
+      'expires_at', p.expires_at) END AS "personalToken"${columns && `, ${columns}`}
   FROM issuers i
   JOIN signing_keys k ON k.issuer_id = i.id AND k.kid = $2::uuid
   LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $4
@@ -142,20 +160,24 @@ const livenessText = `
     AND s.status = 'active' AND s.expires_at > $7 AND (s.idle_expires_at IS NULL OR s.idle_expires_at > $7)
   LEFT JOIN personal_tokens p ON $3 = $4 AND p.issuer_id = i.id AND p.id = $3 AND p.user_id = $5
     AND p.status = 'active' AND p.expires_at > $7
+  ${joins}
   WHERE i.id = $1 AND i.status = 'active'
     AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.issuer_id = $1 AND r.jti = $3)
     AND ($6::text IS NULL OR s.id IS NOT NULL)
     AND CASE WHEN $3 = $4 THEN p.id IS NOT NULL AND u.id IS NOT NULL
       WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND c.status <> 'disabled' END`
 
-async function livenessOf(context: Context, issuerId: string, kid: string, claims: AccessTokenClaims) {
+async function livenessOf<More>(
+  context: Context,
+  issuerId: string,
+  kid: string,
+  claims: AccessTokenClaims,
+  facts: Facts,
+) {
   const { jti, client_id, sub, sid = null } = claims
+  type Row = Omit<LiveToken, 'claims' | 'issuerId'> & More & Record<string, unknown>
   const values = [issuerId, kid, jti, client_id, sub, sid, context.now()]
-  const [row] = await context.tools.query<Omit<LiveToken, 'claims' | 'issuerId'>>(
-    'access-token-live',
-    livenessText,
-    values,
-  )
+  const [row] = await context.tools.query<Row>(facts.name, livenessText(facts), values)
   return row
 }
 
