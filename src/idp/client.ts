@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import Provider, { type ClientMetadata, errors } from 'oidc-provider'
+import type { Question } from '../platform/together.js'
 import { applicationType, type ClientSettings, grantTypesOf } from '../resources/clients/settings.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
 import type { OpenIdClient } from './library.js'
@@ -20,10 +21,15 @@ export interface ClientRow {
   updatedAt: number
 }
 
-const rowText = `
+const rowQuestion: Question = {
+  name: 'idp-client',
+  types: ['text', 'text'],
+  shared: true,
+  text: `
   SELECT i.status AS "issuerStatus", c.id, c.name, c.confidential, c.settings, c.secrets, c.status, c.updated_at AS "updatedAt"
   FROM issuers i LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $2
-  WHERE i.id = $1`
+  WHERE i.id = $1`,
+}
 
 /** A disabled or suspended issuer issues nothing (decisions D29); a deleted one is not there (spec section 3). */
 function closed(status: string | undefined): errors.OIDCProviderError {
@@ -43,7 +49,7 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
   if (!/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
   const { context, runtime } = scope()
   const values = [runtime.issuer.id, clientId]
-  const [row] = await context.tools.query<ClientRow & { issuerStatus: string }>('idp-client', rowText, values)
+  const [row] = await context.tools.ask<ClientRow & { issuerStatus: string }>(rowQuestion, values)
   if (row?.issuerStatus !== 'active') throw closed(row?.issuerStatus)
   return row.id === null ? undefined : row
 }

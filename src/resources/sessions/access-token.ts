@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache'
 import { isId } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
 import type { Tools } from '../../platform/database.js'
+import type { Question } from '../../platform/together.js'
 import type { Restrictions } from '../keys/restrictions.js'
 
 /** Claims of an access token (RFC 9068, spec 5.3). Times in Unix seconds. */
@@ -148,6 +149,7 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
  * idle), its principal, its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
  * A token that is its own client is a personal token, and its row must be active.
  */
+const livenessTypes = ['text', 'text', 'text', 'text', 'text', 'text', 'bigint'] as const
 const livenessText = ({ columns, joins }: Facts): string => `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
     CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions,
@@ -167,6 +169,17 @@ const livenessText = ({ columns, joins }: Facts): string => `
     AND CASE WHEN $3 = $4 THEN p.id IS NOT NULL AND u.id IS NOT NULL
       WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND c.status <> 'disabled' END`
 
+const questions = new Map<string, Question>()
+
+function livenessQuestion(facts: Facts): Question {
+  let question = questions.get(facts.name)
+  if (!question) {
+    question = { name: facts.name, types: livenessTypes, text: livenessText(facts) }
+    questions.set(facts.name, question)
+  }
+  return question
+}
+
 async function livenessOf<More>(
   context: Context,
   issuerId: string,
@@ -177,7 +190,7 @@ async function livenessOf<More>(
   const { jti, client_id, sub, sid = null } = claims
   type Row = Omit<LiveToken, 'claims' | 'issuerId'> & More & Record<string, unknown>
   const values = [issuerId, kid, jti, client_id, sub, sid, context.now()]
-  const [row] = await context.tools.query<Row>(facts.name, livenessText(facts), values)
+  const [row] = await context.tools.ask<Row>(livenessQuestion(facts), values)
   return row
 }
 
