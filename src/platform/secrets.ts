@@ -17,6 +17,10 @@ export const hmac = (key: Buffer, text: string): string => createHmac('sha256', 
 /** A new secret of 256 random bits, in base64url (43 characters). */
 export const randomSecret = (): string => randomBytes(32).toString('base64url')
 
+/** Are these hashes, of one length, the same? Takes the same time wherever they differ. */
+export const sameHash = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+
 /** Are these texts the same? Takes the same time wherever they differ. */
 export function sameText(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
