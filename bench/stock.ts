@@ -4,13 +4,14 @@
  * without a database, tenants, sessions or hashed secrets.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { generateKeyPairSync } from 'node:crypto'
+import { generateKeyPairSync, type KeyObject } from 'node:crypto'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import type { Adapter, AdapterPayload } from 'oidc-provider'
+import { jwtVerify } from 'jose'
+import type { Adapter, AdapterPayload, Provider } from 'oidc-provider'
 
 const client = { id: 'stock', secret: 'a secret of the stock provider, long enough' }
 const RESOURCE = 'urn:bench:resource'
@@ -19,8 +20,9 @@ const SCOPES = 'a:read b:read'
 interface Facts {
   origin: string
   refreshTokens: string[]
-  /** Opaque: the stock provider refuses to introspect a JWT. */
-  accessToken: string
+  /** The stock provider introspects no JWT; see `takeJwts`. */
+  jwt: string
+  opaque: string
 }
 
 export interface Stock extends Facts {
@@ -65,7 +67,7 @@ function memory(): (kind: string) => Adapter {
 
 async function serve(families: number): Promise<void> {
   const { default: Provider } = await import('oidc-provider')
-  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   let opaque = false
   const server = createServer()
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
@@ -124,15 +126,38 @@ async function serve(families: number): Promise<void> {
     } as ConstructorParameters<typeof provider.RefreshToken>[0])
     refreshTokens.push(await token.save())
   }
+  const accessToken = async (): Promise<string> => {
+    const answer = await fetch(`${origin}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials', scope: SCOPES }),
+    })
+    return ((await answer.json()) as { access_token: string }).access_token
+  }
   opaque = true
-  const answer = await fetch(`${origin}/token`, {
-    method: 'POST',
-    headers: { authorization: `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}` },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope: SCOPES }),
-  })
-  const { access_token: accessToken } = (await answer.json()) as { access_token: string }
+  const opaqueToken = await accessToken()
   opaque = false
-  process.send!({ origin, refreshTokens, accessToken } satisfies Facts)
+  await takeJwts(provider, publicKey)
+  process.send!({ origin, refreshTokens, jwt: `~${await accessToken()}`, opaque: opaqueToken } satisfies Facts)
+}
+
+/**
+ * The least that makes the stock provider introspect a JWT: a mark that gets it past the check which refuses all of
+ * them, and a look at its signature and times with the library's own jose.
+ */
+async function takeJwts(provider: Provider, key: KeyObject): Promise<void> {
+  const original = provider.AccessToken.find.bind(provider.AccessToken)
+  const find = async (value: string) => {
+    if (!value.startsWith('~')) return original(value)
+    const { payload } = await jwtVerify(value.slice(1), key, { typ: 'at+jwt', issuer: provider.issuer })
+    const { client_id: clientId, ...claims } = payload
+    return new (provider.AccessToken as unknown as new (payload: object) => unknown)({
+      kind: 'AccessToken',
+      clientId,
+      ...claims,
+    })
+  }
+  Object.defineProperty(provider.AccessToken, 'find', { value: find })
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await serve(Number(process.argv[2]))

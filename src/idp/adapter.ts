@@ -29,9 +29,11 @@ const artifactById: Question = {
   name: 'idp-find',
   types: ['text', 'text', 'text', 'bigint'],
   text: `
-  SELECT a.payload, a.consumed_at AS "consumedAt"
+  SELECT a.payload, a.consumed_at AS "consumedAt", g.id AS "grantId", g.payload AS "grant"
   FROM idp_artifacts a
   LEFT JOIN sessions s ON s.issuer_id = a.issuer_id AND s.grant_id = a.grant_id
+  LEFT JOIN idp_artifacts g ON a.kind <> 'Grant' AND g.issuer_id = a.issuer_id AND g.kind = 'Grant' AND g.id = a.grant_id
+    AND (g.expires_at IS NULL OR g.expires_at > $4)
   WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)
     AND (a.grant_id IS NULL OR (s.status = 'active' AND s.expires_at > $4))`,
 }
@@ -43,6 +45,9 @@ const findByUidText = `
 interface Found {
   payload: AdapterPayload
   consumedAt: number | null
+  /** Of a code or refresh token: the library asks for its grant next. */
+  grantId: string | null
+  grant: AdapterPayload | null
 }
 
 /** The library's adapter of one kind. Reads go to the database at once, writes to the request's `Writes`. */
@@ -65,10 +70,13 @@ export function adapterFor(kind: string): Adapter {
       const artifact = stored(kind, id)
       const own = writes.peek(artifact)
       if (own !== undefined) return own === null ? undefined : { ...own, jti: id }
+      const known = kind === 'Grant' ? writes.recall(artifact) : undefined
+      if (known) return { ...known, jti: id }
       const values = [runtime.issuer.id, kind, artifact.id, context.now()]
       const [row] = await context.tools.ask<Found & Record<string, unknown>>(artifactById, values)
       if (!row) return undefined
       writes.remember(artifact, row.payload)
+      if (row.grantId !== null && row.grant) writes.remember(stored('Grant', row.grantId), row.grant)
       return {
         ...row.payload,
         jti: id,

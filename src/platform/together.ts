@@ -30,8 +30,10 @@ interface Waiting {
   reject(error: unknown): void
 }
 
-/** Statements of one kind that are under way at once. Questions that come meanwhile wait for the next one. */
-const UNDER_WAY = 2
+/** Questions that come while a statement is under way wait for the next one, unless it takes this long (milliseconds). */
+const PATIENCE = 20
+/** Slow statements of one kind at once, at most. */
+const UNDER_WAY = 4
 /** Questions in one statement, at most. */
 const MOST = 100
 
@@ -51,17 +53,20 @@ export function together(question: Question, run: Run): (values: Values) => Prom
   let waiting: Waiting[] = []
   const known = new Map<string, Waiting>()
   let underWay = 0
+  let sentAt = 0
   let scheduled = false
+
+  const maySend = (): boolean => underWay === 0 || (underWay < UNDER_WAY && performance.now() - sentAt > PATIENCE)
 
   function send(): void {
     scheduled = false
-    while (waiting.length > 0 && underWay < UNDER_WAY) {
-      const batch = waiting.slice(0, MOST)
-      waiting = waiting.slice(MOST)
-      known.clear()
-      underWay++
-      void settle(batch)
-    }
+    if (waiting.length === 0 || !maySend()) return
+    const batch = waiting.slice(0, MOST)
+    waiting = waiting.slice(MOST)
+    known.clear()
+    underWay++
+    sentAt = performance.now()
+    void settle(batch)
   }
 
   async function answer(batch: Waiting[]): Promise<void> {
@@ -101,7 +106,7 @@ export function together(question: Question, run: Run): (values: Values) => Prom
     waiting.push(one)
     if (shared) known.set(key, one)
     // What else has arrived by now is read before this runs.
-    if (!scheduled && underWay < UNDER_WAY) {
+    if (!scheduled && maySend()) {
       scheduled = true
       setImmediate(send)
     }
