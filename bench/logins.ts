@@ -1,8 +1,11 @@
 /**
- * People who sign in, over and over, in a thread of their own: what they cost the client must not look like a delay of
- * the server. Started with the realm's address and a client; told to stop by any message, it says how many came in.
+ * People who sign in, over and over, from a process of their own that gives way to all others: in truth they sit at
+ * other machines. Told what to do by the first message and to stop by the next, it says how many came in.
  */
-import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { constants, setPriority } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { TestBrowser } from '../test/idp/browser.js'
 import { PASSWORD, Realm, type TestClient } from '../test/idp/setup.js'
 import type { TestApp } from '../test/setup/start-app.js'
@@ -17,13 +20,15 @@ export interface Logins {
 
 /** Starts them. @returns a function that stops them and answers how many signed in */
 export function startLogins(logins: Logins): () => Promise<number> {
-  const worker = new Worker(new URL(import.meta.url), { workerData: logins })
-  return () =>
-    new Promise((done, failed) => {
-      worker.once('message', (count: number) => done(count))
-      worker.once('error', failed)
-      worker.postMessage('stop')
-    })
+  const child = fork(fileURLToPath(import.meta.url), { env: { PATH: process.env['PATH'] ?? '' } })
+  setPriority(child.pid!, constants.priority.PRIORITY_LOW)
+  child.send(logins)
+  return async () => {
+    child.send('stop')
+    const [count] = (await once(child, 'message')) as [number]
+    child.disconnect()
+    return count
+  }
 }
 
 async function run({ idpUrl, issuerId, client, username, atOnce }: Logins): Promise<void> {
@@ -31,7 +36,7 @@ async function run({ idpUrl, issuerId, client, username, atOnce }: Logins): Prom
   const realm = new Realm({ idpUrl } as TestApp, tenant)
   let going = true
   let count = 0
-  parentPort!.once('message', () => {
+  process.once('message', () => {
     going = false
   })
   await Promise.all(
@@ -43,7 +48,10 @@ async function run({ idpUrl, issuerId, client, username, atOnce }: Logins): Prom
       }
     }),
   )
-  parentPort!.postMessage(count)
+  process.send!(count)
 }
 
-if (!isMainThread) await run(workerData as Logins)
+if (process.argv[1] === fileURLToPath(import.meta.url)) {
+  const [logins] = (await once(process, 'message')) as [Logins]
+  await run(logins)
+}
