@@ -2,6 +2,7 @@
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
 import { seconds } from '../kernel/time.js'
 import { sha256 } from '../platform/secrets.js'
+import type { Question } from '../platform/together.js'
 import { emit } from '../resources/events/events.js'
 import { endSessions, type RevocationReason } from '../resources/sessions/sessions.js'
 import { asClient } from './client.js'
@@ -28,15 +29,21 @@ export function refreshTokenId(value: string): string {
 const ofGrant = new Set(['AuthorizationCode', 'RefreshToken'])
 
 /**
- * A grant, a code or a refresh token is good only while the session is that it belongs to. To be revoked it is there all
- * the same while that is suspended, for it would come back with it.
+ * A grant, a code or a refresh token is good only while the session is that it belongs to. To be revoked ($5) it is there
+ * all the same while that is suspended, for it would come back with it.
  */
-const findText = `
-  SELECT a.payload, a.consumed_at AS "consumedAt"
+const artifactById: Question = {
+  name: 'idp-find',
+  types: ['text', 'text', 'text', 'bigint', 'boolean'],
+  text: `
+  SELECT a.payload, a.consumed_at AS "consumedAt", g.id AS "grantId", g.payload AS "grant"
   FROM idp_artifacts a
   LEFT JOIN sessions s ON s.issuer_id = a.issuer_id AND s.grant_id = a.grant_id
+  LEFT JOIN idp_artifacts g ON a.kind <> 'Grant' AND g.issuer_id = a.issuer_id AND g.kind = 'Grant' AND g.id = a.grant_id
+    AND (g.expires_at IS NULL OR g.expires_at > $4)
   WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)
-    AND (a.grant_id IS NULL OR ((s.status = 'active' OR $5::boolean AND s.status = 'suspended') AND s.expires_at > $4))`
+    AND (a.grant_id IS NULL OR ((s.status = 'active' OR $5 AND s.status = 'suspended') AND s.expires_at > $4))`,
+}
 
 const findByUidText = `
   SELECT id, payload FROM idp_artifacts
@@ -45,6 +52,9 @@ const findByUidText = `
 interface Found {
   payload: AdapterPayload
   consumedAt: number | null
+  /** Of a code or refresh token: the library asks for its grant next. */
+  grantId: string | null
+  grant: AdapterPayload | null
 }
 
 /** The library's adapter of one kind. Reads go to the database at once, writes to the request's `Writes`. */
@@ -67,10 +77,13 @@ export function adapterFor(kind: string): Adapter {
       const artifact = stored(kind, id)
       const own = writes.peek(artifact)
       if (own !== undefined) return own === null ? undefined : { ...own, jti: id }
+      const known = kind === 'Grant' ? writes.recall(artifact) : undefined
+      if (known) return { ...known, jti: id }
       const values = [runtime.issuer.id, kind, artifact.id, context.now(), revokingClient() !== undefined]
-      const [row] = await context.tools.query<Found & Record<string, unknown>>('idp-find', findText, values)
+      const [row] = await context.tools.ask<Found & Record<string, unknown>>(artifactById, values)
       if (!row) return undefined
       writes.remember(artifact, row.payload)
+      if (row.grantId !== null && row.grant) writes.remember(stored('Grant', row.grantId), row.grant)
       return {
         ...row.payload,
         jti: id,
@@ -97,7 +110,7 @@ export function adapterFor(kind: string): Adapter {
       const { writes } = scope()
       const artifact = stored(kind, id)
       const client = kind === 'RefreshToken' ? revokingClient() : undefined
-      if (client) tellRevoked(client, id, writes.found(artifact))
+      if (client) tellRevoked(client, id, writes.recall(artifact))
       writes.destroy(artifact)
     },
 

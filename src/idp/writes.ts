@@ -101,8 +101,8 @@ export class Writes {
     this.#found.set(`${kind} ${id}`, payload)
   }
 
-  /** What this request has read. */
-  found({ kind, id }: Artifact): AdapterPayload | undefined {
+  /** What this request has read already. */
+  recall({ kind, id }: Artifact): AdapterPayload | undefined {
     return this.#found.get(`${kind} ${id}`)
   }
 
