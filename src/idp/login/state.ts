@@ -4,6 +4,7 @@
  * browser that it was shown to.
  */
 import { createHmac } from 'node:crypto'
+import { startOf } from '../../kernel/text.js'
 import type { Context } from '../../platform/context.js'
 import type { Prisma } from '../../platform/database.js'
 import { sameText } from '../../platform/secrets.js'
@@ -124,7 +125,7 @@ export interface Standing {
 /** Nothing has been said yet. */
 export const beginning = (username = ''): LoginState => ({
   step: 'sign_in',
-  username: username.slice(0, 254),
+  username: startOf(username, 254),
   user: null,
   amr: [],
   methods: [],
