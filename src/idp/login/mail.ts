@@ -103,7 +103,7 @@ export async function checkSecret(uid: string, sent: SentSecret, secret: string)
   const { id: issuerId, accountId } = runtime.issuer
   const method = secret.length > 12 ? 'email_link' : 'email_otp'
   if (sent.tries >= TRIES || sent.expiresAt <= context.now()) return { outcome: 'spent', sent }
-  const subject = `mail:${sent.user?.id ?? sha256(`${issuerId} ${sent.email}`).slice(0, 32)}`
+  const subject = `mail:${sent.user?.id ?? sha256(`${issuerId} ${usernameKeyOf(sent.email)}`).slice(0, 32)}`
   const user = sent.user ?? undefined
   const place = { accountId, issuerId }
   if (!(await startAttempt(context, subject))) {

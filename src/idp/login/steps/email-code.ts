@@ -24,15 +24,21 @@ export const emailCode: Step = {
     return { ...state, sent }
   },
 
-  show: ({ view, state }, problems) => codePage(view, state.sent!, problems),
+  show: ({ view, state }, problems) => codePage(view, addressOn(state), problems),
   answer: (asked, form) => answered(asked, field(form, 'code') ?? '', field(form, 'method')),
 }
 
 /** A link that went out by mail was opened in this browser. A page asks first, for programs open links too. */
 export const emailLink: Step = {
-  show: ({ view, state }, problems, query) => linkPage(view, state.sent!, field(query, 'link'), problems),
+  show: ({ view, state }, problems, query) => linkPage(view, addressOn(state), field(query, 'link'), problems),
   answer: (asked, form) => answered(asked, field(form, 'link') ?? '', field(form, 'method')),
 }
+
+/**
+ * The address that the page speaks of. Who has not shown yet who they are reads what they typed: which address belongs
+ * to a username, and how it is written, is nobody else's business.
+ */
+const addressOn = ({ sent, username }: LoginState): string => (sent!.purpose === 'verify' ? sent!.email : username)
 
 async function answered(asked: Asked, secret: string, named: string | undefined): Promise<Move> {
   const { state, journey } = asked
@@ -50,7 +56,8 @@ async function answered(asked: Asked, secret: string, named: string | undefined)
 async function again({ state, journey, view }: Asked, sent: SentSecret): Promise<Move> {
   const { purpose, user } = sent
   const email = sent.void ? null : sent.email
-  const move = await sendSecret(state, { journey, view, purpose, email, address: sent.email, user })
+  const address = user?.username ?? state.username
+  const move = await sendSecret(state, { journey, view, purpose, email, address, user })
   return move.problems ? { ...move, to: state } : move
 }
 
