@@ -182,7 +182,7 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
     const made = (await becomes?.(inside)) ?? to
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }
     let next = then.to
-    if (done && next.step !== 'done' && next.step !== standing.state.step) {
+    if (done && next.step !== 'done') {
       next =
         (await steps[next.step].enter?.(inside, { state: next, journey, view, version: standing.version + 1 })) ?? next
     }

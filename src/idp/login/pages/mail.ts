@@ -44,12 +44,7 @@ ${other(view, 'back', 'back', 'link')}
 }
 
 /** Tells that a link was sent; once it was opened, asks to go on: programs that look at mail open links as well. */
-export function linkPage(
-  view: View,
-  address: string,
-  link: string | undefined,
-  problems: readonly Sentence[],
-): string {
+export function linkPage(view: View, address: string, link: string | undefined, problems: readonly Sentence[]): string {
   const { texts } = view
   const opened = link !== undefined && problems.length === 0
   return layout(

@@ -1,14 +1,13 @@
 import { ApiError } from '../../../kernel/errors.js'
-import type { Context } from '../../../platform/context.js'
-import { confirmEmail, findForMail } from '../../../resources/credentials/mail-owner.js'
+import { arriveByMail, confirmEmail, mailboxOf } from '../../../resources/credentials/mail-owner.js'
 import { recordVerification } from '../../../resources/credentials/sign-in.js'
-import { usernameKeyOf } from '../../../resources/users/usernames.js'
 import { field } from '../../request.js'
 import { asUser } from '../../scope.js'
 import { checkSecret, prepareSecret, sendSecret } from '../mail.js'
+import { methodsOf } from '../methods/index.js'
 import { codePage, linkPage } from '../pages/mail.js'
 import { makeAccount, signedUp } from '../sign-up.js'
-import { anew, type LoginState, type SentSecret } from '../state.js'
+import { anew, type LoginState, type MailPurpose, type SentSecret } from '../state.js'
 import { type Asked, type Move, Refused, type Step } from './step.js'
 
 /** A code that went out by mail is typed. What it proves depends on why it was sent. */
@@ -16,8 +15,7 @@ export const emailCode: Step = {
   /** Only where the issuer wants an address confirmed that nobody has confirmed yet. */
   async enter(inside, { state, journey, view }) {
     const user = state.user!
-    const owner = await findForMail(inside, user.issuerId, usernameKeyOf(user.username))
-    const email = owner?.email ?? null
+    const email = (await mailboxOf(inside, user))?.email ?? null
     const letter = { journey, view, purpose: 'verify', email, address: user.username, user } as const
     const { sent, effects } = prepareSecret(state, letter)
     await effects(inside)
@@ -67,14 +65,28 @@ function proved(state: LoginState, sent: SentSecret): Move {
   if (purpose === 'sign_up') return signUp(rest, email)
   const user = sent.user!
   const method = state.step === 'email_link' ? 'email_link' : 'email_otp'
-  const confirmed = async (inside: Context): Promise<void> => {
-    await confirmEmail(inside, user, email)
-    await recordVerification(asUser(inside, user), user, method)
+  return {
+    to: rest,
+    done: true,
+    becomes: async (inside) => {
+      const here = asUser(inside, user)
+      const mailbox = await mailboxOf(here, user)
+      if (mailbox?.email !== email) throw new Refused(moved(rest, purpose))
+      await recordVerification(here, user, method)
+      if (purpose === 'verify') {
+        await confirmEmail(here, user)
+        return rest
+      }
+      const passwordWent = await arriveByMail(here, user, mailbox)
+      const mustChange = purpose === 'reset' || (passwordWent && methodsOf('password').length > 0)
+      return { ...rest, user, amr: [...state.amr, 'otp'], methods: [...state.methods, method], mustChange }
+    },
   }
-  const to = { ...rest, user, amr: [...state.amr, 'otp'], methods: [...state.methods, method] }
-  if (purpose === 'verify') return { to: rest, done: true, effects: confirmed }
-  return { to: { ...to, mustChange: purpose === 'reset' }, done: true, effects: confirmed }
 }
+
+/** The user has another address meanwhile: what was sent to the one before proves nothing. */
+const moved = (state: LoginState, purpose: MailPurpose): Move =>
+  purpose === 'verify' ? { to: state, done: true } : { to: anew(state, state.username), problems: [{ key: 'stale' }] }
 
 /** The account is made now that the address is known to be theirs. */
 function signUp(state: LoginState, email: string): Move {
