@@ -11,14 +11,24 @@ import { spend } from '../limits.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
 import { scope } from '../scope.js'
-import { proceed } from './flow.js'
+import { isOutdated, proceed } from './flow.js'
 import { invitationJourney } from './invitation.js'
 import { authorizationJourney, type Journey } from './journey.js'
 import { comeBack } from './methods/upstream.js'
 import { errorPage } from './pages/error.js'
 import { sendPage, type View, viewOf } from './pages/layout.js'
 import type { Sentence } from './pages/texts.js'
-import { claim, formToken, formVersion, keep, type LoginState, StaleForm, type Standing, standingOf } from './state.js'
+import {
+  anew,
+  claim,
+  formToken,
+  formVersion,
+  keep,
+  type LoginState,
+  StaleForm,
+  type Standing,
+  standingOf,
+} from './state.js'
 import { askConsent } from './steps/consent.js'
 import { steps } from './steps/index.js'
 import { type Move, Refused } from './steps/step.js'
@@ -178,6 +188,8 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
   return transaction(context, async (inside) => {
     writes.forget()
     await claim(inside, journey.uid, standing)
+    const { state } = standing
+    if ((done || effects || becomes) && (await isOutdated(inside, state))) throw new Refused(outdated(state))
     await effects?.(inside)
     const made = (await becomes?.(inside)) ?? to
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }
@@ -192,6 +204,8 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
     return { to: next, problems: then.problems, redirect }
   })
 }
+
+const outdated = (state: LoginState): Move => ({ to: anew(state, state.username), problems: [{ key: 'stale' }] })
 
 /** Also for whoever clicked twice: the browser shows the answer to the second click. */
 function leave({ ctx, journey }: Visit): void {

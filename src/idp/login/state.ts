@@ -96,6 +96,8 @@ export interface LoginState {
   username: string
   /** Known from the first factor on. */
   user: SignInUser | null
+  /** From when on they are known (Unix milliseconds). */
+  since?: number
   /** What was proved, in terms of `amr` (RFC 8176) and of our own methods. */
   amr: string[]
   methods: string[]
