@@ -3,7 +3,7 @@ import { arriveByMail, confirmEmail, mailboxOf } from '../../../resources/creden
 import { recordVerification } from '../../../resources/credentials/sign-in.js'
 import { field } from '../../request.js'
 import { asUser } from '../../scope.js'
-import { checkSecret, prepareSecret, sendSecret } from '../mail.js'
+import { checkSecret, mayBeSent, prepareSecret, sendSecret } from '../mail.js'
 import { methodsOf } from '../methods/index.js'
 import { codePage, linkPage } from '../pages/mail.js'
 import { makeAccount, signedUp } from '../sign-up.js'
@@ -17,12 +17,17 @@ export const emailCode: Step = {
     const user = state.user!
     const email = (await mailboxOf(inside, user))?.email ?? null
     const letter = { journey, view, purpose: 'verify', email, address: user.username, user } as const
+    if (!(await mayBeSent(letter))) {
+      const { sent } = prepareSecret(state, { ...letter, email: null })
+      return { ...state, sent: { ...sent, email: email ?? sent.email, expiresAt: 0 } }
+    }
     const { sent, effects } = prepareSecret(state, letter)
     await effects(inside)
     return { ...state, sent }
   },
 
-  show: ({ view, state }, problems) => codePage(view, addressOn(state), problems),
+  show: ({ view, state }, problems) =>
+    codePage(view, addressOn(state), wasHeld(state) ? [...problems, { key: 'too_many_mails' }] : problems),
   answer: (asked, form) => answered(asked, field(form, 'code') ?? '', field(form, 'method')),
 }
 
@@ -31,6 +36,9 @@ export const emailLink: Step = {
   show: ({ view, state }, problems, query) => linkPage(view, addressOn(state), field(query, 'link'), problems),
   answer: (asked, form) => answered(asked, field(form, 'link') ?? '', field(form, 'method')),
 }
+
+/** Nothing was sent to confirm an address, because so much was sent already. */
+const wasHeld = ({ sent }: LoginState): boolean => sent?.purpose === 'verify' && sent.void
 
 /**
  * The address that the page speaks of. Who has not shown yet who they are reads what they typed: which address belongs
@@ -53,7 +61,7 @@ async function answered(asked: Asked, secret: string, named: string | undefined)
 /** Another one, to the same address; the one before is good no more. */
 async function again({ state, journey, view }: Asked, sent: SentSecret): Promise<Move> {
   const { purpose, user } = sent
-  const email = sent.void ? null : sent.email
+  const email = sent.void && !wasHeld(state) ? null : sent.email
   const address = user?.username ?? state.username
   const move = await sendSecret(state, { journey, view, purpose, email, address, user })
   return move.problems ? { ...move, to: state } : move
