@@ -3,12 +3,14 @@
  * own endpoints, or the library. Refuses what no endpoint is to see: other hosts' names, bodies too large, text that no
  * database can hold, methods that are not there.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { stringify } from 'node:querystring'
 import Koa from 'koa'
 import { errors } from 'oidc-provider'
 import { type RequestFacts, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
+import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
@@ -117,7 +119,7 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
   const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
   const form = read?.values ?? {}
   const { name } = match.route
-  if (name === 'authorize') await spend(ctx, context, 'authorize', context.request.ip ?? '')
+  if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
   // Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange.
   if (name === 'token' && form['org'] !== undefined && field(form, 'grant_type') !== TOKEN_EXCHANGE)
     throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')

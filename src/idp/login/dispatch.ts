@@ -3,8 +3,10 @@
  * decides, flow.ts says what comes next, this file moves: the answer is taken only by the browser that was asked, only
  * for the form shown last.
  */
+
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
+import { networkOf } from '../../kernel/network.js'
 import { transaction } from '../../platform/database.js'
 import type { Interaction } from '../library.js'
 import { spend } from '../limits.js'
@@ -133,7 +135,7 @@ async function tooMany(visit: Visit): Promise<boolean> {
   const { ctx } = visit
   const { context } = scope()
   try {
-    await spend(ctx, context, 'login', context.request.ip ?? '')
+    await spend(ctx, context, 'login', networkOf(context.request.ip))
     return false
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'too_many_requests') throw error

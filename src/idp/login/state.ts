@@ -142,7 +142,8 @@ export const anew = ({ invitation }: LoginState, username = ''): LoginState => (
 /** How far this interaction has come; undefined for one that nobody has answered yet. */
 export async function standingOf(uid: string): Promise<Standing | undefined> {
   const { context, runtime } = scope()
-  const row = await context.db.loginState.findUnique({ where: { issuerId_uid: { issuerId: runtime.issuer.id, uid } } })
+  const where = { issuerId: runtime.issuer.id, uid, expiresAt: { gt: context.now() } }
+  const row = await context.db.loginState.findFirst({ where })
   return row ? { state: row.state as unknown as LoginState, version: row.version } : undefined
 }
 
