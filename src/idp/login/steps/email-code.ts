@@ -6,7 +6,7 @@ import { asUser } from '../../scope.js'
 import { checkSecret, mayBeSent, prepareSecret, sendSecret } from '../mail.js'
 import { methodsOf } from '../methods/index.js'
 import { codePage, linkPage } from '../pages/mail.js'
-import { makeAccount, signedUp } from '../sign-up.js'
+import { makeAccount, maySignUp, signedUp } from '../sign-up.js'
 import { anew, type LoginState, type MailPurpose, type SentSecret } from '../state.js'
 import { type Asked, type Move, Refused, type Step } from './step.js'
 
@@ -51,6 +51,7 @@ async function answered(asked: Asked, secret: string, named: string | undefined)
   const sent = state.sent!
   if (named === 'back') return { to: anew(state, state.username) }
   if (named === 'again') return again(asked, sent)
+  if (!isOffered(asked, sent)) return outdated(state)
   if (secret === '') return { to: state, problems: [{ key: 'missing' }] }
   const verdict = await checkSecret(journey.uid, sent, secret)
   if (verdict.outcome === 'right') return proved(state, sent)
@@ -94,7 +95,17 @@ function proved(state: LoginState, sent: SentSecret): Move {
 
 /** The user has another address meanwhile: what was sent to the one before proves nothing. */
 const moved = (state: LoginState, purpose: MailPurpose): Move =>
-  purpose === 'verify' ? { to: state, done: true } : { to: anew(state, state.username), problems: [{ key: 'stale' }] }
+  purpose === 'verify' ? { to: state, done: true } : outdated(state)
+
+const outdated = (state: LoginState): Move => ({ to: anew(state, state.username), problems: [{ key: 'stale' }] })
+
+/** May people still come this way? The issuer may have closed it since the mail went out. */
+function isOffered({ state, journey }: Asked, { purpose }: SentSecret): boolean {
+  if (purpose === 'verify') return true
+  if (purpose === 'sign_up') return maySignUp(journey)
+  const kind = purpose === 'reset' ? 'password' : state.step === 'email_link' ? 'email_link' : 'email_otp'
+  return methodsOf(kind).length > 0
+}
 
 /** The account is made now that the address is known to be theirs. */
 function signUp(state: LoginState, email: string): Move {
