@@ -131,6 +131,47 @@ describe('a sign-in that stands half-way', () => {
     expect(redirectOf(await byPassword(username, NEW))['code']).toBeDefined()
   })
 
+  test('also one that is finished and not brought back to the application yet', async () => {
+    const username = address()
+    const id = await realm.user(username)
+    const { owner, I } = realm.tenant
+    const { browser, page } = await realm.begin(spa)
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page.html)![1]!
+    const body = new URLSearchParams({ csrf, username, password: PASSWORD })
+    const done = await browser.request(page.url, { method: 'POST', body })
+    expect(done.status).toBe(303)
+
+    app.clock.advance(2000)
+    const [verifier] = await verifiersOf(id)
+    must(await owner.patch(`${I}/users/${id}/verifiers/${verifier.id}`, { password: NEW }), 200)
+    const late = await browser.open(done.headers.get('location')!)
+    expect(headingOf(late)).toBe('Sign in')
+    // Nor has it become a sign-in for the next time.
+    expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
+    app.clock.advance(2000)
+    expect(redirectOf(await browser.submit(late, { username, password: NEW }))['code']).toBeDefined()
+    expect((await realm.begin(spa, {}, browser)).page.html).toBe('')
+  })
+
+  test('by mail ends when its way in is closed meanwhile', async () => {
+    const { owner, I } = realm.tenant
+    const { data } = must(await owner.get(`${I}/auth-methods`), 200)
+    const { id } = data.find((one: { method: string }) => one.method === 'email_otp')
+    const username = address()
+    await realm.user(username)
+    const { browser, page, code } = await byMail(username)
+    must(await owner.patch(`${I}/auth-methods/${id}`, { enabled_login: false }), 200)
+    try {
+      const late = await browser.submit(page, { code })
+      expect({ heading: headingOf(late), problem: problemOf(late) }).toEqual({
+        heading: 'Sign in',
+        problem: expect.stringMatching(/out of date/),
+      })
+    } finally {
+      must(await owner.patch(`${I}/auth-methods/${id}`, { enabled_login: true }), 200)
+    }
+  })
+
   test('by mail ends when the address is another one meanwhile', async () => {
     for (const method of ['email_otp', 'reset']) {
       const username = address()
