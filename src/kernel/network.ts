@@ -1,12 +1,10 @@
-import { isIPv6 } from 'node:net'
-
 /**
  * Who is counted as one stranger: an address of IPv4, the /64 network of one of IPv6, in which a host has as many
  * addresses as it likes.
- * @param ip null where it is unknown
+ * @param ip an address; null where it is unknown
  */
 export function networkOf(ip: string | null): string {
-  if (ip === null || !isIPv6(ip) || ip.includes('.')) return ip ?? ''
+  if (ip === null || !ip.includes(':') || ip.includes('.')) return ip ?? ''
   const [before = '', after] = ip.toLowerCase().split('::')
   const groups = before === '' ? [] : before.split(':')
   const rest = after ? after.split(':') : []
