@@ -8,6 +8,7 @@ import type Koa from 'koa'
 import { errors } from 'oidc-provider'
 import { type RequestFacts, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
+import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
@@ -109,7 +110,7 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
   const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
   const form = read?.values ?? {}
   const { name } = match.route
-  if (name === 'authorize') await spend(ctx, context, 'authorize', context.request.ip ?? '')
+  if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
   // Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange.
   // An empty one is none (RFC 6749 3.2).
   if (name === 'token' && (form['org'] ?? '') !== '' && field(form, 'grant_type') !== TOKEN_EXCHANGE)

@@ -10,7 +10,7 @@ import { membershipsOf } from '../resources/organizations/membership.js'
 import { beginSession, type Device, type SessionState, stateOf } from '../resources/sessions/sessions.js'
 import { rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
-import { demandsSecondFactor, fulfilledWish, lacksMethod } from './proof.js'
+import { demandsSecondFactor, fulfilledWish, isOutdated, lacksMethod } from './proof.js'
 import { asUser, scope } from './scope.js'
 import { sessionLifetime } from './tokens.js'
 
@@ -75,6 +75,12 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       if (ctx.oidc.result?.login) return false
       const prior = await priorSession(ctx)
       return prior?.state === 'expired' || (prior?.state === 'revoked' && !tokensOnly.has(prior.revocationReason))
+    }),
+  )
+  login.checks.add(
+    new Check('password_changed', 'End-User authentication is required', 'login_required', async (ctx) => {
+      const { account, session } = ctx.oidc
+      return account !== undefined && session !== undefined && (await isOutdated(account.accountId, session))
     }),
   )
   login.checks.add(

@@ -371,6 +371,24 @@ describe('hostile documents', () => {
   })
 })
 
+test('a document does not make the logout endpoint send people anywhere', async () => {
+  const elsewhere = 'https://elsewhere.example/page'
+  const client = publish({ post_logout_redirect_uris: [elsewhere] })
+  const url = new URL(`${realm.url}/logout`)
+  url.searchParams.set('client_id', client.id)
+  url.searchParams.set('post_logout_redirect_uri', elsewhere)
+  const lured = await fetch(url, { redirect: 'manual' })
+  expect({ status: lured.status, location: lured.headers.get('location') }).toEqual({ status: 200, location: null })
+
+  const { body } = await tokensOf(client)
+  url.searchParams.set('id_token_hint', body.id_token)
+  const asked = await fetch(url, { redirect: 'manual' })
+  expect({ status: asked.status, location: asked.headers.get('location') }).toEqual({
+    status: 303,
+    location: elsewhere,
+  })
+})
+
 describe('hostile addresses', () => {
   test.each([
     'https://127.0.0.1/client.json',

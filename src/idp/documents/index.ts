@@ -2,9 +2,11 @@
  * Clients that are a document at an address (spec 4.17, decisions D23): asked for by the one way out, kept for a while,
  * never stored. What cannot be read is not remembered: the next request asks again.
  */
+
 import { LRUCache } from 'lru-cache'
 import { errors } from 'oidc-provider'
 import { ApiError } from '../../kernel/errors.js'
+import { networkOf } from '../../kernel/network.js'
 import { DAY, MINUTE, SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type Outbound, OutboundError } from '../../platform/outbound.js'
@@ -73,7 +75,7 @@ export async function documentClient(context: Context, address: string): Promise
 
 /** Anybody can make us ask anybody: not often, and not much at a time. */
 async function limit(context: Context, under: number): Promise<void> {
-  const verdict = await context.rateLimiter.spend('authorize', `documents ${context.request.ip ?? ''}`)
+  const verdict = await context.rateLimiter.spend('authorize', `documents ${networkOf(context.request.ip)}`)
   if (under < ASKED_AT_ONCE && verdict?.allowed !== false) return
   const reset = String(verdict?.allowed === false ? verdict.reset : 2)
   throw new ApiError('too_many_requests', 'Too many metadata documents are being asked for; try again shortly.', {

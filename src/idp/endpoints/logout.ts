@@ -86,8 +86,9 @@ async function readRequest(values: Form): Promise<Request> {
   const client = clientId === undefined ? undefined : await readClient(clientId)
   if (clientId !== undefined && client?.status !== 'active') throw invalid('client_id is unknown')
   const wanted = field(values, 'post_logout_redirect_uri') || undefined
-  // Section 3: without a client there is nothing to check the address against, so it is not used.
-  const redirectUri = client ? wanted : undefined
+  // Section 3: without a client there is nothing to check the address against, so it is not used. Anybody can publish a
+  // document with any address in it: without a token that we issued for it, it would make us send people anywhere.
+  const redirectUri = client && (!client.document || hint) ? wanted : undefined
   if (redirectUri !== undefined && !client?.settings.openid?.post_logout_redirect_uris?.includes(redirectUri)) {
     throw invalid('post_logout_redirect_uri is not registered')
   }
