@@ -55,7 +55,7 @@ const sections: [number: string, title: string, ...tests: Named[]][] = [
   ['4.17', 'IdP API: authorization request', ['idp/authorize', /an invalid client or redirect_uri gets a page/], ['idp/authorize', /with state and iss/]],
   ['4.17', 'IdP API: token endpoint', ['idp/tokens', /spec 4\.17/], ['idp/tokens', /scope omitted means the full set/]],
   ['4.17', 'IdP API: introspection and revocation', ['idp/tokens', /exactly the members of 4\.17/], ['idp/tokens', /revoking an unknown token/]],
-  ['4.17', 'IdP API: redirect URI matching', ['idp/redirects', /4\.17 redirect rule/], ['idp/authorize', /the exchange must repeat that port/]],
+  ['4.17', 'IdP API: redirect URI matching', ['idp/redirects', /4\.17 exact match/], ['idp/authorize', /the exchange must repeat that port/]],
   ['4.17', 'IdP API: metadata, keys, userinfo, logout', ['idp/documents', /4\.17: unknown and deleted issuers/], ['idp/tokens', /^userinfo$/], ['idp/endings', /^logout/]],
   ['4.17', 'IdP API: session and session check', ['idp/session', /D17: %s tells of the session/], ['idp/session', /D23: session_state is the salted hash/], ['browser/session-check', /^a logout in another tab is noticed/]],
   ['4.17', 'IdP API: client ID metadata documents', ['idp/metadata-documents', /2\.3: off by default/], ['idp/metadata-documents', /a person signs in, is shown the host/], ['idp/metadata-documents', /^selected: only one/]],

@@ -381,7 +381,7 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
     for (const client of [await realm.client({}, { confidential: true }), await realm.client()]) {
       expect((await redeem(assertion, { client_id: client.id })).status).toBe(401)
     }
-    expect((await redeem(assertion, { client_id: '' })).body.error).toBe('invalid_request')
+    expect((await redeem(assertion, { client_id: '' })).body.error).toBe('invalid_client')
     expect((await redeem(assertion)).status).toBe(200)
   })
 
