@@ -282,7 +282,14 @@ test('revocation answers 200 to all of them, and whoever is not the owner ends n
   for (const name of fresh) all[name] = await kinds[name]!()
   for (const client of [own.other, own.machine, own.actor, own.agent, own.web]) {
     for (const [name, token] of Object.entries(all)) {
-      const owner = { machine: own.machine, agent: own.agent, exchanged: own.actor }[name] ?? own.web
+      // The one of another client's session was signed by the issuer's key and names that client: it is the owner.
+      const owners = {
+        machine: own.machine,
+        agent: own.agent,
+        exchanged: own.actor,
+        "another client's session": own.other,
+      }
+      const owner = owners[name as keyof typeof owners] ?? own.web
       if (client.id === owner.id) continue
       for (const token_type_hint of ['access_token', 'refresh_token']) {
         const { status, body } = await own.realm.post('/revoke', client, { token, token_type_hint })
