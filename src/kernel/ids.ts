@@ -27,8 +27,11 @@ export type IdPrefix =
   | 'led'
   | 'mail'
   | 'req'
+  | 'job'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+/** The 48 bits of time are the first of 128 in 26 digits of 5: two zeros stand before them. */
+const TIME_DIGITS = 10
 const shape = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
 let lastTime = 0
@@ -71,6 +74,23 @@ function base32(from: Buffer): string {
     }
   }
   return text
+}
+
+/** The moment in an identifier, in Unix milliseconds. */
+export function timeOf(id: string): number {
+  const digits = id.slice(id.indexOf('_') + 1).slice(0, TIME_DIGITS)
+  return [...digits].reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
+}
+
+/**
+ * The id and times of a new row. Its `created_at` is the moment in its id, which lists rely on: another request may have
+ * taken an id since `now` was read, and ids never go back.
+ * @param now Unix milliseconds
+ */
+export function newRow(prefix: IdPrefix, now: number): { id: string; createdAt: number; updatedAt: number } {
+  const id = newId(prefix, now)
+  const createdAt = timeOf(id)
+  return { id, createdAt, updatedAt: createdAt }
 }
 
 /** Does this text have the form of an identifier with this prefix? Says nothing about whether the thing exists. */

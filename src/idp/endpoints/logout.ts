@@ -5,6 +5,8 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
+import { findAccount } from '../account.js'
+import { forgetBrowserState } from '../browser-state.js'
 import { type ClientRow, readClient } from '../client.js'
 import type { BrowserSession, OpenIdContext } from '../library.js'
 import { sendPage, viewOf } from '../login/pages/layout.js'
@@ -12,7 +14,7 @@ import { confirmLogoutPage, loggedOutPage, stayedPage } from '../login/pages/log
 import { formToken, formVersion } from '../login/state.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
-import { scope } from '../scope.js'
+import { asUser, scope } from '../scope.js'
 
 interface Request {
   client: ClientRow | undefined
@@ -84,8 +86,9 @@ async function readRequest(values: Form): Promise<Request> {
   const client = clientId === undefined ? undefined : await readClient(clientId)
   if (clientId !== undefined && client?.status !== 'active') throw invalid('client_id is unknown')
   const wanted = field(values, 'post_logout_redirect_uri') || undefined
-  // Section 3: without a client there is nothing to check the address against, so it is not used.
-  const redirectUri = client ? wanted : undefined
+  // Section 3: without a client there is nothing to check the address against, so it is not used. Anybody can publish a
+  // document with any address in it: without a token that we issued for it, it would make us send people anywhere.
+  const redirectUri = client && (!client.document || hint) ? wanted : undefined
   if (redirectUri !== undefined && !client?.settings.openid?.post_logout_redirect_uris?.includes(redirectUri)) {
     throw invalid('post_logout_redirect_uri is not registered')
   }
@@ -105,9 +108,7 @@ async function hintClaims(token: string): Promise<{ sub: string; sid: string | u
   const client = audience === undefined ? undefined : await provider.Client.find(audience)
   if (!client) throw invalid('id_token_hint is not valid')
   try {
-    const { payload, header } = await provider.IdToken.validate(token, client)
-    // A logout token or an access token is signed by the same keys.
-    if (header['typ'] !== undefined && header['typ'] !== 'JWT') throw new Error('not an ID token')
+    const { payload } = await provider.IdToken.validate(token, client)
     const { sub, sid } = payload
     return { sub: String(sub), sid: typeof sid === 'string' ? sid : undefined, aud: client.clientId }
   } catch {
@@ -135,12 +136,20 @@ async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<voi
   const { context, runtime, writes } = scope()
   const { id: issuerId, accountId } = runtime.issuer
   const browserUid = session.uid
+  const account = await findAccount(session.accountId!, undefined)
   writes.change(async (inside) => {
-    await endSessions(inside, { accountId, issuerId }, { browserUid }, { reason: 'user_logout', browserToo: true })
+    const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
+    await endSessions(
+      user ? asUser(inside, user) : inside,
+      { accountId, issuerId },
+      { browserUid },
+      { reason: 'user_logout', browserToo: true },
+    )
     await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid: browserUid } })
   })
   await writes.flush(context)
   ctx.cookies.set(cookieNames.session, null, { path: new URL(runtime.url).pathname, signed: true })
+  forgetBrowserState(ctx)
 }
 
 async function endOne(sessionId: string): Promise<void> {

@@ -4,6 +4,7 @@
  * browser that it was shown to.
  */
 import { createHmac } from 'node:crypto'
+import { startOf } from '../../kernel/text.js'
 import type { Context } from '../../platform/context.js'
 import type { Prisma } from '../../platform/database.js'
 import { sameText } from '../../platform/secrets.js'
@@ -11,6 +12,7 @@ import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import type { OpenInvitation } from '../../resources/organizations/accept-invitation.js'
 import { scope } from '../scope.js'
 import { INTERACTION_LIFETIME } from '../tokens.js'
+import type { Factor } from './second-factors.js'
 
 /** The steps, in no particular order: which comes next is for flow.ts to say. */
 export type StepName =
@@ -22,6 +24,11 @@ export type StepName =
   | 'email_code'
   | 'email_link'
   | 'new_password'
+  | Factor
+  | 'enroll_totp'
+  | 'enroll_passkey'
+  | 'new_codes'
+  | 'no_factor'
   | 'organization'
   | 'waiting'
 
@@ -42,12 +49,39 @@ export interface SentSecret {
   user: SignInUser | null
 }
 
+/** A way out to an upstream provider, and what came back from it: see upstream/attempt.ts. */
+export interface UpstreamAttempt {
+  methodId: string
+  /** SHA-256 of the `state` parameter. */
+  hash: string
+  /** Sealed: the PKCE verifier and the nonce. */
+  sealed: string
+  /** The page that the browser which went out has open. */
+  returnTo: string
+  /** Unix milliseconds. */
+  expiresAt: number
+  /** SHA-256 of the word that only the browser which came back knows. */
+  handle?: string
+  /** Sealed: what came back. Gone once it is used. */
+  answer?: string
+}
+
 /** What somebody who signs up has said so far. */
 export interface SignUp {
   email: string
   passwordHash: string | null
   profile: Record<string, string>
   reason: string | null
+}
+
+/** A credential in the making. */
+export interface Enrolling {
+  /** Of the enrolment; empty for backup codes, which have none. */
+  id: string
+  /** What is shown only here: the URI for an authenticator app, backup codes. */
+  sealed?: string
+  /** What a browser is asked for. */
+  options?: object
 }
 
 /** The invitation that somebody came with. */
@@ -62,6 +96,8 @@ export interface LoginState {
   username: string
   /** Known from the first factor on. */
   user: SignInUser | null
+  /** From when on they are known (Unix milliseconds). */
+  since?: number
   /** What was proved, in terms of `amr` (RFC 8176) and of our own methods. */
   amr: string[]
   methods: string[]
@@ -69,8 +105,14 @@ export interface LoginState {
   asBefore?: boolean
   /** The password just proved may not be used again, or there is to be a new one. */
   mustChange?: boolean
+  /** The second factors to choose from, the preferred one first. */
+  factors?: Factor[]
+  enrolling?: Enrolling
+  /** They have a new second factor, or no codes left: backup codes go with it. */
+  offersCodes?: boolean
   sent?: SentSecret
   signUp?: SignUp
+  upstream?: UpstreamAttempt
   /** Set from the beginning on where the journey is that of an invitation. */
   invitation?: InvitationFacts
   /** The organization to go on with, chosen by the person; null for none of them. */
@@ -85,7 +127,7 @@ export interface Standing {
 /** Nothing has been said yet. */
 export const beginning = (username = ''): LoginState => ({
   step: 'sign_in',
-  username: username.slice(0, 254),
+  username: startOf(username, 254),
   user: null,
   amr: [],
   methods: [],
@@ -100,7 +142,8 @@ export const anew = ({ invitation }: LoginState, username = ''): LoginState => (
 /** How far this interaction has come; undefined for one that nobody has answered yet. */
 export async function standingOf(uid: string): Promise<Standing | undefined> {
   const { context, runtime } = scope()
-  const row = await context.db.loginState.findUnique({ where: { issuerId_uid: { issuerId: runtime.issuer.id, uid } } })
+  const where = { issuerId: runtime.issuer.id, uid, expiresAt: { gt: context.now() } }
+  const row = await context.db.loginState.findFirst({ where })
   return row ? { state: row.state as unknown as LoginState, version: row.version } : undefined
 }
 

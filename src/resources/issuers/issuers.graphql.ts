@@ -33,6 +33,7 @@ import {
   Scope,
   Timestamp,
 } from '../graphql.js'
+import { issuerUrl } from '../issuer-url.js'
 import { OrganizationPage } from '../organizations/organizations.graphql.js'
 import { organizationsOf } from '../organizations/relations.js'
 import { usersOfIssuers } from '../users/listing.js'
@@ -170,7 +171,7 @@ export class IssuerResolver {
 
   @FieldResolver(() => String, { description: 'The issuer identifier: the `iss` of its tokens.' })
   url(@Ctx() context: Context, @Root() issuer: IssuerRow): string {
-    return `${context.config.idpUrl}/${issuer.id}`
+    return issuerUrl(context.config, issuer.id)
   }
   @FieldResolver(() => ClientPage, { description: 'The newest clients; page on with `clients`.' })
   @Scope('issuers.clients', 'read')

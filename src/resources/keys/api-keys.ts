@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { ApiError, badRequest, type Detail, invalid, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newId, timeOf } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { ALL, covers, isPlatformScope } from '../../kernel/scopes.js'
@@ -14,7 +14,7 @@ import { type ApiKey, isDuplicate, type Prisma, sql, transaction } from '../../p
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
-import { after, type InAccount, lockOrganization, requireAccount, requireOrganization } from '../place.js'
+import { after, type InAccount, lockOrganization, newestFirst, requireAccount, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
 import { mustReachNoFurther, type Restrictions, restrictionRules } from './restrictions.js'
 import { chosenSecret, firstSecret } from './rotating-secret.js'
@@ -93,10 +93,10 @@ export async function listApiKeys(
         columnsOf(place),
         stillKept(context),
         statusFilter(context, filter.status, suspended),
-        after('ak', request.cursor),
+        await following(context, place, request.cursor),
       ],
     },
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireAccount(context, place)
@@ -104,6 +104,19 @@ export async function listApiKeys(
     rows.map((key) => ({ ...key, suspended })),
     limit,
   )
+}
+
+/**
+ * The keys behind a cursor. Not by its id alone, as in other lists: an operator may choose the id of the first key, so
+ * that it says nothing about time.
+ */
+async function following(context: Context, place: KeyOwner, cursor?: string | null): Promise<Prisma.ApiKeyWhereInput> {
+  const { id } = after('ak', cursor)
+  if (!id) return {}
+  const where = { id: id.lt, ...columnsOf(place) }
+  const key = await context.db.apiKey.findFirst({ where, select: { createdAt: true } })
+  const createdAt = key?.createdAt ?? timeOf(id.lt)
+  return { createdAt: { lte: createdAt }, OR: [{ createdAt: { lt: createdAt } }, { id }] }
 }
 
 /** @throws not_found for an organization that does not exist or live */

@@ -4,14 +4,14 @@
  */
 import { z } from 'zod'
 import { ApiError, invalidField, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { covers, isPlatformScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
 import { type PersonalToken, type Prisma, transaction, type User } from '../../platform/database.js'
 import { emit } from '../events/events.js'
-import { after, goneUser, type InAccount, ofLivingIssuer, requireUser } from '../place.js'
+import { goneUser, type InAccount, newestFirst, ofLivingIssuer, older, requireUser } from '../place.js'
 import { revise } from '../revise.js'
 import { jwtOf, MAX_LIFE } from './personal-token-jwt.js'
 import { checkRestrictions, grantedScopes, lockOwner, type OfUser } from './personal-token-owner.js'
@@ -84,10 +84,10 @@ export async function listPersonalTokens(
         { userId, issuerId, accountId, user: { is: knownUser } },
         readable(context),
         ofStatus(context, filter.status),
-        after('tok', request.cursor),
+        older('tok', request.cursor),
       ],
     },
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
     include: withUser,
   })
@@ -159,7 +159,7 @@ export async function createPersonalToken(
     }
     const row = await inside.db.personalToken.create({
       data: {
-        id: newId('tok', now),
+        ...newRow('tok', now),
         accountId: place.accountId,
         issuerId: place.issuerId,
         userId: place.userId,
@@ -172,8 +172,6 @@ export async function createPersonalToken(
         expiresAt,
         metadata: metadata as Prisma.InputJsonObject,
         status: 'active',
-        createdAt: now,
-        updatedAt: now,
       },
     })
     const data = { name: row.name, audience: row.audience, scopes }

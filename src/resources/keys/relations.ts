@@ -2,6 +2,7 @@
 import { type Page, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type ApiKey, sql } from '../../platform/database.js'
+import { newestFirst } from '../place.js'
 import { readable, type TokenOfUser } from './personal-tokens.js'
 import { RETENTION, stillKept } from './states.js'
 
@@ -15,7 +16,7 @@ export async function suspensionsOf(context: Context, orgIds: readonly string[])
 const ofOrganizationsText = `
   SELECT newest.* FROM unnest($1::text[]) AS o(id) CROSS JOIN LATERAL (
     SELECT k.id FROM api_keys k WHERE k.org_id = o.id AND (k.status <> 'revoked' OR k.status_at > $3::bigint)
-    ORDER BY k.id DESC LIMIT $2::int) AS newest`
+    ORDER BY k.created_at DESC, k.id DESC LIMIT $2::int) AS newest`
 
 /** The newest keys of several organizations: their ids by the index, then the rows. */
 export async function apiKeysOf(context: Context, orgIds: readonly string[], limit: number): Promise<Page<ApiKey>[]> {
@@ -27,7 +28,7 @@ export async function apiKeysOf(context: Context, orgIds: readonly string[], lim
     context.now() - RETENTION,
   )
   const where = { id: { in: newest.map((row) => row.id) } }
-  const rows = await context.db.apiKey.findMany({ where, orderBy: { id: 'desc' } })
+  const rows = await context.db.apiKey.findMany({ where, orderBy: newestFirst })
   return orgIds.map((id) =>
     pageOf(
       rows.filter((row) => row.orgId === id),
@@ -46,7 +47,7 @@ export async function apiKeysOfAccounts(
   const rows = await context.db.account.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...accountIds] } },
-    select: { id: true, apiKeys: { where, orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, apiKeys: { where, orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.apiKeys]))
   return accountIds.map((id) => pageOf(byId.get(id) ?? [], limit))
@@ -62,7 +63,7 @@ export async function tokensOf(
   const rows = await context.db.user.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...userIds] } },
-    select: { id: true, status: true, personalTokens: { where, orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, status: true, personalTokens: { where, orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.personalTokens.map((token) => ({ ...token, user: row }))]))
   return userIds.map((id) => pageOf(byId.get(id) ?? [], limit))

@@ -2,6 +2,7 @@
 import { type Page, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type OrganizationInvitation, sql, type User } from '../../platform/database.js'
+import { newestFirst } from '../place.js'
 import { counted, type Group } from './groups.js'
 import { type Member, present, whole } from './members.js'
 
@@ -14,7 +15,7 @@ export async function organizationsOf(
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...issuerIds] } },
-    select: { id: true, organizations: { orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, organizations: { orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.organizations]))
   return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
@@ -31,7 +32,7 @@ export async function organizationsOfUsers(
     where: { id: { in: [...userIds] } },
     select: {
       id: true,
-      memberships: { select: { organization: true }, orderBy: { id: 'desc' }, take: limit + 1 },
+      memberships: { select: { organization: true }, orderBy: newestFirst, take: limit + 1 },
     },
   })
   const byId = new Map(rows.map((row) => [row.id, row.memberships.map(({ organization }) => organization)]))
@@ -43,7 +44,7 @@ export async function membersOf(context: Context, orgIds: readonly string[], lim
   const rows = await context.db.organization.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...orgIds] } },
-    select: { id: true, members: { where: present, include: whole, orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, members: { where: present, include: whole, orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.members]))
   return orgIds.map((id) => pageOf(byId.get(id) ?? [], limit))
@@ -54,7 +55,7 @@ export async function groupsOf(context: Context, orgIds: readonly string[], limi
   const rows = await context.db.organization.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...orgIds] } },
-    select: { id: true, groups: { include: counted, orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, groups: { include: counted, orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.groups]))
   return orgIds.map((id) => pageOf(byId.get(id) ?? [], limit))
@@ -69,7 +70,7 @@ export async function invitationsOf(
   const rows = await context.db.organization.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...orgIds] } },
-    select: { id: true, invitations: { orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, invitations: { orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.invitations]))
   return orgIds.map((id) => pageOf(byId.get(id) ?? [], limit))
@@ -87,7 +88,7 @@ export async function membersOfGroups(
     relationLoadStrategy: 'join',
     where,
     include: whole,
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
   })
   return groupIds.map((groupId) => {
     const ids = new Set(firsts.filter((row) => row.group_id === groupId).map(({ id }) => id))

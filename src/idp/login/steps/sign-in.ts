@@ -1,23 +1,27 @@
+import { startOf } from '../../../kernel/text.js'
 import { field } from '../../request.js'
 import { scope } from '../../scope.js'
 import { chosen, firstFactors, methodsOf, offered } from '../methods/index.js'
 import { closedPage, signInPage } from '../pages/sign-in.js'
+import { requestOptions } from '../passkeys.js'
 import { maySignUp } from '../sign-up.js'
 import { anew } from '../state.js'
 import type { Step } from './step.js'
 
 /** The first factor: one form for all of them, its buttons say which. */
 export const signIn: Step = {
-  show({ view, state, journey }, problems) {
+  show(asked, problems) {
+    const { view, state, journey } = asked
     const { issuer } = scope().runtime
     const methods = offered(issuer)
     if (methods.length === 0) return closedPage(view)
-    return signInPage(view, { username: state.username, methods, signUp: maySignUp(journey) }, problems)
+    const passkeys = requestOptions(asked)
+    return signInPage(view, { username: state.username, methods, passkeys, signUp: maySignUp(journey) }, problems)
   },
 
   async answer(asked, form) {
     const { state, journey } = asked
-    const username = (field(form, 'username') ?? state.username).trim().slice(0, 254)
+    const username = startOf((field(form, 'username') ?? state.username).trim(), 254)
     const named = field(form, 'method')
     const fresh = anew(state, username)
     if (named === 'sign_up' && maySignUp(journey)) return { to: { ...fresh, step: 'sign_up' } }
