@@ -28,4 +28,4 @@ EXPOSE 3000 4000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # node as process 1 gets SIGTERM itself and drains.
-CMD ["node", "--enable-source-maps", "--max-semi-space-size=2", "dist/src/cli.js", "start"]
+CMD ["node", "--enable-source-maps", "--max-semi-space-size=8", "dist/src/cli.js", "start"]

@@ -16,7 +16,7 @@ import { startLogins } from './logins.js'
 import { makeFolder, removeFolder, type Server, startServer } from './server.js'
 import { startStock } from './stock.js'
 
-const CALLERS = 32
+const CALLERS = 16
 const LOGINS = 16
 const ISSUERS = 1000
 const ROUNDS = 6

@@ -5,7 +5,8 @@
  */
 import type { AdapterPayload } from 'oidc-provider'
 import type { Context } from '../platform/context.js'
-import { sql, transaction } from '../platform/database.js'
+import { sql, type Tools, transaction, translated } from '../platform/database.js'
+import { inBatches } from '../platform/together.js'
 
 export interface Artifact {
   kind: string
@@ -41,47 +42,87 @@ export class AlreadyConsumed extends Error {
 const REMEMBERED = 10
 const remembered = (list: string): string => `(${list})[greatest(1, cardinality(${list}) - ${REMEMBERED - 1}):]`
 
+/** Requests in one statement, numbered as they come. What is true of one is true of none but it. */
 const text = `
-  WITH input AS (SELECT $1::jsonb AS j),
-  scalars AS (SELECT j->>'issuerId' AS issuer_id, (j->>'now')::bigint AS now FROM input),
-  consumed AS (
-    UPDATE idp_artifacts a SET consumed_at = scalars.now
-    FROM scalars, input, jsonb_to_recordset(input.j->'consume') AS w(kind text, id text)
-    WHERE a.issuer_id = scalars.issuer_id AND a.kind = w.kind AND a.id = w.id AND a.consumed_at IS NULL
-    RETURNING 1
+  WITH asked AS (
+    SELECT n, j, j->>'issuerId' AS issuer_id, (j->>'now')::bigint AS now
+    FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY AS element(j, n)
   ),
-  verdict AS (SELECT (SELECT count(*) FROM consumed) = (SELECT jsonb_array_length(j->'consume') FROM input) AS won),
+  consumed AS (
+    UPDATE idp_artifacts a SET consumed_at = w.now
+    FROM (SELECT n, issuer_id, now, kind, id FROM asked, jsonb_to_recordset(j->'consume') AS c(kind text, id text)) w
+    WHERE a.issuer_id = w.issuer_id AND a.kind = w.kind AND a.id = w.id AND a.consumed_at IS NULL
+    RETURNING w.n
+  ),
+  verdict AS (
+    SELECT asked.*, (SELECT count(*) FROM consumed WHERE consumed.n = asked.n) = jsonb_array_length(j->'consume') AS won
+    FROM asked
+  ),
   destroyed AS (
-    DELETE FROM idp_artifacts a USING verdict, scalars, input, jsonb_to_recordset(input.j->'destroy') AS d(kind text, id text)
-    WHERE verdict.won AND a.issuer_id = scalars.issuer_id AND a.kind = d.kind AND a.id = d.id
+    DELETE FROM idp_artifacts a USING verdict v, jsonb_to_recordset(v.j->'destroy') AS d(kind text, id text)
+    WHERE v.won AND a.issuer_id = v.issuer_id AND a.kind = d.kind AND a.id = d.id
   ),
   inserted AS (
     INSERT INTO idp_artifacts (issuer_id, kind, id, uid, grant_id, payload, expires_at)
-    SELECT scalars.issuer_id, p.kind, p.id, p.uid, p.grant_id, p.payload, p.expires_at
-    FROM verdict, scalars, input, jsonb_to_recordset(input.j->'put')
+    SELECT v.issuer_id, p.kind, p.id, p.uid, p.grant_id, p.payload, p.expires_at
+    FROM verdict v, jsonb_to_recordset(v.j->'put')
       AS p(kind text, id text, uid text, grant_id text, payload jsonb, expires_at bigint, update_only boolean)
-    WHERE verdict.won AND NOT p.update_only
+    WHERE v.won AND NOT p.update_only
     ON CONFLICT (issuer_id, kind, id) DO UPDATE SET uid = excluded.uid, grant_id = excluded.grant_id,
       payload = excluded.payload, expires_at = excluded.expires_at
   ),
   updated AS (
     UPDATE idp_artifacts a SET uid = p.uid, payload = p.payload, expires_at = p.expires_at
-    FROM verdict, scalars, input, jsonb_to_recordset(input.j->'put')
+    FROM verdict v, jsonb_to_recordset(v.j->'put')
       AS p(kind text, id text, uid text, payload jsonb, expires_at bigint, update_only boolean)
-    WHERE verdict.won AND p.update_only AND a.issuer_id = scalars.issuer_id AND a.kind = p.kind AND a.id = p.id
+    WHERE v.won AND p.update_only AND a.issuer_id = v.issuer_id AND a.kind = p.kind AND a.id = p.id
   ),
   touched AS (
-    UPDATE sessions s SET last_activity_at = scalars.now, updated_at = scalars.now,
+    UPDATE sessions s SET last_activity_at = v.now, updated_at = v.now,
       idle_expires_at = t.idle_expires_at,
       access_token_jti = CASE WHEN t.access_jti IS NULL THEN s.access_token_jti
         ELSE ${remembered('s.access_token_jti || t.access_jti')} END,
       refresh_token_jti = CASE WHEN t.refresh_jti IS NULL THEN s.refresh_token_jti
         ELSE ${remembered('array_remove(s.refresh_token_jti, t.gone_jti) || t.refresh_jti')} END
-    FROM verdict, scalars, input, jsonb_to_recordset(input.j->'touch')
+    FROM verdict v, jsonb_to_recordset(v.j->'touch')
       AS t(sid text, access_jti text, refresh_jti text, gone_jti text, idle_expires_at bigint)
-    WHERE verdict.won AND s.issuer_id = scalars.issuer_id AND s.id = t.sid
+    WHERE v.won AND s.issuer_id = v.issuer_id AND s.id = t.sid
   )
-  SELECT won FROM verdict`
+  SELECT won FROM verdict ORDER BY n`
+
+interface Input {
+  issuerId: string
+  now: number
+  consume: Artifact[]
+  destroy: Artifact[]
+  put: Put[]
+  touch: Touch[]
+}
+
+/** A statement changes a row only once: requests about the same one go one after the other. */
+const thingsOf = ({ issuerId, consume, destroy, put, touch }: Input): string[] =>
+  [...consume, ...destroy, ...put]
+    .map(({ kind, id }) => `${issuerId} ${kind} ${id}`)
+    .concat(touch.map(({ sid }) => `${issuerId} ${sid}`))
+
+const writers = new WeakMap<Tools, (input: Input) => Promise<boolean>>()
+
+/** Writes what a request has gathered, in one statement with that of others. @returns false if it came too late */
+function write(tools: Tools, input: Input): Promise<boolean> {
+  let writer = writers.get(tools)
+  if (!writer) {
+    writer = inBatches<Input, boolean>({
+      thingsOf,
+      answer: async (batch) => {
+        const values = [JSON.stringify(batch)]
+        const { rows } = await tools.pool.query<{ won: boolean }>({ name: 'idp-writes', text, values })
+        return rows.map(({ won }) => won)
+      },
+    })
+    writers.set(tools, writer)
+  }
+  return writer(input)
+}
 
 export class Writes {
   readonly #puts = new Map<string, Put>()
@@ -163,21 +204,23 @@ export class Writes {
     const changes = this.#changes
     const sizes = [this.#puts.size, this.#destroys.size, consume.length, this.#touches.size, changes.length]
     if (sizes.every((size) => size === 0)) return
-    const input = JSON.stringify({
+    const input: Input = {
       issuerId: this.issuerId,
       now: context.now(),
       consume: consume.map(({ kind, id }) => ({ kind, id })),
       destroy: [...this.#destroys.values()],
       put: [...this.#puts.values()],
       touch: [...this.#touches.values()],
-    })
+    }
     const lost = () => new AlreadyConsumed(consume.flatMap(({ grantId }) => grantId ?? []))
     if (changes.length === 0) {
-      const [row] = await context.tools.query<{ won: boolean }>('idp-writes', text, [input])
-      if (!row?.won) throw lost()
+      const won = await write(context.tools, input).catch((error) => {
+        throw translated(error)
+      })
+      if (!won) throw lost()
     } else {
       await transaction(context, async (inside) => {
-        const [row] = await sql<{ won: boolean }>(inside.db, text, input)
+        const [row] = await sql<{ won: boolean }>(inside.db, text, JSON.stringify([input]))
         if (!row?.won) throw lost()
         for (const change of changes) await change(inside)
       })

@@ -57,25 +57,19 @@ export function openDatabase(url: string, connections = 20): Tools {
   // The same for one that breaks while somebody holds it, as a job does, without a statement on its way.
   pool.on('connect', (client) => void client.on('error', () => {}))
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) })
-  const query: Tools['query'] = async (name, text, values) => {
-    try {
-      return (await pool.query({ name, text, values })).rows
-    } catch (error) {
-      throw translated(error)
-    }
-  }
+  const run = async (name: string, text: string, values: unknown[]) => (await pool.query({ name, text, values })).rows
   const askers = new Map<string, ReturnType<typeof together>>()
   return {
     prisma,
     pool,
-    query,
+    query: (name, text, values) => run(name, text, values).catch(refuse),
     ask: async <Row>(question: Question, values: readonly unknown[]) => {
       let asker = askers.get(question.name)
       if (!asker) {
-        asker = together(question, query)
+        asker = together(question, run)
         askers.set(question.name, asker)
       }
-      return (await asker(values)) as Row[]
+      return (await asker(values).catch(refuse)) as Row[]
     },
     close: async () => {
       await prisma.$disconnect()
@@ -137,6 +131,10 @@ export function isUnavailable(error: unknown): boolean {
   return /ECONNREFUSED|ECONNRESET|ENOENT.*\.s\.PGSQL|EPIPE|ETIMEDOUT|Connection terminated|is not queryable|not currently accepting connections|timeout exceeded when trying to connect|Can't reach database|DatabaseNotReachable|ConnectionClosed/i.test(
     text,
   )
+}
+
+function refuse(error: unknown): never {
+  throw translated(error)
 }
 
 /** The error as callers may see it; anything unknown stays as it is and is masked at the edge. */

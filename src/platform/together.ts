@@ -1,10 +1,8 @@
 /**
- * Questions that many requests have for the database at the same moment, put in one statement. Nothing is kept: a
- * statement is sent after every question in it was asked, so an answer is never older than its question. Under load a
- * request then costs a fraction of a statement; alone it costs one.
+ * What many requests want of the database at the same moment, put in one statement. Nothing is kept: a statement is
+ * sent after everything in it was asked, so an answer is never older than its question. Under load a request then costs
+ * a fraction of a statement; alone it costs one.
  */
-
-import { ApiError } from '../kernel/errors.js'
 
 /** A question as SQL for one asker; the batch is made of it. */
 export interface Question {
@@ -23,20 +21,6 @@ type Row = Record<string, unknown>
 /** Runs one prepared statement and answers its rows. */
 type Run = (name: string, text: string, values: unknown[]) => Promise<Row[]>
 
-interface Waiting {
-  values: Values
-  promise: Promise<Row[]>
-  resolve(rows: Row[]): void
-  reject(error: unknown): void
-}
-
-/** Questions that come while a statement is under way wait for the next one, unless it takes this long (milliseconds). */
-const PATIENCE = 20
-/** Slow statements of one kind at once, at most. */
-const UNDER_WAY = 4
-/** Questions in one statement, at most. */
-const MOST = 100
-
 /** The same question for many askers, each of whom finds their rows by `asker`, counted from 1. */
 export function batchText({ text, types }: Question): string {
   const lists = types.map((type, at) => `$${at + 1}::${type}[]`).join(', ')
@@ -50,8 +34,49 @@ export function batchText({ text, types }: Question): string {
 export function together(question: Question, run: Run): (values: Values) => Promise<Row[]> {
   const { name, types, shared = false } = question
   const text = batchText(question)
-  let waiting: Waiting[] = []
-  const known = new Map<string, Waiting>()
+  return inBatches<Values, Row[]>({
+    ...(shared ? { nameOf: (values) => JSON.stringify(values) } : {}),
+    async answer(batch) {
+      const lists = types.map((_, at) => batch.map((values) => values[at]))
+      const answers: Row[][] = batch.map(() => [])
+      for (const { asker, ...row } of await run(name, text, lists)) answers[Number(asker) - 1]!.push(row)
+      return answers
+    },
+  })
+}
+
+export interface Batches<Asked, Answer> {
+  /** One statement for all of these; answers in their order. */
+  answer(batch: Asked[]): Promise<Answer[]>
+  /** What has the same name at the same moment is asked once. */
+  nameOf?(asked: Asked): string
+  /** Things of which a statement may hold each only once. */
+  thingsOf?(asked: Asked): readonly string[]
+}
+
+interface Waiting<Asked, Answer> {
+  asked: Asked
+  things: readonly string[]
+  promise: Promise<Answer>
+  resolve(answer: Answer): void
+  reject(error: unknown): void
+}
+
+/** What comes while a statement is under way waits for the next one, unless it takes this long (milliseconds). */
+const PATIENCE = 20
+/** Slow statements of one kind at once, at most. */
+const UNDER_WAY = 4
+/** Askers in one statement, at most. */
+const MOST = 100
+/** How often somebody is asked for alone who lost a deadlock. */
+const ATTEMPTS = 5
+
+/** Gathers what is asked at the same moment. */
+export function inBatches<Asked, Answer>(batches: Batches<Asked, Answer>): (asked: Asked) => Promise<Answer> {
+  const { answer, nameOf, thingsOf } = batches
+  type One = Waiting<Asked, Answer>
+  let waiting: One[] = []
+  const known = new Map<string, One>()
   let underWay = 0
   let sentAt = 0
   let scheduled = false
@@ -61,50 +86,63 @@ export function together(question: Question, run: Run): (values: Values) => Prom
   function send(): void {
     scheduled = false
     if (waiting.length === 0 || !maySend()) return
-    const batch = waiting.slice(0, MOST)
-    waiting = waiting.slice(MOST)
+    const batch = take()
     known.clear()
     underWay++
     sentAt = performance.now()
     void settle(batch)
   }
 
-  async function answer(batch: Waiting[]): Promise<void> {
-    const lists = types.map((_, at) => batch.map(({ values }) => values[at]))
-    const rows = await run(name, text, lists)
-    const answers: Row[][] = batch.map(() => [])
-    for (const { asker, ...row } of rows) answers[Number(asker) - 1]!.push(row)
-    for (const [at, { resolve }] of batch.entries()) resolve(answers[at]!)
+  /** From the front, as many as fit together. */
+  function take(): One[] {
+    const taken = new Set<string>()
+    const batch: One[] = []
+    const left: One[] = []
+    for (const one of waiting) {
+      const fits = batch.length < MOST && !one.things.some((thing) => taken.has(thing))
+      if (fits) for (const thing of one.things) taken.add(thing)
+      ;(fits ? batch : left).push(one)
+    }
+    waiting = left
+    return batch
   }
 
-  async function settle(batch: Waiting[]): Promise<void> {
+  async function settle(batch: One[]): Promise<void> {
     try {
-      await answer(batch)
+      const answers = await answer(batch.map(({ asked }) => asked))
+      for (const [at, { resolve }] of batch.entries()) resolve(answers[at]!)
     } catch (error) {
-      await failed(batch, error)
+      // What the database refuses to one must not be refused to the others. It has done nothing of it.
+      if (batch.length > 1 && isRefusal(error)) await Promise.all(batch.map((one) => alone(one)))
+      else if (isDeadlock(error)) await alone(batch[0]!)
+      else for (const { reject } of batch) reject(error)
     } finally {
       underWay--
       send()
     }
   }
 
-  /** What the database refuses to one asker must not be refused to the others. */
-  async function failed(batch: Waiting[], error: unknown): Promise<void> {
-    if (batch.length === 1 || error instanceof ApiError) for (const { reject } of batch) reject(error)
-    else await Promise.all(batch.map((one) => answer([one]).catch(one.reject)))
+  async function alone({ asked, resolve, reject }: One): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return resolve((await answer([asked]))[0]!)
+      } catch (error) {
+        if (!isDeadlock(error) || attempt === ATTEMPTS) return reject(error)
+      }
+    }
   }
 
-  return (values) => {
-    const key = shared ? JSON.stringify(values) : ''
-    const same = shared ? known.get(key) : undefined
+  return (asked) => {
+    const name = nameOf?.(asked)
+    const same = name === undefined ? undefined : known.get(name)
     if (same) return same.promise
-    let settlers!: Pick<Waiting, 'resolve' | 'reject'>
-    const promise = new Promise<Row[]>((resolve, reject) => {
+    let settlers!: Pick<One, 'resolve' | 'reject'>
+    const promise = new Promise<Answer>((resolve, reject) => {
       settlers = { resolve, reject }
     })
-    const one = { values, promise, ...settlers }
+    const one = { asked, things: thingsOf?.(asked) ?? [], promise, ...settlers }
     waiting.push(one)
-    if (shared) known.set(key, one)
+    if (name !== undefined) known.set(name, one)
     // What else has arrived by now is read before this runs.
     if (!scheduled && maySend()) {
       scheduled = true
@@ -113,3 +151,13 @@ export function together(question: Question, run: Run): (values: Values) => Prom
     return promise
   }
 }
+
+const stateOf = (error: unknown): string => {
+  const { code } = (error ?? {}) as { code?: unknown }
+  // A broken connection has codes too, without digits: EPIPE.
+  return typeof code === 'string' && /^(?=.*\d)[0-9A-Z]{5}$/.test(code) ? code : ''
+}
+
+/** The database runs and has refused the statement as a whole, in good time. */
+const isRefusal = (error: unknown): boolean => /^(?!08|53|57)./.test(stateOf(error))
+const isDeadlock = (error: unknown): boolean => ['40P01', '40001'].includes(stateOf(error))

@@ -53,6 +53,26 @@ test('rule 1: 20 parallel refreshes, through two processes, have one winner; rul
   expect(await introspect(winner!.body.access_token)).toBe(false)
 })
 
+test('rule 1: requests that are written together win and lose each for itself', async () => {
+  const all = await Promise.all(Array.from({ length: 8 }, () => realm.tokens(web, 'ada@example.com')))
+  const [thief, ...honest] = all as [(typeof all)[number], ...typeof all]
+  const [again, ...answers] = await Promise.all([
+    realm.refresh(web, thief.refresh_token),
+    ...honest.map(({ refresh_token }) => realm.refresh(web, refresh_token)),
+    realm.refresh(web, thief.refresh_token),
+  ])
+  const twice = answers.pop()!
+  expect([again.status, twice.status].sort()).toEqual([200, 400])
+  const { body } = again.status === 200 ? again : twice
+  expect((await realm.refresh(web, body.refresh_token)).body.error).toBe('invalid_grant')
+  for (const [at, answer] of answers.entries()) {
+    expect(answer.status).toBe(200)
+    const { sid } = claimsOf(answer.body.access_token)
+    expect(sid).toBe(claimsOf(honest[at]!.access_token).sid)
+    expect((await realm.refresh(web, answer.body.refresh_token)).status).toBe(200)
+  }
+})
+
 test('rule 2: two refreshes that both saw the token unused: the slower one ends the family of the faster', async () => {
   const { refresh_token } = await realm.tokens(web, 'ada@example.com')
   const holder = await app.gatehouse.tools.pool.connect()

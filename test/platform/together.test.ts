@@ -1,7 +1,7 @@
 /** Questions that share a statement: each asker gets its own answer, and none that is older than its question. */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { openDatabase, type Tools } from '../../src/platform/database.js'
-import { batchText, type Question, together } from '../../src/platform/together.js'
+import { batchText, inBatches, type Question, together } from '../../src/platform/together.js'
 import { createTestDatabase } from '../setup/database.js'
 
 let tools: Tools
@@ -100,6 +100,40 @@ test('null is a value, and types stay what they are', async () => {
     [{ isNull: true, not: false, more: 9_007_199_254_740_001 }],
     [{ isNull: false, not: true, more: 2 }],
   ])
+})
+
+test('what a statement may hold only once goes one after the other', async () => {
+  const held: string[][] = []
+  const write = inBatches<string, number>({
+    thingsOf: (word) => [word],
+    answer: async (batch) => {
+      held.push(batch)
+      await tools.query('test-noop', 'SELECT 1 AS one', [])
+      return batch.map((_, at) => at)
+    },
+  })
+  await Promise.all(['a', 'b', 'a', 'c', 'a', 'b'].map(write))
+  expect(held).toEqual([['a', 'b', 'c'], ['a', 'b'], ['a']])
+})
+
+test.each([
+  ['who loses a deadlock is asked again', '40P01', ['x', 'y'], [['x', 'y'], ['x'], ['y']]],
+  ['alone too', '40P01', ['x'], [['x'], ['x']]],
+  ['while the database is away nobody asks again', '57P01', ['x', 'y'], [['x', 'y']]],
+  ['nor when the connection breaks', 'EPIPE', ['x', 'y'], [['x', 'y']]],
+])('%s', async (_, code, words, expected) => {
+  const held: string[][] = []
+  const ask = inBatches<string, string>({
+    answer: async (batch) => {
+      held.push(batch)
+      if (held.length === 1) throw Object.assign(new Error('refused'), { code })
+      return batch
+    },
+  })
+  const answers = await Promise.allSettled(words.map(ask))
+  expect(held).toEqual(expected)
+  const away = expected.length === 1
+  expect(answers.map(({ status }) => status)).toEqual(words.map(() => (away ? 'rejected' : 'fulfilled')))
 })
 
 test('the statement of many is made of the statement of one', () => {
