@@ -153,6 +153,7 @@ test('a token that was touched, or made by somebody else, is none', async () => 
     `${encode({ ...decode(head), alg: 'HS256' })}.${body}.${signature}`,
     `${encode({ ...decode(head), typ: 'JWT' })}.${body}.${signature}`,
     `${encode({ ...decode(head), kid: decode(foreignHead).kid })}.${body}.${signature}`,
+    `${encode({ ...decode(head), kid: '-'.repeat(36) })}.${body}.${signature}`,
     `${foreignHead}.${body}.${foreignSignature}`,
     `${head}.${body}.${signature.slice(0, -2)}AA`,
     `${head}.${body}.${signature}=`,

@@ -123,7 +123,7 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
   const claims = decoded(body)
   if (!header || !claims || !isAccessTokenType(header['typ']) || header['crit'] !== undefined) return null
   const { alg, kid } = header
-  if (typeof kid !== 'string' || !/^[0-9a-f-]{36}$/.test(kid)) return null
+  if (typeof kid !== 'string' || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(kid)) return null
 
   // 2. Claims of the right form, from an issuer of this deployment.
   if (!hasClaims(claims)) return null
