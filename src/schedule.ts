@@ -3,6 +3,8 @@ import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
+import { countEvents } from './resources/events/counting.js'
+import { keepEventPartitions } from './resources/events/partitions.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgePersonalTokens } from './resources/keys/personal-tokens.js'
 import { purgeExpired } from './resources/sessions/purge.js'
@@ -10,6 +12,8 @@ import { purgeUsers } from './resources/users/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
+  { name: 'count-events', every: MINUTE, run: countEvents },
+  { name: 'event-partitions', every: HOUR, run: keepEventPartitions },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
   { name: 'purge-users', every: 10 * MINUTE, run: purgeUsers },

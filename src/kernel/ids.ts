@@ -29,6 +29,8 @@ export type IdPrefix =
   | 'req'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+/** The 48 bits of time are the first of 128 in 26 digits of 5: two zeros stand before them. */
+const TIME_DIGITS = 10
 const shape = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
 let lastTime = 0
@@ -56,6 +58,37 @@ export function newId(prefix: IdPrefix, now: number): string {
   let text = ''
   for (let shift = 125n; shift >= 0n; shift -= 5n) text += alphabet[Number((bits >> shift) & 31n)]
   return `${prefix}_${text}`
+}
+
+/** The moment in an identifier, in Unix milliseconds. */
+export function timeOf(id: string): number {
+  const digits = id.slice(id.indexOf('_') + 1).slice(0, TIME_DIGITS)
+  return [...digits].reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
+}
+
+/** The last moment that an identifier can hold: 48 bits. */
+const LAST_TIME = 2 ** 48 - 1
+
+/** What no identifier of this moment or a later one sorts before. @param time Unix milliseconds; any number will do */
+export function firstIdOf(prefix: IdPrefix, time: number): string {
+  let left = Math.min(Math.max(0, Math.ceil(time)), LAST_TIME)
+  let text = ''
+  for (let digit = 0; digit < TIME_DIGITS; digit++) {
+    text = alphabet[left % 32] + text
+    left = Math.floor(left / 32)
+  }
+  return `${prefix}_${text}${'0'.repeat(26 - TIME_DIGITS)}`
+}
+
+/**
+ * The id and times of a new row. Its `created_at` is the moment in its id, which lists rely on: another request may have
+ * taken an id since `now` was read, and ids never go back.
+ * @param now Unix milliseconds
+ */
+export function newRow(prefix: IdPrefix, now: number): { id: string; createdAt: number; updatedAt: number } {
+  const id = newId(prefix, now)
+  const createdAt = timeOf(id)
+  return { id, createdAt, updatedAt: createdAt }
 }
 
 /** Does this text have the form of an identifier with this prefix? Says nothing about whether the thing exists. */
