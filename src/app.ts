@@ -67,6 +67,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const state = { draining: false }
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
+  let endStreams = (): void => {}
   const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close()]
   let core: string | undefined
   let idp: string | undefined
@@ -85,6 +86,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   if (roles.includes('core')) {
     const graphql = await mountGraphql(gatehouse)
     closers.push(graphql.stop)
+    endStreams = graphql.endStreams
     core = await open('core', config.port, await coreRoutes(gatehouse, graphql.middleware))
   }
   if (roles.includes('idp')) {
@@ -112,6 +114,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
         for (const server of servers) server.closeAllConnections()
       }, limit)
       await new Promise((done) => setTimeout(done, lameDuck))
+      endStreams()
       await Promise.all([...servers.map(closed), ...jobs.map((job) => job.stop())])
       clearTimeout(deadline)
       for (const close of closers.reverse()) await close()

@@ -4,6 +4,8 @@ import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
 import { purgeClients } from './resources/clients/purge.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
+import { countEvents } from './resources/events/counting.js'
+import { keepEventPartitions } from './resources/events/partitions.js'
 import { planRotations, removeOldKeys } from './resources/issuers/key-rotation.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgeApiKeys, purgePersonalTokens } from './resources/keys/purge.js'
@@ -14,6 +16,8 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
   { name: 'rotate-keys', every: 5 * MINUTE, run: planRotations },
   { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
+  { name: 'count-events', every: MINUTE, run: countEvents },
+  { name: 'event-partitions', every: HOUR, run: keepEventPartitions },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
   { name: 'purge-users', every: 10 * MINUTE, run: purgeDeletedUsers },

@@ -79,11 +79,15 @@ export function openDatabase(url: string, connections = 20): Tools {
 export async function transaction<T>(context: Context, work: (context: Context) => Promise<T>): Promise<T> {
   if (context.db !== context.tools.prisma) return work(context)
   for (let attempt = 1; ; attempt++) {
+    const after: (() => void)[] = []
+    const afterCommit = (step: () => void): void => void after.push(step)
     try {
-      return await context.tools.prisma.$transaction((db) => work({ ...context, db, loaders: new Map() }), {
-        maxWait: CONNECT_TIMEOUT,
-        timeout: TRANSACTION_TIMEOUT,
-      })
+      const result = await context.tools.prisma.$transaction(
+        (db) => work({ ...context, db, loaders: new Map(), afterCommit }),
+        { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT },
+      )
+      for (const step of after) step()
+      return result
     } catch (error) {
       if (!isRetryable(error) || attempt === ATTEMPTS) throw translated(error)
     }

@@ -28,6 +28,8 @@ export interface Route {
    * version all the same (spec 4.1) and does not tell when that changes, so If-None-Match never makes it a 304.
    */
   derived?: true
+  /** Keys that are left out where they would be null (spec 4.14). */
+  omitted?: readonly string[]
   /** The specification's section. */
   section: string
 }
@@ -155,4 +157,8 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: `${A}/notes/{note_id}`, operation: 'getNote', summary: 'Read a note', success: 200, errors: single, section: '4.13' },
   { method: 'PATCH', path: `${A}/notes/{note_id}`, operation: 'updateNote', summary: 'Change a note', success: 200, errors: write, ifMatch: true, section: '4.13' },
   { method: 'DELETE', path: `${A}/notes/{note_id}`, operation: 'deleteNote', summary: 'Delete a note', success: 204, errors: [404, 412], ifMatch: true, section: '4.13' },
+
+  { method: 'GET', path: `${A}/events`, operation: 'listEvents', summary: 'List events, newest first', success: 200, errors: [], section: '4.14' },
+  { method: 'GET', path: `${A}/events/aggregate`, operation: 'getEventAggregate', summary: 'Count events by interval and group', success: 200, errors: [400], bare: true, omitted: ['ts', 'key', 'uniques'], section: '4.14' },
+  { method: 'GET', path: `${A}/events/{event_id}`, operation: 'getEvent', summary: 'Read an event', success: 200, errors: single, section: '4.14' },
 ]

@@ -30,6 +30,7 @@ export interface Ids {
   other_member_id: string
   outsider_id: string
   session_id: string
+  event_id: string
   /** A host. */
   domain: string
 }
@@ -97,6 +98,7 @@ export async function populate(tenant: Tenant): Promise<World> {
       ...organization,
       domain: must(domain, 201).data.host,
       session_id: await makeSession(tenant.app!, tenant, user.id),
+      event_id: must(await owner.get(`${A}/events?limit=1`), 200).data[0].id,
     },
   }
 }
