@@ -23,6 +23,7 @@ import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
 import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
+import { startSending } from './resources/webhooks/sending.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
@@ -100,7 +101,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   }
   const jobs: Jobs[] = []
   if (roles.includes('worker')) {
-    jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks))
+    jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks), startSending(gatehouse))
     closers.push(keepSpareKeys(gatehouse), keepMail(gatehouse))
   }
 

@@ -11,6 +11,7 @@ import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgeApiKeys, purgePersonalTokens } from './resources/keys/purge.js'
 import { purgeDeletedUsers, purgeInvitations } from './resources/organizations/departures.js'
 import { purgeExpired } from './resources/sessions/purge.js'
+import { purgeDeliveries, purgeWebhooks } from './resources/webhooks/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
@@ -25,6 +26,8 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-api-keys', every: HOUR, run: purgeApiKeys },
   { name: 'purge-clients', every: HOUR, run: purgeClients },
   { name: 'purge-invitations', every: HOUR, run: purgeInvitations },
+  { name: 'purge-deliveries', every: 10 * MINUTE, run: purgeDeliveries },
+  { name: 'purge-webhooks', every: HOUR, run: purgeWebhooks },
   { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]

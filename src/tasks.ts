@@ -2,5 +2,6 @@
 import type { Task } from './platform/queue.js'
 import { rotateKeysTask } from './resources/issuers/key-rotation.js'
 import { backchannelLogout } from './resources/sessions/backchannel-logout.js'
+import { cancelDeliveries } from './resources/webhooks/cancelling.js'
 
-export const tasks: readonly Task[] = [backchannelLogout, rotateKeysTask]
+export const tasks: readonly Task[] = [backchannelLogout, rotateKeysTask, cancelDeliveries]

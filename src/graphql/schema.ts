@@ -35,6 +35,8 @@ import { OrganizationResolver, UserOrganizationsResolver } from '../resources/or
 import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
+import { WebhookDeliveryResolver } from '../resources/webhooks/deliveries.graphql.js'
+import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
 import { CallerResolver } from './caller.js'
 import { demandOf, placeOf } from './demands.js'
 import { PermissionsResolver } from './permissions.js'
@@ -64,6 +66,8 @@ const resolvers = [
   NoteResolver,
   DomainResolver,
   EventResolver,
+  WebhookResolver,
+  WebhookDeliveryResolver,
   CallerResolver,
   PermissionsResolver,
 ] as const

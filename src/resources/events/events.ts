@@ -23,13 +23,26 @@ export interface Happening {
 
 export type Changes = Record<string, { old: unknown; new: unknown }>
 
+/**
+ * The event, and with it a delivery for each webhook of the account that wants it (spec 6.2). The id of a delivery is the
+ * moment of its event and something of both ids, so that it need not be made here for each webhook.
+ */
 const insertText = `
-  INSERT INTO events (id, type, created_at, account_id, issuer_id, org_id, user_id, client_id, agent_id, session_id,
-    auth_type, actor, target, context, data, changes)
-  VALUES ($1, $2, $3::bigint, $4, $5, $6, $7, $8, $9, $10, $11, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb, $16::jsonb)`
+  WITH told AS (
+    INSERT INTO events (id, type, created_at, account_id, issuer_id, org_id, user_id, client_id, agent_id, session_id,
+      auth_type, actor, target, context, data, changes)
+    VALUES ($1::text, $2::text, $3::bigint, $4::text, $5, $6, $7, $8, $9, $10,
+      $11, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb, $16::jsonb))
+  INSERT INTO webhook_deliveries (id, account_id, webhook_id, event_id, event_at, event_type, status, next_attempt_at,
+    created_at, updated_at)
+  SELECT 'dlv_' || substr($1::text, 5, 14) || substr(md5($1::text || w.id), 1, 12), $4::text, w.id, $1::text, $3::bigint,
+    $2::text, 'pending', $3::bigint, $3::bigint, $3::bigint
+  FROM webhooks w
+  WHERE w.account_id = $4::text AND w.status IN ('active', 'failing')
+    AND (w.event_types = '{}' OR $2::text = ANY (w.event_types))`
 
 /**
- * Writes one event. Call it inside the transaction of the change: whoever waits for events is told once that has
+ * Writes one event, and who is to be told of it. Call it inside the transaction of the change: whoever waits for events is told once that has
  * committed.
  */
 export async function emit(context: Context, type: EventType, happening: Happening): Promise<void> {
@@ -51,8 +64,11 @@ export async function emit(context: Context, type: EventType, happening: Happeni
   }
   const ids = [accountId, issuerId, orgId, userId, clientId, agentId, sessionId].map((value) => value ?? null)
   const parts = [teller, target, facts, data ?? {}, changes ?? {}].map(jsonText)
-  await db.$executeRawUnsafe(insertText, id, type, createdAt, ...ids, actor.authType, ...parts)
-  context.afterCommit(() => hint(tools, 'event', accountId))
+  const deliveries = await db.$executeRawUnsafe(insertText, id, type, createdAt, ...ids, actor.authType, ...parts)
+  context.afterCommit(() => {
+    hint(tools, 'event', accountId)
+    if (deliveries > 0) hint(tools, 'webhook', accountId)
+  })
 }
 
 /** Columns that say nothing to a reader of the trail, or that no event may hold. */
