@@ -8,6 +8,7 @@ const scalars: Record<string, Json> = {
   ID: { type: 'string' },
   String: { type: 'string' },
   Boolean: { type: 'boolean' },
+  Float: { type: 'number' },
   Int: { type: 'integer' },
   Timestamp: { type: 'integer', format: 'int64', description: 'Unix milliseconds.' },
   JSONObject: { type: 'object', additionalProperties: true },
