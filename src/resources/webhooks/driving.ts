@@ -174,6 +174,7 @@ export function drive(context: Context, holder: string, lane: Lane, places: Plac
     },
     more() {
       again = true
+      if (buffer.length === 0 && underWay < limit) wake()
     },
     stop() {
       stopping = true
