@@ -1,99 +1,153 @@
 /**
- * What a page of a long list costs: the first, the middle and the last page of 1,000,000 users, against each other and
- * against 1,000 users; searches among them. Options: the number of users.
+ * What a page of a long list costs: the first, the middle and the last page, against the first page where there are 1,000
+ * rows, and searches among users. Rows of other tenants that are newer than all of the list's stand in every table.
+ * Options: the number of users (1,000,000) and of rows in each other list (300,000).
  */
-import { createHash } from 'node:crypto'
-import { once } from 'node:events'
-import { createWriteStream } from 'node:fs'
-import { chmod } from 'node:fs/promises'
-import { join } from 'node:path'
-import { finished } from 'node:stream/promises'
 import pg from 'pg'
 import { readConfig } from '../src/config.js'
-import { newId } from '../src/kernel/ids.js'
 import { openStore } from '../src/store.js'
+import { others, type Place, seed, users } from './seed.js'
 import { makeFolder, removeFolder, type Server, startServer } from './server.js'
 
-const MANY = 1_000_000
+const MANY_USERS = 1_000_000
+const MANY = 300_000
 const FEW = 1_000
-const ROUNDS = 200
+const ROUNDS = 100
 
-const given = ['ada', 'bo', 'chidi', 'dunja', 'emre', 'fatou', 'grace', 'hedy', 'ines', 'joan']
-const family = [
-  'lovelace',
-  'hopper',
-  'noether',
-  'curie',
-  'meitner',
-  'franklin',
-  'johnson',
-  'lamarr',
-  'turing',
-  'germain',
-]
-
-interface Place {
-  accountId: string
-  issuerId: string
-}
+type Ask = () => Promise<unknown>
+/** The first of them is what the others are compared with. */
+type Group = [figure: string, asks: [page: string, ask: Ask][]]
 
 /** @returns the cost of one page in each place, and how it compares */
-export async function bench([count]: string[]): Promise<Record<string, unknown>[]> {
-  const many = Number(count ?? MANY)
+export async function bench([userCount, count]: string[]): Promise<Record<string, unknown>[]> {
   const folder = makeFolder()
   const server = await startServer(folder)
   try {
-    return await measure(folder, server, many)
+    return await measure(folder, server, Number(userCount ?? MANY_USERS), Number(count ?? MANY))
   } finally {
     await server.stop()
     removeFolder(folder)
   }
 }
 
-async function measure(folder: string, server: Server, many: number): Promise<Record<string, unknown>[]> {
+async function measure(folder: string, server: Server, manyUsers: number, many: number) {
   const call = caller(server)
-  const [account] = (await call('GET', '/v1/accounts')).data
-  const accountId = account!.id
-  const issuer = async () => (await call('POST', `/v1/accounts/${accountId}/issuers`, { name: 'Bench' })).data.id
-  const [large, small] = [await issuer(), await issuer()]
+  const accounts = await call('GET', '/v1/accounts')
+  const place = async (): Promise<Place> => {
+    const accountId = accounts.data[0]!.id
+    const issuerId = (await call('POST', `/v1/accounts/${accountId}/issuers`, { name: 'Bench' })).data.id
+    const I = `/v1/accounts/${accountId}/issuers/${issuerId}`
+    const orgId = (await call('POST', `${I}/organizations`, { name: 'Bench' })).data.id
+    const userId = (await call('POST', `${I}/users`, { username_type: 'unique', username: 'bench' })).data.id
+    return { accountId, issuerId, orgId, userId }
+  }
+  const [large, newer, small] = [await place(), await place(), await place()]
   const { url } = await openStore(readConfig({ DATA_DIR: folder }), () => {}, true)
   const db = new pg.Client({ connectionString: url })
   await db.connect()
-  await seed(db, folder, { accountId, issuerId: large }, many)
-  await seed(db, folder, { accountId, issuerId: small }, FEW)
-  await db.query('VACUUM ANALYZE users')
-  const at = async (issuerId: string, part: number) => {
-    const text = `SELECT id FROM users WHERE issuer_id = $1 ORDER BY id DESC OFFSET $2 LIMIT 1`
-    const { rows } = await db.query(text, [issuerId, Math.floor(part)])
-    return `&cursor=${rows[0].id}`
+  // Notes belong to accounts: those of others need one that is not theirs.
+  const stranger = (one: Place): Place => ({ ...one, accountId: `acc_of_${one.issuerId}` })
+  const ids: Record<string, string[]> = { users: await seed(db, folder, users, large, manyUsers) }
+  await seed(db, folder, users, newer, many)
+  await seed(db, folder, users, small, FEW)
+  for (const kind of others(ids['users']!)) {
+    const own = kind.table === 'notes' ? stranger : (one: Place) => one
+    const rows = Math.min(many, manyUsers)
+    ids[kind.table] = await seed(db, folder, kind, large, rows)
+    await seed(db, folder, kind, own(newer), rows)
+    if (kind.table !== 'notes') await seed(db, folder, kind, small, FEW)
   }
-  const I = `/v1/accounts/${accountId}/issuers`
-  const list = (id: string, more = '') => `${I}/${id}/users?limit=50${more}`
-  const middle = await at(large, many / 2)
-  const last = await at(large, many - 51)
-  const pages: [string, () => Promise<unknown>][] = [
-    [`first of ${FEW}`, () => call('GET', list(small))],
-    [`first of ${many}`, () => call('GET', list(large))],
-    [`middle of ${many}`, () => call('GET', list(large, middle))],
-    [`last of ${many}`, () => call('GET', list(large, last))],
-    [`first of ${many}, by status`, () => call('GET', list(large, '&status=active'))],
-    [`last of ${many}, by status`, () => call('GET', list(large, `&status=active${last}`))],
+  await db.query('VACUUM ANALYZE')
+
+  const I = ({ accountId, issuerId }: Place) => `/v1/accounts/${accountId}/issuers/${issuerId}`
+  const O = (one: Place) => `${I(one)}/organizations/${one.orgId}`
+  const get = (path: string): Ask => {
+    const mark = path.includes('?') ? '&' : '?'
+    return () => call('GET', `${path}${mark}limit=50`)
+  }
+  /** The pages of a list; `filter` without its mark. */
+  const pagesOf = (table: string, path: (one: Place) => string, filter = ''): Group => {
+    const rows = ids[table]!
+    const at = (n: number) => get(`${path(large)}?cursor=${rows[n]}${filter && `&${filter}`}`)
+    return [
+      `${path(large).split('/').at(-1)}${filter && `?${filter}`}`,
+      [
+        // A filter leaves less than a page of so few: its first page is the measure.
+        ...(filter === '' ? [[`first of ${FEW}`, get(path(small))] as [string, Ask]] : []),
+        ['first', get(`${path(large)}${filter && `?${filter}`}`)],
+        ['middle', at(Math.floor(rows.length / 2))],
+        // Full under the filters too, which leave one row in a hundred.
+        ['last', at(filter === '' || filter === 'status=active' ? 51 : 5_101)],
+      ],
+    ]
+  }
+  const clients = (one: Place) => `${I(one)}/clients`
+  const organizations = (one: Place) => `${I(one)}/organizations`
+  const agents = (one: Place) => `${I(one)}/agents`
+  const members = (one: Place) => `${O(one)}/members`
+  const groups: Group[] = [
+    pagesOf('users', (one) => `${I(one)}/users`),
+    pagesOf('users', (one) => `${I(one)}/users`, 'status=active'),
+    pagesOf('clients', clients),
+    pagesOf('clients', clients, 'status=disabled'),
+    pagesOf('organizations', organizations),
+    pagesOf('organizations', organizations, 'status=suspended'),
+    pagesOf('agents', agents),
+    pagesOf('agents', agents, 'status=blocked'),
+    pagesOf('organization_members', members),
+    pagesOf('organization_members', members, 'status=suspended'),
+    pagesOf('organization_invitations', (one) => `${O(one)}/invitations`),
+    pagesOf('sessions', (one) => `${I(one)}/users/${one.userId}/sessions`),
+    notes(large.accountId, ids['notes']!, get),
+    relations(call, large, small),
+    searches(call, large, get(`${I(small)}/users`)),
   ]
-  const search =
-    'query ($a: ID!, $i: ID!, $s: String) { users(accountId: $a, issuerId: $i, search: $s) { data { id } } }'
-  for (const text of ['ada.lovelace500', 'ada lovelace 5', 'lovelace', 'a', 'nobody']) {
-    const variables = { a: accountId, i: large, s: text }
-    pages.push([`search "${text}"`, () => call('POST', '/graphql', { query: search, variables })])
-  }
   await db.end()
-  const medians = await inTurns(pages)
-  const base = medians[0]!
-  return pages.map(([figure], n) => ({
-    figure,
-    'median ms': medians[n]!.toFixed(2),
-    [`× first of ${FEW}`]: (medians[n]! / base).toFixed(2),
-  }))
+  return inTurns(groups)
 }
+
+/** Notes have a cursor of their own; there is no account with few of them, so the first page is the measure. */
+function notes(accountId: string, ids: string[], get: (path: string) => Ask): Group {
+  const path = `/v1/accounts/${accountId}/notes`
+  const time = (n: number) => Number.parseInt([...ids[n]!.slice(5, 15)].map(base32).join(''), 2)
+  const at = (n: number) => get(`${path}?cursor=false:${time(n)}:${ids[n]}`)
+  return [
+    'notes',
+    [
+      ['first', get(path)],
+      ['middle', at(Math.floor(ids.length / 2))],
+      ['last', at(51)],
+      ['first of an author', get(`${path}?created_by=author%207`)],
+    ],
+  ]
+}
+const base32 = (digit: string) => '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(digit).toString(2).padStart(5, '0')
+
+/** First pages of three lists below an issuer, in one GraphQL query. */
+function relations(call: Call, large: Place, small: Place): Group {
+  const query = `query ($accountId: ID!, $issuerId: ID!) { issuer(accountId: $accountId, issuerId: $issuerId) {
+    clients(limit: 50) { data { id } } organizations(limit: 50) { data { id } } agents(limit: 50) { data { id } } } }`
+  const ask = ({ accountId, issuerId }: Place) => {
+    return () => call('POST', '/graphql', { query, variables: { accountId, issuerId } })
+  }
+  const pages: [string, Ask][] = [
+    [`of ${FEW}`, ask(small)],
+    ['of many', ask(large)],
+  ]
+  return ['GraphQL: clients, organizations and agents of an issuer', pages]
+}
+
+function searches(call: Call, { accountId, issuerId }: Place, base: Ask): Group {
+  const query =
+    'query ($a: ID!, $i: ID!, $s: String) { users(accountId: $a, issuerId: $i, search: $s) { data { id } } }'
+  const words = ['ada.lovelace500', 'ada lovelace 5', 'lovelace', 'a', 'nobody']
+  const search = (text: string): [string, Ask] => {
+    return [`"${text}"`, () => call('POST', '/graphql', { query, variables: { a: accountId, i: issuerId, s: text } })]
+  }
+  return ['search of users', [[`list of ${FEW}`, base], ...words.map(search)]]
+}
+
+type Call = ReturnType<typeof caller>
 
 function caller({ baseUrl, authorization }: Server) {
   return async (method: string, path: string, body?: object) => {
@@ -104,38 +158,26 @@ function caller({ baseUrl, authorization }: Server) {
   }
 }
 
-/** The pages by turns, so that a busy moment of the machine hits all of them. @returns medians in milliseconds */
-async function inTurns(pages: [string, () => Promise<unknown>][]): Promise<number[]> {
-  const times = pages.map((): number[] => [])
-  for (let round = -20; round < ROUNDS; round++) {
-    for (const [n, [, ask]] of pages.entries()) {
-      const began = performance.now()
-      await ask()
-      if (round >= 0) times[n]!.push(performance.now() - began)
+/** The pages of a group by turns, so that a busy moment of the machine hits all of them. */
+async function inTurns(groups: Group[]): Promise<Record<string, unknown>[]> {
+  const figures: Record<string, unknown>[] = []
+  for (const [list, asks] of groups) {
+    const times = asks.map((): number[] => [])
+    for (let round = -20; round < ROUNDS; round++) {
+      for (const [n, [, ask]] of asks.entries()) {
+        const began = performance.now()
+        await ask()
+        if (round >= 0) times[n]!.push(performance.now() - began)
+      }
     }
+    const medians = times.map((all) => all.sort((a, b) => a - b)[Math.floor(all.length / 2)]!)
+    for (const [n, [page]] of asks.entries())
+      figures.push({
+        list,
+        page,
+        'median ms': medians[n]!.toFixed(2),
+        ratio: (medians[n]! / medians[0]!).toFixed(2),
+      })
   }
-  return times.map((list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)]!)
-}
-
-/** Writes users into a file and has the database COPY it. */
-async function seed(db: pg.Client, folder: string, { accountId, issuerId }: Place, count: number): Promise<void> {
-  const file = join(folder, 'users.tsv')
-  const out = createWriteStream(file)
-  const now = Date.now()
-  for (let n = 0; n < count; n++) {
-    const [one, two] = [given[n % 10]!, family[Math.floor(n / 10) % 10]!]
-    const key = `${one}.${two}${n}@example.com`
-    const profile = JSON.stringify({ name: `${one} ${two} ${n}`, given_name: one, family_name: two, email: key })
-    const hash = `sha256:${createHash('sha256').update(key).digest('hex')}`
-    const row = [newId('usr', now), accountId, issuerId, 'email', key, key, hash, profile, '{}', 'active', now, now]
-    if (!out.write(`${row.join('\t')}\n`)) await once(out, 'drain')
-  }
-  out.end()
-  await finished(out)
-  // The database runs as somebody else.
-  await chmod(folder, 0o755)
-  await chmod(file, 0o644)
-  await db.query(`COPY users (id, account_id, issuer_id, username_type, username, username_key, username_hash, profile,
-    scopes, status, created_at, updated_at) FROM '${file}'`)
-  await chmod(folder, 0o700)
+  return figures
 }

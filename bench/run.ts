@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const names = readdirSync(folder)
-  .filter((file) => file.endsWith('.js') && !['run.js', 'server.js'].includes(file))
+  .filter((file) => file.endsWith('.js') && !['run.js', 'seed.js', 'server.js'].includes(file))
   .map((file) => file.slice(0, -3))
 
 const [name = '', ...options] = process.argv.slice(2)

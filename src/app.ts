@@ -14,17 +14,20 @@ import type { Gatehouse } from './platform/context.js'
 import { openDatabase } from './platform/database.js'
 import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
-import { keepMail } from './platform/mail.js'
+import { openPostman } from './platform/mail-transport.js'
 import { openMetrics } from './platform/metrics.js'
 import { openOutbound } from './platform/outbound.js'
+import { startWorker } from './platform/queue.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
+import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
 import { mountSetup } from './setup-page.js'
+import { tasks } from './tasks.js'
 
 /** The process's tools on a database that is migrated already. Closing them is the caller's. */
 export function makeGatehouse(
@@ -34,15 +37,17 @@ export function makeGatehouse(
 ): Gatehouse {
   const now = options.now ?? systemClock
   const tools = openDatabase(databaseUrl)
+  const log = options.log ?? openLog(config.logLevel)
   return {
     config,
     now,
     tools,
-    log: options.log ?? openLog(config.logLevel),
+    log,
     metrics: openMetrics(),
     sealer: makeSealer(secretKeysOf(config)),
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
     outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
+    postman: openPostman(config, log, now),
   }
 }
 
@@ -65,7 +70,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
   let endStreams = (): void => {}
-  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close()]
+  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close(), async () => gatehouse.postman.close()]
   let core: string | undefined
   let idp: string | undefined
 
@@ -95,8 +100,11 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
       return provider.callback(ctx.req, ctx.res)
     })
   }
-  const jobs: Jobs | undefined = roles.includes('worker') ? startJobs(gatehouse, schedule) : undefined
-  if (roles.includes('worker')) closers.push(keepSpareKeys(gatehouse), keepMail(gatehouse))
+  const jobs: Jobs[] = []
+  if (roles.includes('worker')) {
+    jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks))
+    closers.push(keepSpareKeys(gatehouse))
+  }
 
   return {
     core,
@@ -109,7 +117,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
       }, limit)
       await new Promise((done) => setTimeout(done, lameDuck))
       endStreams()
-      await Promise.all([...servers.map(closed), jobs?.stop()])
+      await Promise.all([...servers.map(closed), ...jobs.map((job) => job.stop())])
       clearTimeout(deadline)
       for (const close of closers.reverse()) await close()
     },
@@ -137,14 +145,14 @@ async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware): Promise<Mi
 
 /** RFC 9728: how a client finds out where tokens for the Core API come from (decisions D6). */
 function protectedResource(gatehouse: Gatehouse): Middleware {
-  const { baseUrl, idpUrl } = gatehouse.config
+  const { baseUrl } = gatehouse.config
   return async (ctx, next) => {
     if (ctx.path !== '/.well-known/oauth-protected-resource') return next()
     const place = await consolePlace(systemContext(gatehouse))
     ctx.set('Access-Control-Allow-Origin', '*')
     ctx.body = {
       resource: baseUrl,
-      authorization_servers: place ? [`${idpUrl}/${place.issuer_id}`] : [],
+      authorization_servers: place ? [issuerUrl(gatehouse.config, place.issuer_id)] : [],
       bearer_methods_supported: ['header'],
       resource_documentation: `${baseUrl}/openapi.json`,
     }

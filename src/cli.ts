@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line: gatehouse start | migrate | account | schema | openapi. Exit code 1 with a text for the operator when it cannot. */
+/** The command line: gatehouse start | migrate | account | keys | schema | openapi. Exit code 1 with a text for the operator when it cannot. */
 import 'reflect-metadata'
 import { Command, Option } from 'commander'
 import { type Role, readConfig } from './config.js'
@@ -37,6 +37,26 @@ account
   .action(async (options: { name?: string; description?: string; owner?: string; json?: boolean }) => {
     const { createAccountCommand } = await import('./commands.js')
     await createAccountCommand(readConfig(), options)
+  })
+
+const keys = program.command('keys').description('signing keys of issuers')
+keys
+  .command('list')
+  .description('the keys of every issuer, or of one; the newest of each algorithm signs')
+  .option('--issuer <issuer id>')
+  .option('--json', 'answer as JSON')
+  .action(async (options: { issuer?: string; json?: boolean }) => {
+    const { listKeysCommand } = await import('./commands.js')
+    await listKeysCommand(readConfig(), options)
+  })
+keys
+  .command('rotate')
+  .description('give every issuer, or one, new keys now; running processes sign with them at once')
+  .option('--issuer <issuer id>')
+  .addHelpText('after', '\nExample:\n  gatehouse keys rotate --issuer iss_…')
+  .action(async (options: { issuer?: string }) => {
+    const { rotateKeysCommand } = await import('./commands.js')
+    await rotateKeysCommand(readConfig(), options)
   })
 
 program

@@ -4,12 +4,13 @@
  */
 import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
+import { isId } from '../kernel/ids.js'
 import { ALL, covers, intersection } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { authoritySql } from '../resources/accounts/administrators.js'
 import { allowsAddress, type Restrictions } from '../resources/keys/restrictions.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
-import { verifyAccessToken } from '../resources/sessions/access-token.js'
+import { type Facts, verifyAccessToken } from '../resources/sessions/access-token.js'
 
 /** The WWW-Authenticate value of a 401 (decisions D2, RFC 9728). */
 export const challenges = (baseUrl: string, bearerError?: string): string =>
@@ -82,43 +83,44 @@ async function byApiKey(context: Context, value: string): Promise<Actor> {
     scopes,
     issuerIds: key.restrictions.issuer_ids ?? null,
     orgIds: key.restrictions.org_ids ?? null,
+    ipAllowlist: key.restrictions.ip_allowlist ?? null,
+    expiresAt: key.expires_at,
     // An organization's key acts for the organization, also where that is one of the system account.
     operator: key.system && key.org_id === null && covers(scopes, 'accounts:manage'),
   }
 }
 
-interface PrincipalRow {
+interface Principal {
   name: string | null
   scopes: string[]
   console: boolean
   /** Of a user of the console issuer: its authority on the system account. */
-  system_scopes: string[]
+  systemScopes: string[]
 }
 
-const userText = `
-  SELECT u.profile->>'name' AS name, u.scopes, d.name IS NOT NULL AS console,
-    coalesce(${authoritySql('u.id')}, '{}') AS system_scopes
-  FROM users u LEFT JOIN deployment d ON d.name = 'console' AND d.value->>'issuer_id' = u.issuer_id
-  LEFT JOIN accounts a ON a.system AND d.name IS NOT NULL
-  WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`
-const clientText = `
-  SELECT c.name, ARRAY(SELECT jsonb_array_elements_text(coalesce(c.settings->'scopes', '[]'))) AS scopes,
-    false AS console, '{}'::text[] AS system_scopes
-  FROM clients c WHERE c.issuer_id = $1 AND c.id = $2 AND c.status = 'active'`
+/** Who a token stands for: a user, or a client or an agent that is its own client; asked for together with its liveness. */
+const principal: Facts = {
+  name: 'access-token-principal',
+  columns: `
+    CASE WHEN ag.id IS NOT NULL THEN ag.name WHEN u.id IS NULL THEN c.name ELSE u.profile->>'name' END AS name,
+    CASE WHEN ag.id IS NOT NULL THEN ag.scopes WHEN u.id IS NULL THEN ARRAY(SELECT jsonb_array_elements_text(coalesce(c.settings->'scopes', '[]')))
+      ELSE coalesce(u.scopes, '{}') END AS scopes,
+    u.id IS NOT NULL AND d.name IS NOT NULL AS console,
+    coalesce(${authoritySql('u.id')}, '{}') AS "systemScopes"`,
+  joins: `
+    LEFT JOIN deployment d ON d.name = 'console' AND d.value->>'issuer_id' = i.id
+    LEFT JOIN accounts a ON a.system AND d.name IS NOT NULL AND u.id IS NOT NULL`,
+}
 
 /** RFC 6750 and decisions D6: authority comes from our tables, cut down by the token's scope; never from the token alone. */
 async function byToken(context: Context, token: string): Promise<Actor> {
   const refused = () =>
     unauthorized(context, 'The access token is unknown, expired, revoked or not meant for this API.', 'invalid_token')
-  const verified = await verifyAccessToken(context, token)
+  const verified = await verifyAccessToken<Principal>(context, token, principal)
   if (!verified) throw refused()
   const { claims, accountId, issuerId, personalToken } = verified
   if (![claims.aud].flat().includes(context.config.baseUrl)) throw refused()
-  const machine = claims.sub === claims.client_id
-  const [row] = machine
-    ? await context.tools.query<PrincipalRow>('token-client', clientText, [issuerId, claims.sub])
-    : await context.tools.query<PrincipalRow>('token-user', userText, [issuerId, claims.sub])
-  if (!row) throw refused()
+  const type = claims.sub !== claims.client_id ? 'user' : isId('agt', claims.sub) ? 'agent' : 'client'
   const restrictions: Restrictions = personalToken?.restrictions ?? {}
   if (!allowsAddress(restrictions, context.request.ip)) {
     throw new ApiError('forbidden', 'This personal token may not be used from this address.')
@@ -126,18 +128,20 @@ async function byToken(context: Context, token: string): Promise<Actor> {
   const asked = (claims.scope ?? '').split(' ').filter(Boolean)
   // What a user of the console may do differs by account, and the guard asks for it with each; a principal of an
   // ordinary issuer has what it was granted.
-  const scopes = row.console ? asked : intersection(row.scopes, asked)
+  const scopes = verified.console ? asked : intersection(verified.scopes, asked)
   return {
     ...(personalToken
       ? { type: 'personal_token', authType: 'token', id: claims.jti, name: personalToken.name }
-      : { type: machine ? 'client' : 'user', authType: machine ? 'client' : 'user', id: claims.sub, name: row.name }),
-    userId: machine ? null : claims.sub,
+      : { type, authType: type === 'user' ? 'user' : 'client', id: claims.sub, name: verified.name }),
+    userId: type === 'user' ? claims.sub : null,
     accountId,
-    issuerId: row.console ? null : issuerId,
+    issuerId: verified.console ? null : issuerId,
     orgId: null,
     scopes,
     issuerIds: restrictions.issuer_ids ?? null,
     orgIds: restrictions.org_ids ?? null,
-    operator: row.console && covers(intersection(row.system_scopes, asked), 'accounts:manage'),
+    ipAllowlist: restrictions.ip_allowlist ?? null,
+    expiresAt: personalToken?.expires_at ?? null,
+    operator: verified.console && covers(intersection(verified.systemScopes, asked), 'accounts:manage'),
   }
 }

@@ -45,8 +45,19 @@ export async function authorize(context: Context, demand: Demand, place: Place):
   return scopes === actor.scopes ? context : { ...context, actor: { ...actor, scopes } }
 }
 
+/** Would `authorize` let the caller through? @throws what is no verdict, such as a database that is away */
+export async function isAuthorized(context: Context, demand: Demand, place: Place): Promise<boolean> {
+  try {
+    await authorize(context, demand, place)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && [401, 403, 404].includes(error.status)) return false
+    throw error
+  }
+}
+
 /** What the caller may do at a place; null when the place is beyond its reach, whatever it may do elsewhere. */
-async function authorityAt(context: Context, place: Place): Promise<readonly string[] | null> {
+export async function authorityAt(context: Context, place: Place): Promise<readonly string[] | null> {
   const { actor } = context
   const { accountId, issuerId, orgId } = place
   const within = (bound: string | null, list: readonly string[] | null, id: string | undefined) =>

@@ -2,7 +2,7 @@
  * Idempotency-Key (spec 4.1, decisions D20). A key is leased before the work and answered in the same transaction as
  * the change, so that a crash at any instruction leaves either both or neither, and the lease frees the key.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { createHmac, randomUUID } from 'node:crypto'
 import { ApiError, badRequest, conflict } from '../kernel/errors.js'
 import { DAY, MINUTE } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
@@ -24,8 +24,8 @@ export interface Answer {
 export interface IdempotentCall {
   accountId: string
   key: string
-  /** SHA-256 of what makes two requests the same. */
-  fingerprint: string
+  /** Of what makes two requests the same; see fingerprintsOf. */
+  fingerprints: readonly string[]
 }
 
 /** @throws invalid_request unless 1 to 256 characters */
@@ -34,8 +34,13 @@ export function checkKey(key: string): string {
   return key
 }
 
-/** The fingerprint of a request: its parts joined by line feeds. */
-export const fingerprintOf = (...parts: string[]): string => createHash('sha256').update(parts.join('\n')).digest('hex')
+/**
+ * The fingerprint of a request: its parts joined by line feeds, by HMAC-SHA256. Bodies hold passwords, so what the
+ * database keeps of them is worth nothing without a key from outside. The first entry is kept; the others are what
+ * older keys of this deployment make of the same request, so that one from before a rotation is still known again.
+ */
+export const fingerprintsOf = ({ sealer }: Context, ...parts: string[]): string[] =>
+  sealer.deriveEach('idempotency').map((key) => createHmac('sha256', key).update(parts.join('\n')).digest('hex'))
 
 /**
  * Runs `work` once for a key. The first call runs it, with its answer kept if it succeeds; later ones get that answer.
@@ -79,8 +84,8 @@ const leaseText = `
 /** Takes the lease, or answers what was kept. */
 async function lease(context: Context, call: IdempotentCall, leaseId: string): Promise<Answer | undefined> {
   const now = context.now()
-  const { accountId, key, fingerprint } = call
-  const values = [accountId, key, fingerprint, leaseId, now + LEASE, now + LIFETIME, now]
+  const { accountId, key, fingerprints } = call
+  const values = [accountId, key, fingerprints[0], leaseId, now + LEASE, now + LIFETIME, now]
   const [taken] = await context.tools.query('idempotency-lease', leaseText, values)
   if (taken) return undefined
   const [row] = await context.tools.query<{
@@ -93,7 +98,7 @@ async function lease(context: Context, call: IdempotentCall, leaseId: string): P
     'SELECT fingerprint, status, body, etag FROM idempotent_requests WHERE account_id = $1 AND key = $2',
     [accountId, key],
   )
-  if (row && row.fingerprint !== fingerprint) {
+  if (row && !fingerprints.includes(row.fingerprint)) {
     throw new ApiError('invalid_request', 'This Idempotency-Key was used for a different request.', { status: 422 })
   }
   if (row?.status) return { status: row.status, body: row.body, etag: row.etag, replayed: true }

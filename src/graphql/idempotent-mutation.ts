@@ -5,9 +5,10 @@ import { authorize } from '../access/guard.js'
 import { canonicalJson } from '../kernel/canonical.js'
 import { badRequest } from '../kernel/errors.js'
 import type { Context } from '../platform/context.js'
-import { checkKey, fingerprintOf, idempotent } from './idempotency.js'
+import { demandOf, placeOf } from './demands.js'
+import { checkKey, fingerprintsOf, idempotent } from './idempotency.js'
 import { rootFieldsOf } from './root-fields.js'
-import { demandOf, placeOf, schema } from './schema.js'
+import { schema } from './schema.js'
 
 /** Mutations whose answers hold a secret run anew each time (spec 4.1 rule 7). */
 const neverCached = new Set([
@@ -46,14 +47,14 @@ export async function answerOnce(
   const fields = rootFieldsOf(document, operation)
   const calls = fields.flatMap((node) => {
     const field = schema().getMutationType()!.getFields()[node.name.value]
-    return field ? [{ node, field, args: getArgumentValues(field, node, variables) }] : []
+    return field ? [{ field, args: getArgumentValues(field, node, variables) }] : []
   })
   const keyed = calls.filter(({ args }) => typeof args['idempotencyKey'] === 'string')
   if (keyed.length === 0) return null
   if (fields.length > 1) {
     throw badRequest('An idempotencyKey needs a document with a single mutation field.')
   }
-  const [{ node, field, args }] = keyed as [(typeof keyed)[number]]
+  const [{ field, args }] = keyed as [(typeof keyed)[number]]
   const key = checkKey(args['idempotencyKey'] as string)
   if (isNeverCached(field.name, args['input'])) return null
   const { actor } = await authorize(context, demandOf(field)!, placeOf(args))
@@ -62,9 +63,18 @@ export async function answerOnce(
   const accountId = (args['accountId'] as string | undefined) ?? context.actor.accountId ?? ''
   // Relations in the selection ask for scopes of their own, so an answer is only good for callers with the same ones.
   const authority = canonicalJson([[...scopes].sort(), issuerIds, orgIds])
-  const fingerprint = fingerprintOf(`graphql ${field.name}`, print(node), canonicalJson(variables), authority)
-  const answer = await idempotent(context, { accountId, key, fingerprint }, async (inside) => {
-    const result = await execute({ schema: schema(), document, contextValue: inside, variableValues: variables })
+  // The whole document counts: a fragment decides what the answer holds.
+  const operationName = operation.name?.value
+  const parts = [`graphql ${operationName ?? ''}`, print(document), canonicalJson(variables), authority]
+  const call = { accountId, key, fingerprints: fingerprintsOf(context, ...parts) }
+  const answer = await idempotent(context, call, async (inside) => {
+    const result = await execute({
+      schema: schema(),
+      document,
+      ...(operationName !== undefined && { operationName }),
+      contextValue: inside,
+      variableValues: variables,
+    })
     const [error] = result.errors ?? []
     if (error) throw error.originalError ?? error
     return { status: 200, body: JSON.stringify(result.data), etag: null }

@@ -12,7 +12,7 @@ import {
   printSchema,
 } from 'graphql'
 import { buildSchemaSync, getMetadataStorage } from 'type-graphql'
-import { authorize, type Demand, type Place } from '../access/guard.js'
+import { authorize, type Demand } from '../access/guard.js'
 import { badRequest } from '../kernel/errors.js'
 import type { Context } from '../platform/context.js'
 import { AccountResolver } from '../resources/accounts/accounts.graphql.js'
@@ -29,13 +29,15 @@ import { OrganizationApiKeyResolver } from '../resources/keys/organization-api-k
 import { PersonalTokenResolver } from '../resources/keys/personal-tokens.graphql.js'
 import { NoteResolver } from '../resources/notes/notes.graphql.js'
 import { GroupResolver, OrganizationGroupsResolver } from '../resources/organizations/groups.graphql.js'
-import { InvitationResolver } from '../resources/organizations/invitations.graphql.js'
+import { InvitationResolver, OrganizationInvitationsResolver } from '../resources/organizations/invitations.graphql.js'
 import { MemberResolver, OrganizationMembersResolver } from '../resources/organizations/members.graphql.js'
 import { OrganizationResolver, UserOrganizationsResolver } from '../resources/organizations/organizations.graphql.js'
 import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
 import { CallerResolver } from './caller.js'
+import { demandOf, placeOf } from './demands.js'
+import { PermissionsResolver } from './permissions.js'
 
 const resolvers = [
   AccountResolver,
@@ -51,6 +53,7 @@ const resolvers = [
   GroupResolver,
   OrganizationGroupsResolver,
   InvitationResolver,
+  OrganizationInvitationsResolver,
   OrganizationApiKeyResolver,
   SessionResolver,
   ApiKeyResolver,
@@ -62,6 +65,7 @@ const resolvers = [
   DomainResolver,
   EventResolver,
   CallerResolver,
+  PermissionsResolver,
 ] as const
 
 /** Types that stand in answers only behind the interface that they implement. */
@@ -93,19 +97,6 @@ export function schema(): GraphQLSchema {
 
 /** The SDL, as committed in graphql/schema.graphql. */
 export const sdl = (): string => `${printSchema(lexicographicSortSchema(schema()))}\n`
-
-/** What a field demands, if it demands anything. */
-export function demandOf(field: GraphQLField<unknown, Context>): Demand | undefined {
-  const { scope, operator, inIssuer } = field.extensions as { scope?: string; operator?: boolean; inIssuer?: boolean }
-  return scope === undefined ? undefined : { scope, ...(operator && { operator }), ...(inIssuer && { inIssuer }) }
-}
-
-/** The place that arguments name. */
-export const placeOf = ({ accountId, issuerId, orgId }: Record<string, unknown>): Place => ({
-  accountId: accountId as string | undefined,
-  issuerId: issuerId as string | undefined,
-  orgId: orgId as string | undefined,
-})
 
 function guarded(schema: GraphQLSchema): GraphQLSchema {
   const roots = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])

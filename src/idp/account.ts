@@ -1,5 +1,7 @@
 /** Users as the library knows them: accounts with claims. */
 import { type Account, errors } from 'oidc-provider'
+import { isAddress } from './documents/address.js'
+import { organizationPolicy } from './documents/index.js'
 import { type MembershipClaims, membershipClaims } from './membership.js'
 import { scope } from './scope.js'
 
@@ -34,6 +36,7 @@ interface Row {
 export interface Redeemed {
   kind?: string | undefined
   sid?: string | undefined
+  clientId?: string | undefined
 }
 
 const text = `
@@ -60,7 +63,9 @@ export async function findAccount(sub: string, token: Redeemed | undefined): Pro
   if (!user) return undefined
   const { username, sessionExpiresAt, orgId } = user
   const redeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
-  const memberships = redeemed ? await membershipClaims(context, { issuerId, userId: user.id, orgId }) : {}
+  // Registered clients see all of them.
+  const policy = isAddress(token?.clientId ?? '') ? organizationPolicy(runtime.issuer.settings) : 'all'
+  const memberships = redeemed ? await membershipClaims(context, { issuerId, userId: user.id, orgId, policy }) : {}
   if (memberships === null) throw new errors.InvalidGrant({})
   return {
     accountId: user.id,

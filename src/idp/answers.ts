@@ -3,6 +3,7 @@ import { errors } from 'oidc-provider'
 import { ApiError, type ErrorCode } from '../kernel/errors.js'
 import { findAccount } from './account.js'
 import { refreshTokenId } from './adapter.js'
+import { noteRefusedAgent } from './agent-proof.js'
 import { liveTokenOf } from './endpoints/live-token.js'
 import type { OpenIdContext } from './library.js'
 import { type Form, field } from './request.js'
@@ -43,6 +44,7 @@ export function failureOf(caught: unknown): Failure | undefined {
 export async function amendAnswer(ctx: OpenIdContext, runtime: Runtime, route: Route, form: Form): Promise<void> {
   if (route.name === 'introspect' && ctx.status === 200) ctx.body = await introspectionOf(ctx, runtime, form)
   const body = ctx.body as { error?: string; error_description?: string; scope?: string } | undefined
+  if (body?.error === 'invalid_client') await noteRefusedAgent(ctx, form)
   if (ctx.status < 400 || body?.error === undefined) return
   ctx.set('Cache-Control', 'no-store')
   if (
@@ -52,6 +54,7 @@ export async function amendAnswer(ctx: OpenIdContext, runtime: Runtime, route: R
     body.error = 'unauthorized_client'
   }
   if (body.error === 'invalid_redirect_uri') body.error = 'invalid_request'
+  if (body.error === 'invalid_client') ctx.status = 401
   // Only what spec section 7 names; the library adds the scope that it missed.
   if (route.name !== 'userinfo') ctx.body = { error: body.error, error_description: body.error_description }
   // RFC 6749 5.2: 401 names the scheme, whether or not the client tried it (decisions D2).
@@ -82,7 +85,7 @@ async function introspectionOf(ctx: OpenIdContext, runtime: Runtime, form: Form)
   }
   const live = AccessToken && liveTokenOf(AccessToken)
   if (!live) return inactive
-  const { scope, client_id, sub, aud, iat, exp, iss, jti, sid } = live.claims
+  const { scope, client_id, sub, aud, iat, exp, iss, jti, sid, act } = live.claims
   return {
     active: true,
     scope,
@@ -96,5 +99,7 @@ async function introspectionOf(ctx: OpenIdContext, runtime: Runtime, form: Form)
     jti,
     sid,
     username: live.username ?? undefined,
+    // Who acts for the user, of an exchanged token (RFC 8693 4.1, decisions D23).
+    act,
   }
 }

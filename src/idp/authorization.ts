@@ -2,7 +2,9 @@
 import { errors } from 'oidc-provider'
 import { gateFault } from '../kernel/gate.js'
 import { rowOf } from './client.js'
+import { organizationPolicy } from './documents/index.js'
 import { type OpenIdClient, type OpenIdContext, param } from './library.js'
+import { scope } from './scope.js'
 
 /**
  * Spec 5.2 rule 5: an audience is one of the client's; whether it is has been asked when the resource was looked up.
@@ -34,6 +36,9 @@ export async function checkOrganization(
   client: OpenIdClient,
 ): Promise<void> {
   if (org === undefined) return
+  if (rowOf(client).document && organizationPolicy(scope().runtime.issuer.settings) === 'none') {
+    throw new errors.InvalidRequest('clients with a metadata document cannot select an organization here')
+  }
   const { policy, allowed_org_ids = [] } = rowOf(client).settings.restrictions?.organizations ?? {}
   if (policy === 'none') throw new errors.InvalidRequest('this client cannot select an organization')
   if (policy === 'allowlist' && !allowed_org_ids.includes(org)) {

@@ -8,6 +8,8 @@ export interface Selection {
   userId: string
   /** The organization that was selected at sign-in, if any. */
   orgId: string | null
+  /** What the client may see: all, only the selected one, or none (spec 4.17). */
+  policy: 'all' | 'selected' | 'none'
 }
 
 export type MembershipClaims = { organizations?: Membership[]; org_id?: string }
@@ -19,8 +21,9 @@ export type MembershipClaims = { organizations?: Membership[]; org_id?: string }
  */
 export async function membershipClaims(
   context: Context,
-  { issuerId, userId, orgId }: Selection,
+  { issuerId, userId, orgId, policy }: Selection,
 ): Promise<MembershipClaims | null> {
+  if (policy === 'none' || (policy === 'selected' && orgId === null)) return {}
   const all = await membershipsOf(context, { issuerId, userId })
   if (orgId === null) return all.length > 0 ? { organizations: all } : {}
   const selected = all.filter(({ id }) => id === orgId)

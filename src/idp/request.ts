@@ -12,11 +12,27 @@ import { readBody, refuseLength } from '../platform/http.js'
 const MAX_FORM = 64 * 1024
 
 /**
- * Makes the request say what the configuration says: the library builds addresses from `Host` and `X-Forwarded-*`, and
- * those are whatever the sender likes (security rule 18).
+ * The host name by which the request came, for looking it up among custom domains and for nothing else (security rule
+ * 18): anybody can write anything there. `X-Forwarded-Host` counts only from a trusted proxy.
+ * @returns null for the IdP's own host, and for what is no host name
  */
-export function canonicalise(req: IncomingMessage, { config }: Gatehouse, facts: RequestFacts): void {
-  const { host, protocol } = new URL(config.idpUrl)
+export function askedHost(req: IncomingMessage, { config }: Gatehouse): string | null {
+  const forwarded = String((config.trustProxy > 0 && req.headers['x-forwarded-host']) || '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+  const text = forwarded.at(-config.trustProxy) ?? forwarded[0] ?? req.headers.host ?? ''
+  const host = /^([a-z0-9.-]{1,253}?)\.?(?::[0-9]{1,5})?$/i.exec(text)?.[1]?.toLowerCase()
+  return host === undefined || host === new URL(config.idpUrl).hostname ? null : host
+}
+
+/**
+ * Makes the request say what we say: the library builds addresses from `Host` and `X-Forwarded-*`, and those are
+ * whatever the sender likes.
+ * @param url the public address that the request is answered under
+ */
+export function canonicalise(req: IncomingMessage, url: string, facts: RequestFacts): void {
+  const { host, protocol } = new URL(url)
   req.headers.host = host
   req.headers['x-forwarded-proto'] = protocol.slice(0, -1)
   delete req.headers['x-forwarded-host']

@@ -1,15 +1,18 @@
 /**
  * Issuers as they are served: everything about one that a request needs, read once, kept in memory, never changed. A
  * change makes a new runtime; requests in flight keep the one they began with. Notices between processes say when; a
- * version check now and then is the net for a notice that never came.
+ * version check now and then is the net for a notice that never came. An issuer has one runtime for each name that it
+ * is served under: the IdP's own address, and its custom domains.
  */
 import { LRUCache } from 'lru-cache'
 import { SECOND } from '../kernel/time.js'
 import type { Context, Gatehouse } from '../platform/context.js'
 import { listen, type Subscription } from '../platform/notify.js'
+import { issuerUrl, readIssuerUrl } from '../resources/issuer-url.js'
 import type { AuthMethodKind } from '../resources/issuers/auth-methods.js'
 import type { IssuerSettings } from '../resources/issuers/settings.js'
 import { publicKeySet, type SigningKey, signingKeysOf } from '../resources/issuers/signing-keys.js'
+import { documentsEnabled } from './documents/index.js'
 import { metadataDocument } from './endpoints/discovery.js'
 import { documentOf, type StaticDocument } from './endpoints/documents.js'
 import { makeProvider, type OpenIdProvider } from './provider.js'
@@ -37,6 +40,8 @@ export interface IssuerFacts {
   readonly name: string
   readonly status: string
   readonly settings: IssuerSettings
+  /** Custom domains that it is served under. */
+  readonly hosts: readonly string[]
   /** How people sign in here, featured ones first, then in the order in which they were made. */
   readonly methods: readonly MethodFacts[]
   readonly version: string
@@ -44,21 +49,27 @@ export interface IssuerFacts {
 
 export interface Runtime {
   readonly issuer: IssuerFacts
-  /** The issuer identifier: `{IDP_URL}/{issuer_id}`. */
+  /** The issuer identifier: `{IDP_URL}/{issuer_id}`, or that under a custom domain. */
   readonly url: string
+  /** The custom domain of that name; null for the IdP's own address. */
+  readonly host: string | null
   readonly keys: readonly SigningKey[]
   readonly metadata: StaticDocument
   readonly keySet: StaticDocument
   /** Made when first asked for: discovery and keys are served without one. */
   readonly provider: OpenIdProvider
+  /** The same issuer under another of its names; undefined for a name that is not its own. */
+  named(url: string): Runtime | undefined
 }
 
 export interface Runtimes {
   /**
-   * The runtime of a living issuer; undefined for an unknown or deleted one.
+   * The runtime of a living issuer under the name that a request came by; undefined for an unknown or deleted one, and
+   * for every other issuer under a domain that is somebody's. A host that is nobody's is taken for the IdP's own.
+   * @param host the host name that was asked for; null for the IdP's own
    * @param evenStale for documents: while the database is away, what is in memory is better than nothing
    */
-  of(context: Context, issuerId: string, evenStale?: boolean): Promise<Runtime | undefined>
+  of(context: Context, issuerId: string, host: string | null, evenStale?: boolean): Promise<Runtime | undefined>
   close(): Promise<void>
 }
 
@@ -68,20 +79,26 @@ interface Entry {
 }
 
 const version = `concat(i.updated_at, '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM auth_methods m WHERE m.issuer_id = i.id),
-  '.', (SELECT concat(count(*), '.', max(created_at)) FROM signing_keys k WHERE k.issuer_id = i.id))`
+  '.', (SELECT concat(count(*), '.', max(created_at)) FROM signing_keys k WHERE k.issuer_id = i.id),
+  '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM domains d WHERE d.account_id = i.account_id AND d.issuer_id = i.id))`
 const versionText = `SELECT ${version} AS version FROM issuers i WHERE i.id = $1 AND i.status <> 'deleted'`
 const factsText = `
   SELECT i.id, i.account_id AS "accountId", i.name, i.status, i.settings, ${version} AS version,
     coalesce((SELECT json_agg(json_build_object('id', m.id, 'kind', m.method, 'name', m.name, 'login', m.enabled_login,
       'signup', m.enabled_signup, 'settings', m.settings) ORDER BY m.featured DESC, m.id)
-      FROM auth_methods m WHERE m.issuer_id = i.id AND (m.enabled_login OR m.enabled_signup)), '[]') AS methods
+      FROM auth_methods m WHERE m.issuer_id = i.id AND (m.enabled_login OR m.enabled_signup)), '[]') AS methods,
+    ARRAY(SELECT d.host FROM domains d WHERE d.account_id = i.account_id AND d.issuer_id = i.id AND d.verified) AS hosts
   FROM issuers i WHERE i.id = $1 AND i.status <> 'deleted'`
+const takenText = 'SELECT 1 AS taken FROM domains WHERE host = $1 AND verified AND issuer_id IS NOT NULL'
 
 /** The runtimes of one process. */
 export function openRuntimes(gatehouse: Gatehouse): Runtimes {
   const kept = new LRUCache<string, Entry>({ max: KEPT })
   const building = new Map<string, Promise<Runtime | undefined>>()
   const pending = new LRUCache<string, number>({ max: 10_000 })
+  /** Hosts that are not the issuer's that was asked for under them: are they another's? Anybody can invent one. */
+  const strangers = new LRUCache<string, { taken: boolean; checkedAt: number }>({ max: 1000 })
+  let doubtfulUntil = 0
   // Raised whenever anything is dropped, so that a build that read the old rows is not kept.
   let generation = 0
 
@@ -91,13 +108,17 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
       generation++
       kept.delete(id)
       pending.delete(id)
+      strangers.clear()
     },
     onPending(topic, id) {
-      if (topic === 'issuer') pending.set(id, gatehouse.now() + PENDING)
+      if (topic !== 'issuer') return
+      doubtfulUntil = gatehouse.now() + PENDING
+      pending.set(id, doubtfulUntil)
     },
     onReconnect() {
       generation++
       for (const entry of kept.values()) entry.checkedAt = 0
+      strangers.clear()
     },
   })
 
@@ -125,43 +146,93 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
     return work
   }
 
+  /** Is this host the custom domain of some issuer? */
+  async function isTaken(context: Context, host: string): Promise<boolean> {
+    const known = strangers.get(host)
+    const now = context.now()
+    const believed = subscription.connected() && now >= doubtfulUntil
+    if (known && believed && now - known.checkedAt < CHECK_INTERVAL) return known.taken
+    const began = generation
+    const taken = (await context.tools.query('idp-taken-host', takenText, [host])).length > 0
+    if (began === generation) strangers.set(host, { taken, checkedAt: now })
+    return taken
+  }
+
+  async function current(context: Context, issuerId: string, evenStale: boolean): Promise<Runtime | undefined> {
+    const entry = kept.get(issuerId)
+    if (!entry) return fresh(context, issuerId)
+    const now = context.now()
+    const doubtful = (pending.get(issuerId) ?? 0) > now
+    if (!doubtful && subscription.connected() && now - entry.checkedAt < CHECK_INTERVAL) return entry.runtime
+    try {
+      const [row] = await context.tools.query<{ version: string }>('idp-issuer-version', versionText, [issuerId])
+      if (row?.version !== entry.runtime.issuer.version) return await build(context, issuerId)
+      entry.checkedAt = now
+    } catch (error) {
+      if (!evenStale) throw error
+    }
+    return entry.runtime
+  }
+
   return {
-    async of(context, issuerId, evenStale = false) {
-      const entry = kept.get(issuerId)
-      if (!entry) return fresh(context, issuerId)
-      const now = context.now()
-      const doubtful = (pending.get(issuerId) ?? 0) > now
-      if (!doubtful && subscription.connected() && now - entry.checkedAt < CHECK_INTERVAL) return entry.runtime
-      try {
-        const [row] = await context.tools.query<{ version: string }>('idp-issuer-version', versionText, [issuerId])
-        if (row?.version !== entry.runtime.issuer.version) return await build(context, issuerId)
-        entry.checkedAt = now
-      } catch (error) {
+    async of(context, issuerId, host, evenStale = false) {
+      const own = await current(context, issuerId, evenStale)
+      if (!own || host === null) return own
+      const named = own.named(issuerUrl(context.config, issuerId, host))
+      if (named) return named
+      const taken = await isTaken(context, host).catch((error) => {
         if (!evenStale) throw error
-      }
-      return entry.runtime
+        return false
+      })
+      return taken ? undefined : own
     },
     close: () => subscription.close(),
   }
 }
 
+/** The runtime under the IdP's own address, from which those under other names are reached. */
 function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]): Runtime {
-  const url = `${context.config.idpUrl}/${issuer.id}`
-  let provider: OpenIdProvider | undefined
-  const runtime: Runtime = {
-    issuer,
-    url,
-    keys,
-    metadata: documentOf('application/json', 'public, max-age=3600', metadataDocument(url)),
-    keySet: documentOf(
-      'application/jwk-set+json',
-      'public, max-age=3600, s-maxage=3600, stale-if-error=120',
-      publicKeySet(keys),
-    ),
-    get provider() {
-      provider ??= makeProvider(context, runtime)
-      return provider
-    },
+  const keySet = documentOf(
+    'application/jwk-set+json',
+    'public, max-age=3600, s-maxage=3600, stale-if-error=120',
+    publicKeySet(keys),
+  )
+  const byHost = new Map<string | null, Runtime>()
+
+  function at(host: string | null): Runtime {
+    let runtime = byHost.get(host)
+    if (!runtime) {
+      runtime = under(host)
+      byHost.set(host, runtime)
+    }
+    return runtime
   }
-  return runtime
+
+  function under(host: string | null): Runtime {
+    const url = issuerUrl(context.config, issuer.id, host)
+    let provider: OpenIdProvider | undefined
+    const runtime: Runtime = {
+      issuer,
+      url,
+      host,
+      keys,
+      metadata: documentOf(
+        'application/json',
+        'public, max-age=3600',
+        metadataDocument(url, documentsEnabled(issuer.settings)),
+      ),
+      keySet,
+      get provider() {
+        provider ??= makeProvider(context, runtime)
+        return provider
+      },
+      named(text) {
+        const name = readIssuerUrl(context.config, text)
+        const isOurs = name?.issuerId === issuer.id && (name.host === null || issuer.hosts.includes(name.host))
+        return isOurs ? at(name.host) : undefined
+      },
+    }
+    return runtime
+  }
+  return at(null)
 }

@@ -10,6 +10,7 @@ import { membershipsOf } from '../resources/organizations/membership.js'
 import { beginSession, type Device, type SessionState, stateOf } from '../resources/sessions/sessions.js'
 import { rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
+import { demandsSecondFactor, fulfilledWish, lacksMethod } from './proof.js'
 import { asUser, scope } from './scope.js'
 import { sessionLifetime } from './tokens.js'
 
@@ -76,6 +77,21 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       return prior?.state === 'expired' || (prior?.state === 'revoked' && !tokensOnly.has(prior.revocationReason))
     }),
   )
+  login.checks.add(
+    new Check('second_factor_missing', 'A second factor is required', 'login_required', async (ctx) => {
+      const { result, account, session } = ctx.oidc
+      if (result?.login || !account || session?.amr?.includes('mfa')) return false
+      const { orgId, ask } = await organizationOf(ctx)
+      // Which organization it will be is asked next; then this is looked at again.
+      return demandsSecondFactor(account.accountId, ask ? undefined : orgId)
+    }),
+  )
+  login.checks.add(
+    new Check('method_missing', 'Another way to sign in is required', 'login_required', (ctx) => {
+      const { result, account, session } = ctx.oidc
+      return !result?.login && account !== undefined && session !== undefined && lacksMethod(ctx, session)
+    }),
+  )
   const organization = new Prompt(
     { name: 'select_organization', requestable: false },
     new Check('organization_not_chosen', 'An organization must be chosen', 'interaction_required', async (ctx) => {
@@ -83,10 +99,14 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       return (await organizationOf(ctx)).ask
     }),
   )
-  // Registered clients are not asked for consent (decisions part 0); asking for the prompt does no harm.
-  policy.get('consent')!.checks.clear()
+  // Registered clients need no consent (decisions part 0); asking for the prompt does no harm. Others do, at the end.
+  const consent = policy.get('consent')!
+  consent.checks.clear()
+  consent.checks.add(new Check('client_unknown', 'End-User consent is required', 'consent_required', needsConsent))
+  policy.remove('consent')
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0)
   policy.add(organization)
+  policy.add(consent)
   return policy
 }
 
@@ -126,6 +146,22 @@ async function chooseOrganization(ctx: OpenIdContext): Promise<Organization> {
   return { orgId: fitting.length === 1 ? fitting[0]! : null, ask: fitting.length > 1 }
 }
 
+/**
+ * Must the person be asked whether this client is meant? For one that nobody has registered: unless this browser's
+ * session with it covers what it wants.
+ */
+async function needsConsent(ctx: OpenIdContext): Promise<boolean> {
+  const { client, account, session, result, prompts, requestParamScopes } = ctx.oidc
+  if (!rowOf(client!).document || result?.consent || !account) return false
+  const prior = await priorSession(ctx)
+  const { orgId } = await organizationOf(ctx)
+  const lives = prior?.state === 'active' || prior?.state === 'inactive'
+  if (prompts.has('consent') || !lives || prior.userId !== session?.accountId || prior.orgId !== orgId) return true
+  const grant = await ctx.oidc.provider.Grant.find(prior.grantId)
+  const granted = new Set(grant?.getOIDCScope().split(' '))
+  return [...requestParamScopes].some((name) => !granted.has(name))
+}
+
 async function signInPending(ctx: OpenIdContext, policy: interactionPolicy.DefaultPolicy): Promise<boolean> {
   for (const { checks } of policy) {
     for (const { check } of checks) if (await check(ctx)) return true
@@ -147,6 +183,9 @@ export async function grantFor(
   const { session, client } = ctx.oidc
   const prior = await priorSession(ctx)
   const { orgId } = await organizationOf(ctx)
+  // The answer names the context that was asked for, where this sign-in is one of that kind.
+  const acr = fulfilledWish(ctx, session!)
+  if (acr !== undefined) session!.acr = acr
   const same = prior !== undefined && prior.userId === session!.accountId && prior.orgId === orgId
   if (same && prior.state === 'suspended') throw new errors.AccessDenied('the session is suspended')
 
@@ -200,6 +239,7 @@ function beginWith(
       orgId,
       browserUid: session.uid,
       grantId,
+      host: runtime.host,
       device: deviceOf(ctx, context, settings.sessions?.device_fingerprinting === true),
       authTime: session.loginTs ?? Math.floor(now / 1000),
       acr: session.acr ?? null,

@@ -24,6 +24,10 @@ export interface Actor {
   /** Issuers and organizations that it is restricted to; null for no restriction. */
   readonly issuerIds: readonly string[] | null
   readonly orgIds: readonly string[] | null
+  /** Addresses and ranges that its credential may be used from; null for all. */
+  readonly ipAllowlist: readonly string[] | null
+  /** When the key or personal token that it uses ends, in milliseconds; null for those that stay and for sign-ins. */
+  readonly expiresAt: number | null
   /** A principal of the system account with svc:all or accounts:manage: reaches every account (decisions part 0). */
   readonly operator: boolean
 }
@@ -37,6 +41,8 @@ const nobodyElse = {
   orgId: null,
   issuerIds: null,
   orgIds: null,
+  ipAllowlist: null,
+  expiresAt: null,
 }
 
 /** Nobody: no credential was sent. */

@@ -27,6 +27,7 @@ export type IdPrefix =
   | 'led'
   | 'mail'
   | 'req'
+  | 'job'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 /** The 48 bits of time are the first of 128 in 26 digits of 5: two zeros stand before them. */

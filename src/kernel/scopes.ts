@@ -51,6 +51,10 @@ export function covers(held: readonly string[], needed: string): boolean {
   )
 }
 
+/** Every platform scope that the held ones cover, by name. */
+export const coveredBy = (held: readonly string[]): string[] =>
+  [...platformScopes].filter((scope) => covers(held, scope)).sort()
+
 /** What both lists cover. */
 export function intersection(one: readonly string[], other: readonly string[]): string[] {
   return [...new Set([...one.filter((scope) => covers(other, scope)), ...other.filter((scope) => covers(one, scope))])]

@@ -227,14 +227,18 @@ async function startServer(cluster: Cluster, words: string[], deadline: number):
     closeSync(output)
   }
   child.on('error', (error) => (failure = error.message))
-  child.on(
-    'exit',
-    () => (failure ??= readFileSync(logFile).subarray(began).toString().trim().split('\n').slice(-3).join(' ')),
-  )
+  const onExit = (): void => {
+    failure ??= readFileSync(logFile).subarray(began).toString().trim().split('\n').slice(-3).join(' ')
+  }
+  child.on('exit', onExit)
   child.unref()
   while (failure === null && performance.now() < deadline) {
     const server = readServer(cluster)
-    if (server?.ready && (server.pid === child.pid || onWindows)) return null
+    if (server?.ready && (server.pid === child.pid || onWindows)) {
+      // How it ends one day is told elsewhere, and its folder may be gone by then.
+      child.off('exit', onExit)
+      return null
+    }
     await sleep(5)
   }
   return failure ?? 'it is not ready yet'

@@ -68,12 +68,15 @@ export interface Sealer {
   open(sealed: string): string
   /** A key for another purpose, derived from the first one. */
   derive(purpose: string): Buffer
+  /** The same of every key, the first one first: to know again what was made before a rotation. */
+  deriveEach(purpose: string): Buffer[]
 }
 
 /** Makes the sealer of a list of 32-byte keys: the first one seals, all of them open. */
 export function makeSealer(keys: readonly Buffer[]): Sealer {
   const byId = new Map(keys.map((key) => [createHash('sha256').update(key).digest('hex').slice(0, 8), key]))
   const [[id, first]] = [...byId] as [[string, Buffer]]
+  const derived = (key: Buffer, purpose: string) => createHmac('sha256', key).update(`gatehouse:${purpose}`).digest()
   return {
     seal(plain) {
       const iv = randomBytes(12)
@@ -90,7 +93,8 @@ export function makeSealer(keys: readonly Buffer[]): Sealer {
       decipher.setAuthTag(bytes.subarray(12, 28))
       return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
     },
-    derive: (purpose) => createHmac('sha256', first).update(`gatehouse:${purpose}`).digest(),
+    derive: (purpose) => derived(first, purpose),
+    deriveEach: (purpose) => [...byId.values()].map((key) => derived(key, purpose)),
   }
 }
 

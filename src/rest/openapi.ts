@@ -9,8 +9,9 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 import type { Middleware } from 'koa'
+import { demandOf } from '../graphql/demands.js'
 import { type Operation, readOperations } from '../graphql/operations.js'
-import { demandOf, schema } from '../graphql/schema.js'
+import { schema } from '../graphql/schema.js'
 import type { Gatehouse } from '../platform/context.js'
 import { snake, variablesOf } from './input.js'
 import { inputSchema, type Json, leafSchema, orNull } from './json-schema.js'

@@ -25,6 +25,11 @@ export interface Route {
   bare?: true
   /** Keys that are left out where they would be null (spec 4.14). */
   omitted?: readonly string[]
+  /**
+   * The answer shows more than its row: a state read off the clock, what groups give, counts. Its tag is the row's
+   * version all the same (spec 4.1) and does not tell when that changes, so If-None-Match never makes it a 304.
+   */
+  derived?: true
   /** The specification's section. */
   section: string
 }
@@ -35,7 +40,7 @@ const write = [400, 404, 412] as const
 // biome-ignore format: a table, one row a route
 export const routes: readonly Route[] = [
   { method: 'GET', path: '/v1/accounts', operation: 'listAccounts', summary: 'List the accounts that you can reach', success: 200, errors: [], section: '4.2' },
-  { method: 'GET', path: A, operation: 'getAccount', summary: 'Read an account', success: 200, errors: single, section: '4.2' },
+  { method: 'GET', path: A, operation: 'getAccount', summary: 'Read an account', success: 200, errors: single, derived: true, section: '4.2' },
   { method: 'PATCH', path: A, operation: 'updateAccount', summary: 'Change an account', success: 200, errors: [400, 404, 409, 412], ifMatch: true, section: '4.2' },
 
   { method: 'GET', path: `${A}/domains`, operation: 'listDomains', summary: 'List custom domains', success: 200, errors: single, section: '4.3' },
@@ -84,12 +89,12 @@ export const routes: readonly Route[] = [
   { method: 'DELETE', path: O, operation: 'deleteOrganization', summary: 'Delete an organization for good', success: 204, errors: [404, 409, 412], ifMatch: true, section: '4.7' },
   { method: 'GET', path: `${O}/members`, operation: 'listOrganizationMembers', summary: 'List members', success: 200, errors: single, section: '4.7' },
   { method: 'POST', path: `${O}/members`, operation: 'addOrganizationMember', summary: 'Make a user a member', success: 201, errors: [400, 404, 409], section: '4.7' },
-  { method: 'GET', path: `${O}/members/{member_id}`, operation: 'getOrganizationMember', summary: 'Read a member', success: 200, errors: single, section: '4.7' },
+  { method: 'GET', path: `${O}/members/{member_id}`, operation: 'getOrganizationMember', summary: 'Read a member', success: 200, errors: single, derived: true, section: '4.7' },
   { method: 'PATCH', path: `${O}/members/{member_id}`, operation: 'updateOrganizationMember', summary: 'Change a member', success: 200, errors: [400, 404], section: '4.7' },
   { method: 'DELETE', path: `${O}/members/{member_id}`, operation: 'removeOrganizationMember', summary: 'Remove a member; the user stays', success: 204, errors: single, section: '4.7' },
   { method: 'GET', path: `${O}/groups`, operation: 'listOrganizationGroups', summary: 'List groups', success: 200, errors: single, section: '4.7' },
   { method: 'POST', path: `${O}/groups`, operation: 'createOrganizationGroup', summary: 'Make a group', success: 201, errors: [400, 404, 409], section: '4.7' },
-  { method: 'GET', path: `${O}/groups/{group_id}`, operation: 'getOrganizationGroup', summary: 'Read a group', success: 200, errors: single, section: '4.7' },
+  { method: 'GET', path: `${O}/groups/{group_id}`, operation: 'getOrganizationGroup', summary: 'Read a group', success: 200, errors: single, derived: true, section: '4.7' },
   { method: 'PATCH', path: `${O}/groups/{group_id}`, operation: 'updateOrganizationGroup', summary: 'Change a group', success: 200, errors: [400, 404, 409, 412], ifMatch: true, section: '4.7' },
   { method: 'DELETE', path: `${O}/groups/{group_id}`, operation: 'deleteOrganizationGroup', summary: 'Delete a group; its members stay', success: 204, errors: [404, 412], ifMatch: true, section: '4.7' },
   { method: 'GET', path: `${O}/groups/{group_id}/members`, operation: 'listOrganizationGroupMembers', summary: 'List the members in a group', success: 200, errors: single, section: '4.7' },
@@ -97,13 +102,13 @@ export const routes: readonly Route[] = [
   { method: 'DELETE', path: `${O}/groups/{group_id}/members/{member_id}`, operation: 'removeOrganizationGroupMember', summary: 'Take a member out of a group', success: 204, errors: single, section: '4.7' },
   { method: 'GET', path: `${O}/invitations`, operation: 'listOrganizationInvitations', summary: 'List invitations', success: 200, errors: single, section: '4.7' },
   { method: 'POST', path: `${O}/invitations`, operation: 'createOrganizationInvitation', summary: 'Invite somebody by email', success: 201, errors: [400, 404, 409], neverCached: true, section: '4.7' },
-  { method: 'GET', path: `${O}/invitations/{invitation_id}`, operation: 'getOrganizationInvitation', summary: 'Read an invitation', success: 200, errors: single, section: '4.7' },
+  { method: 'GET', path: `${O}/invitations/{invitation_id}`, operation: 'getOrganizationInvitation', summary: 'Read an invitation', success: 200, errors: single, derived: true, section: '4.7' },
   { method: 'POST', path: `${O}/invitations/{invitation_id}/resend`, operation: 'resendOrganizationInvitation', summary: 'Give an invitation a new token and new time', success: 200, errors: [400, 404, 409], neverCached: true, section: '4.7' },
   { method: 'POST', path: `${O}/invitations/{invitation_id}/revoke`, operation: 'revokeOrganizationInvitation', summary: 'Withdraw an invitation', success: 200, errors: [400, 404], section: '4.7' },
 
   { method: 'GET', path: `${O}/api-keys`, operation: 'listOrganizationApiKeys', summary: "List an organization's API keys", success: 200, errors: single, section: '4.8' },
   { method: 'POST', path: `${O}/api-keys`, operation: 'createOrganizationApiKey', summary: 'Make an API key of an organization', success: 201, errors: [400, 404, 429], neverCached: true, section: '4.8' },
-  { method: 'GET', path: `${O}/api-keys/{key_id}`, operation: 'getOrganizationApiKey', summary: 'Read an API key of an organization', success: 200, errors: single, section: '4.8' },
+  { method: 'GET', path: `${O}/api-keys/{key_id}`, operation: 'getOrganizationApiKey', summary: 'Read an API key of an organization', success: 200, errors: single, derived: true, section: '4.8' },
   { method: 'PATCH', path: `${O}/api-keys/{key_id}`, operation: 'updateOrganizationApiKey', summary: 'Change an API key of an organization', success: 200, errors: write, ifMatch: true, section: '4.8' },
   { method: 'DELETE', path: `${O}/api-keys/{key_id}`, operation: 'deleteOrganizationApiKey', summary: 'Revoke an API key of an organization', success: 204, errors: [404, 412], ifMatch: true, section: '4.8' },
   { method: 'POST', path: `${O}/api-keys/{key_id}/rotate`, operation: 'rotateOrganizationApiKey', summary: 'Give an API key of an organization a new secret; the old one stays good for 15 minutes', success: 200, errors: [400, 404], neverCached: true, section: '4.8' },
@@ -112,7 +117,7 @@ export const routes: readonly Route[] = [
   { method: 'POST', path: `${O}/api-keys/{key_id}/revoke`, operation: 'revokeOrganizationApiKey', summary: 'Revoke an API key of an organization for good', success: 200, errors: [400, 404], section: '4.8' },
   { method: 'GET', path: `${A}/api-keys`, operation: 'listApiKeys', summary: 'List API keys', success: 200, errors: [], section: '4.8' },
   { method: 'POST', path: `${A}/api-keys`, operation: 'createApiKey', summary: 'Make an API key', success: 201, errors: [400, 429], neverCached: true, section: '4.8' },
-  { method: 'GET', path: `${A}/api-keys/{key_id}`, operation: 'getApiKey', summary: 'Read an API key', success: 200, errors: single, section: '4.8' },
+  { method: 'GET', path: `${A}/api-keys/{key_id}`, operation: 'getApiKey', summary: 'Read an API key', success: 200, errors: single, derived: true, section: '4.8' },
   { method: 'PATCH', path: `${A}/api-keys/{key_id}`, operation: 'updateApiKey', summary: 'Change an API key', success: 200, errors: write, ifMatch: true, section: '4.8' },
   { method: 'DELETE', path: `${A}/api-keys/{key_id}`, operation: 'deleteApiKey', summary: 'Revoke an API key', success: 204, errors: [404, 412], ifMatch: true, section: '4.8' },
   { method: 'POST', path: `${A}/api-keys/{key_id}/rotate`, operation: 'rotateApiKey', summary: 'Give an API key a new secret; the old one stays good for 15 minutes', success: 200, errors: [400, 404], neverCached: true, section: '4.8' },
@@ -122,12 +127,12 @@ export const routes: readonly Route[] = [
 
   { method: 'GET', path: `${I}/users/{user_id}/tokens`, operation: 'listPersonalTokens', summary: "List a user's personal tokens", success: 200, errors: [], section: '4.9' },
   { method: 'POST', path: `${I}/users/{user_id}/tokens`, operation: 'createPersonalToken', summary: 'Make a personal token', success: 201, errors: [400, 404, 429], neverCached: true, section: '4.9' },
-  { method: 'GET', path: `${A}/tokens/{token_id}`, operation: 'getPersonalToken', summary: 'Read a personal token', success: 200, errors: single, section: '4.9' },
+  { method: 'GET', path: `${A}/tokens/{token_id}`, operation: 'getPersonalToken', summary: 'Read a personal token', success: 200, errors: single, derived: true, section: '4.9' },
   { method: 'DELETE', path: `${A}/tokens/{token_id}`, operation: 'deletePersonalToken', summary: 'Revoke a personal token', success: 204, errors: [404, 412], ifMatch: true, section: '4.9' },
   { method: 'POST', path: `${A}/tokens/{token_id}/revoke`, operation: 'revokePersonalToken', summary: 'Revoke a personal token for good', success: 200, errors: [400, 404], section: '4.9' },
 
   { method: 'GET', path: `${I}/users/{user_id}/sessions`, operation: 'listSessions', summary: "List a user's sessions", success: 200, errors: single, section: '4.10' },
-  { method: 'GET', path: `${I}/sessions/{session_id}`, operation: 'getSession', summary: 'Read a session', success: 200, errors: single, section: '4.10' },
+  { method: 'GET', path: `${I}/sessions/{session_id}`, operation: 'getSession', summary: 'Read a session', success: 200, errors: single, derived: true, section: '4.10' },
   { method: 'POST', path: `${I}/sessions/{session_id}/revoke`, operation: 'revokeSession', summary: 'End a session with all its tokens', success: 200, errors: [400, 404], section: '4.10' },
   { method: 'POST', path: `${I}/sessions/{session_id}/suspend`, operation: 'suspendSession', summary: 'Suspend a session', success: 200, errors: [400, 404], section: '4.10' },
   { method: 'POST', path: `${I}/sessions/{session_id}/reactivate`, operation: 'reactivateSession', summary: 'Let a suspended session go on', success: 200, errors: [400, 404], section: '4.10' },

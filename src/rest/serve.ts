@@ -5,9 +5,9 @@
 import type { IncomingMessage } from 'node:http'
 import type { GraphQLInputType } from 'graphql'
 import { authorize } from '../access/guard.js'
-import { type Answer, checkKey, fingerprintOf, idempotent } from '../graphql/idempotency.js'
+import { demandOf, placeOf } from '../graphql/demands.js'
+import { type Answer, checkKey, fingerprintsOf, idempotent } from '../graphql/idempotency.js'
 import { type Operation, readOperations, run } from '../graphql/operations.js'
-import { demandOf, placeOf } from '../graphql/schema.js'
 import { ApiError, badRequest, type Detail, insufficientScope, invalid } from '../kernel/errors.js'
 import { etagOf, noneMatch } from '../kernel/etag.js'
 import { GateError, gateFault, parseJson } from '../kernel/gate.js'
@@ -95,12 +95,16 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
   const accountId = parameters['account_id'] ?? context.actor.accountId ?? ''
   if (repeatable) mayRepeat(context, variables['input'])
   const answer = repeatable
-    ? await idempotent(context, { accountId, key: String(key), fingerprint: fingerprintOf(path, text) }, work)
+    ? await idempotent(
+        context,
+        { accountId, key: String(key), fingerprints: fingerprintsOf(context, path, text) },
+        work,
+      )
     : await work(context)
 
   // 5. Do they have it already?
-  const fresh =
-    route.method === 'GET' && answer.etag !== null && noneMatch(request.headers['if-none-match'], answer.etag)
+  const tag = route.method === 'GET' && !route.derived ? answer.etag : null
+  const fresh = tag !== null && noneMatch(request.headers['if-none-match'], tag)
   const headers = {
     ...(answer.etag && { ETag: answer.etag }),
     ...(answer.replayed && { 'Idempotent-Replayed': 'true' }),

@@ -1,6 +1,6 @@
 /** Account API keys (spec 2.11, 3, 4.8, 5.1, decisions D5, D7, D8, D19, D22). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
+import { keyWith, makeTenant, must, scriptOf, type Tenant } from '../setup/actors.js'
 import { type Api, apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { fresh } from './world.js'
@@ -357,6 +357,96 @@ describe('nobody grants what they lack', () => {
     must(await tenant.owner.post(`${path}/block`), 200)
     expect((await weak.post(`${path}/unblock`)).status).toBe(403)
     expect(must(await tenant.owner.get(path), 200).data.status).toBe('blocked')
+  })
+})
+
+describe('restrictions are part of authority: a key gives nobody what it is kept from itself', () => {
+  const here = ['127.0.0.0/8', '::1']
+  const soon = () => app.clock.now() + 3_600_000
+
+  test('addresses', async () => {
+    const bound = await keyWith(tenant, { ip_allowlist: here })
+    const good = [['127.0.0.1'], ['127.128.0.0/9', '::1/128'], []].map((ip_allowlist) => ({ ip_allowlist }))
+    const wide = [['0.0.0.0/0'], ['127.0.0.1', '203.0.113.9'], ['::/0'], ['126.0.0.0/7']]
+    const bad = [{}, ...wide.map((ip_allowlist) => ({ ip_allowlist }))]
+    for (const narrower of good) must(await bound.post(keys, { name: 'k', restrictions: narrower }), 201)
+    const own = must(await bound.post(keys, { name: 'k', restrictions: good[0] }), 201).data
+    const stranger = await make({ restrictions: {} })
+    for (const wider of bad) {
+      for (const attempt of [
+        () => bound.post(keys, { name: 'k', restrictions: wider }),
+        () => bound.patch(`${keys}/${own.id}`, { restrictions: wider }),
+        () => bound.patch(`${keys}/${bound.keyId}`, { restrictions: wider }),
+      ]) {
+        const { status, body } = await attempt()
+        expect({ wider, status, error: body.error }).toEqual({ wider, status: 403, error: 'forbidden' })
+      }
+    }
+    for (const attempt of [
+      () => bound.patch(`${keys}/${stranger.id}`, { name: 'mine' }),
+      () => bound.patch(`${keys}/${stranger.id}`, { restrictions: good[0] }),
+      () => bound.post(`${keys}/${stranger.id}/rotate`),
+      () => bound.post(`${keys}/${stranger.id}/revoke`),
+    ]) {
+      expect((await attempt()).status).toBe(403)
+    }
+    must(await bound.post(`${keys}/${stranger.id}/block`), 200)
+    expect((await bound.post(`${keys}/${stranger.id}/unblock`)).status).toBe(403)
+    must(await bound.post(`${keys}/${own.id}/rotate`), 200)
+    must(await bound.patch(`${keys}/${bound.keyId}`, { name: 'still me' }), 200)
+  })
+
+  test('expiry: no key outlives the one that makes or changes it', async () => {
+    const expires_at = soon()
+    const bound = await keyWith(tenant, {}, { expires_at })
+    const post = (at?: number) => bound.post(keys, { name: 'k', restrictions: {}, expires_at: at })
+    expect([(await post()).status, (await post(expires_at + 1)).status]).toEqual([403, 403])
+    const { id } = must(await post(expires_at), 201).data
+    for (const path of [`${keys}/${id}`, `${keys}/${bound.keyId}`]) {
+      for (const at of [null, expires_at + 1]) {
+        expect([at, (await bound.patch(path, { expires_at: at })).status]).toEqual([at, 403])
+      }
+      must(await bound.patch(path, { expires_at: expires_at - 1 }), 200)
+    }
+    const lasting = await make({ restrictions: {} })
+    expect((await bound.post(`${keys}/${lasting.id}/rotate`)).status).toBe(403)
+  })
+
+  test('a personal token is made under the same rule, and ends with whoever made it unless told otherwise', async () => {
+    const { id } = must(
+      await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: 'p' }),
+      201,
+    ).data
+    const tokens = `${tenant.I}/users/${id}/tokens`
+    const body = (restrictions: object, expires_at?: number) => {
+      return { type: 'personal_token', name: 't', restrictions, expires_at }
+    }
+    const expires_at = soon()
+    const bound = await keyWith(tenant, { ip_allowlist: here }, { expires_at })
+    expect((await bound.post(tokens, body({}))).status).toBe(403)
+    expect((await bound.post(tokens, body({ ip_allowlist: here }, expires_at + 1))).status).toBe(403)
+    const made = must(await bound.post(tokens, body({ ip_allowlist: ['127.0.0.1'] })), 201).data
+    expect(made.expires_at).toBe(expires_at)
+    must(await tenant.owner.post(tokens, body({})), 201)
+  })
+
+  test('a personal token of its user makes no key that is less restricted than the token', async () => {
+    const { id } = must(
+      await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: 'q', scopes: ['svc:all'] }),
+      201,
+    ).data
+    const org = must(await tenant.owner.post(`${tenant.I}/organizations`, {}), 201).data
+    const path = `${tenant.I}/organizations/${org.id}/api-keys`
+    const script = await scriptOf(tenant, id, { ip_allowlist: here })
+    const body = (restrictions: object, expires_at?: number) => ({
+      type: 'api_key',
+      name: 'k',
+      restrictions,
+      expires_at,
+    })
+    expect((await script.post(path, body({}, soon()))).status).toBe(403)
+    expect((await script.post(path, body({ ip_allowlist: here }))).status).toBe(403)
+    must(await script.post(path, body({ ip_allowlist: here }, soon())), 201)
   })
 })
 

@@ -244,6 +244,18 @@ test('verified | assign | assigned: to an issuer of the same account, also from 
   expect(notices.filter((notice) => notice.startsWith('issuer:'))).toEqual(expected)
 })
 
+test('assigned | unassign | verified, unassigned: it can be assigned again, and twice is 400', async () => {
+  mine = await makeTenant(app)
+  const domain = await verified(mine)
+  const path = `${mine.A}/domains/${domain.host}`
+  const body = { issuer_id: mine.issuerId }
+  must(await mine.owner.post(`${path}/assign`, body), 200)
+  const { data } = must(await mine.owner.post(`${path}/unassign`), 200)
+  expect(data).toMatchObject({ verified: true, issuer_id: null })
+  must(await mine.owner.post(`${path}/unassign`), 400)
+  expect(must(await mine.owner.post(`${path}/assign`, body), 200).data.issuer_id).toBe(mine.issuerId)
+})
+
 test('assigning asks for a verified domain (400) and a living issuer of the same account (404)', async () => {
   mine = await makeTenant(app)
   const unverified = await add(mine)

@@ -1,7 +1,8 @@
 /** Idempotency-Key (spec 4.1, decisions D20), for `/v1` and GraphQL. */
+import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { keyWith, must } from '../setup/actors.js'
-import type { Answer, Api, Loose } from '../setup/api.js'
+import { type Answer, type Api, apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { confidentialClient, fresh, makeWorld, PASSWORD, populate, publicClient, type World } from './world.js'
 
@@ -345,6 +346,30 @@ describe('never cached: a retry runs again, and no secret is kept', () => {
   })
 })
 
+test('what the table keeps of a body is worth nothing without the key: no plain hash of it', async () => {
+  const body = JSON.stringify(publicClient())
+  const path = `${world.I}/clients`
+  const key = fresh('key')
+  must(await post(path, body, key), 201)
+  const kept = async () =>
+    (await app.gatehouse.tools.prisma.idempotentRequest.findFirstOrThrow({ where: { key } })).fingerprint
+  const plain = [`${path}\n${body}`, body].map((text) => createHash('sha256').update(text).digest('hex'))
+  expect(plain).not.toContain(await kept())
+  expect(await kept()).toMatch(/^[0-9a-f]{64}$/)
+
+  // After a rotation of SECRET_KEY the same request is known again, and another one is still another.
+  const keys = [8, 7].map((byte) => Buffer.alloc(32, byte).toString('base64')).join()
+  const rotated = await startApp({ databaseUrl: app.databaseUrl, roles: ['core'], env: { SECRET_KEY: keys } })
+  try {
+    const headers = { authorization: world.owner.authorization!, 'idempotency-key': key }
+    const send = (text: string) => apiAs(rotated.baseUrl).post(path, text, headers)
+    expect((await send(body)).headers.get('idempotent-replayed')).toBe('true')
+    expect((await send(JSON.stringify(publicClient()))).status).toBe(422)
+  } finally {
+    await rotated.close()
+  }
+})
+
 test('a public client is replayable', async () => {
   const key = fresh('key')
   const body = publicClient({ confidential: false })
@@ -418,6 +443,29 @@ describe('GraphQL', () => {
     const different = await run({ ...value, description: 'x' }, key)
     expect(different.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 422 })
     expect(await clientsOf(value.name)).toHaveLength(1)
+  })
+
+  test('another document is 422, be it by a fragment or its name only; one of several operations replays', async () => {
+    const head = '($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String)'
+    const call = 'createClient(accountId: $a, issuerId: $i, input: $input, idempotencyKey: $k) { ...F }'
+    const shown = (fields: string, name = 'One') =>
+      `mutation ${name} ${head} { ${call} } fragment F on Client { ${fields} }`
+    const [value, key] = [input(), fresh('gql')]
+    const first = await run(value, key, world.owner, shown('id name'))
+    expect(first.body.errors).toBeUndefined()
+    for (const other of [shown('id name settings'), shown('id'), shown('id name', 'Two'), document]) {
+      const { errors } = (await run(value, key, world.owner, other)).body
+      expect(errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 422 })
+    }
+    expect((await run(value, key, world.owner, shown('id name'))).body).toEqual(first.body)
+
+    const query = `${shown('id name')} query Other { me { id } }`
+    const variables = { a: world.accountId, i: world.issuerId, input: value, k: fresh('gql') }
+    const send = () => world.owner.request('POST', '/graphql', { query, variables, operationName: 'One' })
+    const [one, two] = [await send(), await send()]
+    expect(one.body.data.createClient.name).toBe(value.name)
+    expect(two.body).toEqual(one.body)
+    expect(await clientsOf(value.name)).toHaveLength(2)
   })
 
   test('20 parallel mutations with one key make one thing', async () => {

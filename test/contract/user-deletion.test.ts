@@ -1,7 +1,9 @@
 /** What becomes of deleted users (spec section 3, decisions D22), and the order and cost of lists of users. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { systemContext } from '../../src/platform/jobs.js'
-import { purgeUsers } from '../../src/resources/users/purge.js'
+import { sha256 } from '../../src/platform/secrets.js'
+import { acceptInvitation } from '../../src/resources/organizations/accept-invitation.js'
+import { purgeDeletedUsers } from '../../src/resources/organizations/departures.js'
 import { schedule } from '../../src/schedule.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
@@ -23,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-const purge = () => purgeUsers(systemContext(app.gatehouse))
+const purge = () => purgeDeletedUsers(systemContext(app.gatehouse))
 const rowOf = (id: string) => app.gatehouse.tools.prisma.user.findUniqueOrThrow({ where: { id } })
 const make = async (more: object = {}): Promise<string> =>
   must(await mine.owner.post(users, { username_type: 'unique', username: fresh('u'), ...more }), 201).data.id
@@ -98,6 +100,102 @@ test('the purge goes batch by batch, and twice at the same moment does no harm',
   const told = await heard('user.status.changed')
   expect(told).toHaveLength(250)
   expect(new Set(told.map(({ userId }) => userId)).size).toBe(250)
+})
+
+describe('a wiped user leaves its organizations, groups and invitations', () => {
+  const join = async (more: object, ...users: string[]): Promise<string> => {
+    const { id } = must(
+      await mine.owner.post(`${mine.I}/organizations`, { invitation_enabled: true, ...more }),
+      201,
+    ).data
+    const O = `${mine.I}/organizations/${id}`
+    for (const member_id of users) must(await mine.owner.post(`${O}/members`, { member_id }), 201)
+    return O
+  }
+  const invitation = (where: object) => app.gatehouse.tools.prisma.organizationInvitation.count({ where })
+  const member = (where: object) => app.gatehouse.tools.prisma.organizationMember.count({ where })
+
+  test('with organization.membership.deleted for each; notes and others stay', async () => {
+    const secret = fresh('secret')
+    const [id, other] = [await make(), await make()]
+    const O = await join({}, id, other)
+    const group = must(await mine.owner.post(`${O}/groups`, { name: 'G', scopes: ['a:read'] }), 201).data
+    for (const member_id of [id, other])
+      must(await mine.owner.post(`${O}/groups/${group.id}/members`, { member_id }), 201)
+    must(await mine.owner.patch(`${O}/members/${id}`, { user_title: secret, metadata: { a: secret } }), 200)
+    const note = { subject_type: 'issuer', subject_id: mine.issuerId, content: `@[Somebody](${id})` }
+    const { id: noteId } = must(await mine.owner.post(`${mine.A}/notes`, note), 201).data
+    must(await mine.owner.delete(`${users}/${id}`), 202)
+    await purge()
+    expect(await member({ userId: id })).toBe(1)
+
+    app.clock.advance(DAY)
+    const heard = await listenTo(app, mine.accountId)
+    await Promise.all([purge(), purge()])
+    expect(await rowOf(id)).toMatchObject({ status: 'deleted' })
+    expect([await member({ userId: id }), await member({ userId: other })]).toEqual([0, 1])
+    const told = await heard()
+    expect(told.map(({ type }) => type)).toEqual(['organization.membership.deleted', 'user.status.changed'])
+    expect(told[0]).toMatchObject({
+      userId: id,
+      orgId: O.split('/').at(-1),
+      authType: 'system',
+      target: { type: 'organization_membership', id },
+      data: { status: 'active', groups: [group.id], reason: 'user_deleted' },
+    })
+    expect(JSON.stringify(told)).not.toContain(secret)
+    const left = must(await mine.owner.get(`${O}/groups/${group.id}`), 200).data
+    expect(left.member_count).toBe(1)
+    expect(left.updated_at).toBeGreaterThan(group.updated_at)
+    expect(must(await mine.owner.get(`${mine.A}/notes/${noteId}`), 200).data.mentions).toMatchObject([{ user_id: id }])
+  })
+
+  test('invitations to its address go; those of whoever has the address now stay', async () => {
+    const username = `${fresh('ada')}@example.com`
+    const id = await make({ username_type: 'email', username })
+    const [one, two, three] = [await join({}), await join({}), await join({})]
+    const invite = async (O: string, email: string) =>
+      must(await mine.owner.post(`${O}/invitations`, { email }), 201).data
+    await invite(one!, username)
+    must(await mine.owner.post(`${two}/invitations/${(await invite(two!, username)).id}/revoke`), 200)
+    const { token_plain } = await invite(three!, 'another@example.com')
+    const by = { id, issuerId: mine.issuerId }
+    await acceptInvitation(systemContext(app.gatehouse), sha256(token_plain), by)
+    must(await mine.owner.delete(`${users}/${id}`), 202)
+    app.clock.advance(1)
+    await make({ username_type: 'email', username })
+    must(await mine.owner.post(`${three}/invitations`, { email: username }), 201)
+    await purge()
+    expect([await invitation({ emailKey: username }), await invitation({ acceptedByUserId: id })]).toEqual([3, 1])
+    app.clock.advance(DAY)
+    await purge()
+    expect([await invitation({ emailKey: username }), await invitation({ acceptedByUserId: id })]).toEqual([1, 0])
+  })
+
+  test('batch by batch, also somebody who is a member of very many; each is told once', async () => {
+    const id = await make()
+    const { pool } = app.gatehouse.tools
+    await pool.query(
+      `INSERT INTO organizations (id, account_id, issuer_id, default_member_scopes, scopes, creator_scopes, status, created_at, updated_at)
+       SELECT 'org_0' || lpad(n::text, 25, '0'), $1, $2, '{}', '{}', '{}', 'active', 0, 0 FROM generate_series(1, 250) n`,
+      [mine.accountId, mine.issuerId],
+    )
+    await pool.query(
+      `INSERT INTO organization_members (id, account_id, issuer_id, org_id, user_id, scopes, status, created_at, updated_at)
+       SELECT 'mem_0' || lpad(n::text, 25, '0'), $1, $2, 'org_0' || lpad(n::text, 25, '0'), $3, '{}', 'active', 0, 0
+       FROM generate_series(1, 250) n`,
+      [mine.accountId, mine.issuerId, id],
+    )
+    must(await mine.owner.delete(`${users}/${id}`), 202)
+    app.clock.advance(DAY)
+    const heard = await listenTo(app, mine.accountId)
+    await Promise.all([purge(), purge()])
+    await purge()
+    expect(await rowOf(id)).toMatchObject({ status: 'deleted' })
+    const told = await heard('organization.membership.deleted')
+    expect(told).toHaveLength(250)
+    expect(new Set(told.map(({ orgId }) => orgId)).size).toBe(250)
+  })
 })
 
 test('the purge of users and of enrolments are periodic jobs', () => {

@@ -402,13 +402,19 @@ describe('verifiers', () => {
     ).toBe(400)
   })
 
-  test('the name must be given; for a password it may be null', async () => {
+  test('the name must be given; for a password it may be null, for a temporary_password not', async () => {
     const { id } = await make()
     const path = `${users}/${id}/verifiers`
     const without = await world.owner.post(path, { type: 'password', password: PASSWORD })
     expect({ status: without.status, fields: fields(without) }).toEqual({ status: 400, fields: ['name'] })
     must(await world.owner.post(path, { type: 'password', name: null, password: PASSWORD }), 201)
-    expect((await world.owner.post(path, { ...temporary(), name: undefined })).status).toBe(400)
+    for (const name of [undefined, null, '']) {
+      const answer = await world.owner.post(path, { ...temporary(), name })
+      expect({ name, status: answer.status, fields: fields(answer) }).toEqual({ name, status: 400, fields: ['name'] })
+    }
+    const { id: made } = must(await world.owner.post(path, temporary()), 201).data
+    expect(fields(await world.owner.patch(`${path}/${made}`, { name: null }))).toEqual(['name'])
+    must(await world.owner.patch(`${path}/${made}`, { name: 'Desk' }), 200)
   })
 
   test.each([

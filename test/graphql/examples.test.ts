@@ -70,7 +70,7 @@ describe('run in order, by the key of a new account', () => {
 
   test('the version in ifMatch counts', async () => {
     const stale = { ...known, iss: { id: known['iss']!.id, version: '1' } }
-    const { query, variables } = examples.find(({ name }) => name === '7-change-issuer')!
+    const { query, variables } = examples.find(({ name }) => name === '07-change-issuer')!
     const { body } = await owner.graphql(query, JSON.parse(fillIn(variables, stale)))
     expect(body.errors[0].extensions.code).toBe('PRECONDITION_FAILED')
   })

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { sdl } from '../../src/graphql/schema.js'
 import { packageRoot } from '../../src/platform/package-root.js'
 import { routes } from '../../src/rest/routes.js'
-import { makeWorld, publicClient, send, type World } from '../contract/world.js'
-import { makeTenant, must } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
+import { fresh, makeWorld, publicClient, send, type World } from '../contract/world.js'
+import { Realm } from '../idp/setup.js'
+import { machineWith, makeTenant, must, scriptOf } from '../setup/actors.js'
+import { apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
@@ -34,11 +35,16 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
+/** The one statement that tells who is asking: by the key's row, or by all that a token depends on. */
+const isLookUp = (text: string) => /api_keys k JOIN accounts|LEFT JOIN personal_tokens p/.test(text)
+
+/** What a work has sent to the database besides the one look-up of its caller. */
 async function statements(work: () => Promise<unknown>): Promise<string[]> {
   sent.length = 0
   await work()
+  expect(sent.filter(isLookUp)).toHaveLength(1)
   // Hints about what was written before come whenever they come.
-  return sent.filter((text) => !/api_keys k JOIN accounts|pg_notify/.test(text))
+  return sent.filter((text) => !isLookUp(text) && !text.includes('pg_notify'))
 }
 
 test('account → issuers → clients is one statement each, for any number of rows', async () => {
@@ -96,6 +102,23 @@ test.each(routes.filter(({ method }) => method === 'GET').map((route) => [`GET $
     expect({ few: texts.length <= allowed, texts }).toEqual({ few: true, texts })
   },
 )
+
+test('a Bearer token costs one look-up as well: of a machine, of a user, of a script of a user', async () => {
+  const scopes = ['issuers.clients:read']
+  const person = `${fresh('ada')}@example.com`
+  const realm = new Realm(app, world)
+  const id = await realm.user(person)
+  must(await world.owner.patch(`${world.I}/users/${id}`, { scopes }), 200)
+  const notebook = await realm.client({ allowed_resources: [app.baseUrl] }, { settings: { scopes } })
+  const params = { resource: app.baseUrl, scope: `openid ${scopes}` }
+  const { access_token } = await realm.tokens(notebook, person, params)
+  for (const api of [await machineWith(world, scopes), apiAs(app.baseUrl, access_token), await scriptOf(world, id)]) {
+    // The key that signed it is asked for once per process.
+    must(await api.get(`${world.I}/clients`), 200)
+    const texts = await statements(async () => must(await api.get(`${world.I}/clients`), 200))
+    expect({ count: texts.length, texts }).toEqual({ count: 1, texts })
+  }
+})
 
 test('graphql/schema.graphql is the schema of this build; write it anew when it is not: sdl()', () => {
   expect(readFileSync(join(packageRoot, 'graphql/schema.graphql'), 'utf8')).toBe(sdl())

@@ -33,6 +33,7 @@ export class TestBrowser {
   constructor(
     private readonly stopAt = 'https://',
     private readonly headers: Record<string, string> = {},
+    private readonly send: typeof fetch = fetch,
   ) {}
 
   cookies(): readonly Cookie[] {
@@ -41,7 +42,7 @@ export class TestBrowser {
 
   /** The same cookies in another browser. */
   copy(): TestBrowser {
-    const other = new TestBrowser(this.stopAt, this.headers)
+    const other = new TestBrowser(this.stopAt, this.headers, this.send)
     other.#cookies = this.#cookies.map((cookie) => ({ ...cookie }))
     return other
   }
@@ -52,7 +53,7 @@ export class TestBrowser {
       ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
     )
     const cookie = sent.map(({ name, value }) => `${name}=${value}`).join('; ')
-    const response = await fetch(url, {
+    const response = await this.send(url, {
       ...init,
       redirect: 'manual',
       headers: {

@@ -42,6 +42,7 @@ describe('metadata', () => {
         introspection_endpoint: `${realm.url}/introspect`,
         revocation_endpoint: `${realm.url}/revoke`,
         end_session_endpoint: `${realm.url}/logout`,
+        check_session_iframe: `${realm.url}/check-session.html`,
         scopes_supported: ['openid', 'email', 'profile', 'address', 'phone'],
         response_types_supported: ['code'],
         response_modes_supported: ['query'],

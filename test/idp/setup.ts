@@ -22,16 +22,20 @@ export interface Answer {
 
 /** A tenant whose issuer one signs in at. */
 export class Realm {
-  readonly url: string
+  /** @param url the issuer identifier, if not the one under IDP_URL; `send` knows the way there */
   constructor(
     readonly app: TestApp,
     readonly tenant: Tenant,
-  ) {
-    this.url = `${app.idpUrl}/${tenant.issuerId}`
-  }
+    readonly url = `${app.idpUrl}/${tenant.issuerId}`,
+    private readonly send: typeof fetch = fetch,
+  ) {}
 
   static async make(app: TestApp, name?: string): Promise<Realm> {
     return new Realm(app, await makeTenant(app, name))
+  }
+
+  browser(): TestBrowser {
+    return new TestBrowser('https://', {}, this.send)
   }
 
   user(username: string, password = PASSWORD): Promise<string> {
@@ -67,7 +71,7 @@ export class Realm {
   }
 
   /** Opens the sign-in page; `verifier` belongs to the challenge that was sent. */
-  async begin(client: TestClient, params: Record<string, string | undefined> = {}, browser = new TestBrowser()) {
+  async begin(client: TestClient, params: Record<string, string | undefined> = {}, browser = this.browser()) {
     const verifier = randomBytes(32).toString('base64url')
     const challenge = createHash('sha256').update(verifier).digest('base64url')
     const url = this.authorizeUrl(client, { code_challenge: challenge, code_challenge_method: 'S256', ...params })
@@ -79,7 +83,7 @@ export class Realm {
     client: TestClient,
     username: string,
     params: Record<string, string | undefined> = {},
-    browser = new TestBrowser(),
+    browser = this.browser(),
   ) {
     const { page, verifier } = await this.begin(client, params, browser)
     const answered = page.html === '' ? page : await browser.submit(page, { username, password: PASSWORD })
@@ -91,7 +95,7 @@ export class Realm {
     client: TestClient,
     username: string,
     params: Record<string, string | undefined> = {},
-    browser = new TestBrowser(),
+    browser = this.browser(),
   ) {
     const { redirect, verifier } = await this.signIn(client, username, params, browser)
     const redirect_uri = params['redirect_uri'] ?? CALLBACK
@@ -117,11 +121,11 @@ export class Realm {
     const headers: Record<string, string> = {}
     if (client?.secret) headers['authorization'] = `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret)}`)}`
     else if (client) body.set('client_id', client.id)
-    return answerOf(await fetch(`${this.url}${path}`, { method: 'POST', body, headers, redirect: 'manual' }))
+    return answerOf(await this.send(`${this.url}${path}`, { method: 'POST', body, headers, redirect: 'manual' }))
   }
 
   async userinfo(token: string): Promise<Answer> {
-    return answerOf(await fetch(`${this.url}/userinfo`, { headers: { authorization: `Bearer ${token}` } }))
+    return answerOf(await this.send(`${this.url}/userinfo`, { headers: { authorization: `Bearer ${token}` } }))
   }
 }
 

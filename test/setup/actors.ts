@@ -54,6 +54,27 @@ export async function makeUser(
   return data.id
 }
 
+/** The Core API as a machine of the issuer sees it, by client_credentials. */
+export async function machineWith({ owner, I, issuerId, app }: Tenant, scopes: string[]): Promise<Api> {
+  const resource = owner.baseUrl
+  const openid = { application_type: 'm2m', grant_types: ['client_credentials'], allowed_resources: [resource] }
+  const client = { name: 'Machine', type: 'internal', confidential: true, settings: { openid, scopes } }
+  const { id, secret } = must(await owner.post(`${I}/clients`, client), 201).data
+  const response = await fetch(`${app?.idpUrl}/${issuerId}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource }),
+  })
+  const text = await response.text()
+  return apiAs(owner.baseUrl, must({ status: response.status, text, body: JSON.parse(text) }, 200).access_token)
+}
+
+/** The Core API as a script of a user sees it, by a personal token. */
+export async function scriptOf({ owner, I }: Tenant, userId: string, restrictions: object = {}): Promise<Api> {
+  const body = { type: 'personal_token', name: 'script', restrictions }
+  return apiAs(owner.baseUrl, must(await owner.post(`${I}/users/${userId}/tokens`, body), 201).data.token_plain)
+}
+
 /** The body of an answer that must have this status; shows the whole answer when it has not. */
 export function must(answer: { status: number; text: string; body: Loose }, status: number): Loose {
   if (answer.status !== status) throw new Error(`expected ${status}, got ${answer.status}: ${answer.text}`)

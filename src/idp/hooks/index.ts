@@ -2,10 +2,12 @@
  * Every reach into the library beyond its documented surface. The only room that may import `oidc-provider/lib/*`; each
  * hook has a contract test that fails when the library changes underneath (test/idp/hooks.test.ts).
  */
+import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import Provider from 'oidc-provider'
 import instance from 'oidc-provider/lib/helpers/weak_cache.js'
 import { newId } from '../../kernel/ids.js'
+import { addSessionState } from '../browser-state.js'
 import { clientFinder, compareSecret, mayRedirectTo } from '../client.js'
 import { findLiveToken } from '../endpoints/live-token.js'
 import type { Handler } from '../grants/grant.js'
@@ -20,7 +22,10 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookClients(provider, grantTypes)
   hookAccessTokens(provider)
   hookIdTokens(provider)
+  hookHints(provider)
   answerInQueryOnly(provider)
+  // The library tells listeners what it is about to answer, and answers what they have made of it.
+  ;(provider as unknown as EventEmitter).on('authorization.success', addSessionState)
 }
 
 /** Errors about another response mode go out in the query as well (decisions D23). */
@@ -120,6 +125,41 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
         return original.call(this, options)
       },
   )
+}
+
+/**
+ * A hint may carry any name of the issuer (custom domains); the library knows only the one that it was made with. Access
+ * tokens and logout tokens are signed by the same keys, but no hint of who is signed in (RFC 8725 3.11).
+ */
+function hookHints(provider: Provider): void {
+  type Validating = {
+    validate(token: string, client: OpenIdClient): Promise<{ header: { typ?: unknown } }>
+  }
+  replace(
+    provider.IdToken as unknown as Validating,
+    'validate',
+    (original) =>
+      async function (this: Validating, token, client) {
+        const iss = claimedIssuer(token)
+        const named = iss === undefined ? undefined : scope().runtime.named(iss)
+        if (named && named.provider !== provider) {
+          return (named.provider.IdToken as unknown as Validating).validate(token, client)
+        }
+        const verified = await original.call(this, token, client)
+        const { typ } = verified.header
+        if (typ !== undefined && typ !== 'JWT') throw new Error('not an ID token')
+        return verified
+      },
+  )
+}
+
+function claimedIssuer(token: string): string | undefined {
+  try {
+    const { iss } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { iss?: unknown }
+    return typeof iss === 'string' ? iss : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The library's own handler of a grant, before ours takes its name. */

@@ -33,6 +33,10 @@ import {
 } from '../graphql.js'
 import { IssuerPage } from '../issuers/issuers.graphql.js'
 import { issuersOf } from '../issuers/issuers.js'
+import { ApiKeyPage } from '../keys/api-keys.graphql.js'
+import { apiKeysOfAccounts } from '../keys/relations.js'
+import { NotePage } from '../notes/notes.graphql.js'
+import { notesOf } from '../notes/relations.js'
 import {
   type AccountWithDomains,
   billingMode,
@@ -177,6 +181,26 @@ export class AccountResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
     return pageLoader(context, issuersOf, limit).load(account.id)
+  }
+
+  @FieldResolver(() => ApiKeyPage, { description: 'The newest API keys; page on with `apiKeys`.' })
+  @Scope('api_keys', 'read')
+  apiKeys(
+    @Ctx() context: Context,
+    @Root() account: AccountRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, apiKeysOfAccounts, limit).load(account.id)
+  }
+
+  @FieldResolver(() => NotePage, { description: 'Pinned notes first, then the newest; page on with `notes`.' })
+  @Scope('notes', 'read')
+  notes(
+    @Ctx() context: Context,
+    @Root() account: AccountRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, notesOf, limit).load(account.id)
   }
 
   @FieldResolver(() => EventPage, { description: 'The newest events; page on with `events`.' })

@@ -1,7 +1,7 @@
 /** Agents (spec 2.10, 4.12, section 3): non-human identities of an issuer. */
 import { z } from 'zod'
 import { invalidField, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
@@ -9,7 +9,7 @@ import { type Agent, type Prisma, transaction } from '../../platform/database.js
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
-import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
+import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 
 export const agentStatuses = ['active', 'suspended', 'blocked'] as const
@@ -63,8 +63,8 @@ export async function listAgents(
     ...(typeof hasVerifiers === 'boolean' && { hasVerifiers }),
   }
   const rows = await context.db.agent.findMany({
-    where: { AND: [{ accountId, issuerId, ...ofLivingIssuer }, filter, after('agt', request.cursor)] },
-    orderBy: { id: 'desc' },
+    where: { AND: [{ accountId, issuerId, ...ofLivingIssuer }, filter, older('agt', request.cursor)] },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
@@ -88,10 +88,9 @@ export async function createAgent(context: Context, place: InIssuer, input: unkn
   const status = values.status ?? 'active'
   return transaction(context, async (inside) => {
     await requireIssuer(inside, place)
-    const now = inside.now()
     const agent = await inside.db.agent.create({
       data: {
-        id: newId('agt', now),
+        ...newRow('agt', inside.now()),
         accountId: place.accountId,
         issuerId: place.issuerId,
         name: values.name,
@@ -103,8 +102,6 @@ export async function createAgent(context: Context, place: InIssuer, input: unkn
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
         status,
         statusReason: withReason(status, values.statusReason ?? null),
-        createdAt: now,
-        updatedAt: now,
       },
     })
     await emit(inside, 'agent.created', { ...aboutAgent(agent), data: { name: agent.name, status } })
@@ -197,7 +194,7 @@ export async function agentsOf(context: Context, issuerIds: readonly string[], l
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...issuerIds] } },
-    select: { id: true, agents: { orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, agents: { orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.agents]))
   return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { canonicalJson } from '../../kernel/canonical.js'
 import { ApiError, badRequest, insufficientScope, invalidField, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { mergePatch } from '../../kernel/merge.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
@@ -15,7 +15,7 @@ import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
 import { chosenSecret, firstSecret, rotated, type StoredSecret } from '../keys/rotating-secret.js'
-import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
+import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { type ClientSettings, checkSettings, settingsOf } from './settings.js'
 
@@ -66,10 +66,10 @@ export async function listClients(
         { status: filter.status ?? { not: 'deleted' } },
         filter.status === 'deleted' ? { deletedAt: { gt: context.now() - DELETED_RETENTION } } : {},
         filter.name ? { name: { contains: filter.name.replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } } : {},
-        after('cli', request.cursor),
+        older('cli', request.cursor),
       ],
     },
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
@@ -110,10 +110,9 @@ export async function createClient(context: Context, place: InIssuer, input: unk
   return transaction(context, async (inside) => {
     await requireIssuer(inside, place)
     await checkOrganizations(inside, place, settings)
-    const now = inside.now()
     const client = await inside.db.client.create({
       data: {
-        id: newId('cli', now),
+        ...newRow('cli', inside.now()),
         accountId: place.accountId,
         issuerId: place.issuerId,
         name: values.name,
@@ -125,8 +124,6 @@ export async function createClient(context: Context, place: InIssuer, input: unk
         secrets: (secret === null ? [] : firstSecret(secret)) as unknown as Prisma.InputJsonArray,
         status: 'active',
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
-        createdAt: now,
-        updatedAt: now,
       },
     })
     await emit(inside, 'client.created', { ...aboutClient(client), data: { name: client.name } })
@@ -178,11 +175,16 @@ export async function deleteClientsOf(context: Context, { issuerId }: InIssuer):
   for (const client of rows) await emit(context, 'client.deleted', aboutClient(client))
 }
 
-/** A new secret; the old one stays good for 15 minutes. @throws invalid_request for a public client */
+/**
+ * A new secret; the old one stays good for 15 minutes.
+ * @throws invalid_request for a public client, insufficient_scope for one that may do more than the caller, who could
+ * act as it from then on; not_found
+ */
 export async function rotateClientSecret(context: Context, place: ClientPlace): Promise<ClientWithSecret> {
   const secret = chosenSecret('secret', null)
   const client = await reviseClient(context, place, 'client.secret.rotated', undefined, (row) => {
     if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
+    mayGrant(context, settingsOf(row).scopes ?? [])
     return {
       secrets: rotated(
         row.secrets as unknown as StoredSecret[],
@@ -264,7 +266,7 @@ export async function clientsOf(
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...issuerIds] } },
-    select: { id: true, clients: { where: { status: { not: 'deleted' } }, orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, clients: { where: { status: { not: 'deleted' } }, orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.clients]))
   return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))

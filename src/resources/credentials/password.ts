@@ -44,7 +44,8 @@ export const password = kindOf({
 export const temporaryPassword = kindOf({
   rules: z.strictObject({
     type: z.literal('temporary_password'),
-    name,
+    // Unlike that of a password it may not be null (spec 2.7).
+    name: rules.name,
     ...described,
     password: passwordRule,
     expiresAt: rules.moment,

@@ -133,7 +133,10 @@ class VerifierPlace extends VerifiersPlace {
 class CreateVerifierInput {
   @Field(() => VerifierTypeEnum)
   type!: VerifierType
-  @Field(() => String, { nullable: true, description: 'Must be given; null for no name.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Must be given; null for no name, but for a temporary_password.',
+  })
   name?: string | null
   @Field(() => String, { nullable: true })
   description?: string | null

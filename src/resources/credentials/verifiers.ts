@@ -94,6 +94,7 @@ export async function updateVerifier(context: Context, place: VerifierPlace, inp
   const { password, metadata, ...values } = check(updateRules, input)
   const verifier = await getVerifier(context, place)
   refuseUnchangeable(verifier, { ...values, ...(password !== undefined && { password }) })
+  if (verifier.type === 'temporary_password') check(z.object({ name: rules.name.optional() }), { name: values.name })
   const secret = password === undefined ? {} : await changedPassword(context, place, verifier, password)
   return revise<Verifier, Prisma.VerifierUncheckedUpdateManyInput>(context, {
     what: 'verifier',

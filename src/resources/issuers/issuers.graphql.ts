@@ -35,8 +35,13 @@ import {
   Scope,
   Timestamp,
 } from '../graphql.js'
+import { issuerUrl } from '../issuer-url.js'
 import { OrganizationPage } from '../organizations/organizations.graphql.js'
 import { organizationsOf } from '../organizations/relations.js'
+import { usersOfIssuers } from '../users/listing.js'
+import { UserPage } from '../users/users.graphql.js'
+import { AuthMethodPage } from './auth-methods.graphql.js'
+import { authMethodsOf } from './auth-methods.js'
 import {
   createIssuer,
   deleteIssuer,
@@ -168,7 +173,7 @@ export class IssuerResolver {
 
   @FieldResolver(() => String, { description: 'The issuer identifier: the `iss` of its tokens.' })
   url(@Ctx() context: Context, @Root() issuer: IssuerRow): string {
-    return `${context.config.idpUrl}/${issuer.id}`
+    return issuerUrl(context.config, issuer.id)
   }
   @FieldResolver(() => ClientPage, { description: 'The newest clients; page on with `clients`.' })
   @Scope('issuers.clients', 'read')
@@ -198,6 +203,28 @@ export class IssuerResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
     return pageLoader(context, agentsOf, limit).load(issuer.id)
+  }
+
+  @FieldResolver(() => UserPage, { description: 'The newest users, with hashed usernames; page on with `users`.' })
+  @Scope('issuers.users', 'read')
+  users(
+    @Ctx() context: Context,
+    @Root() issuer: IssuerRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, usersOfIssuers, limit).load(issuer.id)
+  }
+
+  @FieldResolver(() => AuthMethodPage, {
+    description: 'The newest authentication methods; page on with `authMethods`.',
+  })
+  @Scope('issuers.auth_methods', 'read')
+  authMethods(
+    @Ctx() context: Context,
+    @Root() issuer: IssuerRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, authMethodsOf, limit).load(issuer.id)
   }
 
   @FieldResolver(() => EventPage, {

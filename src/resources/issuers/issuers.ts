@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError, invalidField } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { mergePatch } from '../../kernel/merge.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
@@ -12,7 +12,7 @@ import { announce } from '../../platform/notify.js'
 import { deleteClientsOf } from '../clients/clients.js'
 import { unassignDomainsOf } from '../domains/domains.js'
 import { changesBetween, emit } from '../events/events.js'
-import { after, type InAccount, type InIssuer, requireAccount, requireIssuer } from '../place.js'
+import { type InAccount, type InIssuer, newestFirst, older, requireAccount, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { issuerSettingsRules, newIssuerSettings } from './settings.js'
 import { giveSigningKeys, takeKeyPairs } from './signing-keys.js'
@@ -42,8 +42,8 @@ export async function listIssuers(
 ): Promise<Page<Issuer>> {
   const limit = limitOf(request)
   const rows = await context.db.issuer.findMany({
-    where: { AND: [{ accountId, status: { not: 'deleted' } }, after('iss', request.cursor)] },
-    orderBy: { id: 'desc' },
+    where: { AND: [{ accountId, status: { not: 'deleted' } }, older('iss', request.cursor)] },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireAccount(context, { accountId })
@@ -64,10 +64,9 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
   await requireAccount(context, { accountId })
   const pairs = await takeKeyPairs(context)
   return transaction(context, async (inside) => {
-    const now = inside.now()
     const issuer = await inside.db.issuer.create({
       data: {
-        id: newId('iss', now),
+        ...newRow('iss', inside.now()),
         accountId,
         name: values.name,
         description: values.description ?? null,
@@ -77,8 +76,6 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
         settings: settings as Prisma.InputJsonObject,
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
         usernameKey: inside.sealer.seal(randomBytes(32).toString('base64')),
-        createdAt: now,
-        updatedAt: now,
       },
     })
     await giveSigningKeys(inside, { accountId, issuerId: issuer.id }, pairs)
@@ -173,7 +170,7 @@ export async function issuersOf(
     where: { id: { in: [...accountIds] } },
     select: {
       id: true,
-      issuers: { where: { status: { not: 'deleted' } }, orderBy: { id: 'desc' }, take: limit + 1 },
+      issuers: { where: { status: { not: 'deleted' } }, orderBy: newestFirst, take: limit + 1 },
     },
   })
   const byId = new Map(rows.map((row) => [row.id, row.issuers]))

@@ -86,31 +86,31 @@ const drawText = `
   RETURNING spare_keys.kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk"`
 
 /**
- * Two generations of each algorithm for a new issuer, the signing one first. They come from the pool; what the pool
- * lacks is made now. Call it before the transaction that makes the issuer, so that no transaction waits for a key; if
+ * Generations of each algorithm, two for a new issuer, the signing one first. They come from the pool; what the pool
+ * lacks is made now. Call it before the transaction that gives them away, so that no transaction waits for a key; if
  * that one fails, the pairs are lost, which harms nobody.
  */
-export async function takeKeyPairs(context: Context): Promise<KeyPair[]> {
+export async function takeKeyPairs(context: Context, generations = GENERATIONS): Promise<KeyPair[]> {
   const drawn = await context.tools.query<KeyPair & Record<string, unknown>>('spare-keys-draw', drawText, [
     [...signingAlgorithms],
-    GENERATIONS,
+    generations,
   ])
   const pairs: KeyPair[] = []
   for (const alg of signingAlgorithms) {
     const found = drawn.filter((pair) => pair.alg === alg)
-    while (found.length < GENERATIONS) found.push(await makePair(context, alg))
+    while (found.length < generations) found.push(await makePair(context, alg))
     pairs.push(...found)
   }
   return pairs
 }
 
-/** Gives an issuer these keys, in the transaction that makes it. The first pair of an algorithm signs. */
+/** Gives an issuer these keys, in the transaction that makes or changes it. The first pair of an algorithm signs. */
 export async function giveSigningKeys(
   context: Context,
   { accountId, issuerId }: { accountId: string; issuerId: string },
   pairs: readonly KeyPair[],
+  now = context.now(),
 ): Promise<void> {
-  const now = context.now()
   const ages = new Map<string, number>()
   const rows = pairs.map(({ kid, alg, publicJwk, privateJwk }) => {
     // The newest of an algorithm signs: each further pair is older by a millisecond.

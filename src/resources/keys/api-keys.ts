@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { ApiError, badRequest, type Detail, invalid, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newId, timeOf } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { ALL, covers, isPlatformScope } from '../../kernel/scopes.js'
@@ -14,9 +14,9 @@ import { type ApiKey, isDuplicate, type Prisma, sql, transaction } from '../../p
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
-import { after, type InAccount, lockOrganization, requireAccount, requireOrganization } from '../place.js'
+import { after, type InAccount, lockOrganization, newestFirst, requireAccount, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
-import { type Restrictions, restrictionRules } from './restrictions.js'
+import { mustReachNoFurther, type Restrictions, restrictionRules } from './restrictions.js'
 import { chosenSecret, firstSecret } from './rotating-secret.js'
 import { statusFilter, stillKept } from './states.js'
 
@@ -93,10 +93,10 @@ export async function listApiKeys(
         columnsOf(place),
         stillKept(context),
         statusFilter(context, filter.status, suspended),
-        after('ak', request.cursor),
+        await following(context, place, request.cursor),
       ],
     },
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireAccount(context, place)
@@ -104,6 +104,19 @@ export async function listApiKeys(
     rows.map((key) => ({ ...key, suspended })),
     limit,
   )
+}
+
+/**
+ * The keys behind a cursor. Not by its id alone, as in other lists: an operator may choose the id of the first key, so
+ * that it says nothing about time.
+ */
+async function following(context: Context, place: KeyOwner, cursor?: string | null): Promise<Prisma.ApiKeyWhereInput> {
+  const { id } = after('ak', cursor)
+  if (!id) return {}
+  const where = { id: id.lt, ...columnsOf(place) }
+  const key = await context.db.apiKey.findFirst({ where, select: { createdAt: true } })
+  const createdAt = key?.createdAt ?? timeOf(id.lt)
+  return { createdAt: { lte: createdAt }, OR: [{ createdAt: { lt: createdAt } }, { id }] }
 }
 
 /** @throws not_found for an organization that does not exist or live */
@@ -135,6 +148,8 @@ export async function createApiKey(context: Context, place: KeyOwner, input: unk
   const values = ownerOf(place) ? check(createOrganizationKeyRules, input) : check(createRules, input)
   checkReach(place, values.restrictions)
   mayGrant(context, values.restrictions.scopes ?? [ALL])
+  const { issuerId, orgId } = columnsOf(place)
+  mustReachNoFurther(context, { ...values, expiresAt: values.expiresAt ?? null, issuerId, orgId })
   return transaction(context, (inside) => insertApiKey(inside, place, values))
 }
 
@@ -209,6 +224,7 @@ export async function updateApiKey(context: Context, place: KeyPlace, input: unk
     else if (scopes !== undefined) next.scopes = scopes
     checkReach(place, next)
     mayGrant(context, next.scopes ?? [ALL], scopesOf(key))
+    mustReachNoFurther(context, { ...key, ...values, restrictions: next })
     return {
       ...values,
       ...(metadata && { metadata: metadata as Prisma.InputJsonObject }),
@@ -254,4 +270,5 @@ function mustCover(context: Context, key: ApiKey): void {
   if (lacking) {
     throw new ApiError('insufficient_scope', `This key may do more than you (${lacking}), so you cannot change it.`)
   }
+  mustReachNoFurther(context, { ...key, restrictions: restrictionsOf(key) })
 }

@@ -3,6 +3,7 @@ import { DAY, seconds } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type PersonalToken, sql } from '../../platform/database.js'
 import { signJwt } from '../../platform/jwt.js'
+import { issuerUrl } from '../issuer-url.js'
 
 /** No token's `exp` lies further from its issuance (milliseconds; spec 5.3 and section 8). */
 export const MAX_LIFE = 21 * DAY
@@ -20,7 +21,7 @@ export async function jwtOf({ db, config, sealer }: Context, token: PersonalToke
   if (!key) throw new Error(`The issuer ${token.issuerId} has no key to sign with.`)
   const iat = seconds(token.createdAt)
   const claims = {
-    iss: `${config.idpUrl}/${token.issuerId}`,
+    iss: issuerUrl(config, token.issuerId),
     sub: token.userId,
     aud: token.audience,
     exp: Math.min(Math.ceil(Number(token.expiresAt) / 1000), iat + MAX_LIFE / 1000),

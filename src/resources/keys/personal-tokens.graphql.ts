@@ -86,7 +86,7 @@ export class PersonalToken {
 }
 
 @ObjectType()
-class PersonalTokenPage extends pageType(PersonalToken) {}
+export class PersonalTokenPage extends pageType(PersonalToken) {}
 
 @ArgsType()
 class TokensPlace extends IssuerPlace {

@@ -4,24 +4,22 @@
  */
 import { z } from 'zod'
 import { ApiError, invalidField, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { covers, isPlatformScope } from '../../kernel/scopes.js'
-import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type PersonalToken, type Prisma, transaction, type User } from '../../platform/database.js'
 import { emit } from '../events/events.js'
-import { after, goneUser, type InAccount, ofLivingIssuer, requireUser } from '../place.js'
+import { goneUser, type InAccount, newestFirst, ofLivingIssuer, older, requireUser } from '../place.js'
 import { revise } from '../revise.js'
 import { jwtOf, MAX_LIFE } from './personal-token-jwt.js'
 import { checkRestrictions, grantedScopes, lockOwner, type OfUser } from './personal-token-owner.js'
-import { restrictionRules } from './restrictions.js'
+import { mustReachNoFurther, restrictionRules } from './restrictions.js'
+import { RETENTION } from './states.js'
 
 /** Active tokens per user (spec section 8). */
 export const MAX_TOKENS = 50
-/** How long revoked and expired tokens can still be read (spec section 8). */
-const RETENTION = 31 * DAY
 
 export const personalTokenStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
 export type PersonalTokenStatus = (typeof personalTokenStatuses)[number]
@@ -66,7 +64,7 @@ export function tokenStatus(context: Context, token: TokenOfUser): PersonalToken
 }
 
 /** Rows that can still be read: not those that were revoked or ran out 31 days ago. */
-function readable(context: Context): Prisma.PersonalTokenWhereInput {
+export function readable(context: Context): Prisma.PersonalTokenWhereInput {
   const from = context.now() - RETENTION
   return { expiresAt: { gt: from }, OR: [{ status: 'active' }, { statusAt: { gt: from } }] }
 }
@@ -86,10 +84,10 @@ export async function listPersonalTokens(
         { userId, issuerId, accountId, user: { is: knownUser } },
         readable(context),
         ofStatus(context, filter.status),
-        after('tok', request.cursor),
+        older('tok', request.cursor),
       ],
     },
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
     include: withUser,
   })
@@ -135,7 +133,7 @@ export interface PersonalTokenWithJwt {
 
 /**
  * Makes a token; the JWT is in the answer and nowhere else. It lives 21 days at most: a later `expires_at` is brought
- * forward, and so is none.
+ * forward, and so is none. Nor does it outlive the key or token that makes it.
  * @throws invalid_request, insufficient_scope when it would be stronger than the caller, forbidden, not_found,
  * too_many_requests when the user has 50 active ones
  */
@@ -150,15 +148,18 @@ export async function createPersonalToken(
     const scopes = grantedScopes(inside, place, owner, restrictions)
     await checkRestrictions(inside, place, owner, restrictions)
     const now = inside.now()
-    const expiresAt = Math.min(values.expiresAt ?? now + MAX_LIFE, now + MAX_LIFE)
+    const longest = Math.min(now + MAX_LIFE, context.actor.expiresAt ?? Number.POSITIVE_INFINITY)
+    const expiresAt = Math.min(values.expiresAt ?? longest, now + MAX_LIFE)
     if (expiresAt <= now) throw invalidField('expiresAt', 'out_of_range', 'must lie in the future.')
+    const issuerId = owner.console ? null : place.issuerId
+    mustReachNoFurther(context, { restrictions, expiresAt, issuerId, orgId: null })
     const active = { userId: place.userId, status: 'active', expiresAt: { gt: now } }
     if ((await inside.db.personalToken.count({ where: active })) >= MAX_TOKENS) {
       throw new ApiError('too_many_requests', `A user has at most ${MAX_TOKENS} active tokens; revoke one first.`)
     }
     const row = await inside.db.personalToken.create({
       data: {
-        id: newId('tok', now),
+        ...newRow('tok', now),
         accountId: place.accountId,
         issuerId: place.issuerId,
         userId: place.userId,
@@ -171,8 +172,6 @@ export async function createPersonalToken(
         expiresAt,
         metadata: metadata as Prisma.InputJsonObject,
         status: 'active',
-        createdAt: now,
-        updatedAt: now,
       },
     })
     const data = { name: row.name, audience: row.audience, scopes }
@@ -263,8 +262,3 @@ const aboutToken = ({ accountId, issuerId, userId, id }: PersonalToken) => ({
   userId,
   target: { type: 'personal_token', id },
 })
-
-/** Removes tokens that ran out 31 days ago. A periodic job; running twice does no harm. */
-export async function purgePersonalTokens(context: Context): Promise<void> {
-  await context.db.personalToken.deleteMany({ where: { expiresAt: { lte: context.now() - RETENTION } } })
-}

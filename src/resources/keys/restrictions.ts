@@ -2,6 +2,8 @@
 import { isIP } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import { z } from 'zod'
+import type { Actor } from '../../kernel/context.js'
+import { ApiError } from '../../kernel/errors.js'
 import { rules } from '../../kernel/input.js'
 
 const ids = z.array(rules.text(64), 'must be an array of ids.').max(100, 'must have at most 100 entries.')
@@ -41,9 +43,58 @@ export function allowsAddress({ ip_allowlist }: Restrictions, ip: string | null)
   if (ip === null || !ipaddr.isValid(ip)) return false
   const address = ipaddr.process(ip)
   return ip_allowlist.some((entry) => {
-    const [range, bits] = ipaddr.isValidCIDR(entry)
-      ? ipaddr.parseCIDR(entry)
-      : [ipaddr.process(entry), address.kind() === 'ipv4' ? 32 : 128]
-    return range.kind() === address.kind() && address.match(range, bits)
+    const { start, bits } = rangeOf(entry)
+    return start.kind() === address.kind() && address.match(start, bits)
   })
+}
+
+/** A single address is a range of one. */
+function rangeOf(entry: string): { start: ipaddr.IPv4 | ipaddr.IPv6; bits: number } {
+  if (ipaddr.isValidCIDR(entry)) {
+    const [start, bits] = ipaddr.parseCIDR(entry)
+    return { start, bits }
+  }
+  const start = ipaddr.process(entry)
+  return { start, bits: start.kind() === 'ipv4' ? 32 : 128 }
+}
+
+/** Does one of the wider ranges hold all of this one? */
+function isWithin(entry: string, wider: readonly string[]): boolean {
+  const { start, bits } = rangeOf(entry)
+  return wider.map(rangeOf).some((range) => {
+    return range.start.kind() === start.kind() && range.bits <= bits && start.match(range.start, range.bits)
+  })
+}
+
+/** A credential to be made, changed or taken over: what it is cut down to and how long it stays. */
+export interface Reach {
+  restrictions: Restrictions
+  /** Milliseconds; null for ever. */
+  expiresAt: number | bigint | null
+  /** Of a principal that lies in an issuer, in an organization. */
+  issuerId: string | null
+  orgId: string | null
+}
+
+/**
+ * Restrictions are part of a caller's authority (decisions D6, D22): a key that is bound to addresses, issuers or
+ * organizations, or that ends, gives nobody a credential that is not. Scopes are asked for elsewhere (mayGrant).
+ * @throws forbidden naming the restriction that the caller has and the credential lacks
+ */
+export function mustReachNoFurther({ actor }: { actor: Actor }, { restrictions, ...reach }: Reach): void {
+  const among = (own: readonly string[] | null, ids: readonly string[] | undefined) =>
+    own === null || ids?.every((id) => own.includes(id)) === true
+  const { ipAllowlist, expiresAt } = actor
+  const within: Record<string, boolean> = {
+    issuer_ids: among(actor.issuerIds, reach.issuerId === null ? restrictions.issuer_ids : [reach.issuerId]),
+    org_ids: among(actor.orgIds, reach.orgId === null ? restrictions.org_ids : [reach.orgId]),
+    ip_allowlist:
+      ipAllowlist === null || restrictions.ip_allowlist?.every((entry) => isWithin(entry, ipAllowlist)) === true,
+    expires_at: expiresAt === null || (reach.expiresAt !== null && reach.expiresAt <= expiresAt),
+  }
+  const lacking = Object.keys(within).find((name) => !within[name])
+  if (lacking) {
+    const description = `You are restricted by ${lacking}, and this would be restricted less than you.`
+    throw new ApiError('forbidden', description)
+  }
 }

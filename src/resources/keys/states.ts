@@ -3,8 +3,8 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import type { ApiKey, Prisma } from '../../platform/database.js'
 
-/** How long revoked keys can still be read (spec section 8). */
-export const REVOKED_RETENTION = 31 * DAY
+/** How long revoked keys, and revoked or expired personal tokens, can still be read (spec section 8). */
+export const RETENTION = 31 * DAY
 
 export const apiKeyStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
 export type ApiKeyStatus = (typeof apiKeyStatuses)[number]
@@ -21,7 +21,7 @@ export function keyStatus(context: Context, key: ApiKey, suspended: boolean): Ap
 
 /** Revoked keys can be read for 31 days (spec section 8). */
 export const stillKept = (context: Context): Prisma.ApiKeyWhereInput => ({
-  OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - REVOKED_RETENTION } }],
+  OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - RETENTION } }],
 })
 
 /** The WHERE of one status, of keys whose owner is suspended or not. */

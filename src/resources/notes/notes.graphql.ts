@@ -80,7 +80,7 @@ export class Note {
 }
 
 @ObjectType()
-class NotePage extends pageType(Note) {}
+export class NotePage extends pageType(Note) {}
 
 @ObjectType()
 class NoteCount {

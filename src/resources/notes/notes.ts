@@ -38,7 +38,7 @@ const createRules = z.strictObject({
 
 const updateRules = z.strictObject({ content: content.optional(), pinned: rules.boolean.optional() })
 
-const links = {
+export const links = {
   mentions: { orderBy: { position: 'asc' } },
   references: { orderBy: { position: 'asc' } },
 } satisfies Prisma.NoteInclude
@@ -89,6 +89,11 @@ export async function listNotes(
     rows.push(...found)
   }
   if (rows.length === 0) await requireAccount(context, { accountId })
+  return pageOfNotes(rows, limit)
+}
+
+/** Cuts a page out of notes fetched with one more than the limit. */
+export function pageOfNotes(rows: NoteWithLinks[], limit: number): Page<NoteWithLinks> {
   const data = rows.slice(0, limit)
   const last = data.at(-1)
   const hasMore = rows.length > limit

@@ -39,7 +39,7 @@ import {
 } from './groups.js'
 import { OrganizationMember, OrganizationMemberPage } from './members.graphql.js'
 import { Organization } from './organizations.graphql.js'
-import { groupsOf } from './relations.js'
+import { groupsOf, membersOfGroups } from './relations.js'
 
 @ObjectType({ description: 'A named set of members whose scopes they all have (decisions D10).' })
 export class OrganizationGroup {
@@ -190,6 +190,18 @@ export class GroupResolver {
   ) {
     await removeGroupMember(context, place)
     return true
+  }
+
+  @FieldResolver(() => OrganizationMemberPage, {
+    description: 'The latest joined; page on with `organizationGroupMembers`.',
+  })
+  @Scope('issuers.organizations.groups', 'read')
+  members(
+    @Ctx() context: Context,
+    @Root() group: Group,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, membersOfGroups, limit).load(group.id)
   }
 
   @FieldResolver(() => Int)

@@ -1,24 +1,24 @@
 /** Groups of an organization (decisions D10): a named set of members whose scopes they all have. Flat. */
 import { z } from 'zod'
 import { conflict, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
 import { type Changes, changesBetween, emit } from '../events/events.js'
-import { after, type InOrganization, lockOrganization, ofLivingIssuer, requireOrganization } from '../place.js'
-import { revise } from '../revise.js'
 import {
-  aboutMember,
-  effectiveScopes,
-  getMember,
-  listMembers,
-  lockMember,
-  type Member,
-  type MemberPlace,
-} from './members.js'
+  type InOrganization,
+  lockOrganization,
+  newestFirst,
+  ofLivingIssuer,
+  older,
+  requireOrganization,
+} from '../place.js'
+import { revise } from '../revise.js'
+import { listMembers } from './member-listing.js'
+import { aboutMember, effectiveScopes, getMember, lockMember, type Member, type MemberPlace } from './members.js'
 
 export interface GroupPlace extends InOrganization {
   groupId: string
@@ -47,9 +47,9 @@ const where = ({ accountId, issuerId, orgId }: InOrganization): Prisma.Organizat
 export async function listGroups(context: Context, place: InOrganization, request: PageRequest): Promise<Page<Group>> {
   const limit = limitOf(request)
   const rows = await context.db.organizationGroup.findMany({
-    where: { AND: [where(place), after('grp', request.cursor)] },
+    where: { AND: [where(place), older('grp', request.cursor)] },
     include: counted,
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireOrganization(context, place)
@@ -74,10 +74,9 @@ export async function createGroup(context: Context, place: InOrganization, input
     transaction(context, async (inside) => {
       const { accountId, issuerId, orgId } = place
       await lockOrganization(inside, place)
-      const now = inside.now()
       const group = await inside.db.organizationGroup.create({
         data: {
-          id: newId('grp', now),
+          ...newRow('grp', inside.now()),
           accountId,
           issuerId,
           orgId,
@@ -85,8 +84,6 @@ export async function createGroup(context: Context, place: InOrganization, input
           description: values.description ?? null,
           scopes: values.scopes ?? [],
           metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
-          createdAt: now,
-          updatedAt: now,
         },
         include: counted,
       })

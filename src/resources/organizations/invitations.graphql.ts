@@ -7,6 +7,7 @@ import {
   FieldResolver,
   ID,
   InputType,
+  Int,
   Mutation,
   ObjectType,
   Query,
@@ -15,7 +16,11 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { OrganizationInvitation as InvitationRow } from '../../platform/database.js'
+import type {
+  OrganizationInvitation as InvitationRow,
+  Organization as OrganizationRow,
+} from '../../platform/database.js'
+import { pageLoader } from '../../platform/loader.js'
 import { enumOf, idempotencyKeyArg, OrganizationPlace, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
 import {
   createInvitation,
@@ -28,6 +33,8 @@ import {
   resendInvitation,
   revokeInvitation,
 } from './invitations.js'
+import { Organization } from './organizations.graphql.js'
+import { invitationsOf } from './relations.js'
 
 export const InvitationStatusEnum = enumOf(invitationStatuses)
 registerEnumType(InvitationStatusEnum, { name: 'InvitationStatus' })
@@ -147,5 +154,20 @@ export class InvitationResolver {
   @FieldResolver(() => InvitationStatusEnum)
   status(@Ctx() context: Context, @Root() invitation: InvitationRow): InvitationStatus {
     return invitationStatus(context, invitation)
+  }
+}
+
+@Resolver(() => Organization)
+export class OrganizationInvitationsResolver {
+  @FieldResolver(() => OrganizationInvitationPage, {
+    description: 'The newest invitations; page on with `organizationInvitations`.',
+  })
+  @Scope('issuers.organizations.members', 'read')
+  invitations(
+    @Ctx() context: Context,
+    @Root() organization: OrganizationRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, invitationsOf, limit).load(organization.id)
   }
 }

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { badRequest, conflict, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { DAY } from '../../kernel/time.js'
@@ -15,7 +15,14 @@ import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
 import { nameOf, sendMessage } from '../messages/messages.js'
-import { after, type InOrganization, lockOrganization, ofLivingIssuer, requireOrganization } from '../place.js'
+import {
+  type InOrganization,
+  lockOrganization,
+  newestFirst,
+  ofLivingIssuer,
+  older,
+  requireOrganization,
+} from '../place.js'
 import { revise } from '../revise.js'
 import { isEmail, usernameKeyOf } from '../users/usernames.js'
 import { knownGroups, memberRules, present } from './members.js'
@@ -67,8 +74,8 @@ export async function listInvitations(
 ): Promise<Page<OrganizationInvitation>> {
   const limit = limitOf(request)
   const rows = await context.db.organizationInvitation.findMany({
-    where: { AND: [where(place), statusFilter(context, filter.status), after('inv', request.cursor)] },
-    orderBy: { id: 'desc' },
+    where: { AND: [where(place), statusFilter(context, filter.status), older('inv', request.cursor)] },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireOrganization(context, place)
@@ -126,7 +133,7 @@ export async function createInvitation(
     }
     const invitation = await db.organizationInvitation.create({
       data: {
-        id: newId('inv', now),
+        ...newRow('inv', now),
         accountId,
         issuerId,
         orgId,
@@ -139,8 +146,6 @@ export async function createInvitation(
         status: 'pending',
         expiresAt: now + INVITATION_LIFE,
         createdBy: context.actor.id,
-        createdAt: now,
-        updatedAt: now,
       },
     })
     await emit(inside, 'organization.invitation.created', about(invitation))

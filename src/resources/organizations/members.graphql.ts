@@ -29,12 +29,12 @@ import {
   Timestamp,
 } from '../graphql.js'
 import { User } from '../users/users.graphql.js'
+import { listMembers } from './member-listing.js'
 import {
   addMember,
   effectiveScopes,
   getMember,
   groupIdsOf,
-  listMembers,
   type Member,
   type MemberStatus,
   memberStatuses,

@@ -4,14 +4,13 @@
  */
 import { z } from 'zod'
 import { conflict, invalid, notFound } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, mergedMetadata, rules } from '../../kernel/input.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
-import { after, type InOrganization, lockOrganization, ofLivingIssuer, requireOrganization } from '../place.js'
+import { type InOrganization, lockOrganization, ofLivingIssuer } from '../place.js'
 import { revise } from '../revise.js'
 
 export const memberStatuses = ['active', 'suspended'] as const
@@ -59,7 +58,8 @@ export function effectiveScopes({ status, scopes, groups, organization }: Member
   ].sort()
 }
 
-const where = ({ accountId, issuerId, orgId }: InOrganization): Prisma.OrganizationMemberWhereInput => ({
+/** The WHERE of an organization's members. */
+export const membersIn = ({ accountId, issuerId, orgId }: InOrganization): Prisma.OrganizationMemberWhereInput => ({
   accountId,
   issuerId,
   orgId,
@@ -67,43 +67,10 @@ const where = ({ accountId, issuerId, orgId }: InOrganization): Prisma.Organizat
   ...present,
 })
 
-/** Newest first. `scope` is an effective one, also when it comes from the organization or a group. */
-export async function listMembers(
-  context: Context,
-  place: InOrganization,
-  filter: { status?: string | null; scope?: string | null; groupId?: string },
-  request: PageRequest,
-): Promise<Page<Member>> {
-  const limit = limitOf(request)
-  const rows = await context.db.organizationMember.findMany({
-    relationLoadStrategy: 'join',
-    where: {
-      AND: [
-        where(place),
-        filter.status ? { status: filter.status } : {},
-        filter.scope ? { status: 'active', OR: withScope(filter.scope) } : {},
-        filter.groupId ? { groups: { some: { groupId: filter.groupId } } } : {},
-        after('mem', request.cursor),
-      ],
-    },
-    include: whole,
-    orderBy: { id: 'desc' },
-    take: limit + 1,
-  })
-  if (rows.length === 0) await requireOrganization(context, place)
-  return pageOf(rows, limit)
-}
-
-const withScope = (scope: string): Prisma.OrganizationMemberWhereInput[] => [
-  { scopes: { has: scope } },
-  { organization: { is: { defaultMemberScopes: { has: scope } } } },
-  { groups: { some: { group: { scopes: { has: scope } } } } },
-]
-
 const find = (context: Context, place: MemberPlace) =>
   context.db.organizationMember.findFirst({
     relationLoadStrategy: 'join',
-    where: { ...where(place), userId: place.memberId },
+    where: { ...membersIn(place), userId: place.memberId },
     include: whole,
   })
 
@@ -168,10 +135,9 @@ export async function insertMember(
   ) {
     throw conflict(`The organization has as many members as it may have (${maxMembers}).`)
   }
-  const now = context.now()
   const { id } = await context.db.organizationMember.create({
     data: {
-      id: newId('mem', now),
+      ...newRow('mem', context.now()),
       accountId,
       issuerId,
       orgId,
@@ -180,8 +146,6 @@ export async function insertMember(
       userTitle: values.userTitle ?? null,
       metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
       status: values.status ?? 'active',
-      createdAt: now,
-      updatedAt: now,
     },
     select: { id: true },
   })
@@ -273,7 +237,7 @@ async function setGroups(
 }
 
 /** Their `member_count` changes, so their version does. In one order, so that two such changes do not block each other. */
-async function touchGroups(context: Context, ids: string[]): Promise<void> {
+export async function touchGroups(context: Context, ids: string[]): Promise<void> {
   if (ids.length === 0) return
   const locked = 'SELECT id FROM organization_groups WHERE id = ANY($1) ORDER BY id FOR UPDATE'
   await sql(context.db, locked, ids)

@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { conflict, invalidField } from '../../kernel/errors.js'
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
 import { check, type Given, mergedMetadata, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
@@ -13,10 +13,11 @@ import { mayGrant } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
 import { revokeKeysOf } from '../keys/transitions.js'
 import {
-  after,
   type InIssuer,
   type InOrganization,
+  newestFirst,
   ofLivingIssuer,
+  older,
   requireIssuer,
   requireOrganization,
 } from '../place.js'
@@ -93,10 +94,10 @@ export async function listOrganizations(
         { accountId, issuerId, ...ofLivingIssuer },
         status ? { status } : {},
         Object.fromEntries(flags),
-        after('org', request.cursor),
+        older('org', request.cursor),
       ],
     },
-    orderBy: { id: 'desc' },
+    orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
@@ -130,11 +131,10 @@ export async function insertOrganization(
   values: Values,
   createdByUserId: string | null,
 ): Promise<Organization> {
-  const now = context.now()
   const status = values.status ?? 'active'
   const organization = await context.db.organization.create({
     data: {
-      id: newId('org', now),
+      ...newRow('org', context.now()),
       accountId,
       issuerId,
       ...columns(values),
@@ -143,8 +143,6 @@ export async function insertOrganization(
       statusReason: values.statusReason ?? null,
       statusBy: values.statusBy ?? (status === 'active' ? null : context.actor.id),
       createdByUserId,
-      createdAt: now,
-      updatedAt: now,
     },
   })
   await emit(context, 'organization.created', { ...aboutOrganization(organization), data: { name: organization.name } })

@@ -1,7 +1,8 @@
 /** First pages below many parents at once, one query each, for DataLoader. */
 import { type Page, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
-import type { Organization, User } from '../../platform/database.js'
+import { type Organization, type OrganizationInvitation, sql, type User } from '../../platform/database.js'
+import { newestFirst } from '../place.js'
 import { counted, type Group } from './groups.js'
 import { type Member, present, whole } from './members.js'
 
@@ -14,7 +15,7 @@ export async function organizationsOf(
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...issuerIds] } },
-    select: { id: true, organizations: { orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, organizations: { orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.organizations]))
   return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
@@ -31,7 +32,7 @@ export async function organizationsOfUsers(
     where: { id: { in: [...userIds] } },
     select: {
       id: true,
-      memberships: { select: { organization: true }, orderBy: { id: 'desc' }, take: limit + 1 },
+      memberships: { select: { organization: true }, orderBy: newestFirst, take: limit + 1 },
     },
   })
   const byId = new Map(rows.map((row) => [row.id, row.memberships.map(({ organization }) => organization)]))
@@ -43,7 +44,7 @@ export async function membersOf(context: Context, orgIds: readonly string[], lim
   const rows = await context.db.organization.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...orgIds] } },
-    select: { id: true, members: { where: present, include: whole, orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, members: { where: present, include: whole, orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.members]))
   return orgIds.map((id) => pageOf(byId.get(id) ?? [], limit))
@@ -54,11 +55,55 @@ export async function groupsOf(context: Context, orgIds: readonly string[], limi
   const rows = await context.db.organization.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...orgIds] } },
-    select: { id: true, groups: { include: counted, orderBy: { id: 'desc' }, take: limit + 1 } },
+    select: { id: true, groups: { include: counted, orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.groups]))
   return orgIds.map((id) => pageOf(byId.get(id) ?? [], limit))
 }
+
+/** The newest invitations to several organizations. */
+export async function invitationsOf(
+  context: Context,
+  orgIds: readonly string[],
+  limit: number,
+): Promise<Page<OrganizationInvitation>[]> {
+  const rows = await context.db.organization.findMany({
+    relationLoadStrategy: 'join',
+    where: { id: { in: [...orgIds] } },
+    select: { id: true, invitations: { orderBy: newestFirst, take: limit + 1 } },
+  })
+  const byId = new Map(rows.map((row) => [row.id, row.invitations]))
+  return orgIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+}
+
+/** The newest members of several groups. */
+export async function membersOfGroups(
+  context: Context,
+  groupIds: readonly string[],
+  limit: number,
+): Promise<Page<Member>[]> {
+  const firsts = await sql<{ group_id: string; id: string }>(context.db, ofGroupsText, [...groupIds], limit + 1)
+  const where = { id: { in: firsts.map(({ id }) => id) } }
+  const rows = await context.db.organizationMember.findMany({
+    relationLoadStrategy: 'join',
+    where,
+    include: whole,
+    orderBy: newestFirst,
+  })
+  return groupIds.map((groupId) => {
+    const ids = new Set(firsts.filter((row) => row.group_id === groupId).map(({ id }) => id))
+    return pageOf(
+      rows.filter(({ id }) => ids.has(id)),
+      limit,
+    )
+  })
+}
+
+const ofGroupsText = `
+  SELECT g.id AS group_id, newest.id FROM unnest($1::text[]) AS g(id) CROSS JOIN LATERAL (
+    SELECT m.id FROM organization_group_members gm JOIN organization_members m ON m.id = gm.member_id
+    JOIN users u ON u.id = m.user_id AND u.status NOT IN ('deleted', 'pending_deletion')
+    WHERE gm.group_id = g.id ORDER BY gm.member_id DESC LIMIT $2::int) AS newest`
 
 /** The users behind several memberships, with hashed usernames as in every list. */
 export async function usersOf(context: Context, userIds: readonly string[]): Promise<(User | null)[]> {

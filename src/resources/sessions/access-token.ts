@@ -5,9 +5,9 @@
  */
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { isId } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
 import type { Tools } from '../../platform/database.js'
+import { readIssuerUrl, servesHost } from '../issuer-url.js'
 import type { Restrictions } from '../keys/restrictions.js'
 
 /** Claims of an access token (RFC 9068, spec 5.3). Times in Unix seconds. */
@@ -28,6 +28,18 @@ export interface AccessTokenClaims {
   [claim: string]: unknown
 }
 
+/**
+ * What else a caller wants to know of the token's principal, in the same statement: columns and joins on the issuer `i`,
+ * the user `u` (active), the client `c` and the agent `ag` (active).
+ */
+export interface Facts {
+  /** Of the prepared statement. */
+  name: string
+  columns: string
+  joins: string
+}
+const noFacts: Facts = { name: 'access-token-live', columns: '', joins: '' }
+
 /** A token that is good now, with what its database rows say. */
 export interface LiveToken {
   claims: AccessTokenClaims
@@ -38,8 +50,8 @@ export interface LiveToken {
   /** Of a user's token. */
   username: string | null
   grantId: string | null
-  /** Of a personal token, whose row must be active. */
-  personalToken: { name: string; restrictions: Restrictions } | null
+  /** Of a personal token, whose row must be active. `expires_at` in milliseconds. */
+  personalToken: { name: string; restrictions: Restrictions; expires_at: number } | null
 }
 
 interface Caches {
@@ -51,6 +63,8 @@ interface Caches {
 interface Signed {
   claims: AccessTokenClaims
   issuerId: string
+  /** The custom domain under whose name it was issued, if any. */
+  host: string | null
   kid: string
 }
 
@@ -59,17 +73,22 @@ const MAX_LENGTH = 16_384
 
 /**
  * Checks an access token of this deployment.
+ * @param facts columns that the answer holds as well
  * @returns null for whatever is not a live access token of ours: other kinds of JWT, foreign, expired, revoked ones
  * @throws ApiError unavailable when the database is away
  */
-export async function verifyAccessToken(context: Context, token: string): Promise<LiveToken | null> {
+export async function verifyAccessToken<More extends object = object>(
+  context: Context,
+  token: string,
+  facts: Facts = noFacts,
+): Promise<(LiveToken & More) | null> {
   const signed = await verifySignature(context, token)
   if (!signed) return null
-  const { claims, issuerId, kid } = signed
+  const { claims, issuerId } = signed
   // RFC 9068 section 4: not after exp, not before nbf; no leeway (decisions D29).
   const now = context.now()
   if (now >= claims.exp * 1000 || now < claims.nbf * 1000) return null
-  const row = await livenessOf(context, issuerId, kid, claims)
+  const row = await livenessOf<More>(context, signed, facts)
   return row ? { claims, issuerId, ...row } : null
 }
 
@@ -92,8 +111,9 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
 
   // 2. Claims of the right form, from an issuer of this deployment.
   if (!hasClaims(claims)) return null
-  const issuerId = claims.iss.slice(context.config.idpUrl.length + 1)
-  if (!isId('iss', issuerId) || claims.iss !== `${context.config.idpUrl}/${issuerId}`) return null
+  const name = readIssuerUrl(context.config, claims.iss)
+  if (!name) return null
+  const { issuerId, host } = name
 
   // 3. The key is that issuer's, and its algorithm is the key's own, whatever the header says.
   let entry = keys.get(kid)
@@ -121,41 +141,51 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
   const digest = alg === 'EdDSA' ? null : 'sha256'
   const key = { key: entry.key, ...(alg === 'ES256' ? { dsaEncoding: 'ieee-p1363' as const } : {}) }
   if (!verify(digest, data, key, bytes)) return null
-  const signed = { claims, issuerId, kid }
+  const signed = { claims, issuerId, host, kid }
   verdicts.set(hash, signed)
   return signed
 }
 
 /**
  * Everything that can end a token before its time: the revocation list, its session (suspended, revoked, expired,
- * idle), its principal, its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
- * A token that is its own client is a personal token, and its row must be active.
+ * idle), its principal (a user, a client, an agent), its issuer, its key. A disabled client's tokens are dead; a deleted
+ * one's user tokens are not. A client that is a metadata document has no row; its tokens are good while the issuer takes
+ * such clients. A token that is its own client is a personal token, and its row must be active. A token issued under a
+ * custom domain is good at every address of the issuer, for as long as the domain is the issuer's. An exchanged token has
+ * the session of the token that it came from, whose client must not be disabled either.
  */
-const livenessText = `
+const livenessText = ({ columns, joins }: Facts): string => `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
-    CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions) END AS "personalToken"
+    CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions,
+      'expires_at', p.expires_at) END AS "personalToken"${columns && `, ${columns}`}
   FROM issuers i
   JOIN signing_keys k ON k.issuer_id = i.id AND k.kid = $2::uuid
   LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $4
+  LEFT JOIN agents ag ON $5 = $4 AND ag.issuer_id = i.id AND ag.id = $4 AND ag.status = 'active'
   LEFT JOIN users u ON u.issuer_id = i.id AND u.id = $5 AND u.status = 'active'
-  LEFT JOIN sessions s ON s.issuer_id = i.id AND s.id = $6 AND s.user_id = $5 AND s.client_id = $4
+  LEFT JOIN sessions s ON s.issuer_id = i.id AND s.id = $6 AND s.user_id = $5 AND (s.client_id = $4 OR $9)
     AND s.status = 'active' AND s.expires_at > $7 AND (s.idle_expires_at IS NULL OR s.idle_expires_at > $7)
   LEFT JOIN personal_tokens p ON $3 = $4 AND p.issuer_id = i.id AND p.id = $3 AND p.user_id = $5
     AND p.status = 'active' AND p.expires_at > $7
+  ${joins}
   WHERE i.id = $1 AND i.status = 'active'
+    AND ($8::text IS NULL OR ${servesHost('$8::text')})
     AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.issuer_id = $1 AND r.jti = $3)
     AND ($6::text IS NULL OR s.id IS NOT NULL)
     AND CASE WHEN $3 = $4 THEN p.id IS NOT NULL AND u.id IS NOT NULL
-      WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND c.status <> 'disabled' END`
+      WHEN $5 = $4 THEN c.status = 'active' OR ag.id IS NOT NULL
+      ELSE u.id IS NOT NULL AND CASE WHEN c.id IS NOT NULL THEN c.status <> 'disabled'
+        ELSE $4 ~ '^https?://' AND i.settings #> '{security,openid_policy,client_id_metadata_document,enabled}' = 'true' END
+      END
+    AND NOT ($9 AND EXISTS (
+      SELECT 1 FROM clients o WHERE o.issuer_id = i.id AND o.id = s.client_id AND o.status = 'disabled'))`
 
-async function livenessOf(context: Context, issuerId: string, kid: string, claims: AccessTokenClaims) {
+async function livenessOf<More>(context: Context, { issuerId, host, kid, claims }: Signed, facts: Facts) {
   const { jti, client_id, sub, sid = null } = claims
-  const values = [issuerId, kid, jti, client_id, sub, sid, context.now()]
-  const [row] = await context.tools.query<Omit<LiveToken, 'claims' | 'issuerId'>>(
-    'access-token-live',
-    livenessText,
-    values,
-  )
+  const exchanged = claims['act'] !== undefined
+  type Row = Omit<LiveToken, 'claims' | 'issuerId'> & More & Record<string, unknown>
+  const values = [issuerId, kid, jti, client_id, sub, sid, context.now(), host, exchanged]
+  const [row] = await context.tools.query<Row>(facts.name, livenessText(facts), values)
   return row
 }
 

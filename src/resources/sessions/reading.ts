@@ -29,14 +29,17 @@ const columns = (now: string): string => `
   s.suspended_at AS "suspendedAt", s.suspension_reason AS "suspensionReason", s.reason_details AS "reasonDetails",
   s.created_at AS "createdAt", s.updated_at AS "updatedAt"`
 
+/** As lists order them: the collation keeps the planner off the primary key (docs/decisions/0012). */
+const id = 's.id COLLATE "C"'
+
 const listText = `
   SELECT ${columns('$4::bigint')}
   FROM sessions s
   JOIN users u ON u.id = s.user_id AND u.issuer_id = s.issuer_id AND u.status <> ALL($5::text[])
   JOIN issuers i ON i.id = s.issuer_id AND i.status <> 'deleted'
   WHERE s.account_id = $1 AND s.issuer_id = $2 AND s.user_id = $3
-    AND ($6::text IS NULL OR ${stateText('$4::bigint')} = $6::text) AND ($7::text IS NULL OR s.id < $7::text)
-  ORDER BY s.id DESC LIMIT $8::int`
+    AND ($6::text IS NULL OR ${stateText('$4::bigint')} = $6::text) AND ($7::text IS NULL OR ${id} < $7::text)
+  ORDER BY ${id} DESC LIMIT $8::int`
 
 /** Sessions of a user, newest first, by their state as of now. @throws not_found for the user */
 export async function listSessions(
@@ -78,7 +81,7 @@ const ofUsersText = `
   SELECT found.* FROM users u
   CROSS JOIN LATERAL (
     SELECT ${columns('$2::bigint')} FROM sessions s WHERE s.issuer_id = u.issuer_id AND s.user_id = u.id
-    ORDER BY s.id DESC LIMIT $3::int
+    ORDER BY ${id} DESC LIMIT $3::int
   ) found
   WHERE u.id = ANY($1::text[])`
 

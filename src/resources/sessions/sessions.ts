@@ -6,6 +6,7 @@ import type { Context } from '../../platform/context.js'
 import { type Session, sql, transaction } from '../../platform/database.js'
 import { emit } from '../events/events.js'
 import type { InIssuer } from '../place.js'
+import { promiseLogouts } from './backchannel-logout.js'
 
 /** In seconds; an issuer's `settings.sessions.absolute_lifetime` overrides it. As long as any token may live. */
 export const DEFAULT_LIFETIME = 1_814_400
@@ -52,6 +53,8 @@ export interface NewSession extends InIssuer {
   orgId: string | null
   browserUid: string
   grantId: string
+  /** The custom domain that it is begun under; none: the IdP's own address. */
+  host?: string | null
   device: Device
   authTime: number
   acr: string | null
@@ -103,6 +106,8 @@ interface Ended {
   userId: string
   clientId: string
   orgId: string | null
+  /** Its client wants to be told by the back channel. */
+  notify: boolean
 }
 
 const endText = (column: string): string => `
@@ -123,7 +128,10 @@ const endText = (column: string): string => `
     SELECT $1::text, jti, ended.expires_at FROM ended, unnest(ended.access_token_jti) AS jti
     ON CONFLICT (issuer_id, jti) DO NOTHING
   )
-  SELECT id, user_id AS "userId", client_id AS "clientId", org_id AS "orgId" FROM ended`
+  SELECT id, user_id AS "userId", client_id AS "clientId", org_id AS "orgId",
+    EXISTS (SELECT 1 FROM clients c WHERE c.issuer_id = $1::text AND c.id = ended.client_id
+      AND c.settings->'openid'->>'backchannel_logout_uri' IS NOT NULL) AS notify
+  FROM ended`
 
 const endTexts = Object.fromEntries(Object.values(columns).map((column) => [column, endText(column)])) as Record<
   (typeof columns)[keyof typeof columns],
@@ -139,7 +147,8 @@ export interface Ending {
 
 /**
  * Ends sessions that still live, in one statement: the rows, their codes, refresh tokens and grants, and the access
- * tokens that they know of, which join the revocation list. Each gets its event in the same transaction.
+ * tokens that they know of, which join the revocation list. Each gets its event in the same transaction, and its
+ * client the promise of a back-channel notice.
  * @returns the sessions that were ended now
  */
 export async function endSessions(
@@ -164,6 +173,11 @@ export async function endSessions(
         data: { reason },
       })
     }
+    const told = ended.filter(({ notify }) => notify)
+    await promiseLogouts(
+      inside,
+      told.map(({ id }) => ({ issuerId, sessionId: id })),
+    )
     return ended
   })
 }

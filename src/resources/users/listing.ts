@@ -64,6 +64,10 @@ const searchText = `
   WHERE u.id IN (SELECT id FROM found ORDER BY ${id} DESC LIMIT $4) AND ${issuerLives}
   ORDER BY u.${id} DESC`
 
+const ofIssuersText = `
+  SELECT newest.* FROM unnest($1::text[]) AS i(id) CROSS JOIN LATERAL (
+    SELECT ${columns} FROM users u WHERE u.issuer_id = i.id AND ${live} ORDER BY u.${id} DESC LIMIT $2) AS newest`
+
 /** Sorts behind every id of a user. */
 const END = `usr_${'z'.repeat(27)}`
 
@@ -96,6 +100,17 @@ export async function listWaitingUsers(
   const rows = await context.tools.query<Row>('users-waiting', waitingText, values)
   if (rows.length === 0) await requireIssuer(context, place)
   return pageOf(rows, limit)
+}
+
+/** The newest users of several issuers, with hashed usernames. */
+export async function usersOfIssuers(
+  context: Context,
+  issuerIds: readonly string[],
+  limit: number,
+): Promise<Page<ListedUser>[]> {
+  const rows = await context.tools.query<Row>('users-of-issuers', ofIssuersText, [issuerIds, limit + 1])
+  const newest = (a: Row, b: Row) => (a.id < b.id ? 1 : -1)
+  return issuerIds.map((issuer) => pageOf(rows.filter(({ issuerId }) => issuerId === issuer).sort(newest), limit))
 }
 
 type Row = ListedUser & Record<string, unknown>

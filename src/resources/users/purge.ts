@@ -8,8 +8,8 @@ import { emit } from '../events/events.js'
 const BATCH = 100
 
 /**
- * Wipes users whose time has come, batch by batch. A periodic job; running twice, or in two processes at once, does no
- * harm.
+ * Wipes users whose time has come and who have left their organizations, batch by batch. Running twice, or in two
+ * processes at once, does no harm.
  */
 export async function purgeUsers(context: Context): Promise<void> {
   while ((await purgeBatch(context)) === BATCH) {
@@ -19,7 +19,9 @@ export async function purgeUsers(context: Context): Promise<void> {
 
 const dueText = `
   SELECT id, account_id AS "accountId", issuer_id AS "issuerId" FROM users
-  WHERE purge_at <= $1::bigint AND status = 'pending_deletion' ORDER BY purge_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`
+  WHERE purge_at <= $1::bigint AND status = 'pending_deletion'
+    AND NOT EXISTS (SELECT 1 FROM organization_members m WHERE m.user_id = users.id)
+  ORDER BY purge_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED`
 
 interface Due {
   id: string

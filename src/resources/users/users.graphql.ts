@@ -33,6 +33,8 @@ import {
   Scope,
   Timestamp,
 } from '../graphql.js'
+import { PersonalTokenPage } from '../keys/personal-tokens.graphql.js'
+import { tokensOf } from '../keys/relations.js'
 import { sessionsOf } from '../sessions/reading.js'
 import { SessionPage } from '../sessions/sessions.graphql.js'
 import { listUsers } from './listing.js'
@@ -97,7 +99,7 @@ export class User {
 }
 
 @ObjectType()
-class UserPage extends pageType(User) {}
+export class UserPage extends pageType(User) {}
 
 @ArgsType()
 export class UserPlace extends IssuerPlace {
@@ -248,6 +250,16 @@ export class UserResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
     return pageLoader(context, verifiersOf, limit).load(user.id)
+  }
+
+  @FieldResolver(() => PersonalTokenPage, { description: 'The newest personal tokens; page on with `personalTokens`.' })
+  @Scope('issuers.users.tokens', 'read')
+  tokens(
+    @Ctx() context: Context,
+    @Root() user: UserRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, tokensOf, limit).load(user.id)
   }
 
   @FieldResolver(() => EventPage, { description: 'The newest events about the user; page on with `events`.' })

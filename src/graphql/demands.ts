@@ -1,0 +1,17 @@
+/** What a field of the schema asks of its caller, and at which place. */
+import type { GraphQLField } from 'graphql'
+import type { Demand, Place } from '../access/guard.js'
+import type { Context } from '../platform/context.js'
+
+/** What a field demands, if it demands anything. */
+export function demandOf(field: GraphQLField<unknown, Context>): Demand | undefined {
+  const { scope, operator, inIssuer } = field.extensions as { scope?: string; operator?: boolean; inIssuer?: boolean }
+  return scope === undefined ? undefined : { scope, ...(operator && { operator }), ...(inIssuer && { inIssuer }) }
+}
+
+/** The place that arguments name. */
+export const placeOf = ({ accountId, issuerId, orgId }: Record<string, unknown>): Place => ({
+  accountId: accountId as string | undefined,
+  issuerId: issuerId as string | undefined,
+  orgId: orgId as string | undefined,
+})

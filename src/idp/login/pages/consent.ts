@@ -1,0 +1,45 @@
+import { html } from '../../../kernel/html.js'
+import { layout, problemBox, type View } from './layout.js'
+import { hidden } from './parts.js'
+import { type Sentence, say, type TextKey } from './texts.js'
+
+/** What a scope means to people; the others are nothing that such a client can get. */
+const meanings: Readonly<Record<string, TextKey>> = {
+  openid: 'consent_openid',
+  profile: 'consent_profile',
+  email: 'consent_email',
+  phone: 'consent_phone',
+  address: 'consent_address',
+}
+
+/**
+ * Allow or not. The host of the document comes first, for that is what was proved; the name is what the application
+ * says of itself. Where the answer goes is shown if it is somewhere else.
+ */
+export function consentPage(
+  view: View,
+  { host, name }: { host: string; name: string | null },
+  redirectUri: string,
+  scopes: readonly string[],
+  problems: readonly Sentence[],
+): string {
+  const { texts } = view
+  const { host: target, protocol } = new URL(redirectUri)
+  const back = target === '' ? protocol : target
+  const wanted = scopes.flatMap((scope) => (Object.hasOwn(meanings, scope) ? [texts[meanings[scope]!]] : []))
+  return layout(
+    view,
+    texts.consent,
+    html`<h1>${say(texts, { key: 'consent_question', places: { host } })}</h1>
+${name !== null && html`<p class="lead">${say(texts, { key: 'consent_name', places: { name } })}</p>`}
+${problemBox(view, problems)}
+<p>${texts.consent_wants}</p>
+<ul>${wanted.map((text) => html`<li>${text}</li>`)}</ul>
+${back !== host && html`<p class="hint">${say(texts, { key: 'consent_back', places: { back } })}</p>`}
+<form method="post" action="${view.action}">
+${hidden(view)}
+<button type="submit" name="consent" value="yes">${texts.consent_allow}</button>
+<button type="submit" name="consent" value="no" class="quiet">${texts.consent_deny}</button>
+</form>`,
+  )
+}

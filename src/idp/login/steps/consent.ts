@@ -1,0 +1,52 @@
+/**
+ * May this application have what it asks for? Asked for clients that nobody has registered here, after the sign-in, as
+ * a prompt of its own: the library opens another interaction for it, and the sign-in's state is not touched.
+ */
+import type { Context as KoaContext } from 'koa'
+import { readClient } from '../../client.js'
+import type { Interaction } from '../../library.js'
+import { type Form, field } from '../../request.js'
+import { scope } from '../../scope.js'
+import { consentPage } from '../pages/consent.js'
+import { errorPage } from '../pages/error.js'
+import { sendPage, viewOf } from '../pages/layout.js'
+import type { Sentence } from '../pages/texts.js'
+import { formToken, formVersion } from '../state.js'
+
+/** GET and POST of an interaction whose prompt is consent. */
+export async function askConsent(ctx: KoaContext, interaction: Interaction, form: Form): Promise<void> {
+  const { context, runtime, writes } = scope()
+  const { uid, params } = interaction
+  const client = await readClient(String(params['client_id']))
+  if (!client?.document || !interaction.session?.accountId) {
+    ctx.status = 400
+    return errorPage(ctx, runtime, {}, 'expired')
+  }
+  const purpose = `consent ${uid}`
+  const view = viewOf(ctx, runtime.issuer, {
+    uiLocales: typeof params['ui_locales'] === 'string' ? params['ui_locales'] : undefined,
+    clientName: client.name,
+    action: new URL(`${runtime.url}/interaction/${uid}`).pathname,
+    token: formToken(purpose, 0),
+  })
+  const show = (problems: readonly Sentence[]): void => {
+    const scopes = String(params['scope'] ?? '').split(' ')
+    sendPage(ctx, view, consentPage(view, client.document!, String(params['redirect_uri']), scopes, problems))
+  }
+  if (ctx.method !== 'POST') return show([])
+  if (formVersion(purpose, field(form, 'csrf')) !== 0) return show([{ key: 'stale' }])
+  const answer = field(form, 'consent')
+  if (answer !== 'yes' && answer !== 'no') return show([{ key: 'choose_one' }])
+
+  // What was submitted before belongs to the same request: the sign-in, the choice of an organization.
+  interaction.result =
+    answer === 'yes'
+      ? { ...(interaction.lastSubmission as object | undefined), consent: {} }
+      : { error: 'access_denied', error_description: 'the person did not allow it' }
+  await interaction.persist()
+  await writes.flush(context)
+  ctx.status = 303
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('Location', interaction.returnTo)
+  ctx.body = ''
+}

@@ -1,0 +1,183 @@
+/**
+ * Every relation field: the scope of its REST twin, the rows of that twin, one statement for all parents. The scopes
+ * stand here a second time, from the decisions (D7); a relation that is missing in the table is found.
+ */
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { makeWorld, populate, type World } from '../contract/world.js'
+import { keyWith, must } from '../setup/actors.js'
+import type { Api, Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+
+/** How a parent is read: its list, and the scope of that. */
+const parents = {
+  Account: ['accounts', 'accounts:read'],
+  Issuer: ['issuers', 'issuers:read'],
+  User: ['users', 'issuers.users:read'],
+  Approval: ['approvals', 'issuers.approvals:read'],
+  Agent: ['agents', 'issuers.agents:read'],
+  Organization: ['organizations', 'issuers.organizations:read'],
+  OrganizationGroup: ['organizationGroups', 'issuers.organizations.groups:read'],
+  OrganizationMember: ['organizationMembers', 'issuers.organizations.members:read'],
+} as const
+
+/** Parent, field, scope, and the list that it is the first page of. */
+const relations: [keyof typeof parents, string, string, string | null][] = [
+  ['Account', 'issuers', 'issuers:read', 'issuers'],
+  ['Account', 'apiKeys', 'api_keys:read', 'apiKeys'],
+  ['Account', 'notes', 'notes:read', 'notes'],
+  ['Issuer', 'clients', 'issuers.clients:read', 'clients'],
+  ['Issuer', 'users', 'issuers.users:read', 'users'],
+  ['Issuer', 'authMethods', 'issuers.auth_methods:read', 'authMethods'],
+  ['Issuer', 'organizations', 'issuers.organizations:read', 'organizations'],
+  ['Issuer', 'agents', 'issuers.agents:read', 'agents'],
+  ['User', 'sessions', 'issuers.sessions:read', 'sessions'],
+  ['User', 'verifiers', 'issuers.users.verifiers:read', 'verifiers'],
+  ['User', 'tokens', 'issuers.users.tokens:read', 'personalTokens'],
+  ['User', 'organizations', 'issuers.organizations:read', null],
+  // A user who waits has what every user has.
+  ['Approval', 'sessions', 'issuers.sessions:read', null],
+  ['Approval', 'verifiers', 'issuers.users.verifiers:read', null],
+  ['Approval', 'tokens', 'issuers.users.tokens:read', null],
+  ['Approval', 'organizations', 'issuers.organizations:read', null],
+  ['Agent', 'verifiers', 'issuers.agents.verifiers:read', 'agentVerifiers'],
+  ['Organization', 'members', 'issuers.organizations.members:read', 'organizationMembers'],
+  ['Organization', 'groups', 'issuers.organizations.groups:read', 'organizationGroups'],
+  ['Organization', 'invitations', 'issuers.organizations.members:read', 'organizationInvitations'],
+  ['Organization', 'apiKeys', 'issuers.organizations.api_keys:read', 'organizationApiKeys'],
+  ['OrganizationGroup', 'members', 'issuers.organizations.groups:read', 'organizationGroupMembers'],
+  ['OrganizationMember', 'user', 'issuers.users:read', null],
+]
+const named = relations.map((relation) => [relation.slice(0, 2).join('.'), ...relation] as const)
+
+/** Fields that lead to things but ask for no scope of their own, each with its reason. */
+const open: Record<string, string> = {
+  'Account.domains': 'a field of the account itself (spec 2.2), read under the scope of the account',
+  'CreateAccountPayload.account': 'the answer of a mutation',
+  'CreateAccountPayload.apiKey': 'the answer of a mutation',
+  'Note.references': 'ids and texts out of the content of the note, no things',
+}
+
+let app: TestApp
+let world: World
+const everything = [...new Set([...Object.values(parents).map(([, scope]) => scope), ...relations.map(([, , s]) => s)])]
+
+beforeAll(async () => {
+  app = await startApp()
+  world = await makeWorld(app)
+  await populate(world)
+  for (const name of ['One', 'Two']) must(await world.owner.post(`${world.A}/issuers`, { name }), 201)
+})
+afterAll(() => app.close())
+
+/** Runs a root list with a selection, at the world's places. */
+async function list(api: Api, root: string, selection: string, more: Record<string, string> = {}) {
+  const { ids } = world
+  const known = {
+    accountId: ids.account_id,
+    issuerId: ids.issuer_id,
+    orgId: ids.org_id,
+    groupId: ids.group_id,
+    ...more,
+  }
+  const { data } = await typesOf()
+  const field = data.__schema.queryType.fields.find(({ name }: Loose) => name === root)
+  const args = field.args.flatMap(({ name, type }: Loose) =>
+    type.kind === 'NON_NULL' ? [`${name}: ${JSON.stringify(known[name as keyof typeof known])}`] : [],
+  )
+  const { body } = await api.graphql(`{ ${root}${args.length > 0 ? `(${args})` : ''} { data { ${selection} } } }`)
+  return body
+}
+
+let types: Promise<Loose> | undefined
+function typesOf(): Promise<Loose> {
+  const type = 'type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }'
+  types ??= world.owner
+    .graphql(
+      `{ __schema { queryType { fields { name args { name ${type} } } } types { kind name fields { name ${type} } } } }`,
+    )
+    .then(({ body }) => body)
+  return types
+}
+
+const selectionOf = (field: string) => (field === 'user' ? 'user { id }' : `${field} { data { id } }`)
+
+test('every field that leads from one thing to others is in the table', async () => {
+  const { data } = await typesOf()
+  const innermost = (type: Loose): Loose => (type.ofType ? innermost(type.ofType) : type)
+  const all: Loose[] = data.__schema.types
+  const leads = new Set(
+    all
+      .filter(({ fields }) => fields?.some(({ name }: Loose) => name === 'id' || name === 'data'))
+      .map(({ name }) => name),
+  )
+  const found = all
+    .filter(({ kind, name }) => kind === 'OBJECT' && !['Query', 'Mutation', 'Subscription'].includes(name))
+    .flatMap(({ name, fields }) =>
+      fields
+        .filter((field: Loose) => field.name !== 'data' && leads.has(innermost(field.type).name))
+        .map((field: Loose) => `${name}.${field.name}`),
+    )
+  expect(found.sort()).toEqual([...named.map(([name]) => name), ...Object.keys(open)].sort())
+})
+
+test.each(named)('%s asks for the scope of its REST twin, and for no other', async (_, parent, field, scope) => {
+  const [root, own] = parents[parent]
+  const enough = await keyWith(world, { scopes: [own, scope] })
+  const answer = await list(enough, root, `id ${selectionOf(field)}`)
+  expect(answer.errors).toBeUndefined()
+  expect(answer.data[root].data.length).toBeGreaterThan(0)
+  if (own === scope) return
+  const short = await keyWith(world, { scopes: everything.filter((one) => one !== scope) })
+  const [error] = (await list(short, root, `id ${selectionOf(field)}`)).errors
+  expect(error).toMatchObject({
+    message: `This needs the scope ${scope}.`,
+    extensions: { code: 'INSUFFICIENT_SCOPE', status: 403 },
+  })
+})
+
+test.each(named)('%s is one statement for all parents', async (_, parent, field) => {
+  const [root] = parents[parent]
+  const api = parent === 'Account' ? app.operator : world.owner
+  const count = async (selection: string) => {
+    const { pool } = app.gatehouse.tools
+    const sent: string[] = []
+    const query = pool.query
+    Object.assign(pool, {
+      query: (...given: Loose[]) => {
+        sent.push(given[0].text ?? given[0])
+        return (query as Loose).apply(pool, given)
+      },
+    })
+    const body = await list(api, root, selection)
+    Object.assign(pool, { query })
+    expect(body.errors).toBeUndefined()
+    expect(body.data[root].data.length).toBeGreaterThan(parent === 'OrganizationGroup' ? 0 : 1)
+    return sent
+  }
+  const without = await count('id')
+  const [texts, more] = [await count(`id ${selectionOf(field)}`), known.get(`${parent}.${field}`) ?? 1]
+  expect({ more: texts.length - without.length, texts }).toEqual({ more, texts })
+})
+
+/** By the index first, then the rows with all that hangs on them. */
+const known = new Map([
+  ['Account.notes', 2],
+  ['Organization.apiKeys', 2],
+  ['OrganizationGroup.members', 2],
+])
+
+test.each(named.filter(([, , , , twin]) => twin !== null))(
+  '%s holds what its list holds',
+  async (_, parent, field, __, twin) => {
+    const { data } = await list(world.owner, parents[parent][0], `id ${selectionOf(field)}`)
+    const rows: Loose[] = data[parents[parent][0]].data
+    const filled = rows.filter((row) => row[field].data.length > 0)
+    expect(filled.length).toBeGreaterThan(0)
+    const place = { Account: 'accountId', Issuer: 'issuerId', Organization: 'orgId' }[parent as string]
+    const name = place ?? `${parent === 'OrganizationGroup' ? 'group' : parent.toLowerCase()}Id`
+    for (const row of rows) {
+      const same = await list(world.owner, twin!, 'id', { [name]: row.id })
+      expect(row[field]).toEqual({ data: same.data[twin!].data })
+    }
+  },
+)
