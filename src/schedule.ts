@@ -11,6 +11,7 @@ import { planRotations, removeOldKeys } from './resources/issuers/key-rotation.j
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgeApiKeys, purgePersonalTokens } from './resources/keys/purge.js'
 import { purgeDeletedUsers, purgeInvitations } from './resources/organizations/departures.js'
+import { expireSessions } from './resources/sessions/expiry.js'
 import { purgeExpired } from './resources/sessions/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
@@ -19,6 +20,7 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'event-partitions', every: HOUR, run: keepEventPartitions },
   { name: 'rotate-keys', every: 5 * MINUTE, run: planRotations },
   { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
+  { name: 'expire-sessions', every: MINUTE, run: expireSessions },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
   { name: 'purge-challenges', every: 5 * MINUTE, run: purgeChallenges },

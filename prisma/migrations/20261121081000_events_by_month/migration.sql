@@ -139,3 +139,6 @@ SELECT id, type, created_at, account_id, issuer_id, org_id, user_id, client_id, 
 FROM events_before;
 UPDATE event_progress SET counted_to = coalesce((SELECT min(place) FROM events), 0);
 DROP TABLE events_before;
+
+-- Sessions whose end is still to be told of (src/resources/sessions/expiry.ts).
+CREATE INDEX sessions_to_expire ON sessions (expires_at) WHERE status NOT IN ('revoked', 'expired');

@@ -49,6 +49,7 @@ export const catalogue = {
   'organization.invitation.revoked': 'An invitation was withdrawn.',
   'session.created': 'A session began.',
   'session.terminated': 'A session was ended.',
+  'session.expired': 'The lifetime of a session is over.',
   'session.suspended': 'A session was suspended.',
   'session.reactivated': 'A suspended session goes on.',
   'token.revoked': 'A token was revoked.',
