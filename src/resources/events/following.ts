@@ -1,5 +1,5 @@
 /**
- * Following the trail: events in the order of their places, which is that of commits (docs/decisions), from a moment or
+ * Following the trail: events in the order of their places, which is that of commits (docs/decisions/0025), from a moment or
  * an event on. The table is the truth; notices only say when to look. One look per process, however many follow.
  */
 import { invalidField } from '../../kernel/errors.js'
