@@ -33,7 +33,7 @@ const insertText = `
  * committed.
  */
 export async function emit(context: Context, type: EventType, happening: Happening): Promise<void> {
-  const { actor, request, db, tools } = context
+  const { actor, request, tools } = context
   const { accountId, issuerId, orgId, userId, clientId, agentId, sessionId, target, data, changes } = happening
   const { id, createdAt } = newRow('evt', context.now())
   const teller = {
@@ -51,7 +51,7 @@ export async function emit(context: Context, type: EventType, happening: Happeni
   }
   const ids = [accountId, issuerId, orgId, userId, clientId, agentId, sessionId].map((value) => value ?? null)
   const parts = [teller, target, facts, data ?? {}, changes ?? {}].map(jsonText)
-  await db.$executeRawUnsafe(insertText, id, type, createdAt, ...ids, actor.authType, ...parts)
+  await context.query('emit', insertText, [id, type, createdAt, ...ids, actor.authType, ...parts])
   context.afterCommit(() => hint(tools, 'event', accountId))
 }
 
