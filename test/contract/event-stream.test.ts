@@ -266,6 +266,6 @@ test('a process that stops ends its streams without «complete», so that their 
   await change()
   await stream.until(1)
   await third.close()
-  expect(await stream.ended).toBe(true)
+  await stream.ended
   expect(stream.messages.map(({ event }) => event)).toEqual(['next'])
 })
