@@ -101,7 +101,11 @@ export async function bench(): Promise<Record<string, unknown>[]> {
   }
   for (const [kind] of kinds) {
     const added = cost[kind]! - cost['no event']!
-    rows.push({ figure: `CPU of a mutation with ${kind}`, value: `${cost[kind]!.toFixed(3)} ms (+${added.toFixed(3)})`, bound: '+ 0.15 ms' })
+    rows.push({
+      figure: `CPU of a mutation with ${kind}`,
+      value: `${cost[kind]!.toFixed(3)} ms (+${added.toFixed(3)})`,
+      bound: '+ 0.15 ms',
+    })
   }
 
   const wait = async (count: number): Promise<void> => {

@@ -14,7 +14,7 @@ import type { Gatehouse } from './platform/context.js'
 import { openDatabase } from './platform/database.js'
 import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
-import { keepMail } from './platform/mail.js'
+import { openPostman } from './platform/mail-transport.js'
 import { openMetrics } from './platform/metrics.js'
 import { openOutbound } from './platform/outbound.js'
 import { startWorker } from './platform/queue.js'
@@ -38,15 +38,17 @@ export function makeGatehouse(
 ): Gatehouse {
   const now = options.now ?? systemClock
   const tools = openDatabase(databaseUrl)
+  const log = options.log ?? openLog(config.logLevel)
   return {
     config,
     now,
     tools,
-    log: options.log ?? openLog(config.logLevel),
+    log,
     metrics: openMetrics(),
     sealer: makeSealer(secretKeysOf(config)),
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
     outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
+    postman: openPostman(config, log, now),
   }
 }
 
@@ -69,7 +71,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
   let endStreams = (): void => {}
-  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close()]
+  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close(), async () => gatehouse.postman.close()]
   let core: string | undefined
   let idp: string | undefined
 
@@ -102,7 +104,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const jobs: Jobs[] = []
   if (roles.includes('worker')) {
     jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks), startSending(gatehouse))
-    closers.push(keepSpareKeys(gatehouse), keepMail(gatehouse))
+    closers.push(keepSpareKeys(gatehouse))
   }
 
   return {

@@ -61,7 +61,7 @@ export interface Config {
   readonly dnsResolver: string | undefined
   readonly logLevel: string
   readonly metricsToken: string | undefined
-  /** Events stay for at least so many days (docs/decisions). */
+  /** Events stay for at least so many days (docs/decisions/0027). */
   readonly eventRetentionDays: number
 }
 

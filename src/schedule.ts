@@ -2,6 +2,7 @@
 import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
+import { purgeChallenges } from './resources/agents/challenges.js'
 import { purgeClients } from './resources/clients/purge.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
 import { countEvents } from './resources/events/counting.js'
@@ -10,17 +11,20 @@ import { planRotations, removeOldKeys } from './resources/issuers/key-rotation.j
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgeApiKeys, purgePersonalTokens } from './resources/keys/purge.js'
 import { purgeDeletedUsers, purgeInvitations } from './resources/organizations/departures.js'
+import { expireSessions } from './resources/sessions/expiry.js'
 import { purgeExpired } from './resources/sessions/purge.js'
 import { purgeDeliveries, purgeWebhooks } from './resources/webhooks/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
-  { name: 'rotate-keys', every: 5 * MINUTE, run: planRotations },
-  { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
   { name: 'count-events', every: MINUTE, run: countEvents },
   { name: 'event-partitions', every: HOUR, run: keepEventPartitions },
+  { name: 'rotate-keys', every: 5 * MINUTE, run: planRotations },
+  { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
+  { name: 'expire-sessions', every: MINUTE, run: expireSessions },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
+  { name: 'purge-challenges', every: 5 * MINUTE, run: purgeChallenges },
   { name: 'purge-users', every: 10 * MINUTE, run: purgeDeletedUsers },
   { name: 'purge-personal-tokens', every: HOUR, run: purgePersonalTokens },
   { name: 'purge-api-keys', every: HOUR, run: purgeApiKeys },

@@ -66,6 +66,8 @@ export function makeStreams(gatehouse: Gatehouse): Streams {
       ctx.state['route'] = '/graphql (stream)'
       ctx.status = 200
       ctx.type = 'text/event-stream'
+      // Nothing else is to come on this connection, which would else stay open when a process stops.
+      ctx.set('Connection', 'close')
       // Proxies that collect answers would hold events back.
       ctx.set('X-Accel-Buffering', 'no')
       const out = new PassThrough()

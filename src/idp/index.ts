@@ -12,8 +12,11 @@ import { ApiError } from '../kernel/errors.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
+import { TOKEN_EXCHANGE } from '../resources/clients/settings.js'
 import { endFamily } from './adapter.js'
+import { proveWallet } from './agent-proof.js'
 import { amendAnswer, failureOf, unforeseen } from './answers.js'
+import { challengeAgent } from './endpoints/agent-challenge.js'
 import { checkSession, serveCheckSessionPage } from './endpoints/check-session.js'
 import { serveDocument } from './endpoints/documents.js'
 import { JWT_MARK } from './endpoints/live-token.js'
@@ -25,6 +28,7 @@ import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
 import { beginInvitation } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
+import { upstreamCallback } from './login/upstream/callback.js'
 import { askedHost, canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
 import { type Match, matchPath, type RouteName } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
@@ -105,19 +109,24 @@ function answerDocument(ctx: Koa.Context, runtime: Runtime, { route }: Match): v
   ctx.status = 204
 }
 
+/** Where clients prove who they are. */
+const takesClients: ReadonlySet<string> = new Set(['token', 'introspect', 'revoke'])
+
 async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, match: Match): Promise<void> {
   refuseBadText(ctx.query)
   const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
   const form = read?.values ?? {}
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', context.request.ip ?? '')
-  // Spec 4.17: a selected organization is part of the grant, not of a request for tokens.
-  if (name === 'token' && form['org'] !== undefined)
+  // Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange.
+  if (name === 'token' && form['org'] !== undefined && field(form, 'grant_type') !== TOKEN_EXCHANGE)
     throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
 
   // Cookies are signed with the issuer's own key, by whoever sets them.
   ctx.cookies = runtime.provider.createContext(ctx.req, ctx.res).cookies
+  const proved = read && takesClients.has(name) ? await proveWallet(ctx, context, runtime, form) : undefined
   const scope: Scope = {
+    proof: proved?.proof,
     context,
     runtime,
     writes: new Writes(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout),
@@ -126,18 +135,24 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
     switch (name) {
       case 'interaction':
         return dispatchLogin(ctx, match.uid!, form)
+      case 'callback':
+        return upstreamCallback(ctx, match.uid!, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'invitation':
         return beginInvitation(ctx, { ...ctx.query })
       case 'logout':
         return logout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout_confirm':
         return confirmLogout(ctx, form)
+      case 'agent_challenge':
+        return challengeAgent(ctx, form)
       case 'session':
         return session(ctx, form)
       case 'check_session':
         return checkSession(ctx)
-      default:
-        return runLibrary(ctx as unknown as OpenIdContext, scope, match, form, read?.text)
+      default: {
+        const sent = proved ? { form: proved.form, text: stringify(proved.form) } : { form, text: read?.text }
+        return runLibrary(ctx as unknown as OpenIdContext, scope, match, sent.form, sent.text)
+      }
     }
   })
 }

@@ -4,6 +4,7 @@ import type { Actor, RequestFacts } from '../kernel/context.js'
 import type { Clock } from '../kernel/time.js'
 import type { Database, Tools } from './database.js'
 import type { Log } from './log.js'
+import type { Postman } from './mail-transport.js'
 import type { Metrics } from './metrics.js'
 import type { Outbound } from './outbound.js'
 import type { RateLimiter } from './rate-limit.js'
@@ -20,11 +21,14 @@ export interface Gatehouse {
   readonly rateLimiter: RateLimiter
   /** The only way to call other people's addresses. */
   readonly outbound: Outbound
+  readonly postman: Postman
 }
 
 /** What every operation gets first: the process's tools, who asks, and the database or the transaction in progress. */
 export interface Context extends Gatehouse {
   readonly db: Database
+  /** The same for what happens all the time: one prepared statement, in the transaction in progress or on the pool. */
+  readonly query: Tools['query']
   readonly actor: Actor
   readonly request: RequestFacts
   /** DataLoaders of this request, by the function that fills them. Never shared between requests. */
@@ -49,5 +53,13 @@ export interface Stream {
 
 /** A context for one request or job. */
 export function contextFor(gatehouse: Gatehouse, actor: Actor, request: RequestFacts): Context {
-  return { ...gatehouse, db: gatehouse.tools.prisma, actor, request, loaders: new Map(), afterCommit: (work) => work() }
+  return {
+    ...gatehouse,
+    db: gatehouse.tools.prisma,
+    query: gatehouse.tools.query,
+    actor,
+    request,
+    loaders: new Map(),
+    afterCommit: (work) => work(),
+  }
 }

@@ -176,7 +176,7 @@ function successResponse(route: Route, operation: Operation): Json {
   )
   const type = getNamedType(operation.field.type) as GraphQLObjectType
   const value = selectionSchema(type, root.selectionSet, fragments, route.omitted)
-  const isPage = 'data' in type.getFields()
+  const isPage = 'hasMore' in type.getFields()
   return {
     description: isPage ? 'One page.' : 'The resource.',
     ...(!isPage &&

@@ -23,13 +23,13 @@ export interface Route {
   neverCached?: true | ((body: Record<string, unknown>) => boolean)
   /** The answer is the object itself, without `data` (decisions D29). */
   bare?: true
+  /** Keys that are left out where they would be null (spec 4.14). */
+  omitted?: readonly string[]
   /**
    * The answer shows more than its row: a state read off the clock, what groups give, counts. Its tag is the row's
    * version all the same (spec 4.1) and does not tell when that changes, so If-None-Match never makes it a 304.
    */
   derived?: true
-  /** Keys that are left out where they would be null (spec 4.14). */
-  omitted?: readonly string[]
   /** The specification's section. */
   section: string
 }

@@ -39,14 +39,15 @@ const insertText = `
     $2::text, 'pending', $3::bigint, $3::bigint, $3::bigint
   FROM webhooks w
   WHERE w.account_id = $4::text AND w.status IN ('active', 'failing')
-    AND (w.event_types = '{}' OR $2::text = ANY (w.event_types))`
+    AND (w.event_types = '{}' OR $2::text = ANY (w.event_types))
+  RETURNING 1`
 
 /**
- * Writes one event, and who is to be told of it. Call it inside the transaction of the change: whoever waits for events is told once that has
- * committed.
+ * Writes one event, and who is to be told of it. Call it inside the transaction of the change: whoever waits for events,
+ * and who sends them, is told once that has committed.
  */
 export async function emit(context: Context, type: EventType, happening: Happening): Promise<void> {
-  const { actor, request, db, tools } = context
+  const { actor, request, tools } = context
   const { accountId, issuerId, orgId, userId, clientId, agentId, sessionId, target, data, changes } = happening
   const { id, createdAt } = newRow('evt', context.now())
   const teller = {
@@ -64,10 +65,11 @@ export async function emit(context: Context, type: EventType, happening: Happeni
   }
   const ids = [accountId, issuerId, orgId, userId, clientId, agentId, sessionId].map((value) => value ?? null)
   const parts = [teller, target, facts, data ?? {}, changes ?? {}].map(jsonText)
-  const deliveries = await db.$executeRawUnsafe(insertText, id, type, createdAt, ...ids, actor.authType, ...parts)
+  const values = [id, type, createdAt, ...ids, actor.authType, ...parts]
+  const deliveries = await context.query('emit', insertText, values)
   context.afterCommit(() => {
     hint(tools, 'event', accountId)
-    if (deliveries > 0) hint(tools, 'webhook', accountId)
+    if (deliveries.length > 0) hint(tools, 'webhook', accountId)
   })
 }
 

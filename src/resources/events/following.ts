@@ -1,5 +1,5 @@
 /**
- * Following the trail: events in the order of their places, which is that of commits (docs/decisions), from a moment or
+ * Following the trail: events in the order of their places, which is that of commits (docs/decisions/0025), from a moment or
  * an event on. The table is the truth; notices only say when to look. One look per process, however many follow.
  */
 import { invalidField } from '../../kernel/errors.js'
@@ -28,34 +28,42 @@ interface Position {
 
 /**
  * Gives each matching event of an account once, as soon as no transaction can commit one before it any more.
+ * @param stream ends it, and is asked before it goes on
  * @param after the event after which to begin; without it, what commits from now on
- * @throws invalid_request for an unknown type or event; whatever `stream.stillAllowed` throws
+ * @throws invalid_request for an unknown type or event, not_found for the account; later whatever `stillAllowed` throws
  */
-export async function* followEvents(
+export async function followEvents(
   context: Context,
   { accountId }: InAccount,
   filter: Omit<EventFilter, 'after' | 'before'>,
   stream: Stream,
   after: string | null | undefined,
-): AsyncGenerator<Event> {
+): Promise<AsyncGenerator<Event>> {
   checkTypes(filter.eventTypes)
+  await requireAccount(context, { accountId })
   const follower = join(context, accountId, stream.signal)
-  try {
-    let position = await beginning(context, accountId, after, follower)
-    while (!stream.signal.aborted) {
-      const { horizon } = follower
-      const rows = await read(context, accountId, filter, position, horizon)
-      if (rows.length > 0) await stream.stillAllowed()
-      for (const { place, ...event } of rows) {
-        yield event as Event
-        position = { place: Number(place), id: event.id }
-      }
-      if (rows.length === PAGE) continue
-      position = { place: Math.max(horizon, position.place), id: '' }
-      if (!(await follower.news()) && !stream.signal.aborted) await stream.stillAllowed()
+  return follow(context, filter, stream, follower, await beginning(context, accountId, after, follower))
+}
+
+async function* follow(
+  context: Context,
+  filter: EventFilter,
+  { signal, stillAllowed }: Stream,
+  follower: Follower,
+  from: Position,
+): AsyncGenerator<Event> {
+  let position = from
+  while (!signal.aborted) {
+    const { horizon } = follower
+    const rows = await read(context, follower.accountId, filter, position, horizon)
+    if (rows.length > 0) await stillAllowed()
+    for (const { place, ...event } of rows) {
+      yield event as Event
+      position = { place: Number(place), id: event.id }
     }
-  } finally {
-    follower.leave()
+    if (rows.length === PAGE) continue
+    position = { place: Math.max(horizon, position.place), id: '' }
+    if (!(await follower.news()) && !signal.aborted) await stillAllowed()
   }
 }
 
@@ -72,7 +80,6 @@ async function beginning(
   const [found] = await context.tools.query<{ horizon: number; place: number | null }>('event-position', text, values)
   const { horizon, place } = found!
   follower.tell(horizon)
-  await requireAccount(context, { accountId })
   if (after === undefined || after === null) return { place: horizon, id: '' }
   if (place === null) throw invalidField('after', 'unknown_event', 'must be the id of an event that is still kept.')
   // A list shows events while others before them are still to commit: those would be missed, so some come again.
@@ -106,7 +113,6 @@ interface Follower {
   tell(horizon: number): void
   /** @returns whether there may be something to read; false after a while without, or when its signal aborts */
   news(): Promise<boolean>
-  leave(): void
 }
 
 /** Those who follow in this process, by the database that they read. */
@@ -154,14 +160,14 @@ function join(context: Context, accountId: string, signal: AbortSignal): Followe
       told = false
       return was
     },
-    leave() {
-      followers.delete(follower)
-      if (followers.size > 0) return
-      watches.delete(context.tools)
-      watch?.stop()
-    },
   }
   followers.add(follower)
+  signal.addEventListener('abort', () => {
+    followers.delete(follower)
+    if (followers.size > 0) return
+    watches.delete(context.tools)
+    watch?.stop()
+  })
   return follower
 }
 

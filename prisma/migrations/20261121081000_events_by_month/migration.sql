@@ -51,7 +51,7 @@ INSERT INTO event_progress DEFAULT VALUES;
 CREATE INDEX event_hours_by_time ON event_hours USING brin (starts_at);
 CREATE INDEX event_counts_by_time ON event_counts USING brin (starts_at);
 
--- Places in the order of commits (docs/decisions): transaction numbers, above them the number of the database cluster
+-- Places in the order of commits (docs/decisions/0025): transaction numbers, above them the number of the database cluster
 -- that gave them, so that they rise even when a dump is restored into a cluster that counts from the beginning.
 CREATE FUNCTION event_place() RETURNS BIGINT LANGUAGE sql VOLATILE
   RETURN (SELECT (generation::bigint << 44) + pg_current_xact_id()::text::bigint FROM event_progress);
@@ -139,3 +139,6 @@ SELECT id, type, created_at, account_id, issuer_id, org_id, user_id, client_id, 
 FROM events_before;
 UPDATE event_progress SET counted_to = coalesce((SELECT min(place) FROM events), 0);
 DROP TABLE events_before;
+
+-- Sessions whose end is still to be told of (src/resources/sessions/expiry.ts).
+CREATE INDEX sessions_to_expire ON sessions (expires_at) WHERE status NOT IN ('revoked', 'expired');

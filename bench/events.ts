@@ -1,0 +1,187 @@
+/**
+ * What the trail costs among 10,000,000 events against 10,000: pages of lists with each filter, and counts of 30 days.
+ * Options: the number of events. Half of them belong to the account that is asked, the rest to nine others.
+ */
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { readConfig } from '../src/config.js'
+import { firstIdOf } from '../src/kernel/ids.js'
+import { DAY, HOUR } from '../src/kernel/time.js'
+import { openStore } from '../src/store.js'
+import { makeFolder, removeFolder, type Server, startServer } from './server.js'
+
+const MANY = 10_000_000
+const FEW = 10_000
+const ROUNDS = 60
+const DAYS = 30
+/** Rows that one statement copies. */
+const PORTION = 50_000
+
+/** @returns the cost of each page and count with few and with many events, and how they compare */
+export async function bench([count]: string[]): Promise<Record<string, unknown>[]> {
+  const few = await figures(FEW)
+  const many = await figures(Number(count ?? MANY))
+  return Object.entries(many).map(([figure, time]) => ({
+    figure,
+    [`ms among ${FEW}`]: few[figure]!.toFixed(2),
+    [`ms among ${count ?? MANY}`]: time.toFixed(2),
+    ratio: (time / few[figure]!).toFixed(2),
+  }))
+}
+
+async function figures(count: number): Promise<Record<string, number>> {
+  const folder = makeFolder()
+  const server = await startServer(folder)
+  try {
+    return await measure(folder, server, count)
+  } finally {
+    await server.stop()
+    removeFolder(folder)
+  }
+}
+
+async function measure(folder: string, server: Server, count: number): Promise<Record<string, number>> {
+  const call = caller(server)
+  const [account] = (await call('/v1/accounts')).data as { id: string }[]
+  const accountId = account!.id
+  const { url } = await openStore(readConfig({ DATA_DIR: folder }), () => {}, true)
+  const db = new pg.Client({ connectionString: url })
+  await db.connect()
+  const began = performance.now()
+  await seed(db, folder, accountId, count)
+  await db.query('VACUUM ANALYZE events, event_hours, event_counts')
+  process.stderr.write(`${count} events after ${Math.round((performance.now() - began) / 1000)} s\n`)
+  const A = `/v1/accounts/${accountId}/events`
+  const at = async (part: number): Promise<string> => {
+    const text = 'SELECT id FROM events WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT 1'
+    const moment = Date.now() - part * DAYS * DAY
+    const { rows } = await db.query(text, [accountId, firstIdOf('evt', moment)])
+    return rows[0].id
+  }
+  const [middle, last] = [await at(0.5), await at(0.999)]
+  const today = Math.floor(Date.now() / DAY) * DAY
+  const days = `after=${today - 29 * DAY}&before=${today + DAY}`
+  const odd = `after=${Date.now() - 30 * DAY + HOUR / 3}&before=${Date.now() - HOUR / 3}`
+  const pages: Record<string, string> = {
+    'first page': '',
+    'page in the middle': `?cursor=${middle}`,
+    'last page': `?cursor=${last}`,
+    'by issuer': '?issuer_id=iss_1',
+    'by client, middle': `?client_id=cli_3&cursor=${middle}`,
+    'by user': '?user_id=usr_77',
+    'by a frequent type': '?event_types=user.login.succeeded',
+    'by a rare type, middle': `?event_types=issuer.deleted&cursor=${middle}`,
+    'by five types': '?event_types=issuer.deleted,note.created,user.created,user.login.failed,session.created',
+    'by client and a rare type': '?client_id=cli_3&event_types=client.updated',
+    'by issuer and five types':
+      '?issuer_id=iss_1&event_types=issuer.deleted,note.created,user.created,user.login.failed,session.created',
+    'between two moments': `?after=${today - 10 * DAY}&before=${today - 9 * DAY}`,
+    'one event': `/${middle}`,
+    '30 whole days by type': `/aggregate?group_by=type&${days}`,
+    '30 days from now by type': `/aggregate?group_by=type&after=${Date.now() - 30 * DAY}`,
+    '30 days and parts of hours by type': `/aggregate?group_by=type&${odd}`,
+    '30 days by type and day': `/aggregate?group_by=type&interval=day&${days}`,
+    '30 days by type and hour': `/aggregate?group_by=type&interval=hour&${days}`,
+    'all by type': '/aggregate?group_by=type',
+    'one user by type': '/aggregate?group_by=type&user_id=usr_77',
+  }
+  const slow: Record<string, string> = {
+    'one day by type, different users': `/aggregate?group_by=type&count_unique=user_id&after=${today - DAY}&before=${today}`,
+    '30 days by client': `/aggregate?group_by=client_id&${days}`,
+    '30 days, different users': `/aggregate?count_unique=user_id&${days}`,
+  }
+  await db.end()
+  return { ...(await inTurns(pages, ROUNDS, A, call)), ...(await inTurns(slow, 3, A, call)) }
+}
+
+const timeDigits = (moment: number): string => firstIdOf('evt', moment).slice(4, 14)
+
+function caller({ baseUrl, authorization }: Server) {
+  return async (path: string) => {
+    const answer = await fetch(`${baseUrl}${path}`, { headers: { authorization } })
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as { data: unknown }
+  }
+}
+
+/** By turns, so that a busy moment of the machine hits all of them. @returns medians in milliseconds */
+async function inTurns(
+  asked: Record<string, string>,
+  rounds: number,
+  A: string,
+  call: (path: string) => Promise<unknown>,
+): Promise<Record<string, number>> {
+  const times = Object.keys(asked).map((): number[] => [])
+  for (let round = -rounds / 4; round < rounds; round++) {
+    for (const [n, path] of Object.values(asked).entries()) {
+      const began = performance.now()
+      await call(`${A}${path}`)
+      if (round >= 0) times[n]!.push(performance.now() - began)
+    }
+  }
+  const medians = times.map((list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)]!)
+  return Object.fromEntries(Object.keys(asked).map((figure, n) => [figure, medians[n]!]))
+}
+
+const types = [
+  'user.login.succeeded',
+  'session.created',
+  'session.terminated',
+  'user.verification.succeeded',
+  'user.login.failed',
+  'user.updated',
+  'user.created',
+  'note.created',
+  'agent.updated',
+  'token.revoked',
+]
+const typeOf = (n: number): string =>
+  n % 10_007 === 0 ? 'issuer.deleted' : n % 5_003 === 0 ? 'client.updated' : types[(n * 7919) % 10]!
+const facts = [
+  '{"type":"user","id":"usr_1","name":"Somebody"}',
+  '{"type":"user","id":"usr_1"}',
+  '{"ip_address":"192.0.2.7","user_agent":"Mozilla/5.0 (X11; Linux x86_64)","request_id":"req_1","method":"POST","path":"/"}',
+].join('\t')
+
+/**
+ * 30 days of events in the order of time, of four issuers, 20 clients and 100,000 users, mostly sign-ins and sessions:
+ * written into files that the database copies, then counted by the job.
+ */
+async function seed(db: pg.Client, folder: string, accountId: string, count: number): Promise<void> {
+  const first = Date.now() - DAYS * DAY
+  const step = (DAYS * DAY) / count
+  await db.query('SELECT make_event_partition($1)', [first])
+  const { rows: indexes } = await db.query<{ name: string; text: string }>(
+    `SELECT indexname AS name, indexdef AS text FROM pg_indexes WHERE tablename = 'events' AND indexname <> 'events_pkey'`,
+  )
+  for (const { name } of indexes) await db.query(`DROP INDEX ${name}`)
+  const file = join(folder, 'events.tsv')
+  // The database runs as somebody else.
+  await chmod(folder, 0o755)
+  for (let from = 0; from < count; from += PORTION) {
+    const out = createWriteStream(file)
+    for (let n = from; n < Math.min(from + PORTION, count); n++) {
+      const at = Math.floor(first + n * step)
+      const id = `evt_${timeDigits(at)}${n.toString(8).padStart(16, '0')}`
+      const account = n % 2 === 0 ? accountId : `acc_${n % 9}`
+      const ids = `iss_${Math.floor(n / 2) % 4}\tusr_${(n * 31) % 100_003}\tcli_${Math.floor(n / 3) % 20}`
+      const by = ['user', 'api_key', 'unauthenticated'][n % 3]
+      if (!out.write(`${id}\t${typeOf(n)}\t${at}\t${account}\t${ids}\t${by}\t${facts}\n`)) await once(out, 'drain')
+    }
+    out.end()
+    await finished(out)
+    await chmod(file, 0o644)
+    await db.query(`COPY events (id, type, created_at, account_id, issuer_id, user_id, client_id, auth_type, actor, target,
+      context) FROM '${file}'`)
+  }
+  await chmod(folder, 0o700)
+  for (const { text } of indexes) await db.query(text.replace(' ON ONLY ', ' ON '))
+  await db.query('ANALYZE events')
+  const left = 'SELECT 1 FROM events WHERE place >= (SELECT counted_to FROM event_progress) LIMIT 1'
+  while ((await db.query(left)).rows.length > 0) await sleep(500)
+}
