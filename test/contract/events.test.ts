@@ -130,6 +130,9 @@ test('each mutation adds the events of its kind, about the right things, by the 
         return owner.patch(`${I}/approvals/${id}`, { action: 'reject', reason: 'r' })
       },
     ],
+    [['webhook.created'], 'webhook', () => owner.post(`${A}/webhooks`, bodies['createWebhook']!())],
+    [['webhook.updated'], 'webhook', () => owner.patch(`${A}/webhooks/${ids.webhook_id}`, { name: 'n' })],
+    [['webhook.deleted'], 'webhook', () => owner.delete(`${A}/webhooks/${ids.webhook_id}`)],
     [['agent.created'], 'agent', () => owner.post(`${I}/agents`, { name: 'n' })],
     [['agent.updated'], 'agent', () => owner.patch(agent, { name: 'n' })],
     [
@@ -178,7 +181,7 @@ test('each mutation adds the events of its kind, about the right things, by the 
         },
       })
       expect(event.actor.operator).toBeUndefined()
-      expect(event.issuerId !== null).toBe(!['account', 'api_key'].includes(target))
+      expect(event.issuerId !== null).toBe(!['account', 'api_key', 'webhook'].includes(target))
       expect(event.clientId !== null).toBe(target === 'client' || isSession)
       expect(event.userId !== null).toBe(['user', 'verifier', 'personal_token'].includes(target))
       expect(event.agentId !== null).toBe(['agent', 'agent_verifier'].includes(target))

@@ -34,7 +34,7 @@ const LARGEST_TAKE = 256
 const TAKE_TIME = 500
 /** How long a result waits for others to be written with, and how often the lease is renewed without any. */
 const WRITE_AFTER = 250
-const RENEW_AFTER = 10 * SECOND
+const RENEW_AFTER = 5 * SECOND
 /** So many failed attempts in a row make a webhook `failing` (decisions D4). */
 const FAILURES_TO_FAIL = 20
 

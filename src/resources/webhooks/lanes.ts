@@ -11,8 +11,8 @@ import type { Parcel, Result } from './attempt.js'
 import { recordOf } from './payload.js'
 import { dayOf } from './webhooks.js'
 
-/** Longer than an attempt takes, with room for a database that is away for a while. */
-export const LEASE = 45 * SECOND
+/** Renewed all the time, attempts under way or not; long enough for a database that is away for a while. */
+export const LEASE = 20 * SECOND
 /** After so many failed attempts in a row the breaker opens for a window, which doubles with each failed try after it. */
 export const FAILURES_TO_OPEN = 5
 const FIRST_WINDOW = MINUTE
