@@ -156,8 +156,13 @@ const types = [
   'agent.updated',
   'token.revoked',
 ]
-const typeOf = (n: number): string =>
-  n % 10_007 === 0 ? 'issuer.deleted' : n % 5_003 === 0 ? 'client.updated' : types[(n * 7919) % 10]!
+/** Spreads numbers, so that what every thousandth event has is as mixed as what all have. */
+const mix = (n: number): number => Math.imul(n, 2_654_435_761) >>> 0
+/** One event of 151 is of a type of its own, and so on: seldom, but a page of them even among 10,000. */
+const typeOf = (mixed: number): string =>
+  mixed % 151 === 0 ? 'issuer.deleted' : mixed % 151 === 1 ? 'client.updated' : types[mixed % 10]!
+const userOf = (mixed: number): string => `usr_${mixed % 151 === 2 ? 77 : mixed % 100_003}`
+
 const facts = [
   '{"type":"user","id":"usr_1","name":"Somebody"}',
   '{"type":"user","id":"usr_1"}',
@@ -165,8 +170,7 @@ const facts = [
 ].join('\t')
 
 /**
- * 30 days of events in the order of time, of four issuers, 20 clients and 100,000 users, mostly sign-ins and sessions:
- * written into files that the database copies, then counted by the job.
+ * 30 days of events in the order of time, of four issuers, 20 clients and 100,000 users: written into files that the database copies, then counted by the job.
  */
 async function seed(db: pg.Client, folder: string, [few, many]: string[], count: number): Promise<void> {
   const first = Date.now() - DAYS * DAY
@@ -185,9 +189,10 @@ async function seed(db: pg.Client, folder: string, [few, many]: string[], count:
       const at = Math.floor(first + n * step)
       const id = `evt_${timeDigits(at)}${n.toString(8).padStart(16, '0')}`
       const account = n % Math.ceil(count / FEW) === 0 ? few : n % 10 === 9 ? `acc_${n % 7}` : many
-      const ids = `iss_${Math.floor(n / 2) % 4}\tusr_${(n * 31) % 100_003}\tcli_${Math.floor(n / 3) % 20}`
-      const by = ['user', 'api_key', 'unauthenticated'][n % 3]
-      if (!out.write(`${id}\t${typeOf(n)}\t${at}\t${account}\t${ids}\t${by}\t${facts}\n`)) await once(out, 'drain')
+      const mixed = mix(n)
+      const ids = `iss_${(mixed >>> 4) % 4}\t${userOf(mixed)}\tcli_${(mixed >>> 8) % 20}`
+      const by = ['user', 'api_key', 'unauthenticated'][mixed % 3]
+      if (!out.write(`${id}\t${typeOf(mixed)}\t${at}\t${account}\t${ids}\t${by}\t${facts}\n`)) await once(out, 'drain')
     }
     out.end()
     await finished(out)

@@ -30,7 +30,8 @@ export interface Tools {
   readonly pool: pg.Pool
   /**
    * Runs one prepared statement outside of any transaction.
-   * @param name names the prepared statement; one name, one text
+   * @param name names the prepared statement; one name, one text. A statement without one ('') is planned anew each
+   *   time, with its values
    */
   query<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]>
   /** The same for a question that many requests ask at once: they share a statement, see together.ts. */
