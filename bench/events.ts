@@ -1,6 +1,6 @@
 /**
- * What the trail costs among 10,000,000 events against 10,000: pages of lists with each filter, and counts of 30 days.
- * Options: the number of events. Half of them belong to the account that is asked, the rest to nine others.
+ * What the trail of an account with 9,000,000 events costs against that of one with 10,000, among 10,000,000 of both and
+ * others: pages of lists with each filter, and counts of 30 days. Options: the number of events in all.
  */
 import { once } from 'node:events'
 import { createWriteStream } from 'node:fs'
@@ -22,88 +22,99 @@ const DAYS = 30
 /** Rows that one statement copies. */
 const PORTION = 50_000
 
-/** @returns the cost of each page and count with few and with many events, and how they compare */
+/** @returns the cost of each page and count for an account with few events and one with many, and how they compare */
 export async function bench([count]: string[]): Promise<Record<string, unknown>[]> {
-  const few = await figures(FEW)
-  const many = await figures(Number(count ?? MANY))
-  return Object.entries(many).map(([figure, time]) => ({
-    figure,
-    [`ms among ${FEW}`]: few[figure]!.toFixed(2),
-    [`ms among ${count ?? MANY}`]: time.toFixed(2),
-    ratio: (time / few[figure]!).toFixed(2),
-  }))
-}
-
-async function figures(count: number): Promise<Record<string, number>> {
   const folder = makeFolder()
   const server = await startServer(folder)
   try {
-    return await measure(folder, server, count)
+    return await measure(folder, server, Number(count ?? MANY))
   } finally {
     await server.stop()
     removeFolder(folder)
   }
 }
 
-async function measure(folder: string, server: Server, count: number): Promise<Record<string, number>> {
+async function measure(folder: string, server: Server, count: number): Promise<Record<string, unknown>[]> {
   const call = caller(server)
-  const [account] = (await call('/v1/accounts')).data as { id: string }[]
-  const accountId = account!.id
+  const account = async (name: string): Promise<string> => {
+    const query = `mutation { createAccount(input: {name: "${name}"}) { account { id } } }`
+    const { data } = await call('/graphql', { query })
+    return (data as { createAccount: { account: { id: string } } }).createAccount.account.id
+  }
+  const [few, many] = [await account('Few'), await account('Many')]
   const { url } = await openStore(readConfig({ DATA_DIR: folder }), () => {}, true)
   const db = new pg.Client({ connectionString: url })
+  // When a measurement fails the database stops before this connection ends.
+  db.on('error', () => {})
   await db.connect()
-  const began = performance.now()
-  await seed(db, folder, accountId, count)
+  await seed(db, folder, [few, many], count)
   await db.query('VACUUM ANALYZE events, event_hours, event_counts')
-  process.stderr.write(`${count} events after ${Math.round((performance.now() - began) / 1000)} s\n`)
-  const A = `/v1/accounts/${accountId}/events`
+  const asked = [await questions(db, few), await questions(db, many)]
+  await db.end()
+  const often = await inTurns(
+    asked.map(({ pages }) => pages),
+    ROUNDS,
+    call,
+  )
+  const seldom = await inTurns(
+    asked.map(({ counts }) => counts),
+    5,
+    call,
+  )
+  return [...often, ...seldom]
+}
+
+/** Addresses by what they show. */
+type Asked = Record<string, string>
+
+async function questions(db: pg.Client, accountId: string): Promise<{ pages: Asked; counts: Asked }> {
+  const now = Date.now()
+  const today = Math.floor(now / DAY) * DAY
   const at = async (part: number): Promise<string> => {
     const text = 'SELECT id FROM events WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT 1'
-    const moment = Date.now() - part * DAYS * DAY
-    const { rows } = await db.query(text, [accountId, firstIdOf('evt', moment)])
+    const { rows } = await db.query(text, [accountId, firstIdOf('evt', now - part * DAYS * DAY)])
     return rows[0].id
   }
-  const [middle, last] = [await at(0.5), await at(0.999)]
-  const today = Math.floor(Date.now() / DAY) * DAY
+  const [middle, last] = [await at(0.5), await at(0.99)]
+  const five = 'issuer.deleted,note.created,user.created,user.login.failed,session.created'
   const days = `after=${today - 29 * DAY}&before=${today + DAY}`
-  const odd = `after=${Date.now() - 30 * DAY + HOUR / 3}&before=${Date.now() - HOUR / 3}`
-  const pages: Record<string, string> = {
+  const pages: Asked = {
     'first page': '',
     'page in the middle': `?cursor=${middle}`,
-    'last page': `?cursor=${last}`,
+    'last pages': `?cursor=${last}`,
     'by issuer': '?issuer_id=iss_1',
-    'by client, middle': `?client_id=cli_3&cursor=${middle}`,
+    'by client, in the middle': `?client_id=cli_3&cursor=${middle}`,
     'by user': '?user_id=usr_77',
     'by a frequent type': '?event_types=user.login.succeeded',
-    'by a rare type, middle': `?event_types=issuer.deleted&cursor=${middle}`,
-    'by five types': '?event_types=issuer.deleted,note.created,user.created,user.login.failed,session.created',
+    'by a rare type': '?event_types=issuer.deleted',
+    'by five types': `?event_types=${five}`,
     'by client and a rare type': '?client_id=cli_3&event_types=client.updated',
-    'by issuer and five types':
-      '?issuer_id=iss_1&event_types=issuer.deleted,note.created,user.created,user.login.failed,session.created',
+    'by issuer and five types': `?issuer_id=iss_1&event_types=${five}`,
     'between two moments': `?after=${today - 10 * DAY}&before=${today - 9 * DAY}`,
     'one event': `/${middle}`,
-    '30 whole days by type': `/aggregate?group_by=type&${days}`,
-    '30 days from now by type': `/aggregate?group_by=type&after=${Date.now() - 30 * DAY}`,
-    '30 days and parts of hours by type': `/aggregate?group_by=type&${odd}`,
+    '30 days by type': `/aggregate?group_by=type&${days}`,
+    'the last 30 times 24 hours by type': `/aggregate?group_by=type&after=${now - 30 * DAY}`,
+    'between two odd moments by type': `/aggregate?group_by=type&after=${now - 29.3 * DAY}&before=${now - HOUR / 3}`,
     '30 days by type and day': `/aggregate?group_by=type&interval=day&${days}`,
     '30 days by type and hour': `/aggregate?group_by=type&interval=hour&${days}`,
-    'all by type': '/aggregate?group_by=type',
     'one user by type': '/aggregate?group_by=type&user_id=usr_77',
   }
-  const slow: Record<string, string> = {
-    'one day by type, different users': `/aggregate?group_by=type&count_unique=user_id&after=${today - DAY}&before=${today}`,
+  const counts: Asked = {
+    'one day by type, with different users': `/aggregate?group_by=type&count_unique=user_id&after=${today - DAY}&before=${today}`,
     '30 days by client': `/aggregate?group_by=client_id&${days}`,
     '30 days, different users': `/aggregate?count_unique=user_id&${days}`,
   }
-  await db.end()
-  return { ...(await inTurns(pages, ROUNDS, A, call)), ...(await inTurns(slow, 3, A, call)) }
+  const of = (asked: Asked): Asked =>
+    Object.fromEntries(Object.entries(asked).map(([name, path]) => [name, `/v1/accounts/${accountId}/events${path}`]))
+  return { pages: of(pages), counts: of(counts) }
 }
 
-const timeDigits = (moment: number): string => firstIdOf('evt', moment).slice(4, 14)
-
 function caller({ baseUrl, authorization }: Server) {
-  return async (path: string) => {
-    const answer = await fetch(`${baseUrl}${path}`, { headers: { authorization } })
+  return async (path: string, body?: object) => {
+    const answer = await fetch(`${baseUrl}${path}`, {
+      headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
     if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
     return (await answer.json()) as { data: unknown }
   }
@@ -111,22 +122,27 @@ function caller({ baseUrl, authorization }: Server) {
 
 /** By turns, so that a busy moment of the machine hits all of them. @returns medians in milliseconds */
 async function inTurns(
-  asked: Record<string, string>,
+  [few, many]: Asked[],
   rounds: number,
-  A: string,
   call: (path: string) => Promise<unknown>,
-): Promise<Record<string, number>> {
-  const times = Object.keys(asked).map((): number[] => [])
+): Promise<Record<string, unknown>[]> {
+  const paths = Object.entries(few!).flatMap(([name, path]) => [path, many![name]!])
+  const times = paths.map((): number[] => [])
   for (let round = -rounds / 4; round < rounds; round++) {
-    for (const [n, path] of Object.values(asked).entries()) {
+    for (const [n, path] of paths.entries()) {
       const began = performance.now()
-      await call(`${A}${path}`)
+      await call(path)
       if (round >= 0) times[n]!.push(performance.now() - began)
     }
   }
   const medians = times.map((list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)]!)
-  return Object.fromEntries(Object.keys(asked).map((figure, n) => [figure, medians[n]!]))
+  return Object.keys(few!).map((figure, n) => {
+    const [one, other] = [medians[2 * n]!, medians[2 * n + 1]!]
+    return { figure, [`ms of ${FEW}`]: one.toFixed(2), 'ms of many': other.toFixed(2), ratio: (other / one).toFixed(2) }
+  })
 }
+
+const timeDigits = (moment: number): string => firstIdOf('evt', moment).slice(4, 14)
 
 const types = [
   'user.login.succeeded',
@@ -140,8 +156,13 @@ const types = [
   'agent.updated',
   'token.revoked',
 ]
-const typeOf = (n: number): string =>
-  n % 10_007 === 0 ? 'issuer.deleted' : n % 5_003 === 0 ? 'client.updated' : types[(n * 7919) % 10]!
+/** Spreads numbers, so that what every thousandth event has is as mixed as what all have. */
+const mix = (n: number): number => Math.imul(n, 2_654_435_761) >>> 0
+/** One event of 151 is of a type of its own, and so on: seldom, but a page of them even among 10,000. */
+const typeOf = (mixed: number): string =>
+  mixed % 151 === 0 ? 'issuer.deleted' : mixed % 151 === 1 ? 'client.updated' : types[mixed % 10]!
+const userOf = (mixed: number): string => `usr_${mixed % 151 === 2 ? 77 : mixed % 100_003}`
+
 const facts = [
   '{"type":"user","id":"usr_1","name":"Somebody"}',
   '{"type":"user","id":"usr_1"}',
@@ -149,10 +170,9 @@ const facts = [
 ].join('\t')
 
 /**
- * 30 days of events in the order of time, of four issuers, 20 clients and 100,000 users, mostly sign-ins and sessions:
- * written into files that the database copies, then counted by the job.
+ * 30 days of events in the order of time, of four issuers, 20 clients and 100,000 users: written into files that the database copies, then counted by the job.
  */
-async function seed(db: pg.Client, folder: string, accountId: string, count: number): Promise<void> {
+async function seed(db: pg.Client, folder: string, [few, many]: string[], count: number): Promise<void> {
   const first = Date.now() - DAYS * DAY
   const step = (DAYS * DAY) / count
   await db.query('SELECT make_event_partition($1)', [first])
@@ -168,10 +188,11 @@ async function seed(db: pg.Client, folder: string, accountId: string, count: num
     for (let n = from; n < Math.min(from + PORTION, count); n++) {
       const at = Math.floor(first + n * step)
       const id = `evt_${timeDigits(at)}${n.toString(8).padStart(16, '0')}`
-      const account = n % 2 === 0 ? accountId : `acc_${n % 9}`
-      const ids = `iss_${Math.floor(n / 2) % 4}\tusr_${(n * 31) % 100_003}\tcli_${Math.floor(n / 3) % 20}`
-      const by = ['user', 'api_key', 'unauthenticated'][n % 3]
-      if (!out.write(`${id}\t${typeOf(n)}\t${at}\t${account}\t${ids}\t${by}\t${facts}\n`)) await once(out, 'drain')
+      const account = n % Math.ceil(count / FEW) === 0 ? few : n % 10 === 9 ? `acc_${n % 7}` : many
+      const mixed = mix(n)
+      const ids = `iss_${(mixed >>> 4) % 4}\t${userOf(mixed)}\tcli_${(mixed >>> 8) % 20}`
+      const by = ['user', 'api_key', 'unauthenticated'][mixed % 3]
+      if (!out.write(`${id}\t${typeOf(mixed)}\t${at}\t${account}\t${ids}\t${by}\t${facts}\n`)) await once(out, 'drain')
     }
     out.end()
     await finished(out)

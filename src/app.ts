@@ -78,6 +78,8 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const open = async (name: 'core' | 'idp', port: number, rooms: Middleware): Promise<string> => {
     const app = new Koa()
     app.silent = true
+    // The IdP writes these headers itself before anybody reads them, whatever was sent.
+    app.proxy = name === 'idp'
     app.use(mountEdge(gatehouse, name, state))
     app.use(probes)
     app.use(rooms)
@@ -95,11 +97,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   if (roles.includes('idp')) {
     const provider = createIdp(gatehouse)
     closers.push(provider.close)
-    idp = await open('idp', config.idpPort, (ctx) => {
-      ctx.respond = false
-      ctx.state['route'] = provider.routeOf(ctx.path)
-      return provider.callback(ctx.req, ctx.res)
-    })
+    idp = await open('idp', config.idpPort, provider.middleware)
   }
   const jobs: Jobs[] = []
   if (roles.includes('worker')) {

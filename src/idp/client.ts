@@ -8,6 +8,7 @@ import Provider, { type ClientMetadata, errors } from 'oidc-provider'
 import { isId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
 import { sameText } from '../platform/secrets.js'
+import type { Question } from '../platform/together.js'
 import {
   applicationType,
   type ClientSettings,
@@ -42,13 +43,22 @@ export interface ClientRow {
 /** Tokens of agents live this long (spec section 8), in seconds. */
 const AGENT_TOKEN_AGE = 300
 
-const clientText = `
+const client: Question = {
+  name: 'idp-client',
+  types: ['text', 'text'],
+  shared: true,
+  text: `
   SELECT i.status AS "issuerStatus", 'client' AS kind, c.id, c.name, c.confidential, c.settings, c.secrets, c.status,
     c.updated_at::text AS version
   FROM issuers i LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $2
-  WHERE i.id = $1`
+  WHERE i.id = $1`,
+}
 
-const agentText = `
+const agent: Question = {
+  name: 'idp-agent',
+  types: ['text', 'text'],
+  shared: true,
+  text: `
   SELECT i.status AS "issuerStatus", 'agent' AS kind, a.id, a.name, true AS confidential, a.status,
     jsonb_build_object('scopes', a.scopes, 'default_access_token_age', ${AGENT_TOKEN_AGE},
       'openid', '{"application_type": "m2m", "grant_types": ["client_credentials"]}'::jsonb) AS settings,
@@ -59,7 +69,8 @@ const agentText = `
       string_agg(id, ' ' ORDER BY id) AS ids
     FROM agent_verifiers WHERE agent_id = a.id AND type = 'secret'
   ) v ON true
-  WHERE i.id = $1`
+  WHERE i.id = $1`,
+}
 
 /** A disabled or suspended issuer issues nothing (decisions D29); a deleted one is not there (spec section 3). */
 function closed(status: string | undefined): errors.OIDCProviderError {
@@ -81,9 +92,7 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
   if (!isDocument && !/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
   const values = [runtime.issuer.id, isDocument ? null : clientId]
   type Row = ClientRow & { issuerStatus: string }
-  const [row] = isId('agt', clientId)
-    ? await context.tools.query<Row>('idp-agent', agentText, values)
-    : await context.tools.query<Row>('idp-client', clientText, values)
+  const [row] = await context.tools.ask<Row>(isId('agt', clientId) ? agent : client, values)
   if (row?.issuerStatus !== 'active') throw closed(row?.issuerStatus)
   if (isDocument) return documentRow(context, clientId)
   return row.id === null ? undefined : row

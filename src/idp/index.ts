@@ -3,9 +3,8 @@
  * own endpoints, or the library. Refuses what no endpoint is to see: other hosts' names, bodies too large, text that no
  * database can hold, methods that are not there.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { stringify } from 'node:querystring'
-import Koa from 'koa'
+import type Koa from 'koa'
 import { errors } from 'oidc-provider'
 import { type RequestFacts, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
@@ -36,10 +35,8 @@ import { inScope, type Scope } from './scope.js'
 import { AlreadyConsumed, Writes } from './writes.js'
 
 export interface Idp {
-  /** Answers one request. */
-  readonly callback: (req: IncomingMessage, res: ServerResponse) => Promise<void>
-  /** The template of the route that a path names, for metrics and logs; undefined when there is none. */
-  routeOf(path: string): string | undefined
+  /** Answers one request, in an application that believes `X-Forwarded-*`: they are what we make of them. */
+  readonly middleware: (ctx: Koa.Context) => Promise<void>
   /** Stops listening for changes. Requests in flight are answered still. */
   close(): Promise<void>
 }
@@ -49,11 +46,8 @@ export function createIdp(gatehouse: Gatehouse): Idp {
   const runtimes = openRuntimes(gatehouse)
   const limitMetadata = metadataLimit()
   const prefix = new URL(gatehouse.config.idpUrl).pathname.replace(/\/$/, '')
-  const app = new Koa()
-  app.proxy = true
-  app.silent = true
 
-  app.use(async (ctx) => {
+  async function middleware(ctx: Koa.Context): Promise<void> {
     const facts = requestFacts(gatehouse, ctx.req)
     const host = askedHost(ctx.req, gatehouse)
     canonicalise(ctx.req, gatehouse.config.idpUrl, facts)
@@ -61,6 +55,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
     ctx.set('X-Content-Type-Options', 'nosniff')
     const context = contextFor(gatehouse, unauthenticated, facts)
     const match = matchPath(ctx.path, prefix)
+    if (match) ctx.state['route'] = match.route.template
     let runtime: Runtime | undefined
     try {
       if (!match) throw new ApiError('not_found', 'There is no such address.')
@@ -76,13 +71,9 @@ export function createIdp(gatehouse: Gatehouse): Idp {
     } catch (caught) {
       answerError(ctx, context, facts, match, runtime, translated(caught))
     }
-  })
-
-  return {
-    callback: app.callback(),
-    routeOf: (path) => matchPath(path, prefix)?.route.template,
-    close: () => runtimes.close(),
   }
+
+  return { middleware, close: () => runtimes.close() }
 }
 
 const wrongMethod = ({ route }: Match): ApiError =>
@@ -123,7 +114,10 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
     throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
 
   // Cookies are signed with the issuer's own key, by whoever sets them.
-  ctx.cookies = runtime.provider.createContext(ctx.req, ctx.res).cookies
+  let cookies: Koa.Context['cookies'] | undefined
+  Object.defineProperty(ctx, 'cookies', {
+    get: () => (cookies ??= runtime.provider.createContext(ctx.req, ctx.res).cookies),
+  })
   const proved = read && takesClients.has(name) ? await proveWallet(ctx, context, runtime, form) : undefined
   const scope: Scope = {
     proof: proved?.proof,

@@ -9,6 +9,7 @@ import { ApiError } from '../kernel/errors.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context } from './context.js'
 import { Prisma, PrismaClient } from './prisma/client.js'
+import { type Question, together } from './together.js'
 
 export type * from './prisma/client.js'
 export { Prisma }
@@ -29,9 +30,12 @@ export interface Tools {
   readonly pool: pg.Pool
   /**
    * Runs one prepared statement outside of any transaction.
-   * @param name names the prepared statement; one name, one text
+   * @param name names the prepared statement; one name, one text. A statement without one ('') is planned anew each
+   *   time, with its values
    */
   query<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]>
+  /** The same for a question that many requests ask at once: they share a statement, see together.ts. */
+  ask<Row extends pg.QueryResultRow>(question: Question, values: readonly unknown[]): Promise<Row[]>
   close(): Promise<void>
 }
 
@@ -58,14 +62,6 @@ class Pool extends pg.Pool {
   }
 }
 
-const translating = async <Row>(work: Promise<{ rows: Row[] }>): Promise<Row[]> => {
-  try {
-    return (await work).rows
-  } catch (error) {
-    throw translated(error)
-  }
-}
-
 /** Connects lazily: opening never fails, the first query does. */
 export function openDatabase(url: string, connections = 20): Tools {
   const pool = new Pool({
@@ -83,10 +79,26 @@ export function openDatabase(url: string, connections = 20): Tools {
   // The same for one that breaks while somebody holds it, as a job does, without a statement on its way.
   pool.on('connect', (client) => void client.on('error', () => {}))
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) })
+  const query: Tools['query'] = async (name, text, values) => {
+    try {
+      return (await pool.query({ name, text, values })).rows
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+  const askers = new Map<string, ReturnType<typeof together>>()
   return {
     prisma,
     pool,
-    query: (name, text, values) => translating(pool.query({ name, text, values })),
+    query,
+    ask: async <Row>(question: Question, values: readonly unknown[]) => {
+      let asker = askers.get(question.name)
+      if (!asker) {
+        asker = together(question, query)
+        askers.set(question.name, asker)
+      }
+      return (await asker(values)) as Row[]
+    },
     close: async () => {
       await prisma.$disconnect()
       await pool.end()

@@ -5,7 +5,6 @@
 import { ApiError, badRequest } from '../../kernel/errors.js'
 import { DAY, HOUR } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { sql } from '../../platform/database.js'
 import { type InAccount, requireAccount } from '../place.js'
 import { type Dimension, dimensions, fewDimensions } from './counting.js'
 import { Conditions, checkTypes, type EventFilter, matching, within } from './listing.js'
@@ -87,7 +86,7 @@ async function countedRows(context: Context, accountId: string, request: Aggrega
   let [seen] = await context.tools.query<{ countedTo: number }>('event-progress', progress, [])
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { text, values } = statement(accountId, request, seen!.countedTo)
-    const rows = await sql<CountedRow>(context.db, text, ...values)
+    const rows = await context.tools.query<CountedRow>('', text, values)
     const countedTo = Number(rows[0]!.countedTo)
     if (countedTo === seen!.countedTo) return rows.filter(({ count }) => count !== null)
     seen = { countedTo }
@@ -112,7 +111,7 @@ function statement(
   const groups = [interval && `${beginning[interval]} AS ts`, groupBy && `${groupBy} AS key`].filter(Boolean)
   const uniques = (countUnique ?? []).map((name) => `count(DISTINCT nullif(${name}, '')) AS of_${name}`)
   const text = `
-    SELECT p.counted_to AS "countedTo", r.* FROM event_progress p LEFT JOIN (
+    SELECT p.counted_to AS "countedTo", r.* FROM (SELECT counted_to FROM event_progress LIMIT 1) p LEFT JOIN (
       SELECT ${[...groups, 'sum(n)::bigint AS count', ...uniques].join(', ')} FROM (${parts.join(' UNION ALL ')}) counted
       ${groupBy ? `WHERE ${groupBy} <> ''` : ''}
       ${groups.length > 0 ? `GROUP BY ${groups.map((_, at) => at + 1).join(', ')}` : ''}

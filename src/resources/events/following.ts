@@ -6,7 +6,7 @@ import { invalidField } from '../../kernel/errors.js'
 import { isId, timeOf } from '../../kernel/ids.js'
 import { SECOND } from '../../kernel/time.js'
 import type { Context, Stream } from '../../platform/context.js'
-import { type Event, sql, type Tools } from '../../platform/database.js'
+import type { Event, Tools } from '../../platform/database.js'
 import { listen } from '../../platform/notify.js'
 import { type InAccount, requireAccount } from '../place.js'
 import { Conditions, checkTypes, columns, type EventFilter, matching } from './listing.js'
@@ -59,7 +59,7 @@ async function* follow(
     if (rows.length > 0) await stillAllowed()
     for (const { place, ...event } of rows) {
       yield event as Event
-      position = { place: Number(place), id: event.id }
+      position = { place, id: event.id }
     }
     if (rows.length === PAGE) continue
     position = { place: Math.max(horizon, position.place), id: '' }
@@ -92,7 +92,7 @@ async function read(
   filter: EventFilter,
   from: Position,
   horizon: number,
-): Promise<(Event & { place: bigint })[]> {
+): Promise<(Event & { place: number })[]> {
   const conditions = new Conditions()
   const [place, id] = [conditions.value(from.place), conditions.value(from.id)]
   conditions
@@ -103,7 +103,7 @@ async function read(
     )
   const text = `SELECT ${columns}, e.place FROM events e WHERE ${matching(conditions, filter).text}
     ORDER BY e.place, e.id LIMIT ${PAGE}`
-  return sql(context.db, text, ...conditions.values)
+  return context.tools.query('', text, conditions.values)
 }
 
 interface Follower {

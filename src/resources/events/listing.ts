@@ -6,7 +6,7 @@ import { invalid, notFound } from '../../kernel/errors.js'
 import { firstIdOf, isId, timeOf } from '../../kernel/ids.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
-import { type Event, sql } from '../../platform/database.js'
+import type { Event } from '../../platform/database.js'
 import { after as afterCursor, type InAccount, requireAccount } from '../place.js'
 import { catalogue } from './catalogue.js'
 
@@ -134,9 +134,7 @@ function read(
   const text = `SELECT ${columns} FROM events e WHERE ${conditions.text} ORDER BY e.id DESC LIMIT ${take}`
   // With one filter there is an index for it, whatever the values. With several their values decide which one is best,
   // so the statement is planned anew.
-  return single.length > 1
-    ? sql<Row>(context.db, text, ...conditions.values)
-    : context.tools.query<Row>(nameOf(text), text, conditions.values)
+  return context.tools.query<Row>(single.length > 1 ? '' : nameOf(text), text, conditions.values)
 }
 
 /** Of each type the page's worth: several of them stand at several places of the index. */

@@ -7,6 +7,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../../platform/context.js'
 import type { Tools } from '../../platform/database.js'
+import type { Question } from '../../platform/together.js'
 import { readIssuerUrl, servesHost } from '../issuer-url.js'
 import type { Restrictions } from '../keys/restrictions.js'
 
@@ -154,6 +155,7 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
  * custom domain is good at every address of the issuer, for as long as the domain is the issuer's. An exchanged token has
  * the session of the token that it came from, whose client must not be disabled either.
  */
+const livenessTypes = ['text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'text', 'boolean'] as const
 const livenessText = ({ columns, joins }: Facts): string => `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
     CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions,
@@ -180,12 +182,23 @@ const livenessText = ({ columns, joins }: Facts): string => `
     AND NOT ($9 AND EXISTS (
       SELECT 1 FROM clients o WHERE o.issuer_id = i.id AND o.id = s.client_id AND o.status = 'disabled'))`
 
+const questions = new Map<string, Question>()
+
+function livenessQuestion(facts: Facts): Question {
+  let question = questions.get(facts.name)
+  if (!question) {
+    question = { name: facts.name, types: livenessTypes, text: livenessText(facts) }
+    questions.set(facts.name, question)
+  }
+  return question
+}
+
 async function livenessOf<More>(context: Context, { issuerId, host, kid, claims }: Signed, facts: Facts) {
   const { jti, client_id, sub, sid = null } = claims
   const exchanged = claims['act'] !== undefined
   type Row = Omit<LiveToken, 'claims' | 'issuerId'> & More & Record<string, unknown>
   const values = [issuerId, kid, jti, client_id, sub, sid, context.now(), host, exchanged]
-  const [row] = await context.tools.query<Row>(facts.name, livenessText(facts), values)
+  const [row] = await context.tools.ask<Row>(livenessQuestion(facts), values)
   return row
 }
 
