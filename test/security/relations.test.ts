@@ -12,6 +12,7 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 const parents = {
   Account: ['accounts', 'accounts:read'],
   Webhook: ['webhooks', 'webhooks:read'],
+  Client: ['clients', 'issuers.clients:read'],
   Issuer: ['issuers', 'issuers:read'],
   User: ['users', 'issuers.users:read'],
   Approval: ['approvals', 'issuers.approvals:read'],
@@ -27,6 +28,11 @@ const relations: [keyof typeof parents, string, string, string | null][] = [
   ['Account', 'apiKeys', 'api_keys:read', 'apiKeys'],
   ['Account', 'notes', 'notes:read', 'notes'],
   ['Account', 'webhooks', 'webhooks:read', 'webhooks'],
+  ['Account', 'events', 'events:read', 'events'],
+  ['Issuer', 'events', 'events:read', null],
+  ['Client', 'events', 'events:read', null],
+  ['User', 'events', 'events:read', null],
+  ['Approval', 'events', 'events:read', null],
   ['Webhook', 'deliveries', 'webhooks:read', 'webhookDeliveries'],
   ['Issuer', 'clients', 'issuers.clients:read', 'clients'],
   ['Issuer', 'users', 'issuers.users:read', 'users'],
@@ -57,6 +63,8 @@ const open: Record<string, string> = {
   'Account.domains': 'a field of the account itself (spec 2.2), read under the scope of the account',
   'CreateAccountPayload.account': 'the answer of a mutation',
   'CreateAccountPayload.apiKey': 'the answer of a mutation',
+  'Event.actor': 'a part of the event',
+  'Event.target': 'a part of the event',
   'Note.references': 'ids and texts out of the content of the note, no things',
 }
 
