@@ -26,9 +26,10 @@ const neverCached = new Set([
 
 /** Of these, it depends on what is made. */
 function isNeverCached(mutation: string, input: unknown): boolean {
-  const { confidential, type } = (input ?? {}) as { confidential?: boolean; type?: string }
+  const { confidential, type, auth } = (input ?? {}) as { confidential?: boolean; type?: string; auth?: string }
   if (mutation === 'createClient') return confidential === true
   if (mutation === 'createAgentVerifier') return type === 'secret'
+  if (mutation === 'createWebhook') return auth !== 'none'
   if (mutation === 'createVerifier') return type === 'totp_enrollment' || type === 'backup_codes'
   return neverCached.has(mutation)
 }

@@ -13,6 +13,7 @@ import {
 } from 'graphql'
 import { buildSchemaSync, getMetadataStorage } from 'type-graphql'
 import { authorize, type Demand } from '../access/guard.js'
+import { badRequest } from '../kernel/errors.js'
 import type { Context } from '../platform/context.js'
 import { AccountResolver } from '../resources/accounts/accounts.graphql.js'
 import { AgentResolver } from '../resources/agents/agents.graphql.js'
@@ -20,6 +21,7 @@ import { AgentVerifierResolver } from '../resources/agents/verifiers.graphql.js'
 import { ClientResolver } from '../resources/clients/clients.graphql.js'
 import { NewBackupCodes, TotpEnrollment, VerifierResolver } from '../resources/credentials/verifiers.graphql.js'
 import { DomainResolver } from '../resources/domains/domains.graphql.js'
+import { EventResolver } from '../resources/events/events.graphql.js'
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
@@ -33,6 +35,8 @@ import { OrganizationResolver, UserOrganizationsResolver } from '../resources/or
 import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
+import { WebhookDeliveryResolver } from '../resources/webhooks/deliveries.graphql.js'
+import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
 import { CallerResolver } from './caller.js'
 import { demandOf, placeOf } from './demands.js'
 import { PermissionsResolver } from './permissions.js'
@@ -61,6 +65,9 @@ const resolvers = [
   AgentVerifierResolver,
   NoteResolver,
   DomainResolver,
+  EventResolver,
+  WebhookResolver,
+  WebhookDeliveryResolver,
   CallerResolver,
   PermissionsResolver,
 ] as const
@@ -68,12 +75,26 @@ const resolvers = [
 /** Types that stand in answers only behind the interface that they implement. */
 const answers = [TotpEnrollment, NewBackupCodes] as const
 
+/** type-graphql wants one wherever there are subscriptions; ours read the database. */
+const noPubSub = {
+  publish: () => undefined,
+  subscribe: () => {
+    throw new Error('A subscription needs a subscribe of its own.')
+  },
+}
+
 let built: GraphQLSchema | undefined
 
 /** The schema of this build, made once. @throws Error naming the fields that lack a scope */
 export function schema(): GraphQLSchema {
   built ??= guarded(
-    buildSchemaSync({ resolvers: [...resolvers], orphanedTypes: [...answers], validate: false, emitSchemaFile: false }),
+    buildSchemaSync({
+      resolvers: [...resolvers],
+      orphanedTypes: [...answers],
+      validate: false,
+      emitSchemaFile: false,
+      pubSub: noPubSub,
+    }),
   )
   return built
 }
@@ -91,7 +112,8 @@ function guarded(schema: GraphQLSchema): GraphQLSchema {
     if (!(type instanceof GraphQLObjectType) || type.name.startsWith('__')) continue
     for (const field of Object.values(type.getFields())) {
       const demand = demandOf(field)
-      if (demand) guardField(field, demand, roots.has(type) ? undefined : type.name)
+      if (demand && type === schema.getSubscriptionType()) guardSubscription(field, demand)
+      else if (demand) guardField(field, demand, roots.has(type) ? undefined : type.name)
       else if (roots.has(type) || (related.has(`${type.name}.${field.name}`) && isTenantData(field))) {
         open.push(`${type.name}.${field.name}`)
       }
@@ -113,6 +135,18 @@ function guardField(field: GraphQLField<unknown, Context>, demand: Demand, paren
     const place = parent === undefined ? placeOf(args) : placeOf(placeOfParent(parent, source as Row))
     if (demand.inIssuer) delete place.orgId
     return resolve(source, args, await authorize(context, demand, place), info)
+  }
+}
+
+/** Asked when the stream begins, and again whenever it wants to go on, of the caller as it is then. */
+function guardSubscription(field: GraphQLField<unknown, Context>, demand: Demand): void {
+  const subscribe = field.subscribe!
+  field.subscribe = async (source, args, context, info) => {
+    const { stream } = context
+    if (!stream) throw badRequest('Subscriptions are answered as a stream: send Accept: text/event-stream.')
+    const stillAllowed = async () => void (await authorize(await stream.readmit(), demand, placeOf(args)))
+    const inside = await authorize(context, demand, placeOf(args))
+    return subscribe(source, args, { ...inside, stream: { ...stream, stillAllowed } }, info)
   }
 }
 

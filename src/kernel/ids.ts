@@ -82,6 +82,20 @@ export function timeOf(id: string): number {
   return [...digits].reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
 }
 
+/** The last moment that an identifier can hold: 48 bits. */
+const LAST_TIME = 2 ** 48 - 1
+
+/** What no identifier of this moment or a later one sorts before. @param time Unix milliseconds; any number will do */
+export function firstIdOf(prefix: IdPrefix, time: number): string {
+  let left = Math.min(Math.max(0, Math.ceil(time)), LAST_TIME)
+  let text = ''
+  for (let digit = 0; digit < TIME_DIGITS; digit++) {
+    text = alphabet[left % 32] + text
+    left = Math.floor(left / 32)
+  }
+  return `${prefix}_${text}${'0'.repeat(26 - TIME_DIGITS)}`
+}
+
 /**
  * The id and times of a new row. Its `created_at` is the moment in its id, which lists rely on: another request may have
  * taken an id since `now` was read, and ids never go back.

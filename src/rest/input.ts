@@ -123,6 +123,7 @@ export function queryOf(
 }
 
 function textValue(type: GraphQLInputType, text: string): unknown {
+  if (isListType(type)) return text === '' ? [] : text.split(',')
   const name = isNonNullType(type) ? String(type.ofType) : String(type)
   if (name === 'Boolean' && (text === 'true' || text === 'false')) return text === 'true'
   // Spec 4.13: «boolean or null». No filter either way.

@@ -1,9 +1,6 @@
 /** The OpenAPI 3.1 document of `/v1`, made from the route table, the operations and the schema: none of it by hand. */
 import {
   type FragmentDefinitionNode,
-  GraphQLEnumType,
-  GraphQLInputObjectType,
-  type GraphQLInputType,
   GraphQLObjectType,
   type GraphQLOutputType,
   getNamedType,
@@ -17,18 +14,8 @@ import { type Operation, readOperations } from '../graphql/operations.js'
 import { schema } from '../graphql/schema.js'
 import type { Gatehouse } from '../platform/context.js'
 import { snake, variablesOf } from './input.js'
+import { inputSchema, type Json, leafSchema, orNull } from './json-schema.js'
 import { type Route, routes } from './routes.js'
-
-type Json = Record<string, unknown>
-
-const scalars: Record<string, Json> = {
-  ID: { type: 'string' },
-  String: { type: 'string' },
-  Boolean: { type: 'boolean' },
-  Int: { type: 'integer' },
-  Timestamp: { type: 'integer', format: 'int64', description: 'Unix milliseconds.' },
-  JSONObject: { type: 'object', additionalProperties: true },
-}
 
 const errorSchema: Json = {
   type: 'object',
@@ -133,6 +120,8 @@ function operationObject(route: Route, operation: Operation): Json {
         name: snake(name),
         in: 'query',
         required: isNonNullType(type),
+        // Several values stand in one parameter, with commas between them.
+        ...(isListType(type) && { explode: false }),
         schema: inputSchema(type, true),
       })),
       ...(route.ifMatch ? [header('If-Match', 'A quoted version, a comma-separated list of them, or *.')] : []),
@@ -186,8 +175,8 @@ function successResponse(route: Route, operation: Operation): Json {
     ),
   )
   const type = getNamedType(operation.field.type) as GraphQLObjectType
-  const value = selectionSchema(type, root.selectionSet, fragments)
-  const isPage = 'data' in type.getFields()
+  const value = selectionSchema(type, root.selectionSet, fragments, route.omitted)
+  const isPage = 'hasMore' in type.getFields()
   return {
     description: isPage ? 'One page.' : 'The resource.',
     ...(!isPage &&
@@ -204,6 +193,7 @@ function selectionSchema(
   type: GraphQLObjectType,
   set: SelectionSetNode,
   fragments: Map<string, FragmentDefinitionNode>,
+  omitted: readonly string[] = [],
 ): Json {
   const properties: Record<string, Json> = {}
   const required: string[] = []
@@ -216,10 +206,10 @@ function selectionSchema(
       } else {
         const field = at.getFields()[selection.name.value]!
         const name = selection.alias?.value ?? selection.name.value
-        const shape = outputSchema(field.type, selection.selectionSet, fragments)
+        const shape = outputSchema(field.type, selection.selectionSet, fragments, omitted)
         properties[name] = field.description ? { description: field.description, ...shape } : shape
         // What only some kinds of the thing have is not always there.
-        if (at === type) required.push(name)
+        if (at === type && !omitted.includes(name)) required.push(name)
       }
     }
   }
@@ -231,60 +221,23 @@ function outputSchema(
   type: GraphQLOutputType,
   set: SelectionSetNode | undefined,
   fragments: Map<string, FragmentDefinitionNode>,
+  omitted: readonly string[],
 ): Json {
-  if (!isNonNullType(type)) return orNull(bareOutput(type, set, fragments))
-  return bareOutput(type.ofType, set, fragments)
+  if (!isNonNullType(type)) return orNull(bareOutput(type, set, fragments, omitted))
+  return bareOutput(type.ofType, set, fragments, omitted)
 }
 
 function bareOutput(
   type: GraphQLOutputType,
   set: SelectionSetNode | undefined,
   fragments: Map<string, FragmentDefinitionNode>,
+  omitted: readonly string[],
 ): Json {
-  if (isListType(type)) return { type: 'array', items: outputSchema(type.ofType as GraphQLOutputType, set, fragments) }
-  if (type instanceof GraphQLObjectType) return selectionSchema(type, set!, fragments)
+  if (isListType(type)) {
+    return { type: 'array', items: outputSchema(type.ofType as GraphQLOutputType, set, fragments, omitted) }
+  }
+  if (type instanceof GraphQLObjectType) return selectionSchema(type, set!, fragments, omitted)
   return leafSchema(type)
-}
-
-/** `inQuery`: a parameter that is not given is absent, never null. */
-function inputSchema(type: GraphQLInputType, inQuery: boolean): Json {
-  if (isNonNullType(type)) return bareInput(type.ofType as GraphQLInputType)
-  return inQuery ? bareInput(type) : orNull(bareInput(type))
-}
-
-function bareInput(type: GraphQLInputType): Json {
-  if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType as GraphQLInputType, false) }
-  if (!(type instanceof GraphQLInputObjectType)) return leafSchema(type)
-  const fields = Object.values(type.getFields())
-  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snake(field.name))
-  return {
-    type: 'object',
-    additionalProperties: false,
-    ...(required.length > 0 && { required }),
-    properties: Object.fromEntries(
-      fields.map((field) => {
-        const schema = inputSchema(field.type, false)
-        return [snake(field.name), field.description ? { ...schema, description: field.description } : schema]
-      }),
-    ),
-  }
-}
-
-function leafSchema(type: unknown): Json {
-  if (type instanceof GraphQLEnumType) return { type: 'string', enum: type.getValues().map((value) => value.name) }
-  const schema = scalars[String(type)]
-  if (!schema) throw new Error(`rest/openapi knows no scalar ${String(type)}; add it to the table.`)
-  return schema
-}
-
-/** The same schema that also takes null. */
-function orNull(schema: Json): Json {
-  if (typeof schema['type'] !== 'string') return { anyOf: [schema, { type: 'null' }] }
-  return {
-    ...schema,
-    type: [schema['type'], 'null'],
-    ...(Array.isArray(schema['enum']) && { enum: [...schema['enum'], null] }),
-  }
 }
 
 /** `GET /openapi.json`, made once. */

@@ -23,6 +23,8 @@ export interface Route {
   neverCached?: true | ((body: Record<string, unknown>) => boolean)
   /** The answer is the object itself, without `data` (decisions D29). */
   bare?: true
+  /** Keys that are left out where they would be null (spec 4.14). */
+  omitted?: readonly string[]
   /**
    * The answer shows more than its row: a state read off the clock, what groups give, counts. Its tag is the row's
    * version all the same (spec 4.1) and does not tell when that changes, so If-None-Match never makes it a 304.
@@ -155,4 +157,15 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: `${A}/notes/{note_id}`, operation: 'getNote', summary: 'Read a note', success: 200, errors: single, section: '4.13' },
   { method: 'PATCH', path: `${A}/notes/{note_id}`, operation: 'updateNote', summary: 'Change a note', success: 200, errors: write, ifMatch: true, section: '4.13' },
   { method: 'DELETE', path: `${A}/notes/{note_id}`, operation: 'deleteNote', summary: 'Delete a note', success: 204, errors: [404, 412], ifMatch: true, section: '4.13' },
+
+  { method: 'GET', path: `${A}/events`, operation: 'listEvents', summary: 'List events, newest first', success: 200, errors: [], section: '4.14' },
+  { method: 'GET', path: `${A}/events/aggregate`, operation: 'getEventAggregate', summary: 'Count events by interval and group', success: 200, errors: [400], bare: true, omitted: ['ts', 'key', 'uniques'], section: '4.14' },
+  { method: 'GET', path: `${A}/events/{event_id}`, operation: 'getEvent', summary: 'Read an event', success: 200, errors: single, section: '4.14' },
+
+  { method: 'GET', path: `${A}/webhooks`, operation: 'listWebhooks', summary: 'List webhooks, newest first', success: 200, errors: [], section: '4.15' },
+  { method: 'POST', path: `${A}/webhooks`, operation: 'createWebhook', summary: 'Make a webhook', success: 201, errors: [400, 429], neverCached: (body) => body['auth'] !== 'none', section: '4.15' },
+  { method: 'GET', path: `${A}/webhooks/{webhook_id}`, operation: 'getWebhook', summary: 'Read a webhook', success: 200, errors: single, derived: true, section: '4.15' },
+  { method: 'PATCH', path: `${A}/webhooks/{webhook_id}`, operation: 'updateWebhook', summary: 'Change a webhook', success: 200, errors: write, ifMatch: true, section: '4.15' },
+  { method: 'DELETE', path: `${A}/webhooks/{webhook_id}`, operation: 'deleteWebhook', summary: 'Delete a webhook and cancel what waits', success: 204, errors: [404, 412], ifMatch: true, section: '4.15' },
+  { method: 'GET', path: `${A}/webhooks/{webhook_id}/deliveries`, operation: 'listWebhookDeliveries', summary: 'List deliveries, newest first', success: 200, errors: single, section: '4.15' },
 ]

@@ -176,12 +176,15 @@ function isNeverCached({ neverCached }: Route, input: unknown): boolean {
     : neverCached === true
 }
 
+const bareBody = ({ omitted }: Route, value: unknown): string =>
+  JSON.stringify(value, omitted && ((key, part) => (part === null && omitted.includes(key) ? undefined : part)))
+
 /** One resource is `{data}` with its ETag (spec 2.1, 4.1); a page is itself; a deletion has no body. */
 function answerOf(route: Route, value: unknown): Answer {
   const { success: status } = route
   if (status === 204 || status === 202) return { status, body: '', etag: null }
   const page = value as { data?: unknown }
-  if (route.bare || Array.isArray(page.data)) return { status, body: JSON.stringify(value), etag: null }
+  if (route.bare || Array.isArray(page.data)) return { status, body: bareBody(route, value), etag: null }
   const { updated_at } = value as { updated_at?: number }
   const etag = updated_at === undefined ? null : etagOf({ updatedAt: updated_at })
   return { status, body: JSON.stringify({ data: value }), etag }

@@ -115,6 +115,9 @@ test('every list tells limit and cursor, and the filters of the specification', 
     listOrganizationInvitations: ['status'],
     listOrganizationApiKeys: ['status'],
     listSessions: ['status'],
+    listWebhooks: ['status'],
+    listWebhookDeliveries: ['event_type', 'status', 'after', 'before'],
+    listEvents: ['issuer_id', 'user_id', 'client_id', 'event_types', 'after', 'before'],
   }
   for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
     const query = operationOf(route)

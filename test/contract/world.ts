@@ -30,8 +30,11 @@ export interface Ids {
   other_member_id: string
   outsider_id: string
   session_id: string
+  event_id: string
   /** A host. */
   domain: string
+  webhook_id: string
+  delivery_id: string
 }
 
 export interface World extends Tenant {
@@ -79,6 +82,7 @@ export async function populate(tenant: Tenant): Promise<World> {
     owner.post(`${I}/users`, { username_type: 'unique', username: fresh('waiting'), requires_approval: true }),
     owner.post(`${I}/users/${user.id}/tokens`, bodies['createPersonalToken']?.()),
   ])
+  const webhook = await populateWebhook(tenant)
   return {
     ...tenant,
     ids: {
@@ -96,7 +100,9 @@ export async function populate(tenant: Tenant): Promise<World> {
       token_id: must(token, 201).data.id,
       ...organization,
       domain: must(domain, 201).data.host,
+      ...webhook,
       session_id: await makeSession(tenant.app!, tenant, user.id),
+      event_id: must(await owner.get(`${A}/events?limit=1`), 200).data[0].id,
     },
   }
 }
@@ -127,6 +133,19 @@ async function makeRoomForHost({ owner, A }: Tenant): Promise<string> {
   const { data } = must(await owner.get(`${A}/domains`), 200)
   for (const { host } of data) if (host.startsWith('spare')) await owner.delete(`${A}/domains/${host}`)
   return `${fresh(data.length === 0 ? 'first' : 'spare')}.example.com`
+}
+
+/** An account has 20 webhooks at most, and each worth of events adds deliveries: later worlds take turns here too. */
+async function populateWebhook({ owner, A, accountId }: Tenant) {
+  const { data } = must(await owner.get(`${A}/webhooks`), 200)
+  for (const { id, name } of data) if (name === 'spare') await owner.delete(`${A}/webhooks/${id}`)
+  const name = data.length === 0 ? 'first' : 'spare'
+  // Told of nothing that the tests do.
+  const body = { url: 'https://hooks.example.com/in', event_types: ['webhook.failing'], name }
+  const { id } = must(await owner.post(`${A}/webhooks`, body), 201).data
+  const document = 'mutation ($a: ID!, $w: ID!) { testWebhook(accountId: $a, webhookId: $w) { id } }'
+  const delivery = must(await owner.graphql(document, { a: accountId, w: id }), 200).data.testWebhook
+  return { webhook_id: id, delivery_id: delivery.id }
 }
 
 export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
@@ -197,6 +216,9 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
   createAgent: () => ({ name: fresh('agent') }),
   updateAgent: () => ({ description: fresh('d') }),
   createAgentVerifier: () => ({ type: 'secret', name: fresh('secret') }),
+  createWebhook: () => ({ url: 'https://hooks.example.com/new', event_types: ['webhook.failing'], name: 'spare' }),
+  updateWebhook: () => ({ description: fresh('d') }),
+  redeliverWebhookDeliveries: () => ({ after: 0 }),
   createNote: (ids) => ({ subject_type: 'issuer', subject_id: ids?.issuer_id, content: fresh('note') }),
   updateNote: () => ({ content: fresh('note') }),
 }

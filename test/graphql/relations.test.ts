@@ -43,7 +43,8 @@ async function statements(work: () => Promise<unknown>): Promise<string[]> {
   sent.length = 0
   await work()
   expect(sent.filter(isLookUp)).toHaveLength(1)
-  return sent.filter((text) => !isLookUp(text))
+  // Hints about what was written before come whenever they come.
+  return sent.filter((text) => !isLookUp(text) && !text.includes('pg_notify'))
 }
 
 test('account → issuers → clients is one statement each, for any number of rows', async () => {
@@ -96,7 +97,8 @@ test.each(routes.filter(({ method }) => method === 'GET').map((route) => [`GET $
   async (_, route) => {
     const texts = await statements(async () => expect((await send(world.owner, route, world.ids)).status).toBe(200))
     // A key of an organization needs to know whether that is suspended.
-    const allowed = /OrganizationApiKeys?$/.test(route.operation) ? 2 : 1
+    // Counts of events need to know how far they are kept ready.
+    const allowed = /OrganizationApiKeys?$|EventAggregate$/.test(route.operation) ? 2 : 1
     expect({ few: texts.length <= allowed, texts }).toEqual({ few: true, texts })
   },
 )

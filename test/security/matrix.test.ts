@@ -14,6 +14,8 @@ import { startApp, type TestApp } from '../setup/start-app.js'
 
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
+  [/\/events/, 'events'],
+  [/\/webhooks/, 'webhooks'],
   [/\/sessions/, 'issuers.sessions'],
   [/\/notes/, 'notes'],
   [/\/tokens/, 'issuers.users.tokens'],

@@ -94,6 +94,7 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
   const { setupLink } = await bootstrap(systemContext(gatehouse))
   const app: App = await createApp(gatehouse, options.roles ?? ['core', 'idp'])
   const others: TestApp[] = []
+  let closed = false
   const self: TestApp = {
     gatehouse,
     clock,
@@ -110,6 +111,8 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
       return other
     },
     async close() {
+      if (closed) return
+      closed = true
       for (const other of others) await other.close()
       await app.close({ limit: 2000 })
       await gatehouse.tools.close()
