@@ -23,6 +23,7 @@ import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
 import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
+import { prices } from './resources/payments/prices.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
@@ -33,7 +34,7 @@ import { tasks } from './tasks.js'
 export function makeGatehouse(
   config: Config,
   databaseUrl: string,
-  options: { now?: Clock; log?: Log } = {},
+  options: { now?: Clock; log?: Log; prices?: Gatehouse['prices'] } = {},
 ): Gatehouse {
   const now = options.now ?? systemClock
   const tools = openDatabase(databaseUrl)
@@ -46,6 +47,7 @@ export function makeGatehouse(
     sealer: makeSealer(secretKeysOf(config)),
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
     outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
+    prices: options.prices ?? prices,
   }
 }
 

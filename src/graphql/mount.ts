@@ -19,7 +19,7 @@ import { answerOnce } from './idempotent-mutation.js'
 import { documentLimits, MAX_TOKENS } from './limits.js'
 import { literalGate } from './literals.js'
 import { rootFieldsOf } from './root-fields.js'
-import { schema } from './schema.js'
+import { checkPrices, schema } from './schema.js'
 
 /** Bytes (decisions D19). */
 const BODY_LIMIT = 256 * 1024
@@ -78,6 +78,7 @@ const formatsErrors: ApolloServerPlugin<Context> = {
 
 /** GraphQL as Koa middleware. */
 export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: Middleware; stop(): Promise<void> }> {
+  checkPrices(gatehouse.prices)
   const apollo = new ApolloServer<Context>({
     schema: schema(),
     introspection: true,

@@ -15,8 +15,9 @@ import type { Middleware } from 'koa'
 import { demandOf } from '../graphql/demands.js'
 import { type Operation, readOperations } from '../graphql/operations.js'
 import { schema } from '../graphql/schema.js'
+import { snake, wireName } from '../kernel/names.js'
 import type { Gatehouse } from '../platform/context.js'
-import { snake, variablesOf } from './input.js'
+import { variablesOf } from './input.js'
 import { type Route, routes } from './routes.js'
 
 type Json = Record<string, unknown>
@@ -27,6 +28,7 @@ const scalars: Record<string, Json> = {
   Boolean: { type: 'boolean' },
   Int: { type: 'integer' },
   Timestamp: { type: 'integer', format: 'int64', description: 'Unix milliseconds.' },
+  MicroUsd: { type: 'integer', format: 'int64', description: 'Micro-USD.' },
   JSONObject: { type: 'object', additionalProperties: true },
 }
 
@@ -63,6 +65,7 @@ const preconditionSchema: Json = {
 const statusText: Record<number, string> = {
   400: 'Malformed or invalid request',
   401: 'Authentication required or failed',
+  402: 'Payment required or settlement failed',
   403: 'Permission denied',
   404: 'Resource absent',
   409: 'Conflict',
@@ -72,16 +75,20 @@ const statusText: Record<number, string> = {
   422: 'Idempotency-Key reused with a different request',
   429: 'Rate or resource limit reached',
   500: 'Internal error',
+  502: 'The payment facilitator is unavailable',
   503: 'The database is away',
 }
 
-/** @param baseUrl the public address of the Core API */
-export function openApiDocument(baseUrl: string): Json {
-  const operations = readOperations('rest')
+/**
+ * @param baseUrl the public address of the Core API
+ * @param prices micro-USD by operation: who has a price may answer 402
+ */
+export function openApiDocument(baseUrl: string, prices: Readonly<Record<string, number>>): Json {
+  const operations = readOperations('rest', wireName)
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     paths[route.path] ??= {}
-    paths[route.path]![route.method.toLowerCase()] = operationObject(route, operations.get(route.operation)!)
+    paths[route.path]![route.method.toLowerCase()] = operationObject(route, operations.get(route.operation)!, prices)
   }
   return {
     openapi: '3.1.0',
@@ -103,12 +110,12 @@ export function openApiDocument(baseUrl: string): Json {
   }
 }
 
-function operationObject(route: Route, operation: Operation): Json {
+function operationObject(route: Route, operation: Operation, prices: Readonly<Record<string, number>>): Json {
   const variables = variablesOf(operation)
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
   const input = variables.get('input')
   const query = [...variables].filter(
-    ([name]) => !inPath.includes(snake(name)) && name !== 'input' && name !== 'ifMatch',
+    ([name]) => !inPath.includes(snake(name)) && !['input', 'ifMatch', 'paymentSignature'].includes(name),
   )
   const statuses = new Set([
     ...route.errors,
@@ -120,6 +127,7 @@ function operationObject(route: Route, operation: Operation): Json {
     503,
     ...(inPath.length > 0 ? [404] : []),
     ...(route.method === 'POST' ? [409, 422] : []),
+    ...(prices[operation.field.name] ? [402] : []),
   ])
   if (input) for (const status of [413, 415]) statuses.add(status)
   return {
@@ -136,6 +144,7 @@ function operationObject(route: Route, operation: Operation): Json {
         schema: inputSchema(type, true),
       })),
       ...(route.ifMatch ? [header('If-Match', 'A quoted version, a comma-separated list of them, or *.')] : []),
+      ...(route.payment ? [header('PAYMENT-SIGNATURE', 'A PaymentPayload of x402 v2, as base64 of its JSON.')] : []),
       ...(route.method === 'POST' ? [header('Idempotency-Key', '1 to 256 characters; good for 24 hours.')] : []),
     ],
     ...(input && {
@@ -146,7 +155,7 @@ function operationObject(route: Route, operation: Operation): Json {
     }),
     responses: {
       [route.success]: successResponse(route, operation),
-      ...Object.fromEntries([...statuses].sort().map((status) => [status, errorResponse(status)])),
+      ...Object.fromEntries([...statuses].sort().map((status) => [status, errorResponse(status, route)])),
     },
   }
 }
@@ -161,13 +170,23 @@ const header = (name: string, description: string): Json => ({
 
 /** Last words of paths that name an action, not a thing. */
 const action =
-  /^(rotate|block|unblock|revoke|secret|verify|assign|unassign|suspend|reactivate|\w+-enrollment|\w+-challenge)$/
+  /^(rotate|block|unblock|revoke|secret|ledger|topups|verify|assign|unassign|suspend|reactivate|\w+-enrollment|\w+-challenge)$/
 
 const tagOf = ({ path }: Route): string =>
   path.split('/').findLast((part) => !/^(|v1|\{.*)$/.test(part) && !action.test(part)) ?? 'accounts'
 
-const errorResponse = (status: number): Json => ({
+/** Headers of x402 v2 (decisions D18). */
+const paymentHeaders: Record<number, Json> = {
+  200: { 'PAYMENT-RESPONSE': { description: 'SettlementResponse, base64 of JSON.', schema: { type: 'string' } } },
+  402: {
+    'PAYMENT-REQUIRED': { description: 'PaymentRequired, base64 of JSON.', schema: { type: 'string' } },
+    'PAYMENT-RESPONSE': { description: 'SettlementResponse, if it failed.', schema: { type: 'string' } },
+  },
+}
+
+const errorResponse = (status: number, route: Route): Json => ({
   description: statusText[status] ?? 'Error',
+  ...(route.payment && paymentHeaders[status] && { headers: paymentHeaders[status] }),
   content: {
     'application/json': {
       schema: { $ref: `#/components/schemas/${status === 412 ? 'PreconditionFailedError' : 'Error'}` },
@@ -186,12 +205,17 @@ function successResponse(route: Route, operation: Operation): Json {
     ),
   )
   const type = getNamedType(operation.field.type) as GraphQLObjectType
-  const value = selectionSchema(type, root.selectionSet, fragments)
+  const value = selectionSchema(type, withoutSettlement(route, root.selectionSet), fragments)
   const isPage = 'data' in type.getFields()
   return {
     description: isPage ? 'One page.' : 'The resource.',
     ...(!isPage &&
-      !route.bare && { headers: { ETag: { description: 'The quoted version.', schema: { type: 'string' } } } }),
+      !route.bare && {
+        headers: {
+          ETag: { description: 'The quoted version.', schema: { type: 'string' } },
+          ...(route.payment && paymentHeaders[200]),
+        },
+      }),
     content: {
       'application/json': {
         schema: isPage || route.bare ? value : { type: 'object', required: ['data'], properties: { data: value } },
@@ -199,6 +223,15 @@ function successResponse(route: Route, operation: Operation): Json {
     },
   }
 }
+
+/** What goes into a header is not in the body. */
+const withoutSettlement = ({ payment }: Route, set: SelectionSetNode): SelectionSetNode =>
+  payment
+    ? {
+        ...set,
+        selections: set.selections.filter((node) => node.kind !== 'Field' || node.alias?.value !== 'payment_response'),
+      }
+    : set
 
 function selectionSchema(
   type: GraphQLObjectType,
@@ -288,8 +321,8 @@ function orNull(schema: Json): Json {
 }
 
 /** `GET /openapi.json`, made once. */
-export function mountOpenApi({ config }: Gatehouse): Middleware {
-  const text = JSON.stringify(openApiDocument(config.baseUrl))
+export function mountOpenApi({ config, prices }: Gatehouse): Middleware {
+  const text = JSON.stringify(openApiDocument(config.baseUrl, prices))
   return (ctx, next) => {
     if (ctx.path !== '/openapi.json') return next()
     ctx.set('Access-Control-Allow-Origin', '*')

@@ -52,6 +52,8 @@ const lists: [path: string, query: string, table: string, index: RegExp][] = [
   ['A/api-keys', '', 'api_keys', /^api_keys_of_account/],
   ['U/tokens', '', 'personal_tokens', /^personal_tokens_user_id_created_at/],
   ['U/sessions', '', 'sessions', /^sessions_of_user/],
+  ['A/payment-methods', '', 'payment_methods', /^payment_methods_account_id_created_at/],
+  ['A/credits/ledger', '', 'ledger_entries', /^ledger_entries_account_id_created_at/],
   ['A/notes', '', 'notes', /^notes_account_id_pinned/],
   ['A/notes', 'created_by=usr_x', 'notes', /^notes_/],
   ['A/notes', 'subject_type=user&subject_id=usr_x', 'notes', /^notes_/],
