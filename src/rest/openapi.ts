@@ -1,36 +1,14 @@
 /** The OpenAPI 3.1 document of `/v1`, made from the route table, the operations and the schema: none of it by hand. */
-import {
-  type FragmentDefinitionNode,
-  GraphQLEnumType,
-  GraphQLInputObjectType,
-  type GraphQLInputType,
-  GraphQLObjectType,
-  type GraphQLOutputType,
-  getNamedType,
-  isListType,
-  isNonNullType,
-  type SelectionSetNode,
-} from 'graphql'
+import { type GraphQLObjectType, getNamedType, isNonNullType } from 'graphql'
 import type { Middleware } from 'koa'
 import { demandOf } from '../graphql/demands.js'
 import { type Operation, readOperations } from '../graphql/operations.js'
-import { schema } from '../graphql/schema.js'
 import { snake, wireName } from '../kernel/names.js'
 import type { Gatehouse } from '../platform/context.js'
 import { variablesOf } from './input.js'
+import { inputSchema, type Json, selectionSchema } from './openapi-schemas.js'
+import { paymentHeaders, withoutSettlement } from './payment.js'
 import { type Route, routes } from './routes.js'
-
-type Json = Record<string, unknown>
-
-const scalars: Record<string, Json> = {
-  ID: { type: 'string' },
-  String: { type: 'string' },
-  Boolean: { type: 'boolean' },
-  Int: { type: 'integer' },
-  Timestamp: { type: 'integer', format: 'int64', description: 'Unix milliseconds.' },
-  MicroUsd: { type: 'integer', format: 'int64', description: 'Micro-USD.' },
-  JSONObject: { type: 'object', additionalProperties: true },
-}
 
 const errorSchema: Json = {
   type: 'object',
@@ -175,15 +153,6 @@ const action =
 const tagOf = ({ path }: Route): string =>
   path.split('/').findLast((part) => !/^(|v1|\{.*)$/.test(part) && !action.test(part)) ?? 'accounts'
 
-/** Headers of x402 v2 (decisions D18). */
-const paymentHeaders: Record<number, Json> = {
-  200: { 'PAYMENT-RESPONSE': { description: 'SettlementResponse, base64 of JSON.', schema: { type: 'string' } } },
-  402: {
-    'PAYMENT-REQUIRED': { description: 'PaymentRequired, base64 of JSON.', schema: { type: 'string' } },
-    'PAYMENT-RESPONSE': { description: 'SettlementResponse, if it failed.', schema: { type: 'string' } },
-  },
-}
-
 const errorResponse = (status: number, route: Route): Json => ({
   description: statusText[status] ?? 'Error',
   ...(route.payment && paymentHeaders[status] && { headers: paymentHeaders[status] }),
@@ -205,7 +174,11 @@ function successResponse(route: Route, operation: Operation): Json {
     ),
   )
   const type = getNamedType(operation.field.type) as GraphQLObjectType
-  const value = selectionSchema(type, withoutSettlement(route, root.selectionSet), fragments)
+  const value = selectionSchema(
+    type,
+    route.payment ? withoutSettlement(root.selectionSet) : root.selectionSet,
+    fragments,
+  )
   const isPage = 'data' in type.getFields()
   return {
     description: isPage ? 'One page.' : 'The resource.',
@@ -221,102 +194,6 @@ function successResponse(route: Route, operation: Operation): Json {
         schema: isPage || route.bare ? value : { type: 'object', required: ['data'], properties: { data: value } },
       },
     },
-  }
-}
-
-/** What goes into a header is not in the body. */
-const withoutSettlement = ({ payment }: Route, set: SelectionSetNode): SelectionSetNode =>
-  payment
-    ? {
-        ...set,
-        selections: set.selections.filter((node) => node.kind !== 'Field' || node.alias?.value !== 'payment_response'),
-      }
-    : set
-
-function selectionSchema(
-  type: GraphQLObjectType,
-  set: SelectionSetNode,
-  fragments: Map<string, FragmentDefinitionNode>,
-): Json {
-  const properties: Record<string, Json> = {}
-  const required: string[] = []
-  const collect = (selections: SelectionSetNode, at: GraphQLObjectType): void => {
-    for (const selection of selections.selections) {
-      if (selection.kind === 'FragmentSpread') collect(fragments.get(selection.name.value)!.selectionSet, at)
-      else if (selection.kind === 'InlineFragment') {
-        const kind = selection.typeCondition?.name.value
-        collect(selection.selectionSet, kind ? (schema().getType(kind) as GraphQLObjectType) : at)
-      } else {
-        const field = at.getFields()[selection.name.value]!
-        const name = selection.alias?.value ?? selection.name.value
-        const shape = outputSchema(field.type, selection.selectionSet, fragments)
-        properties[name] = field.description ? { description: field.description, ...shape } : shape
-        // What only some kinds of the thing have is not always there.
-        if (at === type) required.push(name)
-      }
-    }
-  }
-  collect(set, type)
-  return { type: 'object', required, properties }
-}
-
-function outputSchema(
-  type: GraphQLOutputType,
-  set: SelectionSetNode | undefined,
-  fragments: Map<string, FragmentDefinitionNode>,
-): Json {
-  if (!isNonNullType(type)) return orNull(bareOutput(type, set, fragments))
-  return bareOutput(type.ofType, set, fragments)
-}
-
-function bareOutput(
-  type: GraphQLOutputType,
-  set: SelectionSetNode | undefined,
-  fragments: Map<string, FragmentDefinitionNode>,
-): Json {
-  if (isListType(type)) return { type: 'array', items: outputSchema(type.ofType as GraphQLOutputType, set, fragments) }
-  if (type instanceof GraphQLObjectType) return selectionSchema(type, set!, fragments)
-  return leafSchema(type)
-}
-
-/** `inQuery`: a parameter that is not given is absent, never null. */
-function inputSchema(type: GraphQLInputType, inQuery: boolean): Json {
-  if (isNonNullType(type)) return bareInput(type.ofType as GraphQLInputType)
-  return inQuery ? bareInput(type) : orNull(bareInput(type))
-}
-
-function bareInput(type: GraphQLInputType): Json {
-  if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType as GraphQLInputType, false) }
-  if (!(type instanceof GraphQLInputObjectType)) return leafSchema(type)
-  const fields = Object.values(type.getFields())
-  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snake(field.name))
-  return {
-    type: 'object',
-    additionalProperties: false,
-    ...(required.length > 0 && { required }),
-    properties: Object.fromEntries(
-      fields.map((field) => {
-        const schema = inputSchema(field.type, false)
-        return [snake(field.name), field.description ? { ...schema, description: field.description } : schema]
-      }),
-    ),
-  }
-}
-
-function leafSchema(type: unknown): Json {
-  if (type instanceof GraphQLEnumType) return { type: 'string', enum: type.getValues().map((value) => value.name) }
-  const schema = scalars[String(type)]
-  if (!schema) throw new Error(`rest/openapi knows no scalar ${String(type)}; add it to the table.`)
-  return schema
-}
-
-/** The same schema that also takes null. */
-function orNull(schema: Json): Json {
-  if (typeof schema['type'] !== 'string') return { anyOf: [schema, { type: 'null' }] }
-  return {
-    ...schema,
-    type: [schema['type'], 'null'],
-    ...(Array.isArray(schema['enum']) && { enum: [...schema['enum'], null] }),
   }
 }
 

@@ -19,7 +19,7 @@ import { mustBeJson, readBody } from '../platform/http.js'
 import { inWireWords } from './errors.js'
 import { inputOf, queryOf, variablesOf } from './input.js'
 import { match } from './match.js'
-import { settlementHeader } from './payment.js'
+import { settlementOf } from './payment.js'
 import { type Route, routes } from './routes.js'
 
 /** Bytes (decisions D19). */
@@ -184,8 +184,8 @@ function isNeverCached({ neverCached }: Route, input: unknown): boolean {
 function answerOf(route: Route, value: unknown): Answer {
   const { success: status } = route
   if (route.payment) {
-    const { payment_response, ...paid } = value as { payment_response: unknown }
-    return { ...answerOf({ ...route, payment: undefined }, paid), headers: settlementHeader(payment_response) }
+    const { headers, body } = settlementOf(value)
+    return { ...answerOf({ ...route, payment: undefined }, body), headers }
   }
   if (status === 204 || status === 202) return { status, body: '', etag: null }
   const page = value as { data?: unknown }

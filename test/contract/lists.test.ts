@@ -5,6 +5,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { timeOf } from '../../src/kernel/ids.js'
+import { transaction } from '../../src/platform/database.js'
+import { systemContext } from '../../src/platform/jobs.js'
+import { addEntry } from '../../src/resources/payments/credits.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import { apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -20,6 +23,8 @@ beforeAll(async () => {
   app = await startApp({ roles: ['core'], env: { BOOTSTRAP_API_KEY: `${firstKey.id}:${firstKey.secret}` } })
   world = await makeWorld(app)
   other = await makeTenant(app, 'Other')
+  const entry = { accountId: world.accountId, type: 'adjustment', amountMicroUsd: 5, description: null } as const
+  for (const _ of [1, 2]) await transaction(systemContext(app.gatehouse), (inside) => addEntry(inside, entry))
 })
 afterAll(() => app.close())
 
