@@ -4,7 +4,9 @@ import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const names = readdirSync(folder)
-  .filter((file) => file.endsWith('.js') && !['run.js', 'seed.js', 'server.js'].includes(file))
+  .filter(
+    (file) => file.endsWith('.js') && !['run', 'seed', 'server', 'stock', 'load', 'logins'].includes(file.slice(0, -3)),
+  )
   .map((file) => file.slice(0, -3))
 
 const [name = '', ...options] = process.argv.slice(2)

@@ -15,6 +15,9 @@ const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url))
 
 /** As in the start script of package.json: a young generation this small saves tens of megabytes at rest. */
 const flags = ['--max-semi-space-size=2']
+/** Set to a folder, it gets the CPU profile of each server. */
+const profiles = process.env['PROFILES']
+if (profiles) flags.push('--cpu-prof', `--cpu-prof-dir=${profiles}`)
 
 export interface Server {
   baseUrl: string

@@ -14,7 +14,7 @@ import type { Gatehouse } from './platform/context.js'
 import { openDatabase } from './platform/database.js'
 import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { type Log, openLog } from './platform/log.js'
-import { keepMail } from './platform/mail.js'
+import { openPostman } from './platform/mail-transport.js'
 import { openMetrics } from './platform/metrics.js'
 import { openOutbound } from './platform/outbound.js'
 import { startWorker } from './platform/queue.js'
@@ -38,15 +38,17 @@ export function makeGatehouse(
 ): Gatehouse {
   const now = options.now ?? systemClock
   const tools = openDatabase(databaseUrl)
+  const log = options.log ?? openLog(config.logLevel)
   return {
     config,
     now,
     tools,
-    log: options.log ?? openLog(config.logLevel),
+    log,
     metrics: openMetrics(),
     sealer: makeSealer(secretKeysOf(config)),
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
     outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
+    postman: openPostman(config, log, now),
     prices: options.prices ?? prices,
   }
 }
@@ -69,13 +71,15 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const state = { draining: false }
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
-  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close()]
+  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close(), async () => gatehouse.postman.close()]
   let core: string | undefined
   let idp: string | undefined
 
   const open = async (name: 'core' | 'idp', port: number, rooms: Middleware): Promise<string> => {
     const app = new Koa()
     app.silent = true
+    // The IdP writes these headers itself before anybody reads them, whatever was sent.
+    app.proxy = name === 'idp'
     app.use(mountEdge(gatehouse, name, state))
     app.use(probes)
     app.use(rooms)
@@ -92,16 +96,12 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   if (roles.includes('idp')) {
     const provider = createIdp(gatehouse)
     closers.push(provider.close)
-    idp = await open('idp', config.idpPort, (ctx) => {
-      ctx.respond = false
-      ctx.state['route'] = provider.routeOf(ctx.path)
-      return provider.callback(ctx.req, ctx.res)
-    })
+    idp = await open('idp', config.idpPort, provider.middleware)
   }
   const jobs: Jobs[] = []
   if (roles.includes('worker')) {
     jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks))
-    closers.push(keepSpareKeys(gatehouse), keepMail(gatehouse))
+    closers.push(keepSpareKeys(gatehouse))
   }
 
   return {

@@ -2,6 +2,7 @@
 import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
+import { purgeChallenges } from './resources/agents/challenges.js'
 import { purgeClients } from './resources/clients/purge.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
 import { planRotations, removeOldKeys } from './resources/issuers/key-rotation.js'
@@ -16,6 +17,7 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
+  { name: 'purge-challenges', every: 5 * MINUTE, run: purgeChallenges },
   { name: 'purge-users', every: 10 * MINUTE, run: purgeDeletedUsers },
   { name: 'purge-personal-tokens', every: HOUR, run: purgePersonalTokens },
   { name: 'purge-api-keys', every: HOUR, run: purgeApiKeys },

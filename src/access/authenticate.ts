@@ -4,6 +4,7 @@
  */
 import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
+import { isId } from '../kernel/ids.js'
 import { ALL, covers, intersection } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { authoritySql } from '../resources/accounts/administrators.js'
@@ -97,12 +98,12 @@ interface Principal {
   systemScopes: string[]
 }
 
-/** Who a token stands for: with no client of its own the user, else the client; asked for together with its liveness. */
+/** Who a token stands for: a user, or a client or an agent that is its own client; asked for together with its liveness. */
 const principal: Facts = {
   name: 'access-token-principal',
   columns: `
-    CASE WHEN u.id IS NULL THEN c.name ELSE u.profile->>'name' END AS name,
-    CASE WHEN u.id IS NULL THEN ARRAY(SELECT jsonb_array_elements_text(coalesce(c.settings->'scopes', '[]')))
+    CASE WHEN ag.id IS NOT NULL THEN ag.name WHEN u.id IS NULL THEN c.name ELSE u.profile->>'name' END AS name,
+    CASE WHEN ag.id IS NOT NULL THEN ag.scopes WHEN u.id IS NULL THEN ARRAY(SELECT jsonb_array_elements_text(coalesce(c.settings->'scopes', '[]')))
       ELSE coalesce(u.scopes, '{}') END AS scopes,
     u.id IS NOT NULL AND d.name IS NOT NULL AS console,
     coalesce(${authoritySql('u.id')}, '{}') AS "systemScopes"`,
@@ -119,7 +120,7 @@ async function byToken(context: Context, token: string): Promise<Actor> {
   if (!verified) throw refused()
   const { claims, accountId, issuerId, personalToken } = verified
   if (![claims.aud].flat().includes(context.config.baseUrl)) throw refused()
-  const machine = claims.sub === claims.client_id
+  const type = claims.sub !== claims.client_id ? 'user' : isId('agt', claims.sub) ? 'agent' : 'client'
   const restrictions: Restrictions = personalToken?.restrictions ?? {}
   if (!allowsAddress(restrictions, context.request.ip)) {
     throw new ApiError('forbidden', 'This personal token may not be used from this address.')
@@ -131,13 +132,8 @@ async function byToken(context: Context, token: string): Promise<Actor> {
   return {
     ...(personalToken
       ? { type: 'personal_token', authType: 'token', id: claims.jti, name: personalToken.name }
-      : {
-          type: machine ? 'client' : 'user',
-          authType: machine ? 'client' : 'user',
-          id: claims.sub,
-          name: verified.name,
-        }),
-    userId: machine ? null : claims.sub,
+      : { type, authType: type === 'user' ? 'user' : 'client', id: claims.sub, name: verified.name }),
+    userId: type === 'user' ? claims.sub : null,
     accountId,
     issuerId: verified.console ? null : issuerId,
     orgId: null,

@@ -1,5 +1,6 @@
 /** Users as the library knows them: accounts with claims. */
 import { type Account, errors } from 'oidc-provider'
+import type { Question } from '../platform/together.js'
 import { isAddress } from './documents/address.js'
 import { organizationPolicy } from './documents/index.js'
 import { type MembershipClaims, membershipClaims } from './membership.js'
@@ -39,12 +40,16 @@ export interface Redeemed {
   clientId?: string | undefined
 }
 
-const text = `
+const accountById: Question = {
+  name: 'idp-account',
+  types: ['text', 'text', 'text'],
+  text: `
   SELECT u.id, u.username, u.username_type AS "usernameType", u.profile, u.email_verified AS "emailVerified",
     s.expires_at AS "sessionExpiresAt", s.org_id AS "orgId"
   FROM users u
   LEFT JOIN sessions s ON s.issuer_id = u.issuer_id AND s.user_id = u.id AND s.id = $3
-  WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`
+  WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`,
+}
 
 /**
  * The library's `findAccount`: a user who may act now, or nobody.
@@ -55,7 +60,7 @@ export async function findAccount(sub: string, token: Redeemed | undefined): Pro
   if (typeof sub !== 'string') return undefined
   const { context, runtime } = scope()
   const { id: issuerId } = runtime.issuer
-  const [user] = await context.tools.query<Row & Record<string, unknown>>('idp-account', text, [
+  const [user] = await context.tools.ask<Row & Record<string, unknown>>(accountById, [
     issuerId,
     sub,
     token?.sid ?? null,

@@ -1,6 +1,7 @@
 /** Where the library keeps codes, refresh tokens, grants, browser sessions and interactions: one table, by issuer. */
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
 import { sha256 } from '../platform/secrets.js'
+import type { Question } from '../platform/together.js'
 import { endSessions, type RevocationReason } from '../resources/sessions/sessions.js'
 import { scope } from './scope.js'
 import type { Artifact } from './writes.js'
@@ -24,12 +25,18 @@ export function refreshTokenId(value: string): string {
 const ofGrant = new Set(['AuthorizationCode', 'RefreshToken'])
 
 /** A grant, a code or a refresh token is good only while the session is that it belongs to. */
-const findText = `
-  SELECT a.payload, a.consumed_at AS "consumedAt"
+const artifactById: Question = {
+  name: 'idp-find',
+  types: ['text', 'text', 'text', 'bigint'],
+  text: `
+  SELECT a.payload, a.consumed_at AS "consumedAt", g.id AS "grantId", g.payload AS "grant"
   FROM idp_artifacts a
   LEFT JOIN sessions s ON s.issuer_id = a.issuer_id AND s.grant_id = a.grant_id
+  LEFT JOIN idp_artifacts g ON a.kind <> 'Grant' AND g.issuer_id = a.issuer_id AND g.kind = 'Grant' AND g.id = a.grant_id
+    AND (g.expires_at IS NULL OR g.expires_at > $4)
   WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)
-    AND (a.grant_id IS NULL OR (s.status = 'active' AND s.expires_at > $4))`
+    AND (a.grant_id IS NULL OR (s.status = 'active' AND s.expires_at > $4))`,
+}
 
 const findByUidText = `
   SELECT id, payload FROM idp_artifacts
@@ -38,6 +45,9 @@ const findByUidText = `
 interface Found {
   payload: AdapterPayload
   consumedAt: number | null
+  /** Of a code or refresh token: the library asks for its grant next. */
+  grantId: string | null
+  grant: AdapterPayload | null
 }
 
 /** The library's adapter of one kind. Reads go to the database at once, writes to the request's `Writes`. */
@@ -60,10 +70,13 @@ export function adapterFor(kind: string): Adapter {
       const artifact = stored(kind, id)
       const own = writes.peek(artifact)
       if (own !== undefined) return own === null ? undefined : { ...own, jti: id }
+      const known = kind === 'Grant' ? writes.recall(artifact) : undefined
+      if (known) return { ...known, jti: id }
       const values = [runtime.issuer.id, kind, artifact.id, context.now()]
-      const [row] = await context.tools.query<Found & Record<string, unknown>>('idp-find', findText, values)
+      const [row] = await context.tools.ask<Found & Record<string, unknown>>(artifactById, values)
       if (!row) return undefined
       writes.remember(artifact, row.payload)
+      if (row.grantId !== null && row.grant) writes.remember(stored('Grant', row.grantId), row.grant)
       return {
         ...row.payload,
         jti: id,

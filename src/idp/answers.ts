@@ -3,6 +3,7 @@ import { errors } from 'oidc-provider'
 import { ApiError, type ErrorCode } from '../kernel/errors.js'
 import { findAccount } from './account.js'
 import { refreshTokenId } from './adapter.js'
+import { noteRefusedAgent } from './agent-proof.js'
 import { liveTokenOf } from './endpoints/live-token.js'
 import type { OpenIdContext } from './library.js'
 import { type Form, field } from './request.js'
@@ -43,6 +44,7 @@ export function failureOf(caught: unknown): Failure | undefined {
 export async function amendAnswer(ctx: OpenIdContext, runtime: Runtime, route: Route, form: Form): Promise<void> {
   if (route.name === 'introspect' && ctx.status === 200) ctx.body = await introspectionOf(ctx, runtime, form)
   const body = ctx.body as { error?: string; error_description?: string; scope?: string } | undefined
+  if (body?.error === 'invalid_client') await noteRefusedAgent(ctx, form)
   if (ctx.status < 400 || body?.error === undefined) return
   ctx.set('Cache-Control', 'no-store')
   if (
@@ -83,7 +85,7 @@ async function introspectionOf(ctx: OpenIdContext, runtime: Runtime, form: Form)
   }
   const live = AccessToken && liveTokenOf(AccessToken)
   if (!live) return inactive
-  const { scope, client_id, sub, aud, iat, exp, iss, jti, sid } = live.claims
+  const { scope, client_id, sub, aud, iat, exp, iss, jti, sid, act } = live.claims
   return {
     active: true,
     scope,
@@ -97,5 +99,7 @@ async function introspectionOf(ctx: OpenIdContext, runtime: Runtime, form: Form)
     jti,
     sid,
     username: live.username ?? undefined,
+    // Who acts for the user, of an exchanged token (RFC 8693 4.1, decisions D23).
+    act,
   }
 }

@@ -1,11 +1,21 @@
 /**
- * Clients as the library knows them, made of our rows. The row is read with every request, together with the state of
- * its issuer, so that disabling either counts at once in every process; the library's object is made once per version.
+ * Clients as the library knows them, made of our rows: registered clients, and agents, which are clients that may do one
+ * thing. The row is read with every request, together with the state of its issuer, so that disabling either counts at
+ * once in every process; the library's object is made once per version.
  */
 import { LRUCache } from 'lru-cache'
 import Provider, { type ClientMetadata, errors } from 'oidc-provider'
+import { isId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
-import { applicationType, type ClientSettings, grantTypesOf } from '../resources/clients/settings.js'
+import { sameText } from '../platform/secrets.js'
+import type { Question } from '../platform/together.js'
+import {
+  applicationType,
+  type ClientSettings,
+  grantTypesOf,
+  isActor,
+  TOKEN_EXCHANGE,
+} from '../resources/clients/settings.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
 import { isAddress } from './documents/address.js'
 import type { DocumentClient } from './documents/document.js'
@@ -16,21 +26,51 @@ import { scope } from './scope.js'
 import type { Writes } from './writes.js'
 
 export interface ClientRow {
+  kind: 'client' | 'agent'
   id: string
   name: string
   confidential: boolean
   settings: ClientSettings
-  secrets: StoredSecret[]
+  /** An agent's carry the id of their verifier. */
+  secrets: (StoredSecret & { id?: string })[]
   status: string
-  updatedAt: number
+  /** Another one with every change. */
+  version: string
   /** A metadata document in place of a registration: the host it stands at, and the name it gives itself. */
   document?: { host: string; name: string | null }
 }
 
-const rowText = `
-  SELECT i.status AS "issuerStatus", c.id, c.name, c.confidential, c.settings, c.secrets, c.status, c.updated_at AS "updatedAt"
+/** Tokens of agents live this long (spec section 8), in seconds. */
+const AGENT_TOKEN_AGE = 300
+
+const client: Question = {
+  name: 'idp-client',
+  types: ['text', 'text'],
+  shared: true,
+  text: `
+  SELECT i.status AS "issuerStatus", 'client' AS kind, c.id, c.name, c.confidential, c.settings, c.secrets, c.status,
+    c.updated_at::text AS version
   FROM issuers i LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $2
-  WHERE i.id = $1`
+  WHERE i.id = $1`,
+}
+
+const agent: Question = {
+  name: 'idp-agent',
+  types: ['text', 'text'],
+  shared: true,
+  text: `
+  SELECT i.status AS "issuerStatus", 'agent' AS kind, a.id, a.name, true AS confidential, a.status,
+    jsonb_build_object('scopes', a.scopes, 'default_access_token_age', ${AGENT_TOKEN_AGE},
+      'openid', '{"application_type": "m2m", "grant_types": ["client_credentials"]}'::jsonb) AS settings,
+    coalesce(v.secrets, '[]') AS secrets, concat(a.updated_at, ' ', v.ids) AS version
+  FROM issuers i LEFT JOIN agents a ON a.issuer_id = i.id AND a.id = $2
+  LEFT JOIN LATERAL (
+    SELECT json_agg(json_build_object('id', id, 'hash', hash, 'expires_at', null) ORDER BY id) AS secrets,
+      string_agg(id, ' ' ORDER BY id) AS ids
+    FROM agent_verifiers WHERE agent_id = a.id AND type = 'secret'
+  ) v ON true
+  WHERE i.id = $1`,
+}
 
 /** A disabled or suspended issuer issues nothing (decisions D29); a deleted one is not there (spec section 3). */
 function closed(status: string | undefined): errors.OIDCProviderError {
@@ -51,10 +91,19 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
   // What cannot be an id does not reach the database.
   if (!isDocument && !/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
   const values = [runtime.issuer.id, isDocument ? null : clientId]
-  const [row] = await context.tools.query<ClientRow & { issuerStatus: string }>('idp-client', rowText, values)
+  type Row = ClientRow & { issuerStatus: string }
+  const [row] = await context.tools.ask<Row>(isId('agt', clientId) ? agent : client, values)
   if (row?.issuerStatus !== 'active') throw closed(row?.issuerStatus)
   if (isDocument) return documentRow(context, clientId)
   return row.id === null ? undefined : row
+}
+
+/** @throws OIDCProviderError when the issuer is closed */
+export async function requireOpen(): Promise<void> {
+  const { context, runtime } = scope()
+  const text = 'SELECT status FROM issuers WHERE id = $1'
+  const [row] = await context.tools.query<{ status: string }>('idp-issuer-status', text, [runtime.issuer.id])
+  if (row?.status !== 'active') throw closed(row?.status)
 }
 
 /** A document as if it were registered: public, with no scope, audience or resource beyond everybody's. */
@@ -73,8 +122,9 @@ async function documentRow(context: Context, address: string): Promise<ClientRow
   const made = documentRows.get(document)
   if (made) return made
   // Pages call it by its host, which it cannot choose as it chooses its name.
-  const about = { id: address, name: host, document: { host, name } }
-  const row = { ...about, confidential: false, settings, secrets: [], status: 'active', updatedAt: ++documentVersion }
+  const about = { kind: 'client' as const, id: address, name: host, document: { host, name } }
+  const version = String(++documentVersion)
+  const row = { ...about, confidential: false, settings, secrets: [], status: 'active', version }
   documentRows.set(document, row)
   return row
 }
@@ -109,7 +159,7 @@ export function clientFinder(
     // What a deleted client's users were given stays good at userinfo until it expires (spec section 3).
     const departed = row.status === 'deleted' && Provider.ctx?.oidc.route === 'userinfo'
     if (row.status !== 'active' && !departed) return undefined
-    const key = `${row.id} ${row.updatedAt}`
+    const key = `${row.id} ${row.version}`
     let client = made.get(key)
     if (!client) {
       client = new Client(metadataOf(row, grantTypes))
@@ -134,7 +184,12 @@ function metadataOf(row: ClientRow, known: readonly string[]): ClientMetadata {
     // Required by the library, compared by nobody: see compareSecret.
     ...(row.confidential ? { client_secret: 'kept as hashes' } : {}),
     grant_types: grantTypesOf(row).filter(
-      (type) => known.includes(type) && (complete || type !== 'authorization_code'),
+      (type) =>
+        known.includes(type) &&
+        (complete || type !== 'authorization_code') &&
+        // Spec 5.2 rule 2, 4.18 rule 3: machines only.
+        (type !== 'client_credentials' || (row.confidential && applicationType(row) === 'm2m')) &&
+        (type !== TOKEN_EXCHANGE || isActor(row)),
     ),
     response_types: complete && grantTypesOf(row).includes('authorization_code') ? ['code'] : [],
     redirect_uris: redirectUris,
@@ -143,8 +198,21 @@ function metadataOf(row: ClientRow, known: readonly string[]): ClientMetadata {
 }
 
 /** Is this one of the client's secrets in force? After a rotation there are two for a while (spec 5.1 rule 3). */
-export const compareSecret = (client: OpenIdClient, secret: string): boolean =>
-  fits(rowOf(client).secrets, secret, scope().context.now())
+export function compareSecret(client: OpenIdClient, secret: string): boolean {
+  const { kind, id, secrets } = rowOf(client)
+  const current = scope()
+  const { context, proof } = current
+  if (proof) {
+    if (proof.clientId !== id || !sameText(proof.secret, secret)) return false
+    current.agent = { verifierId: proof.verifierId, method: 'wallet' }
+    return true
+  }
+  if (kind === 'client') return fits(secrets, secret, context.now())
+  // Every secret of an agent is looked at, whichever fits.
+  const verifiers = secrets.filter((one) => fits([one], secret, context.now()))
+  if (verifiers.length > 0) current.agent = { verifierId: verifiers[0]!.id!, method: 'secret' }
+  return verifiers.length > 0
+}
 
 /** Spec 4.17: exact, but a public native client, or one with a metadata document, may vary the port of a loopback callback. */
 export function mayRedirectTo(client: OpenIdClient, uri: string): boolean {

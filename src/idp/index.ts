@@ -3,17 +3,19 @@
  * own endpoints, or the library. Refuses what no endpoint is to see: other hosts' names, bodies too large, text that no
  * database can hold, methods that are not there.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http'
 import { stringify } from 'node:querystring'
-import Koa from 'koa'
+import type Koa from 'koa'
 import { errors } from 'oidc-provider'
 import { type RequestFacts, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
+import { TOKEN_EXCHANGE } from '../resources/clients/settings.js'
 import { endFamily } from './adapter.js'
+import { proveWallet } from './agent-proof.js'
 import { amendAnswer, failureOf, unforeseen } from './answers.js'
+import { challengeAgent } from './endpoints/agent-challenge.js'
 import { checkSession, serveCheckSessionPage } from './endpoints/check-session.js'
 import { serveDocument } from './endpoints/documents.js'
 import { JWT_MARK } from './endpoints/live-token.js'
@@ -25,6 +27,7 @@ import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
 import { beginInvitation } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
+import { upstreamCallback } from './login/upstream/callback.js'
 import { askedHost, canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
 import { type Match, matchPath, type RouteName } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
@@ -32,10 +35,8 @@ import { inScope, type Scope } from './scope.js'
 import { AlreadyConsumed, Writes } from './writes.js'
 
 export interface Idp {
-  /** Answers one request. */
-  readonly callback: (req: IncomingMessage, res: ServerResponse) => Promise<void>
-  /** The template of the route that a path names, for metrics and logs; undefined when there is none. */
-  routeOf(path: string): string | undefined
+  /** Answers one request, in an application that believes `X-Forwarded-*`: they are what we make of them. */
+  readonly middleware: (ctx: Koa.Context) => Promise<void>
   /** Stops listening for changes. Requests in flight are answered still. */
   close(): Promise<void>
 }
@@ -45,11 +46,8 @@ export function createIdp(gatehouse: Gatehouse): Idp {
   const runtimes = openRuntimes(gatehouse)
   const limitMetadata = metadataLimit()
   const prefix = new URL(gatehouse.config.idpUrl).pathname.replace(/\/$/, '')
-  const app = new Koa()
-  app.proxy = true
-  app.silent = true
 
-  app.use(async (ctx) => {
+  async function middleware(ctx: Koa.Context): Promise<void> {
     const facts = requestFacts(gatehouse, ctx.req)
     const host = askedHost(ctx.req, gatehouse)
     canonicalise(ctx.req, gatehouse.config.idpUrl, facts)
@@ -57,6 +55,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
     ctx.set('X-Content-Type-Options', 'nosniff')
     const context = contextFor(gatehouse, unauthenticated, facts)
     const match = matchPath(ctx.path, prefix)
+    if (match) ctx.state['route'] = match.route.template
     let runtime: Runtime | undefined
     try {
       if (!match) throw new ApiError('not_found', 'There is no such address.')
@@ -72,13 +71,9 @@ export function createIdp(gatehouse: Gatehouse): Idp {
     } catch (caught) {
       answerError(ctx, context, facts, match, runtime, translated(caught))
     }
-  })
-
-  return {
-    callback: app.callback(),
-    routeOf: (path) => matchPath(path, prefix)?.route.template,
-    close: () => runtimes.close(),
   }
+
+  return { middleware, close: () => runtimes.close() }
 }
 
 const wrongMethod = ({ route }: Match): ApiError =>
@@ -105,19 +100,27 @@ function answerDocument(ctx: Koa.Context, runtime: Runtime, { route }: Match): v
   ctx.status = 204
 }
 
+/** Where clients prove who they are. */
+const takesClients: ReadonlySet<string> = new Set(['token', 'introspect', 'revoke'])
+
 async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, match: Match): Promise<void> {
   refuseBadText(ctx.query)
   const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
   const form = read?.values ?? {}
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', context.request.ip ?? '')
-  // Spec 4.17: a selected organization is part of the grant, not of a request for tokens.
-  if (name === 'token' && form['org'] !== undefined)
+  // Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange.
+  if (name === 'token' && form['org'] !== undefined && field(form, 'grant_type') !== TOKEN_EXCHANGE)
     throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
 
   // Cookies are signed with the issuer's own key, by whoever sets them.
-  ctx.cookies = runtime.provider.createContext(ctx.req, ctx.res).cookies
+  let cookies: Koa.Context['cookies'] | undefined
+  Object.defineProperty(ctx, 'cookies', {
+    get: () => (cookies ??= runtime.provider.createContext(ctx.req, ctx.res).cookies),
+  })
+  const proved = read && takesClients.has(name) ? await proveWallet(ctx, context, runtime, form) : undefined
   const scope: Scope = {
+    proof: proved?.proof,
     context,
     runtime,
     writes: new Writes(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout),
@@ -126,18 +129,24 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
     switch (name) {
       case 'interaction':
         return dispatchLogin(ctx, match.uid!, form)
+      case 'callback':
+        return upstreamCallback(ctx, match.uid!, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'invitation':
         return beginInvitation(ctx, { ...ctx.query })
       case 'logout':
         return logout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout_confirm':
         return confirmLogout(ctx, form)
+      case 'agent_challenge':
+        return challengeAgent(ctx, form)
       case 'session':
         return session(ctx, form)
       case 'check_session':
         return checkSession(ctx)
-      default:
-        return runLibrary(ctx as unknown as OpenIdContext, scope, match, form, read?.text)
+      default: {
+        const sent = proved ? { form: proved.form, text: stringify(proved.form) } : { form, text: read?.text }
+        return runLibrary(ctx as unknown as OpenIdContext, scope, match, sent.form, sent.text)
+      }
     }
   })
 }

@@ -1,14 +1,17 @@
 /** The library's configuration for one issuer, and nothing else: what it is told to do differently stands in hooks. */
 import Provider, { errors } from 'oidc-provider'
 import type { Gatehouse } from '../platform/context.js'
+import { authMethodKinds } from '../resources/issuers/auth-methods.js'
 import { claimsOfScope, findAccount, type Redeemed } from './account.js'
 import { adapterFor } from './adapter.js'
 import { checkAudience, checkOrganization } from './authorization.js'
 import { rowOf } from './client.js'
+import type { Handler } from './grants/grant.js'
 import { grants } from './grants/index.js'
 import { installHooks, libraryGrant } from './hooks/index.js'
 import type { AccessToken } from './library.js'
 import { spendTokenLimit } from './limits.js'
+import { acrOfMethod } from './login/acr.js'
 import { errorPage } from './login/pages/error.js'
 import { originAllowed } from './origins.js'
 import type { Runtime } from './runtime.js'
@@ -17,6 +20,10 @@ import { Signer } from './signer.js'
 import { defaultResource, lifetimes, openidScopes, resourceServer, shapeAccessToken } from './tokens.js'
 
 export type OpenIdProvider = Provider
+
+const notThere: Handler = async () => {
+  throw new Error('The library has no such grant.')
+}
 
 /** Cookies of an issuer: signed with a key of its own, seen by its own paths only (security rule 10). */
 export const cookieNames = {
@@ -59,7 +66,7 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
       iss: null,
       sid: null,
     },
-    acrValues: ['urn:svc:assurance:loa1', 'urn:svc:method:password'],
+    acrValues: ['urn:svc:assurance:loa1', ...authMethodKinds.map(acrOfMethod)],
     subjectTypes: ['public'],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post', 'none'],
     clientDefaults: {
@@ -120,8 +127,8 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
   provider.proxy = true
 
   for (const [type, grant] of Object.entries(grants)) {
-    const own = libraryGrant(provider, type)
-    const handle = async (ctx: Parameters<typeof own>[0]): Promise<void> => {
+    const own = grant.ours ? notThere : libraryGrant(provider, type)
+    const handle: Handler = async (ctx) => {
       await spendTokenLimit(ctx)
       await grant.handle(ctx, own)
     }

@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Actor } from '../kernel/context.js'
 import type { Context } from '../platform/context.js'
+import type { AuthenticationMethod } from '../resources/agents/authentication.js'
 import type { Runtime } from './runtime.js'
 import type { Writes } from './writes.js'
 
@@ -13,6 +14,17 @@ export interface Scope {
   readonly runtime: Runtime
   /** What this request will write, all of it or nothing, before it is answered. */
   readonly writes: Writes
+  /** What an agent's wallet has proved before the library looks at the request. */
+  readonly proof?: WalletProof | undefined
+  /** How the agent proved who it is, once it has. */
+  agent?: { verifierId: string; method: AuthenticationMethod }
+}
+
+export interface WalletProof {
+  clientId: string
+  verifierId: string
+  /** Stands for the proof where the library wants a secret; made for this request. */
+  secret: string
 }
 
 const storage = new AsyncLocalStorage<Scope>()
@@ -26,19 +38,17 @@ export function scope(): Scope {
   return current
 }
 
-/** The same context, acting for a user who has just proved who they are. */
-export function asUser(
-  context: Context,
-  user: { id: string; username: string; accountId: string; issuerId: string },
-): Context {
+type Who = Pick<Actor, 'type' | 'authType' | 'id' | 'name' | 'userId'> & { accountId: string; issuerId: string }
+
+function acting(context: Context, { type, authType, id, name, userId, accountId, issuerId }: Who): Context {
   const actor: Actor = {
-    type: 'user',
-    authType: 'user',
-    id: user.id,
-    name: user.username,
-    userId: user.id,
-    accountId: user.accountId,
-    issuerId: user.issuerId,
+    type,
+    authType,
+    id,
+    name,
+    userId,
+    accountId,
+    issuerId,
     orgId: null,
     scopes: [],
     issuerIds: null,
@@ -49,3 +59,15 @@ export function asUser(
   }
   return { ...context, actor }
 }
+
+/** The same context, acting for a user who has just proved who they are. */
+export const asUser = (
+  context: Context,
+  user: { id: string; username: string; accountId: string; issuerId: string },
+): Context => acting(context, { ...user, type: 'user', authType: 'user', name: user.username, userId: user.id })
+
+/** The same context, acting for a machine that has just proved who it is. */
+export const asMachine = (
+  context: Context,
+  machine: { type: 'client' | 'agent'; id: string; name: string; accountId: string; issuerId: string },
+): Context => acting(context, { ...machine, authType: 'client', userId: null })

@@ -10,6 +10,7 @@ import { membershipsOf } from '../resources/organizations/membership.js'
 import { beginSession, type Device, type SessionState, stateOf } from '../resources/sessions/sessions.js'
 import { rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
+import { demandsSecondFactor, fulfilledWish, lacksMethod } from './proof.js'
 import { asUser, scope } from './scope.js'
 import { sessionLifetime } from './tokens.js'
 
@@ -74,6 +75,21 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       if (ctx.oidc.result?.login) return false
       const prior = await priorSession(ctx)
       return prior?.state === 'expired' || (prior?.state === 'revoked' && !tokensOnly.has(prior.revocationReason))
+    }),
+  )
+  login.checks.add(
+    new Check('second_factor_missing', 'A second factor is required', 'login_required', async (ctx) => {
+      const { result, account, session } = ctx.oidc
+      if (result?.login || !account || session?.amr?.includes('mfa')) return false
+      const { orgId, ask } = await organizationOf(ctx)
+      // Which organization it will be is asked next; then this is looked at again.
+      return demandsSecondFactor(account.accountId, ask ? undefined : orgId)
+    }),
+  )
+  login.checks.add(
+    new Check('method_missing', 'Another way to sign in is required', 'login_required', (ctx) => {
+      const { result, account, session } = ctx.oidc
+      return !result?.login && account !== undefined && session !== undefined && lacksMethod(ctx, session)
     }),
   )
   const organization = new Prompt(
@@ -167,6 +183,9 @@ export async function grantFor(
   const { session, client } = ctx.oidc
   const prior = await priorSession(ctx)
   const { orgId } = await organizationOf(ctx)
+  // The answer names the context that was asked for, where this sign-in is one of that kind.
+  const acr = fulfilledWish(ctx, session!)
+  if (acr !== undefined) session!.acr = acr
   const same = prior !== undefined && prior.userId === session!.accountId && prior.orgId === orgId
   if (same && prior.state === 'suspended') throw new errors.AccessDenied('the session is suspended')
 

@@ -2,6 +2,7 @@
 import type { Configuration, ResourceServer } from 'oidc-provider'
 import { errors } from 'oidc-provider'
 import { seconds } from '../kernel/time.js'
+import { isResourceUri } from '../kernel/uri.js'
 import { MAX_TOKEN_AGE, tokenAge } from '../resources/clients/settings.js'
 import { DEFAULT_LIFETIME } from '../resources/sessions/sessions.js'
 import { claimsOfScope, type UserAccount } from './account.js'
@@ -35,23 +36,35 @@ export function defaultResource(
  * @throws InvalidTarget for an audience or resource that the client is not allowed (spec 5.2 rule 5, RFC 8707 section 2)
  */
 export function resourceServer(client: OpenIdClient, indicator: string): ResourceServer {
-  const { settings } = rowOf(client)
-  const {
-    allowed_audiences = [],
-    allowed_resources = [],
-    response_signature_alg: alg = 'ES256',
-  } = settings.openid ?? {}
+  const { kind, settings } = rowOf(client)
+  const { allowed_audiences = [], allowed_resources = [] } = settings.openid ?? {}
   const audience = indicator.startsWith(AUDIENCE) ? decoded(indicator.slice(AUDIENCE.length)) : undefined
+  // An agent has no list of resources (spec 2.10): what its token may do there, its scopes say.
   const allowed =
     audience === undefined
-      ? allowed_resources.includes(indicator)
+      ? kind === 'agent'
+        ? isResourceUri(indicator)
+        : allowed_resources.includes(indicator)
       : audience === client.clientId || allowed_audiences.includes(audience)
   if (!allowed) throw new errors.InvalidTarget('the client may not get tokens for this audience or resource')
-  return {
+  return signedTokens(client, {
     audience: audience ?? indicator,
     scope: [...openidScopes, ...(settings.scopes ?? [])].join(' '),
+    lifetime: tokenAge({ settings }, 'default_access_token_age'),
+  })
+}
+
+/** JWTs in the client's algorithm. @param lifetime in seconds */
+export function signedTokens(
+  client: OpenIdClient,
+  { audience, scope: scopes, lifetime }: { audience: string; scope: string; lifetime: number },
+): ResourceServer {
+  const alg = rowOf(client).settings.openid?.response_signature_alg ?? 'ES256'
+  return {
+    audience,
+    scope: scopes,
     accessTokenFormat: 'jwt',
-    accessTokenTTL: clamped(tokenAge({ settings }, 'default_access_token_age')),
+    accessTokenTTL: clamped(lifetime),
     jwt: { sign: { alg } },
   }
 }
@@ -97,6 +110,11 @@ export const lifetimes: NonNullable<Configuration['ttl']> = {
   },
 }
 
+const moreClaims = new WeakMap<object, Record<string, unknown>>()
+
+/** Claims that a grant gives to a token besides those that all of them have. Call it before the token is saved. */
+export const addClaims = (token: object, claims: Record<string, unknown>): void => void moreClaims.set(token, claims)
+
 /**
  * The claims of an access token, exactly those of spec 5.3. The session learns the token's id with the same write that
  * gives the token out.
@@ -108,6 +126,7 @@ export function shapeAccessToken(
 ): void {
   const { context, writes } = scope()
   const { iss, sub, aud, jti, client_id, scope: scopes } = jwt.payload
+  // What a session's own client redeems; a token made out of another one belongs to its session, but is no use of it.
   const source = ctx.oidc.entities.AuthorizationCode ?? ctx.oidc.entities.RefreshToken
   const iat = seconds(context.now())
   jwt.payload = {
@@ -123,6 +142,7 @@ export function shapeAccessToken(
     ...(scopes === undefined ? {} : { scope: scopes }),
     ...(source?.authTime === undefined ? {} : { auth_time: source.authTime }),
     ...(source === undefined ? {} : (ctx.oidc.account as UserAccount | undefined)?.membershipClaims),
+    ...moreClaims.get(token),
   }
-  if (token.sid !== undefined) writes.touch(context, token.sid, { access: String(jti) })
+  if (token.sid !== undefined && source !== undefined) writes.touch(context, token.sid, { access: String(jti) })
 }

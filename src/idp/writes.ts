@@ -101,6 +101,11 @@ export class Writes {
     this.#found.set(`${kind} ${id}`, payload)
   }
 
+  /** What this request has read already. */
+  recall({ kind, id }: Artifact): AdapterPayload | undefined {
+    return this.#found.get(`${kind} ${id}`)
+  }
+
   /** What this request has put already; null when it has destroyed it. */
   peek({ kind, id }: Artifact): AdapterPayload | null | undefined {
     const key = `${kind} ${id}`

@@ -52,14 +52,29 @@ export function newId(prefix: IdPrefix, now: number): string {
     lastTime += 1
     counter = 0
   }
-  let bits = BigInt(lastTime) << 80n
-  bits |= 0x7n << 76n
-  bits |= BigInt(counter) << 64n
-  bits |= 0b10n << 62n
-  bits |= random.readBigUInt64BE(2) & 0x3fff_ffff_ffff_ffffn
+  bytes.writeUIntBE(lastTime, 0, 6)
+  bytes.writeUInt16BE(0x7000 | counter, 6)
+  random.copy(bytes, 8, 2)
+  bytes[8] = 0x80 | (bytes[8]! & 0x3f)
+  return `${prefix}_${base32(bytes)}`
+}
+
+/** 16 bytes, filled anew for each id. */
+const bytes = Buffer.alloc(16)
+
+/** 128 bits as 26 characters of five bits, two zeros in front. */
+function base32(from: Buffer): string {
   let text = ''
-  for (let shift = 125n; shift >= 0n; shift -= 5n) text += alphabet[Number((bits >> shift) & 31n)]
-  return `${prefix}_${text}`
+  let bits = 0
+  let held = 2
+  for (const byte of from) {
+    bits = ((bits << 8) | byte) & 0xfff
+    for (held += 8; held >= 5; ) {
+      held -= 5
+      text += alphabet[(bits >> held) & 31]
+    }
+  }
+  return text
 }
 
 /** The moment in an identifier, in Unix milliseconds. */

@@ -4,6 +4,7 @@ import type { Actor, RequestFacts } from '../kernel/context.js'
 import type { Clock } from '../kernel/time.js'
 import type { Database, Tools } from './database.js'
 import type { Log } from './log.js'
+import type { Postman } from './mail-transport.js'
 import type { Metrics } from './metrics.js'
 import type { Outbound } from './outbound.js'
 import type { RateLimiter } from './rate-limit.js'
@@ -20,6 +21,7 @@ export interface Gatehouse {
   readonly rateLimiter: RateLimiter
   /** The only way to call other people's addresses. */
   readonly outbound: Outbound
+  readonly postman: Postman
   /** What operations cost, in micro-USD, by the name of their root field (decisions D28). */
   readonly prices: Readonly<Record<string, number>>
 }

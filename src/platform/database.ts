@@ -8,6 +8,7 @@ import { ApiError } from '../kernel/errors.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context } from './context.js'
 import { Prisma, PrismaClient } from './prisma/client.js'
+import { type Question, together } from './together.js'
 
 export type * from './prisma/client.js'
 export { Prisma }
@@ -31,6 +32,8 @@ export interface Tools {
    * @param name names the prepared statement; one name, one text
    */
   query<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]>
+  /** The same for a question that many requests ask at once: they share a statement, see together.ts. */
+  ask<Row extends pg.QueryResultRow>(question: Question, values: readonly unknown[]): Promise<Row[]>
   close(): Promise<void>
 }
 
@@ -54,15 +57,25 @@ export function openDatabase(url: string, connections = 20): Tools {
   // The same for one that breaks while somebody holds it, as a job does, without a statement on its way.
   pool.on('connect', (client) => void client.on('error', () => {}))
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) })
+  const query: Tools['query'] = async (name, text, values) => {
+    try {
+      return (await pool.query({ name, text, values })).rows
+    } catch (error) {
+      throw translated(error)
+    }
+  }
+  const askers = new Map<string, ReturnType<typeof together>>()
   return {
     prisma,
     pool,
-    query: async (name, text, values) => {
-      try {
-        return (await pool.query({ name, text, values })).rows
-      } catch (error) {
-        throw translated(error)
+    query,
+    ask: async <Row>(question: Question, values: readonly unknown[]) => {
+      let asker = askers.get(question.name)
+      if (!asker) {
+        asker = together(question, query)
+        askers.set(question.name, asker)
       }
+      return (await asker(values)) as Row[]
     },
     close: async () => {
       await prisma.$disconnect()

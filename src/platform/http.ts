@@ -1,4 +1,5 @@
 /** What both servers need from a raw request: its body within a limit, and where it came from. */
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { isIP } from 'node:net'
 import type { RequestFacts } from '../kernel/context.js'
@@ -13,24 +14,32 @@ import type { Gatehouse } from './context.js'
  */
 export async function readBody(request: IncomingMessage, limit: number): Promise<string> {
   refuseLength(request, limit)
-  const chunks: Buffer[] = []
-  let size = 0
-  try {
-    // Leaving the loop early must not end the connection: the answer is still to be written.
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      size += chunk.length
-      if (size > limit) throw tooLarge(request, limit)
-      chunks.push(chunk)
+  const body = await allOf(request, limit)
+  if (!isUtf8(body)) throw new ApiError('invalid_request', 'The body is not valid UTF-8.')
+  // A byte order mark says nothing in UTF-8.
+  return body.toString('utf8').replace(/^\ufeff/, '')
+}
+
+/** By its events and not by its iterator, which costs as much as all the rest of reading a small body. */
+function allOf(request: IncomingMessage, limit: number): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = []
+    let size = 0
+    const settle = (settled: () => void) => {
+      request.off('data', take).off('end', finish).off('error', broken).off('close', broken)
+      settled()
     }
-  } catch (error) {
-    if (error instanceof ApiError) throw error
-    throw new ApiError('invalid_request', 'The connection ended before the body did.')
-  }
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks))
-  } catch {
-    throw new ApiError('invalid_request', 'The body is not valid UTF-8.')
-  }
+    const take = (chunk: Buffer): void => {
+      size += chunk.length
+      chunks.push(chunk)
+      if (size > limit) settle(() => reject(tooLarge(request, limit)))
+    }
+    const finish = (): void => settle(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
+    const broken = (): void =>
+      settle(() => reject(new ApiError('invalid_request', 'The connection ended before the body did.')))
+    request.on('data', take).on('end', finish).on('error', broken).on('close', broken)
+    if (request.readableEnded || request.destroyed) broken()
+  })
 }
 
 /** @throws payload_too_large for a body that says of itself that it is larger than `limit` bytes */

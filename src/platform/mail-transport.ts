@@ -3,8 +3,8 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import type { Config } from '../config.js'
-import { SECOND } from '../kernel/time.js'
-import type { Gatehouse } from './context.js'
+import { type Clock, SECOND } from '../kernel/time.js'
+import type { Log } from './log.js'
 
 export interface Mail {
   to: string
@@ -13,11 +13,15 @@ export interface Mail {
   html: string
 }
 
-/** @param id of the message in the outbox: the same when it is tried again */
-export type Deliver = (mail: Mail, id: string) => Promise<void>
+/** Who carries mail out of this process. */
+export interface Postman {
+  /** @param id of the message: the same when it is tried again */
+  deliver(mail: Mail, id: string): Promise<void>
+  close(): void
+}
 
 /** The mail server of MAIL_URL; without one the development inbox. */
-export function openTransport({ config, log, now }: Gatehouse): { deliver: Deliver; close(): void } {
+export function openPostman(config: Config, log: Log, now: Clock): Postman {
   const { url, from } = config.mail
   if (url === undefined) {
     if (!hasInbox(config)) log.warn('MAIL_URL is not set: mail is not sent; set it to smtp://user:password@host:587')

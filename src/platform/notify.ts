@@ -11,7 +11,7 @@ import type { Tools } from './database.js'
 import type { Log } from './log.js'
 
 /** What can be kept in memory, and so can go stale. */
-export type Topic = 'issuer' | 'client' | 'api_key' | 'account' | 'spare_keys' | 'mail' | 'jobs'
+export type Topic = 'issuer' | 'client' | 'api_key' | 'account' | 'spare_keys' | 'jobs'
 
 /** What a listener is told. */
 export interface Listener {

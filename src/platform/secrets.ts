@@ -4,6 +4,7 @@
  */
 import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import argon2 from 'argon2'
 import type { Config } from '../config.js'
@@ -17,6 +18,10 @@ export const hmac = (key: Buffer, text: string): string => createHmac('sha256', 
 /** A new secret of 256 random bits, in base64url (43 characters). */
 export const randomSecret = (): string => randomBytes(32).toString('base64url')
 
+/** Are these hashes, of one length, the same? Takes the same time wherever they differ. */
+export const sameHash = (a: string, b: string): boolean =>
+  a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
+
 /** Are these texts the same? Takes the same time wherever they differ. */
 export function sameText(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
@@ -25,8 +30,9 @@ export function sameText(a: string, b: string): boolean {
 // OWASP's and decision D9's figures: 19 MiB, two passes, one lane.
 const cost = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 
-// Hashing shares libuv's four threads with everything else; two at a time leave room for the rest (security rule 25).
-const CONCURRENT_HASHES = 2
+// Hashing shares libuv's four threads with everything else; two at a time leave room for the rest, and where there are
+// only two processors one of them is for the thread that signs and answers (security rule 25).
+const CONCURRENT_HASHES = Math.max(1, Math.min(2, availableParallelism() - 1))
 let running = 0
 const waiting: (() => void)[] = []
 

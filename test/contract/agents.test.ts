@@ -210,6 +210,7 @@ describe('verifiers of agents', () => {
       address: `0x${'b'.repeat(40)}`,
       network: 'eip155:8453',
       algorithm: null,
+      last_used_at: null,
       secret: null,
       created_at: expect.any(Number),
       updated_at: expect.any(Number),

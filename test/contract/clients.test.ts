@@ -383,6 +383,7 @@ describe('token exchange (spec 4.18 rule 3)', () => {
       ['settings.openid.grant_types', actor({ grant_types: ['client_credentials'] })],
       ['settings.openid.token_exchange', actor({ application_type: 'web' })],
       ['settings.openid.redirect_uris', actor({ redirect_uris: ['https://a.example'] })],
+      ['settings.openid.response_types', actor({ response_types: ['code'] })],
       ['settings.openid.token_exchange', { ...actor(), confidential: false }],
       ...['subject_resources', 'target_resources'].flatMap((list): [string, object][] => [
         [`settings.openid.token_exchange.${list}`, actor({ token_exchange: exchange({ [list]: [] }) })],

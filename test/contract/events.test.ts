@@ -142,7 +142,7 @@ test('each mutation adds the events of its kind, about the right things, by the 
     }
   }
   const expectedHere = Object.keys(catalogue).filter((type) =>
-    /^(account\.updated|issuer\.(created|updated|auth)|client|user\.(created|updated|deleted|status|verifier|approval)|api_key|personal_token|agent|note)/.test(
+    /^(account\.updated|issuer\.(created|updated|auth)|client|user\.(created|updated|deleted|status|verifier|approval)|api_key|personal_token|agent\.(created|updated|deleted|verifier)|note)/.test(
       type,
     ),
   )

@@ -1,4 +1,5 @@
 /** Issuers and their authentication methods (spec 2.3, 2.4, 4.4, section 3, decisions D9, D12, D22, D26, D29). */
+import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
@@ -177,14 +178,18 @@ describe('status', () => {
 })
 
 describe('authentication methods', () => {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const pem = { type: 'pkcs8', format: 'pem' } as const
+  const p8 = privateKey.export(pem).toString()
+  const rsa = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export(pem).toString()
   const federated: [string, Record<string, string>, string][] = [
     ['oidc', { issuer_url: 'https://up.example', client_id: 'c', client_secret: 'upstream-secret' }, 'client_secret'],
     [
       'oauth2',
-      { provider: 'p', client_id: 'c', client_secret: 'upstream-secret', redirect_uri: 'https://x.example/cb' },
+      { provider: 'discord', client_id: 'c', client_secret: 'upstream-secret', redirect_uri: 'https://x.example/cb' },
       'client_secret',
     ],
-    ['apple', { client_id: 'c', team_id: 't', key_id: 'k', private_key: 'upstream-secret' }, 'private_key'],
+    ['apple', { client_id: 'c', team_id: 't', key_id: 'k', private_key: p8 }, 'private_key'],
     ['github', { client_id: 'c', client_secret: 'upstream-secret' }, 'client_secret'],
   ]
   let methods: string
@@ -243,18 +248,23 @@ describe('authentication methods', () => {
       const one = must(await world.owner.post(methods, body), 201)
       must(await world.owner.post(methods, body), 201)
       expect(one.data).toMatchObject({ method, first_factor_only: true, settings: { [`${secret}_set`]: true } })
+      // What is to be registered with the provider.
+      const issuerId = methods.split('/').at(-2)
+      expect(one.data.callback_url).toBe(`${app.idpUrl}/${issuerId}/callback/${one.data.id}`)
+      // Of a key in PEM form its second line.
+      const hidden = settings[secret]!.split('\n')[1] ?? settings[secret]!
       for (const { text } of [
         { text: JSON.stringify(one) },
         await world.owner.get(methods),
         await world.owner.get(`${methods}/${one.data.id}`),
       ])
-        expect(text).not.toContain('upstream-secret')
+        expect(text).not.toContain(hidden)
       const [row] = await app.gatehouse.tools.query<{ text: string }>(
         'method-row',
         'SELECT m::text AS text FROM auth_methods m WHERE id = $1',
         [one.data.id],
       )
-      expect(row!.text).not.toContain('upstream-secret')
+      expect(row!.text).not.toContain(hidden)
 
       for (const key of Object.keys(settings)) {
         for (const value of [undefined, '', null, 7]) {
@@ -306,6 +316,69 @@ describe('authentication methods', () => {
         status: (await world.owner.patch(path, { settings: { issuer_url, client_secret: 's' } })).status,
       }).toEqual({ issuer_url, status: 400 })
     }
+  })
+
+  test.each<[kind: string, change: Record<string, unknown>, field: string]>([
+    ['oidc', { issuer_url: 'https://up.example/.well-known/openid-configuration' }, 'issuer_url'],
+    ['oidc', { issuer_url: 'https://up.example/?a=b' }, 'issuer_url'],
+    ['oidc', { issuer_url: 'https://up.example/a b' }, 'issuer_url'],
+    ['oidc', { scopes: 'openid' }, 'scopes'],
+    ['oidc', { scopes: ['a b'] }, 'scopes[0]'],
+    ['oidc', { link_by_email: 'yes' }, 'link_by_email'],
+    ['oidc', { token_endpoint_auth_method: 'private_key_jwt' }, 'token_endpoint_auth_method'],
+    ['oauth2', { redirect_uri: 'http://x.example/cb' }, 'redirect_uri'],
+    ['oauth2', { redirect_uri: 'https://x.example/cb?a=b' }, 'redirect_uri'],
+    ['oauth2', { redirect_uri: 'javascript:alert(1)' }, 'redirect_uri'],
+    ['oauth2', { userinfo_endpoint: 'http://x.example/me' }, 'userinfo_endpoint'],
+    ['oauth2', { token_endpoint: 7 }, 'token_endpoint'],
+    ['oauth2', { subject_claim: 'a b' }, 'subject_claim'],
+    ['oauth2', { pkce: 'no' }, 'pkce'],
+    ['apple', { private_key: 'no key' }, 'private_key'],
+    ['apple', { private_key: p8.replace(/A/g, 'B') }, 'private_key'],
+    ['apple', { private_key: rsa }, 'private_key'],
+    ['apple', { issuer_url: 'https://apple.example' }, 'issuer_url'],
+    ['github', { base_url: 'http://github.example' }, 'base_url'],
+    ['github', { base_url: 'https://u:p@github.example' }, 'base_url'],
+  ])('%s: %j is refused, by the name of the field', async (method, change, field) => {
+    const [, settings] = federated.find(([kind]) => kind === method)!
+    const body = { name: 'Up', method, first_factor_only: true, settings: { ...settings, ...change } }
+    const answer = await world.owner.post(methods, body)
+    expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: [`settings.${field}`] })
+  })
+
+  test('an oauth2 provider is one of the presets, or comes with its addresses', async () => {
+    const own = { provider: 'intranet', client_id: 'c', client_secret: 's', redirect_uri: 'https://x.example/cb' }
+    const body = (more: object = {}) => ({
+      name: 'Up',
+      method: 'oauth2',
+      first_factor_only: true,
+      settings: { ...own, ...more },
+    })
+    const bare = await world.owner.post(methods, body())
+    const endpoints = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint']
+    expect({ status: bare.status, fields: fields(bare) }).toEqual({
+      status: 400,
+      fields: endpoints.map((one) => `settings.${one}`),
+    })
+    expect(bare.body.details[0].message).toContain('discord, facebook, gitlab, google, linkedin, microsoft, slack')
+    const given = Object.fromEntries(endpoints.map((one) => [one, `https://x.example/${one}`]))
+    const made = must(await world.owner.post(methods, body(given)), 201).data
+    // Security rule 19: the secret does not follow to another address.
+    const path = `${methods}/${made.id}`
+    const moved = await world.owner.patch(path, { settings: { token_endpoint: 'https://evil.example/token' } })
+    expect({ status: moved.status, fields: fields(moved) }).toEqual({ status: 400, fields: ['settings.client_secret'] })
+    must(await world.owner.patch(path, { settings: { redirect_uri: made.callback_url } }), 200)
+    for (const provider of ['google', 'toString', '__proto__']) {
+      const answer = await world.owner.post(methods, body({ provider }))
+      expect({ provider, status: answer.status }).toEqual({ provider, status: provider === 'google' ? 201 : 400 })
+    }
+  })
+
+  test('callback_url is there for what is registered with others, and cannot be written', async () => {
+    const { data } = must(await world.owner.post(methods, { name: 'Key', method: 'passkey' }), 201)
+    expect(data.callback_url).toBeNull()
+    const answer = await world.owner.patch(`${methods}/${data.id}`, { callback_url: 'https://x.example' })
+    expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: ['callback_url'] })
   })
 
   test('method is immutable; unknown methods are 400; passkeys may be several; a second DELETE is 404', async () => {

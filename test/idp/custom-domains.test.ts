@@ -7,10 +7,23 @@ import { workOff } from '../../src/platform/queue.js'
 import { tasks } from '../../src/tasks.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
+import { Passkey } from '../setup/authenticator.js'
 import { startDns, type TestDns } from '../setup/dns.js'
+import { makePerson, optionsOn } from '../setup/factors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { headingOf } from './browser.js'
-import { AFTER_LOGOUT, type Answer, answerOf, CALLBACK, claimsOf, Realm, redirectOf, type TestClient } from './setup.js'
+import { headingOf, problemOf } from './browser.js'
+import { FakeOidc, SECRET } from './login/providers.js'
+import {
+  AFTER_LOGOUT,
+  type Answer,
+  answerOf,
+  CALLBACK,
+  claimsOf,
+  PASSWORD,
+  Realm,
+  redirectOf,
+  type TestClient,
+} from './setup.js'
 
 let app: TestApp
 let second: TestApp
@@ -102,6 +115,50 @@ describe('everything follows the host that the request came by', () => {
     expect(redirectOf(refused.page)).toMatchObject({ error: 'login_required', iss: custom.url })
     const { redirect: usual } = await plain.signIn(web, 'ada@example.com')
     expect(usual['iss']).toBe(plain.url)
+  })
+
+  test('through another provider: its callback is under IDP_URL, and leads back to the host', async () => {
+    const provider = await new FakeOidc().open()
+    try {
+      const settings = { issuer_url: provider.url, client_id: 'us', client_secret: SECRET }
+      const body = { name: 'Up', method: 'oidc', first_factor_only: true, enabled_signup: true, settings }
+      const { owner, I } = plain.tenant
+      const { data: method } = must(await owner.post(`${I}/auth-methods`, body), 201)
+      expect(method.callback_url).toBe(`${plain.url}/callback/${method.id}`)
+      const { page, browser, verifier } = await custom.begin(web)
+      const { code } = redirectOf(await browser.submit(page, { method: method.id }))
+      expect(provider.last('/authorize').params.get('redirect_uri')).toBe(method.callback_url)
+      const tokens = await custom.exchange(web, { code: code!, code_verifier: verifier, redirect_uri: CALLBACK })
+      expect(claimsOf(tokens.body.id_token)['iss']).toBe(custom.url)
+      must(await owner.delete(`${I}/auth-methods/${method.id}`), 204)
+    } finally {
+      await provider.close()
+    }
+  })
+
+  test('a passkey belongs to the host under which it was made; under another one it cannot be used, nor done without', async () => {
+    const { owner, I } = plain.tenant
+    const { data } = must(await owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }), 201)
+    const person = await makePerson(plain)
+    const asked = must(await owner.post(`${person.path}/passkey-challenge`, { rp_id: HOST }), 201).data
+    const passkey = new Passkey(person.id, new URL(custom.url).origin)
+    const credential = JSON.parse(passkey.register(asked.options))
+    must(await owner.post(person.path, { type: 'passkey', credential, challenge_id: asked.challenge_id }), 201)
+
+    const here = await custom.begin(web)
+    const options = optionsOn(here.page)
+    expect(options.rpId).toBe(HOST)
+    const done = await here.browser.submit(here.page, { method: 'passkey', credential: passkey.answer(options) })
+    expect(redirectOf(done)['code']).toBeDefined()
+
+    const there = await plain.begin(web)
+    expect(optionsOn(there.page).rpId).toBe('127.0.0.1')
+    const values = { method: 'passkey', credential: passkey.answer(optionsOn(there.page), { rpId: HOST }) }
+    const refused = await there.browser.submit(there.page, values)
+    expect(problemOf(refused)).toMatch(/cannot be used here/)
+    const closed = await there.browser.submit(refused, { username: person.username, password: PASSWORD })
+    expect(headingOf(closed)).toBe('A second step is missing')
+    must(await owner.delete(`${I}/auth-methods/${data.id}`), 204)
   })
 
   test('logout by a hint of either name, at either name', async () => {

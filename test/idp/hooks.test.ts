@@ -121,6 +121,14 @@ describe('the library goes through them', () => {
     expect(claimsOf(again.id_token).at_hash).not.toBe(claimsOf(first.id_token).at_hash)
   })
 
+  test('IdToken.validate: an ID token is a hint at the authorization endpoint, an access token for the same audience is none', async () => {
+    const { id_token, access_token, browser } = await realm.tokens(web, 'ada@example.com')
+    const ask = async (id_token_hint: string) =>
+      (await realm.signIn(web, 'ada@example.com', { prompt: 'none', id_token_hint }, browser)).redirect
+    expect((await ask(id_token))['code']).toBeDefined()
+    expect((await ask(access_token))['error']).toBe('invalid_request')
+  })
+
   test('authorization.success: what a listener adds to the answer goes out with it', async () => {
     expect((await realm.signIn(web, 'ada@example.com')).redirect['session_state']).toMatch(/^[\w-]{43}\.[\w-]{16}$/)
   })

@@ -1,6 +1,7 @@
 /** Nothing a caller sends makes a 5xx (issue 2): hostile values in every parameter, header and cookie of every address. */
 import { request } from 'node:http'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { CALLBACK, Realm, type TestClient } from './setup.js'
 
@@ -9,6 +10,9 @@ let realm: Realm
 let spa: TestClient
 let web: TestClient
 let token: string
+let agent: string
+let actor: TestClient
+let serviceToken: string
 
 beforeAll(async () => {
   app = await startApp({ env: { LOG_LEVEL: 'silent' } })
@@ -17,8 +21,25 @@ beforeAll(async () => {
   spa = await realm.client({ application_type: 'spa' })
   web = await realm.client({}, { confidential: true })
   token = (await realm.tokens(web, 'ada@example.com')).access_token
+  const { owner, I } = realm.tenant
+  agent = must(await owner.post(`${I}/agents`, { name: 'A' }), 201).data.id
+  const resource = 'https://orders.example'
+  const entries = [{ resource, scopes: ['stock:read'] }]
+  const token_exchange = {
+    subject_resources: entries,
+    target_resources: [{ ...entries[0], resource: 'https://stock.example' }],
+  }
+  const none = { redirect_uris: [], post_logout_redirect_uris: [] }
+  actor = await realm.client(
+    { application_type: 'm2m', grant_types: [EXCHANGE], token_exchange, ...none },
+    { confidential: true },
+  )
+  const shop = await realm.client({ allowed_resources: [resource] }, { settings: { scopes: ['stock:read'] } })
+  serviceToken = (await realm.tokens(shop, 'ada@example.com', { resource, scope: 'openid stock:read' })).access_token
 })
 afterAll(() => app.close())
+
+const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 
 const hostile = [
   '',
@@ -106,7 +127,7 @@ test('token, introspect, revoke: each parameter, in the form and in Basic', asyn
     return raw(`${pathname}${path}`, { ...type, ...headers }, 'POST', body)
   }
   const own = { client_id: web.id, client_secret: web.secret! }
-  const forms: [string, Record<string, string>, string[]][] = [
+  const forms: [string, Record<string, string>, string[], object?][] = [
     [
       '/token',
       { ...own, grant_type: 'authorization_code', code: 'x', redirect_uri: CALLBACK },
@@ -117,12 +138,50 @@ test('token, introspect, revoke: each parameter, in the form and in Basic', asyn
       { ...own, grant_type: 'refresh_token', refresh_token: 'x' },
       ['refresh_token', 'scope', 'resource', 'audience', 'client_assertion'],
     ],
+    [
+      '/token',
+      {
+        grant_type: EXCHANGE,
+        subject_token: serviceToken,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        resource: 'https://stock.example',
+        scope: 'stock:read',
+        org: 'org_x',
+      },
+      ['subject_token', 'subject_token_type', 'requested_token_type', 'resource', 'scope', 'org', 'actor_token'],
+      { authorization: `Basic ${btoa(`${actor.id}:${actor.secret}`)}` },
+    ],
+    [
+      '/token',
+      {
+        grant_type: 'client_credentials',
+        client_id: agent,
+        client_assertion_type: 'urn:gatehouse:params:oauth:client-assertion-type:caip-122',
+        client_assertion: 'x',
+      },
+      ['client_assertion', 'client_assertion_type', 'client_id', 'client_secret', 'scope', 'resource'],
+    ],
+    [
+      '/agents/challenge',
+      { client_id: agent, network: 'eip155:1', address: `0x${'a'.repeat(40)}` },
+      ['client_id', 'network', 'address'],
+    ],
     ['/introspect', { ...own, token }, ['token', 'token_type_hint', 'client_id', 'client_secret']],
     ['/revoke', { ...own, token: 'x' }, ['token', 'token_type_hint', 'client_id', 'client_secret']],
   ]
-  const sends = forms.flatMap(([path, form, names]) =>
-    names.flatMap((name) => hostile.map((value) => () => post(path, { ...form, [name]: value }))),
+  const sends = forms.flatMap(([path, form, names, headers]) =>
+    names.flatMap((name) => hostile.map((value) => () => post(path, { ...form, [name]: value }, headers))),
   )
+  // Hostile values inside of what a wallet is said to have signed.
+  const assertion = { message: 'x', signature: '0x', type: 'eip191' }
+  for (const name of Object.keys(assertion)) {
+    for (const value of [...hostile, '\ud800', null, 1, {}, []]) {
+      const client_assertion = Buffer.from(JSON.stringify({ ...assertion, [name]: value })).toString('base64url')
+      const client_assertion_type = 'urn:gatehouse:params:oauth:client-assertion-type:caip-122'
+      const form = { grant_type: 'client_credentials', client_id: agent, client_assertion_type, client_assertion }
+      sends.push(() => post('/token', form))
+    }
+  }
   const basic = hostile.flatMap((value) => [
     () =>
       post(

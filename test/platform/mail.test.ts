@@ -62,7 +62,7 @@ beforeEach(() => {
 const mail = (to: string) => ({ to, subject: 'Grüße', text: 'Der Code: 123456', html: '<p>Der Code: 123456</p>' })
 const queue = (to: string, life?: number) =>
   transaction(systemContext(app.gatehouse), (inside) => queueMail(inside, mail(to), life))
-const waiting = () => app.gatehouse.tools.prisma.outgoingMail.count()
+const waiting = () => app.gatehouse.tools.prisma.job.count({ where: { task: 'mail' } })
 
 async function until(what: () => boolean | Promise<boolean>): Promise<void> {
   for (let wait = 0; wait < 400; wait++) {
@@ -76,7 +76,7 @@ async function until(what: () => boolean | Promise<boolean>): Promise<void> {
 const turnedAway = () =>
   until(async () => {
     const soon = BigInt(app.clock.now() + 30_000)
-    return (await app.gatehouse.tools.prisma.outgoingMail.count({ where: { attempts: 1, nextAt: { lt: soon } } })) === 1
+    return (await app.gatehouse.tools.prisma.job.count({ where: { attempts: 1, runAt: { lt: soon } } })) === 1
   })
 
 test('a message is handed over as text and HTML, from MAIL_FROM, and leaves the outbox', async () => {
@@ -124,15 +124,9 @@ test('a message whose process died is sent by another one', async () => {
   const { prisma } = app.gatehouse.tools
   const now = app.clock.now()
   const sealed = app.gatehouse.sealer.seal(JSON.stringify(mail('orphan@example.com')))
-  const row = {
-    id: 'mail_orphan',
-    sealed,
-    attempts: 1,
-    nextAt: now + 60_000,
-    expiresAt: now + 3_600_000,
-    createdAt: now,
-  }
-  await prisma.outgoingMail.create({ data: row })
+  const payload = { id: 'mail_orphan', sealed, expiresAt: now + 3_600_000 }
+  const row = { id: 'job_orphan', task: 'mail', payload, attempts: 1, runAt: now + 60_000, createdAt: now }
+  await prisma.job.create({ data: row })
   app.clock.advance(61_000)
   await queue('kick@example.com')
   await until(async () => (await waiting()) === 0)
@@ -150,6 +144,6 @@ test('the outbox holds no message in the clear', async () => {
   refusals = 1
   await queue('secret@example.com')
   await turnedAway()
-  const [row] = await app.gatehouse.tools.prisma.outgoingMail.findMany()
-  expect(row!.sealed).not.toMatch(/123456|secret@/)
+  const [row] = await app.gatehouse.tools.prisma.job.findMany()
+  expect(JSON.stringify(row!.payload)).not.toMatch(/123456|secret@/)
 })

@@ -1,5 +1,5 @@
-/** An authenticator in software (WebAuthn level 3): makes keys and answers registration challenges, byte by byte. */
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+/** An authenticator in software (WebAuthn level 3): makes keys, answers registrations and assertions, byte by byte. */
+import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 
 const b64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64url')
@@ -97,5 +97,79 @@ export function registration({ options, origin }: Ceremony, twist: Twist = {}): 
       attestationObject: b64(cbor(object)),
       transports: ['internal', 'hybrid'],
     },
+  }
+}
+
+/** What may be wrong with an assertion, and what it says of itself. */
+export interface AssertionTwist {
+  type?: string
+  challenge?: string
+  origin?: string
+  crossOrigin?: boolean
+  rpId?: string
+  flags?: number
+  count?: number
+  /** null leaves it out, as keys do that are not discoverable. */
+  userHandle?: string | null
+  credentialId?: string
+  /** What is changed after it was signed. */
+  tamper?: (response: Record<string, string>) => void
+}
+
+/** A passkey on a device: one key pair, with its count. */
+export class Passkey {
+  readonly id = newCredentialId()
+  readonly publicKey: string
+  readonly #key: KeyObject
+  count = 0
+
+  /** @param userId becomes its user handle, as it does with options of ours */
+  constructor(
+    readonly userId: string,
+    readonly origin: string,
+  ) {
+    const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
+    const key: CborMap = new Map<number, unknown>([
+      [1, 2],
+      [3, -7],
+      [-1, 1],
+      [-2, bytes(x)],
+      [-3, bytes(y)],
+    ])
+    this.publicKey = b64(cbor(key))
+    this.#key = privateKey
+  }
+
+  /** Its answer to registration options. */
+  register(options: Ceremony['options'], flags = 0x5d): string {
+    const twist = { credentialId: this.id, publicKey: this.publicKey, flags }
+    return JSON.stringify(registration({ options, origin: this.origin }, twist))
+  }
+
+  /** Its answer to request options; backed up, verified and present unless told otherwise. */
+  answer(options: { challenge: string; rpId: string }, twist: AssertionTwist = {}): string {
+    const client = {
+      type: twist.type ?? 'webauthn.get',
+      challenge: twist.challenge ?? options.challenge,
+      origin: twist.origin ?? this.origin,
+      crossOrigin: twist.crossOrigin ?? false,
+    }
+    const clientDataJSON = Buffer.from(JSON.stringify(client))
+    const count = Buffer.alloc(4)
+    count.writeUInt32BE(twist.count ?? this.count)
+    const hash = (data: string | Buffer) => createHash('sha256').update(data).digest()
+    const authData = Buffer.concat([hash(twist.rpId ?? options.rpId), Buffer.from([twist.flags ?? 0x1d]), count])
+    const signature = sign('sha256', Buffer.concat([authData, hash(clientDataJSON)]), this.#key)
+    const handle = twist.userHandle === undefined ? this.userId : twist.userHandle
+    const response: Record<string, string> = {
+      clientDataJSON: b64(clientDataJSON),
+      authenticatorData: b64(authData),
+      signature: b64(signature),
+      ...(handle === null ? {} : { userHandle: b64(Buffer.from(handle)) }),
+    }
+    twist.tamper?.(response)
+    const id = twist.credentialId ?? this.id
+    return JSON.stringify({ id, rawId: id, type: 'public-key', clientExtensionResults: {}, response })
   }
 }

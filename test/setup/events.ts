@@ -11,6 +11,10 @@ export interface Told {
   userId: string | null
   orgId: string | null
   sessionId: string | null
+  clientId: string | null
+  agentId: string | null
+  authType: string
+  actor: Loose
 }
 
 /** Marks a moment in an account's trail; the answer gives the events since then, of the given beginnings. */

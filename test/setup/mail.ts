@@ -29,7 +29,7 @@ export async function mailTo(app: TestApp, to: string, count = 1): Promise<ReadM
 /** Has the outbox been emptied? Then what has not come will not come. */
 export async function outboxEmpty(app: TestApp): Promise<void> {
   for (let wait = 0; wait < 200; wait++) {
-    if ((await app.gatehouse.tools.prisma.outgoingMail.count()) === 0) return
+    if ((await app.gatehouse.tools.prisma.job.count({ where: { task: 'mail' } })) === 0) return
     await new Promise((go) => setTimeout(go, 25))
   }
   throw new Error('the outbox does not empty')

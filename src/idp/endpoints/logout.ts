@@ -106,9 +106,7 @@ async function hintClaims(token: string): Promise<{ sub: string; sid: string | u
   const client = audience === undefined ? undefined : await provider.Client.find(audience)
   if (!client) throw invalid('id_token_hint is not valid')
   try {
-    const { payload, header } = await provider.IdToken.validate(token, client)
-    // A logout token or an access token is signed by the same keys.
-    if (header['typ'] !== undefined && header['typ'] !== 'JWT') throw new Error('not an ID token')
+    const { payload } = await provider.IdToken.validate(token, client)
     const { sub, sid } = payload
     return { sub: String(sub), sid: typeof sid === 'string' ? sid : undefined, aud: client.clientId }
   } catch {

@@ -1,11 +1,13 @@
 import { errors } from 'oidc-provider'
+import { agentAuthenticated } from '../../resources/agents/authentication.js'
 import { rowOf } from '../client.js'
-import type { AccessToken } from '../library.js'
-import { openidScopes, resourceServer } from '../tokens.js'
+import type { AccessToken, OpenIdClient } from '../library.js'
+import { asMachine, scope } from '../scope.js'
+import { addClaims, openidScopes, resourceServer } from '../tokens.js'
 import type { Grant } from './grant.js'
 
 /**
- * Client credentials (RFC 6749 4.4, spec 4.17): a machine acts for itself. Not the library's handler: that one drops
+ * Client credentials (RFC 6749 4.4, spec 4.17): a machine, a client or an agent, acts for itself. Not the library's handler: that one drops
  * scopes that are not allowed and gives none where none is asked for.
  */
 export const clientCredentials: Grant = {
@@ -29,8 +31,25 @@ export const clientCredentials: Grant = {
     const token = new provider.ClientCredentials({ client: client!, scope: wanted.join(' ') })
     token.resourceServer = new provider.ResourceServer(indicator, resourceServer(client!, indicator))
     ctx.oidc.entity('ClientCredentials', token)
+    agentCame(client!, token)
     const value = await token.save()
     const { expiration, tokenType } = token as unknown as AccessToken & { tokenType: string }
     ctx.body = { access_token: value, expires_in: expiration, token_type: tokenType, scope: wanted.join(' ') }
   },
+}
+
+/** With an agent's token the trail says how it came by it (decisions D3), and a wallet's token too (decisions D24). */
+function agentCame(client: OpenIdClient, token: object): void {
+  const { runtime, writes, agent } = scope()
+  if (!agent) return
+  const { id: agentId, name } = rowOf(client)
+  const { id: issuerId, accountId } = runtime.issuer
+  if (agent.method === 'wallet') addClaims(token, { amr: ['hwk'] })
+  writes.change((inside) =>
+    agentAuthenticated(
+      asMachine(inside, { type: 'agent', id: agentId, name, accountId, issuerId }),
+      { accountId, issuerId, agentId },
+      agent,
+    ),
+  )
 }

@@ -6,6 +6,8 @@ export interface Grant {
   readonly parameters: readonly string[]
   /** Those that may come more than once. */
   readonly repeatable: readonly string[]
+  /** The library has no such grant. */
+  readonly ours?: true
   /**
    * Answers the request of an authenticated client that may use this grant.
    * @param library the library's own handler of this grant

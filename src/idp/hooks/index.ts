@@ -127,9 +127,14 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
   )
 }
 
-/** A hint may carry any name of the issuer (custom domains); the library knows only the one that it was made with. */
+/**
+ * A hint may carry any name of the issuer (custom domains); the library knows only the one that it was made with. Access
+ * tokens and logout tokens are signed by the same keys, but no hint of who is signed in (RFC 8725 3.11).
+ */
 function hookHints(provider: Provider): void {
-  type Validating = { validate(token: string, client: OpenIdClient): Promise<unknown> }
+  type Validating = {
+    validate(token: string, client: OpenIdClient): Promise<{ header: { typ?: unknown } }>
+  }
   replace(
     provider.IdToken as unknown as Validating,
     'validate',
@@ -137,8 +142,13 @@ function hookHints(provider: Provider): void {
       async function (this: Validating, token, client) {
         const iss = claimedIssuer(token)
         const named = iss === undefined ? undefined : scope().runtime.named(iss)
-        if (!named || named.provider === provider) return original.call(this, token, client)
-        return (named.provider.IdToken as unknown as Validating).validate(token, client)
+        if (named && named.provider !== provider) {
+          return (named.provider.IdToken as unknown as Validating).validate(token, client)
+        }
+        const verified = await original.call(this, token, client)
+        const { typ } = verified.header
+        if (typ !== undefined && typ !== 'JWT') throw new Error('not an ID token')
+        return verified
       },
   )
 }

@@ -14,6 +14,7 @@ import { scope } from '../scope.js'
 import { proceed } from './flow.js'
 import { invitationJourney } from './invitation.js'
 import { authorizationJourney, type Journey } from './journey.js'
+import { comeBack } from './methods/upstream.js'
 import { errorPage } from './pages/error.js'
 import { sendPage, type View, viewOf } from './pages/layout.js'
 import type { Sentence } from './pages/texts.js'
@@ -34,6 +35,7 @@ interface Visit {
 interface Outcome {
   to: LoginState
   problems: readonly Sentence[]
+  redirect?: string | undefined
 }
 
 /** GET and POST of `/interaction/{uid}`. */
@@ -53,8 +55,9 @@ export async function dispatchLogin(ctx: KoaContext, uid: string, form: Form | u
     action: new URL(`${runtime.url}/interaction/${uid}`).pathname,
   })
   const visit = { ctx, journey, standing, view }
-  if (ctx.method !== 'POST') return show(visit, [])
-  await answer(visit, form ?? {})
+  if (ctx.method === 'POST') return answer(visit, form ?? {})
+  const handle = field({ ...ctx.query }, 'upstream')
+  await (handle === undefined ? show(visit, []) : answerFromUpstream(visit, handle))
 }
 
 const isOfBrowser = (ctx: KoaContext, uid: string): boolean =>
@@ -77,52 +80,91 @@ async function show(visit: Visit, problems: readonly Sentence[]): Promise<void> 
   const { state, version } = standing
   if (state.step === 'done') return leave(visit)
   const shown = { ...view, token: formToken(journey.uid, version) }
-  sendPage(ctx, shown, await steps[state.step].show({ state, journey, view: shown }, problems, { ...ctx.query }))
+  sendPage(
+    ctx,
+    shown,
+    await steps[state.step].show({ state, journey, view: shown, version }, problems, { ...ctx.query }),
+  )
 }
 
 async function answer(visit: Visit, form: Form): Promise<void> {
-  const { ctx, journey, standing, view } = visit
-  const { context } = scope()
-  const stale = async () => {
-    const now = (await journeyOf(ctx, journey.uid)) ?? journey
-    return show({ ...visit, journey: now, standing: (await standingOf(now.uid)) ?? standing }, [{ key: 'stale' }])
-  }
+  const { journey, standing, view } = visit
 
   // 1. The form is one that we showed, and it is the one that we showed last.
   const { state, version } = standing
-  if (formVersion(journey.uid, field(form, 'csrf')) !== version || state.step === 'done') return stale()
+  if (formVersion(journey.uid, field(form, 'csrf')) !== version || state.step === 'done') return stale(visit)
 
   // 2. Guessing has a price per address, too.
+  if (await tooMany(visit)) return
+
+  // 3. The step decides.
+  const decided = await steps[state.step].answer({ state, journey, view, version }, form)
+  await move(visit, decided)
+}
+
+/** Somebody is back from another provider: with the cookie and the handle together that is an answer as well. */
+async function answerFromUpstream(visit: Visit, handle: string): Promise<void> {
+  const { journey, standing, view } = visit
+  const { state, version } = standing
+  if (state.step !== 'sign_in') return show(visit, [])
+  if (await tooMany(visit)) return
+  const decided = await comeBack({ state, journey, view, version }, handle)
+  await (decided ? move(visit, decided) : stale(visit))
+}
+
+async function stale(visit: Visit): Promise<void> {
+  const { ctx, journey, standing } = visit
+  const now = (await journeyOf(ctx, journey.uid)) ?? journey
+  return show({ ...visit, journey: now, standing: (await standingOf(now.uid)) ?? standing }, [{ key: 'stale' }])
+}
+
+/** Counts an answer; where it is one too many, says so. */
+async function tooMany(visit: Visit): Promise<boolean> {
+  const { ctx } = visit
+  const { context } = scope()
   try {
     await spend(ctx, context, 'login', context.request.ip ?? '')
+    return false
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'too_many_requests') throw error
     await show(visit, [{ key: 'too_many' }])
     for (const [name, value] of Object.entries(error.more.headers ?? {})) ctx.set(name, value)
     ctx.status = 429
-    return
+    return true
   }
+}
 
-  // 3. The step decides.
-  const decided = await steps[state.step].answer({ state, journey, view }, form)
-
-  // 4. The move and all that it brings about, or nothing: of two answers to one form the first counts.
+/** The move and all that it brings about, or nothing: of two answers to one form the first counts. */
+async function move(visit: Visit, decided: Move): Promise<void> {
+  const { ctx, standing } = visit
   try {
-    const { to, problems } = await carryOut(visit, decided)
-    await show({ ...visit, standing: { state: to, version: version + 1 } }, problems)
+    const { to, problems, redirect } = await carryOut(visit, decided)
+    if (redirect !== undefined) return sendAway(ctx, redirect)
+    await show({ ...visit, standing: { state: to, version: standing.version + 1 } }, problems)
   } catch (error) {
     scope().writes.forget()
-    if (error instanceof StaleForm) return stale()
+    if (error instanceof StaleForm) return stale(visit)
     throw error
   }
 }
 
-async function carryOut(visit: Visit, decided: Move): Promise<Outcome> {
+function sendAway(ctx: KoaContext, address: string): void {
+  ctx.status = 303
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('Referrer-Policy', 'no-referrer')
+  ctx.set('Location', address)
+  ctx.body = ''
+}
+
+/** What takes the place of a refused move may be refused itself, a few times. */
+async function carryOut(visit: Visit, decided: Move, tries = 3): Promise<Outcome> {
   try {
     return await write(visit, decided)
   } catch (error) {
-    if (!(error instanceof Refused)) throw error
-    return write(visit, error.instead)
+    if (!(error instanceof Refused) || tries === 0) throw error
+    return await carryOut(visit, error.instead, tries - 1)
+  } finally {
+    await decided.ended?.()
   }
 }
 
@@ -130,7 +172,7 @@ async function carryOut(visit: Visit, decided: Move): Promise<Outcome> {
  * Writes a move. Where the step is done, the next one is looked for with the effects in place, and prepared; all of it
  * is one transaction. A move that the transaction refuses gives way to the one that says why.
  */
-async function write(visit: Visit, { to, done, effects, becomes, problems = [] }: Move): Promise<Outcome> {
+async function write(visit: Visit, { to, done, effects, becomes, redirect, problems = [] }: Move): Promise<Outcome> {
   const { journey, standing, view } = visit
   const { context, writes } = scope()
   return transaction(context, async (inside) => {
@@ -141,12 +183,13 @@ async function write(visit: Visit, { to, done, effects, becomes, problems = [] }
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }
     let next = then.to
     if (done && next.step !== 'done' && next.step !== standing.state.step) {
-      next = (await steps[next.step].enter?.(inside, { state: next, journey, view })) ?? next
+      next =
+        (await steps[next.step].enter?.(inside, { state: next, journey, view, version: standing.version + 1 })) ?? next
     }
     await keep(inside, journey.uid, next)
     if (next.step === 'done') await journey.finish(next)
     await writes.flush(inside)
-    return { to: next, problems: then.problems }
+    return { to: next, problems: then.problems, redirect }
   })
 }
 

@@ -7,20 +7,25 @@ import { sql } from '../../platform/database.js'
 import { scope } from '../scope.js'
 import type { Journey } from './journey.js'
 import type { Sentence } from './pages/texts.js'
+import {
+  enrolments,
+  type Factor,
+  type FactorFacts,
+  isDemanded,
+  isEnrolled,
+  lacksCodes,
+  owedFactors,
+} from './second-factors.js'
 import { anew, type LoginState, type StepName } from './state.js'
 
 /** What is known of the person and asked of them, read fresh. */
-interface Facts {
+interface Facts extends FactorFacts {
   status: string
   /** Why the approval desk said no; people may know. */
   rejection: string | null
   /** The address that is confirmed by mail; null when there is none. */
   email: string | null
   emailVerified: boolean
-  /** Types of the credentials that can be used now. */
-  verifiers: string[]
-  /** An organization that the tokens will speak of asks for a second factor. */
-  organizationAsks: boolean
   /** Ids of organizations to choose from, if there is a choice. */
   organizations: string[]
 }
@@ -31,6 +36,8 @@ const factsText = `
     CASE WHEN u.username_type = 'email' THEN u.username ELSE u.profile->>'email' END AS email,
     ARRAY(SELECT DISTINCT v.type FROM verifiers v WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id
       AND (v.type <> 'backup_codes' OR cardinality(v.code_hashes) > 0)) AS verifiers,
+    ARRAY(SELECT DISTINCT v.data->>'rp_id' FROM verifiers v WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id
+      AND v.type = 'passkey') AS "passkeyHosts",
     ARRAY(SELECT o.id FROM organization_members m JOIN organizations o ON o.id = m.org_id
       WHERE m.user_id = u.id AND m.issuer_id = u.issuer_id AND m.status = 'active' AND o.status = 'active'
       ORDER BY m.id DESC LIMIT 200) AS organizations,
@@ -58,7 +65,10 @@ export async function proceed(
   if (facts.status !== 'active') return { to: anew(state, username), problems: [barred(facts)] }
   const [only, ...more] = state.orgId === undefined ? choices(facts, journey) : []
   const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
-  return { to: { ...settled, step: remaining(settled, facts, journey) }, problems: [] }
+  // What was proved in this browser before is for sign-on.ts to judge.
+  const factors = state.asBefore ? [] : owedFactors(state, facts, journey)
+  const now = { ...settled, factors }
+  return { to: { ...now, step: remaining(now, facts, journey) }, problems: [] }
 }
 
 function barred({ status, rejection }: Facts): Sentence {
@@ -67,14 +77,22 @@ function barred({ status, rejection }: Facts): Sentence {
 }
 
 /** What is still owed, in this order. */
-function remaining(state: LoginState, facts: Facts, journey: Journey): StepName | 'done' {
+function remaining(state: LoginState & { factors: Factor[] }, facts: Facts, journey: Journey): StepName | 'done' {
   const { settings } = scope().runtime.issuer
-  // 1. What was just used may not be used again.
+  const single = !state.asBefore && !state.amr.includes('mfa')
+  // 1. Whoever has a second factor uses it before anything can be seen or changed.
+  const [factor] = state.factors
+  if (factor) return factor
+  if (single && isEnrolled(facts)) return 'no_factor'
+  // 2. What was just used may not be used again.
   if (state.mustChange) return 'new_password'
-  // 2. An address that nobody has confirmed yet, where the issuer wants that.
+  // 3. An address that nobody has confirmed yet, where the issuer wants that.
   if (settings.signup?.require_email_verification && facts.email !== null && !facts.emailVerified) return 'email_code'
-  // 3. For which organization?
+  // 4. For which organization?
   if (state.orgId === undefined && choices(facts, journey).length > 1) return 'organization'
+  // 5. A second factor where one is demanded and there is none yet, and codes for the day when it is lost.
+  if (single && isDemanded(facts)) return enrolments()[0] ?? 'no_factor'
+  if (state.offersCodes && lacksCodes(facts)) return 'new_codes'
   return 'done'
 }
 

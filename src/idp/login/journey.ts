@@ -5,7 +5,9 @@ import { recordSignIn } from '../../resources/credentials/sign-in.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
 import { type ClientRow, readClient } from '../client.js'
 import type { Interaction } from '../library.js'
+import { moreProof } from '../proof.js'
 import { asUser, scope } from '../scope.js'
+import { acrOfMethod } from './acr.js'
 import { beginning, type LoginState } from './state.js'
 
 export interface Journey {
@@ -48,9 +50,11 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
     invitation: undefined,
     async begin() {
       const state = beginning(param('login_hint'))
-      if (!session || prompt.name === 'login') return state
-      const known = await knownUser(session.accountId!)
-      if (!known) return state
+      const known = session && (await knownUser(session.accountId!))
+      if (!session || !known) return state
+      // Whoever has to prove more than before need not say again who they are.
+      if (prompt.reasons.some((reason) => moreProof.has(reason))) return { ...state, username: known.username }
+      if (prompt.name === 'login') return state
       const asBefore = { ...state, user: known, username: known.username, asBefore: true, amr: session.amr ?? [] }
       return { ...asBefore, step: prompt.name === 'select_account' ? 'account' : 'organization' }
     },
@@ -118,7 +122,7 @@ async function finish(interaction: Interaction, client: ClientRow | undefined, s
 
 /** The first of the requested contexts that the methods used fulfil; without a wish the general one (spec 5.3). */
 function acrOf(requested: unknown, methods: readonly string[]): string {
-  const fulfilled = ['urn:svc:assurance:loa1', ...methods.map((method) => `urn:svc:method:${method}`)]
+  const fulfilled = ['urn:svc:assurance:loa1', ...methods.map(acrOfMethod)]
   const wished = typeof requested === 'string' ? requested.split(' ') : []
   return wished.find((acr) => fulfilled.includes(acr)) ?? fulfilled[0]!
 }

@@ -11,6 +11,7 @@ import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import type { OpenInvitation } from '../../resources/organizations/accept-invitation.js'
 import { scope } from '../scope.js'
 import { INTERACTION_LIFETIME } from '../tokens.js'
+import type { Factor } from './second-factors.js'
 
 /** The steps, in no particular order: which comes next is for flow.ts to say. */
 export type StepName =
@@ -22,6 +23,11 @@ export type StepName =
   | 'email_code'
   | 'email_link'
   | 'new_password'
+  | Factor
+  | 'enroll_totp'
+  | 'enroll_passkey'
+  | 'new_codes'
+  | 'no_factor'
   | 'organization'
   | 'waiting'
 
@@ -42,12 +48,39 @@ export interface SentSecret {
   user: SignInUser | null
 }
 
+/** A way out to an upstream provider, and what came back from it: see upstream/attempt.ts. */
+export interface UpstreamAttempt {
+  methodId: string
+  /** SHA-256 of the `state` parameter. */
+  hash: string
+  /** Sealed: the PKCE verifier and the nonce. */
+  sealed: string
+  /** The page that the browser which went out has open. */
+  returnTo: string
+  /** Unix milliseconds. */
+  expiresAt: number
+  /** SHA-256 of the word that only the browser which came back knows. */
+  handle?: string
+  /** Sealed: what came back. Gone once it is used. */
+  answer?: string
+}
+
 /** What somebody who signs up has said so far. */
 export interface SignUp {
   email: string
   passwordHash: string | null
   profile: Record<string, string>
   reason: string | null
+}
+
+/** A credential in the making. */
+export interface Enrolling {
+  /** Of the enrolment; empty for backup codes, which have none. */
+  id: string
+  /** What is shown only here: the URI for an authenticator app, backup codes. */
+  sealed?: string
+  /** What a browser is asked for. */
+  options?: object
 }
 
 /** The invitation that somebody came with. */
@@ -69,8 +102,14 @@ export interface LoginState {
   asBefore?: boolean
   /** The password just proved may not be used again, or there is to be a new one. */
   mustChange?: boolean
+  /** The second factors to choose from, the preferred one first. */
+  factors?: Factor[]
+  enrolling?: Enrolling
+  /** They have a new second factor, or no codes left: backup codes go with it. */
+  offersCodes?: boolean
   sent?: SentSecret
   signUp?: SignUp
+  upstream?: UpstreamAttempt
   /** Set from the beginning on where the journey is that of an invitation. */
   invitation?: InvitationFacts
   /** The organization to go on with, chosen by the person; null for none of them. */

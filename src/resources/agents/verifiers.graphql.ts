@@ -45,6 +45,8 @@ export class AgentVerifier {
   network!: string | null
   @Field(() => String, { nullable: true, description: 'The secret, in the answer that made it and never again.' })
   secret?: string | null
+  @Field(() => Timestamp, { nullable: true, description: 'When the agent last proved itself with it.' })
+  lastUsedAt!: number | null
   @Field(() => Timestamp)
   createdAt!: number
   @Field(() => Timestamp)

@@ -18,7 +18,7 @@ const forms: Record<string, AddressForm> = {
     foldsCase: true,
   },
   solana: {
-    fits: (address) => base58Length(address) === 32,
+    fits: (address) => base58Bytes(address, 32) !== undefined,
     message: 'must be a base58 public key of 32 bytes on a solana network.',
   },
 }
@@ -46,9 +46,9 @@ export function walletKey(network: string, address: string): string {
 
 const base58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
 
-/** How many bytes a base58 text stands for; undefined when it is none. Leading 1s are zero bytes. */
-function base58Length(text: string): number | undefined {
-  if (text.length < 1 || text.length > 64) return undefined
+/** The bytes that a base58 text stands for; undefined unless there are exactly `length`. Leading 1s are zero bytes. */
+export function base58Bytes(text: string, length: number): Uint8Array | undefined {
+  if (text.length < length || text.length > 2 * length) return undefined
   let value = 0n
   for (const letter of text) {
     const digit = base58.indexOf(letter)
@@ -56,5 +56,7 @@ function base58Length(text: string): number | undefined {
     value = value * 58n + BigInt(digit)
   }
   const zeros = /^1*/.exec(text)![0].length
-  return zeros + (value === 0n ? 0 : Math.ceil(value.toString(16).length / 2))
+  const digits = value === 0n ? '' : value.toString(16)
+  if (zeros + Math.ceil(digits.length / 2) !== length) return undefined
+  return Buffer.from(digits.padStart(2 * length, '0'), 'hex')
 }

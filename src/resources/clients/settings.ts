@@ -52,6 +52,10 @@ const openid = z.looseObject(
     grant_types: z
       .array(z.enum(grantTypes, `must be one of ${grantTypes.join(', ')}.`), 'must be an array of grant types.')
       .optional(),
+    response_types: z
+      .array(z.literal('code', 'must be code.'), 'must be an array of response types.')
+      .max(1, 'must have at most 1 entry.')
+      .optional(),
     response_signature_alg: z.enum(algorithms, `must be one of ${algorithms.join(', ')}.`).optional(),
     allowed_audiences: texts(100).optional(),
     allowed_resources: z
@@ -120,6 +124,23 @@ export function grantTypesOf(client: { confidential: boolean; settings: unknown 
   return given ?? (applicationType(client) === 'm2m' ? ['client_credentials'] : ['authorization_code', 'refresh_token'])
 }
 
+/**
+ * Is this client made for token exchange and nothing else (spec 4.18 rule 3)? Its status is another question, and so is
+ * whether it is allowed anything.
+ */
+export function isActor(client: { confidential: boolean; settings: unknown }): boolean {
+  const { openid = {} } = settingsOf(client)
+  const grants = grantTypesOf(client)
+  return (
+    client.confidential &&
+    applicationType(client) === 'm2m' &&
+    grants.length === 1 &&
+    grants[0] === TOKEN_EXCHANGE &&
+    (openid.redirect_uris ?? []).length === 0 &&
+    (openid.response_types ?? []).length === 0
+  )
+}
+
 /** A token lifetime in seconds (decisions D16): at the top of the settings, or under `openid`. */
 export function tokenAge(client: { settings: unknown }, name: AgeName): number {
   const settings = settingsOf(client)
@@ -157,6 +178,7 @@ function openidFaults(confidential: boolean, settings: ClientSettings): Detail[]
   const {
     redirect_uris = [],
     post_logout_redirect_uris = [],
+    response_types = [],
     token_exchange,
     backchannel_logout_uri,
   } = settings.openid ?? {}
@@ -183,6 +205,7 @@ function openidFaults(confidential: boolean, settings: ClientSettings): Detail[]
     if (grants.length !== 1 || grants[0] !== TOKEN_EXCHANGE) {
       fault('grant_types', `must be exactly ["${TOKEN_EXCHANGE}"] for a client with token_exchange.`)
     }
+    if (response_types.length > 0) fault('response_types', 'must be empty for a client with token_exchange.')
   }
   return faults
 }

@@ -31,8 +31,8 @@ const startText = `
 const lockedText = 'SELECT locked_until > $2::bigint AS locked FROM login_failures WHERE user_id = $1'
 
 /**
- * Waits for a turn to try a credential of this subject. Whoever gets one says how it ended: `settleFailure` or
- * `settleSuccess`.
+ * Waits for a turn to try a credential of this subject. Whoever gets one says how it ended: `settleFailure`,
+ * `settleSuccess` or `abandonAttempt`.
  * @returns false when nothing may be tried now: the subject is locked
  */
 export async function startAttempt(context: Context, subject: string): Promise<boolean> {
@@ -69,4 +69,11 @@ const successText = `
 /** The credential was right: the count begins anew. */
 export async function settleSuccess(context: Context, subject: string): Promise<void> {
   await context.tools.query('attempt-success', successText, [subject])
+}
+
+const abandonText = 'UPDATE login_failures SET pending = greatest(pending - 1, 0) WHERE user_id = $1'
+
+/** The credential was not looked at after all: the turn goes back, and nothing is counted. */
+export async function abandonAttempt(context: Context, subject: string): Promise<void> {
+  await context.tools.query('attempt-abandon', abandonText, [subject])
 }

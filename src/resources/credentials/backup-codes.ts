@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { Context } from '../../platform/context.js'
-import { sql } from '../../platform/database.js'
+import { sql, type User, type Verifier } from '../../platform/database.js'
 import { hmac } from '../../platform/secrets.js'
 import { described, insertVerifier, kindOf, name, toldVerifier } from './kind.js'
 
@@ -17,22 +17,40 @@ const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 export const backupCodes = kindOf({
   rules: z.strictObject({ type: z.literal('backup_codes'), name: name.optional(), ...described }),
   async prepare(context, owner, values) {
-    const codes = Array.from({ length: COUNT }, newCode)
-    const key = randomBytes(32)
-    const sealed = context.sealer.seal(key.toString('base64'))
-    const codeHashes = codes.map((code) => hmac(key, code))
-    return async (inside) => {
-      // The user's row is locked, so of two that come at once the later one replaces the earlier one.
-      const before = await inside.db.verifier.findFirst({ where: { userId: owner.id, type: 'backup_codes' } })
-      if (before) {
-        await inside.db.verifier.deleteMany({ where: { id: before.id } })
-        await toldVerifier(inside, 'user.verifier.deleted', before)
-      }
-      const columns = { type: 'backup_codes', name: values.name ?? null, sealed, codeHashes }
-      return { ...(await insertVerifier(inside, owner, values, columns)), codesPlain: codes }
-    }
+    const codes = newBackupCodes()
+    const keep = keepBackupCodes(context, codes)
+    return async (inside) => ({ ...(await keep(inside, owner, values)), codesPlain: codes })
   },
 })
+
+/** A set of codes, as people are shown them, once. */
+export const newBackupCodes = (): string[] => Array.from({ length: COUNT }, newCode)
+
+/**
+ * What keeps these codes for a user, in place of those there were. Call the result in a transaction that holds the
+ * user's row locked (`lockOwner`), so that of two that come at once the later one replaces the earlier one.
+ */
+export function keepBackupCodes(context: Context, codes: readonly string[]) {
+  const key = randomBytes(32)
+  const sealed = context.sealer.seal(key.toString('base64'))
+  const codeHashes = codes.map((code) => hmac(key, code))
+  return async (
+    inside: Context,
+    owner: Pick<User, 'accountId' | 'issuerId' | 'id'>,
+    given: {
+      name?: string | null | undefined
+      description?: string | null | undefined
+      metadata?: object | null | undefined
+    } = {},
+  ): Promise<Verifier> => {
+    const before = await inside.db.verifier.findFirst({ where: { userId: owner.id, type: 'backup_codes' } })
+    if (before) {
+      await inside.db.verifier.deleteMany({ where: { id: before.id } })
+      await toldVerifier(inside, 'user.verifier.deleted', before)
+    }
+    return insertVerifier(inside, owner, given, { type: 'backup_codes', name: given.name ?? null, sealed, codeHashes })
+  }
+}
 
 /** Each byte gives five bits; 256 is a multiple of 32, so no character is likelier than another. */
 function newCode(): string {

@@ -13,7 +13,7 @@ export const kinds = {
   backup_codes: backupCodes,
 } as const
 
-/** What the `type` of an answer can be: a totp is made by completing its enrolment. */
+/** What the `type` of an answer can be: a totp is made by completing its enrolment, an oauth by signing in. */
 export const verifierTypes = [
   'password',
   'temporary_password',
@@ -21,6 +21,7 @@ export const verifierTypes = [
   'totp_enrollment',
   'totp',
   'backup_codes',
+  'oauth',
 ] as const
 export type VerifierType = (typeof verifierTypes)[number]
 

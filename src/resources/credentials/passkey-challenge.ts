@@ -15,6 +15,7 @@ import { MINUTE } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { transaction } from '../../platform/database.js'
 import { verifiedHostsOf } from '../domains/domains.js'
+import { issuerUrl } from '../issuer-url.js'
 import { algorithmOf, passkeyAlgorithms } from './cose.js'
 import { beginEnrollment, takeEnrollment } from './enrollments.js'
 import { lockOwner, type Owner, requireOwner, type VerifiersPlace } from './kind.js'
@@ -87,7 +88,9 @@ async function relyingParty(context: Context, owner: Owner, asked: string | unde
   const idp = new URL(context.config.idpUrl)
   if (asked === undefined || asked === idp.hostname) return { rp_id: idp.hostname, origin: idp.origin }
   const hosts = await verifiedHostsOf(context, owner)
-  if (hosts.includes(asked)) return { rp_id: asked, origin: `https://${asked}` }
+  if (hosts.includes(asked)) {
+    return { rp_id: asked, origin: new URL(issuerUrl(context.config, owner.issuerId, asked)).origin }
+  }
   throw invalidField('rpId', 'unknown_relying_party', 'must be the host that this issuer is served under.')
 }
 

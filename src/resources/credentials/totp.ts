@@ -75,7 +75,20 @@ const completeRules = z.strictObject({ enrollmentId: rules.text(64), code: rules
  *   conflict when the user has a totp
  */
 export async function completeEnrollment(context: Context, place: VerifiersPlace, input: unknown): Promise<Verifier> {
-  const { enrollmentId, code } = check(completeRules, input)
+  const keep = await proveEnrollment(context, place, check(completeRules, input))
+  return transaction(context, keep)
+}
+
+/**
+ * Checks the code of an enrolment. Counts the try at once, whatever becomes of the rest.
+ * @returns what makes the totp, to be called in a transaction
+ * @throws as completeEnrollment, and so does the result
+ */
+export async function proveEnrollment(
+  context: Context,
+  place: VerifiersPlace,
+  { enrollmentId, code }: { enrollmentId: string; code: string },
+): Promise<(inside: Context) => Promise<Verifier>> {
   const owner = await requireOwner(context, place)
   const enrollment = await tryEnrollment(context, place, 'totp', enrollmentId)
   if (!enrollment?.sealed) throw notFound('enrollment')
@@ -83,15 +96,15 @@ export async function completeEnrollment(context: Context, place: VerifiersPlace
   if (step === undefined) throw invalidField('code', 'wrong_code', 'is not the code of this moment.')
   const { name, sealed } = enrollment
   const given = { description: enrollment.description, metadata: enrollment.metadata as object }
-  try {
-    return await transaction(context, async (inside) => {
-      await lockOwner(inside, owner)
-      if (!(await endEnrollment(inside, enrollment.id))) throw notFound('enrollment')
-      return insertVerifier(inside, owner, given, { type: 'totp', name, sealed, usedStep: step })
-    })
-  } catch (error) {
-    if (isDuplicate(error)) throw hasOne()
-    throw error
+  return async (inside) => {
+    await lockOwner(inside, owner)
+    if (!(await endEnrollment(inside, enrollment.id))) throw notFound('enrollment')
+    try {
+      return await insertVerifier(inside, owner, given, { type: 'totp', name, sealed, usedStep: step })
+    } catch (error) {
+      if (isDuplicate(error)) throw hasOne()
+      throw error
+    }
   }
 }
 

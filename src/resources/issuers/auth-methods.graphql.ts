@@ -37,6 +37,7 @@ import {
   shownSettings,
   updateAuthMethod,
 } from './auth-methods.js'
+import { callbackUrl, isUpstreamKind } from './upstream-settings.js'
 
 export const AuthMethodKindEnum = enumOf(authMethodKinds)
 registerEnumType(AuthMethodKindEnum, { name: 'AuthMethodKind' })
@@ -169,5 +170,13 @@ export class AuthMethodResolver {
   @FieldResolver(() => JSONObject, { description: 'Secrets are only said to be there (client_secret_set).' })
   settings(@Root() method: AuthMethodRow): object {
     return shownSettings(method)
+  }
+
+  @FieldResolver(() => String, {
+    nullable: true,
+    description: 'Of oidc, oauth2, apple and github: the address to register there. Null for the others.',
+  })
+  callbackUrl(@Root() { id, issuerId, method }: AuthMethodRow, @Ctx() { config }: Context): string | null {
+    return isUpstreamKind(method) ? callbackUrl(config, issuerId, id) : null
   }
 }

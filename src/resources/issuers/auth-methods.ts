@@ -11,6 +11,7 @@ import { announce } from '../../platform/notify.js'
 import { changesBetween, emit } from '../events/events.js'
 import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
+import { checkUpstream, federated, isUpstreamKind, secretTarget } from './upstream-settings.js'
 
 const methods = [
   'password',
@@ -26,14 +27,6 @@ const methods = [
 ] as const
 export const authMethodKinds = methods
 export type AuthMethodKind = (typeof methods)[number]
-
-/** What the federated methods need in their settings; the secret ones are sealed. */
-const federated: Partial<Record<AuthMethodKind, { required: readonly string[]; secret: string }>> = {
-  oidc: { required: ['issuer_url', 'client_id', 'client_secret'], secret: 'client_secret' },
-  oauth2: { required: ['provider', 'client_id', 'client_secret', 'redirect_uri'], secret: 'client_secret' },
-  apple: { required: ['client_id', 'team_id', 'key_id', 'private_key'], secret: 'private_key' },
-  github: { required: ['client_id', 'client_secret'], secret: 'client_secret' },
-}
 
 export interface MethodPlace extends InIssuer {
   methodId: string
@@ -81,7 +74,6 @@ export async function getAuthMethod(context: Context, place: MethodPlace): Promi
 /** @throws invalid_request, not_found, conflict for a second one of a kind that stands once */
 export async function createAuthMethod(context: Context, place: InIssuer, input: unknown): Promise<AuthMethod> {
   const values = check(createRules, input)
-  const variant = federated[values.method]
   checkVariant(values.method, values.firstFactorOnly, 'settings' in values)
   const { settings, secrets } = checkSettings(context, values.method, values.settings ?? {}, {})
   return transaction(context, async (inside) => {
@@ -98,7 +90,7 @@ export async function createAuthMethod(context: Context, place: InIssuer, input:
           enabledLogin: values.enabledLogin ?? true,
           enabledSignup: values.enabledSignup ?? false,
           featured: values.featured ?? false,
-          firstFactorOnly: variant !== undefined,
+          firstFactorOnly: isUpstreamKind(values.method),
           settings: settings as Prisma.InputJsonObject,
           secrets: secrets as Prisma.InputJsonObject,
           createdAt: now,
@@ -177,7 +169,7 @@ async function told(
 
 /** `first_factor_only` belongs to the federated methods, where it must be literally true (decisions D12). */
 function checkVariant(method: AuthMethodKind, firstFactorOnly: boolean | undefined, hasSettings: boolean): void {
-  if (!federated[method]) {
+  if (!isUpstreamKind(method)) {
     if (firstFactorOnly === undefined) return
     throw invalidField('firstFactorOnly', 'unknown_field', `does not belong to the method ${method}.`)
   }
@@ -191,11 +183,11 @@ function checkVariant(method: AuthMethodKind, firstFactorOnly: boolean | undefin
  * that the secret was for changes, it must be given again (security rule 19).
  */
 function checkSettings(context: Context, method: AuthMethodKind, given: JsonObject, stored: JsonObject) {
+  if (!isUpstreamKind(method)) return { settings: given, secrets: {} }
   const variant = federated[method]
-  if (!variant) return { settings: given, secrets: {} }
   const { [variant.secret]: secret, [`${variant.secret}_set`]: _shown, ...settings } = given
   const sealedFor = stored[variant.secret] as { sealed: string; target: string } | undefined
-  const target = String(settings['issuer_url'] ?? settings['provider'] ?? settings['client_id'] ?? '')
+  const target = secretTarget(settings)
   const kept = secret === undefined && sealedFor?.target === target ? sealedFor : undefined
   const missing = variant.required.filter((key) => {
     const value = key === variant.secret ? (secret ?? (kept && 'kept')) : settings[key]
@@ -213,24 +205,17 @@ function checkSettings(context: Context, method: AuthMethodKind, given: JsonObje
       })),
     )
   }
-  if (method === 'oidc') checkAddress('settings.issuer_url', settings['issuer_url'] as string, context)
+  checkUpstream(context.config, method, settings, secret as string | undefined)
   const secrets = kept ?? { sealed: context.sealer.seal(secret as string), target }
   return { settings, secrets: { [variant.secret]: secrets } }
-}
-
-function checkAddress(field: string, text: string, context: Context): void {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const fits = url && (url.protocol === 'https:' || (context.config.allowPrivateNetworks && url.protocol === 'http:'))
-  if (!fits || url.username || url.hash) throw invalidField(field, 'invalid_format', 'must be an https URL.')
 }
 
 /** Settings as answers show them: the secret is only said to be there. */
 export function shownSettings(method: AuthMethod): JsonObject {
   const settings = isObject(method.settings) ? method.settings : {}
-  const variant = federated[method.method as AuthMethodKind]
-  return variant
-    ? { ...settings, [`${variant.secret}_set`]: variant.secret in (method.secrets as JsonObject) }
-    : settings
+  if (!isUpstreamKind(method.method)) return settings
+  const { secret } = federated[method.method]
+  return { ...settings, [`${secret}_set`]: secret in (method.secrets as JsonObject) }
 }
 
 /** The newest authentication methods of several issuers, in one query. */

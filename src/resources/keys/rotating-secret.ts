@@ -1,7 +1,7 @@
 /** Secrets of API keys and clients: SHA-256 only, the old one good for 15 minutes after a rotation (spec 5.1 rule 3). */
 import { invalidField } from '../../kernel/errors.js'
 import { MINUTE } from '../../kernel/time.js'
-import { randomSecret, sameText, sha256 } from '../../platform/secrets.js'
+import { randomSecret, sameHash, sha256 } from '../../platform/secrets.js'
 
 /** One secret in force. `expires_at` in milliseconds; the current one has none. */
 export interface StoredSecret {
@@ -39,7 +39,7 @@ export function fits(secrets: readonly StoredSecret[], secret: string, now: numb
   const hash = sha256(secret)
   let found = false
   for (const entry of secrets) {
-    if (sameText(entry.hash, hash) && (entry.expires_at === null || entry.expires_at > now)) found = true
+    if (sameHash(entry.hash, hash) && (entry.expires_at === null || entry.expires_at > now)) found = true
   }
   return found
 }

@@ -3,6 +3,7 @@
  * One prepared statement; its meaning of effective scopes is that of `effectiveScopes` (decisions D10).
  */
 import type { Context } from '../../platform/context.js'
+import type { Question } from '../../platform/together.js'
 
 /** A membership as tokens show it (decisions D23). */
 export interface Membership {
@@ -24,16 +25,20 @@ export const effectiveScopesSql = `ARRAY(
 /** SQL: this membership counts now. */
 export const countsSql = `m.status = 'active' AND o.status = 'active'`
 
-const text = `
+const memberships: Question = {
+  name: 'memberships',
+  types: ['text', 'text', 'text'],
+  text: `
   SELECT o.id, o.name, ${effectiveScopesSql} AS scopes,
     ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1) AS groups
   FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN issuers i ON i.id = o.issuer_id
   WHERE m.issuer_id = $1 AND m.user_id = $2 AND ($3::text IS NULL OR m.org_id = $3) AND ${countsSql}
     AND i.status <> 'deleted'
-  ORDER BY m.id DESC`
+  ORDER BY m.id DESC`,
+}
 
 const read = (context: Context, issuerId: string, userId: string, orgId: string | null): Promise<Membership[]> =>
-  context.tools.query<Membership & Record<string, unknown>>('memberships', text, [issuerId, userId, orgId])
+  context.tools.ask<Membership & Record<string, unknown>>(memberships, [issuerId, userId, orgId])
 
 /** The memberships that count now, the newest first. Whether the user may act is another question. */
 export const membershipsOf = (

@@ -1,6 +1,6 @@
 /**
  * Sees to payments that nobody finished: a process died between settlement and credit, or the facilitator's answer got
- * lost (docs/decisions/0022). Asking again for the same payment cannot take money twice: the nonce that the payer signed
+ * lost (docs/decisions/0028). Asking again for the same payment cannot take money twice: the nonce that the payer signed
  * is good for one transfer. What it says then is believed when it is yes; a no says nothing about the first time.
  */
 import { HOUR, SECOND } from '../../kernel/time.js'

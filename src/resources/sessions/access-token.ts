@@ -7,6 +7,7 @@ import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto
 import { LRUCache } from 'lru-cache'
 import type { Context } from '../../platform/context.js'
 import type { Tools } from '../../platform/database.js'
+import type { Question } from '../../platform/together.js'
 import { readIssuerUrl, servesHost } from '../issuer-url.js'
 import type { Restrictions } from '../keys/restrictions.js'
 
@@ -30,7 +31,7 @@ export interface AccessTokenClaims {
 
 /**
  * What else a caller wants to know of the token's principal, in the same statement: columns and joins on the issuer `i`,
- * the user `u` (active) and the client `c`.
+ * the user `u` (active), the client `c` and the agent `ag` (active).
  */
 export interface Facts {
   /** Of the prepared statement. */
@@ -148,11 +149,13 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
 
 /**
  * Everything that can end a token before its time: the revocation list, its session (suspended, revoked, expired,
- * idle), its principal, its issuer, its key. A disabled client's tokens are dead; a deleted one's user tokens are not.
- * A client that is a metadata document has no row; its tokens are good while the issuer takes such clients.
- * A token that is its own client is a personal token, and its row must be active. A token issued under a custom domain
- * is good at every address of the issuer, for as long as the domain is the issuer's.
+ * idle), its principal (a user, a client, an agent), its issuer, its key. A disabled client's tokens are dead; a deleted
+ * one's user tokens are not. A client that is a metadata document has no row; its tokens are good while the issuer takes
+ * such clients. A token that is its own client is a personal token, and its row must be active. A token issued under a
+ * custom domain is good at every address of the issuer, for as long as the domain is the issuer's. An exchanged token has
+ * the session of the token that it came from, whose client must not be disabled either.
  */
+const livenessTypes = ['text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'text', 'boolean'] as const
 const livenessText = ({ columns, joins }: Facts): string => `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
     CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions,
@@ -160,8 +163,9 @@ const livenessText = ({ columns, joins }: Facts): string => `
   FROM issuers i
   JOIN signing_keys k ON k.issuer_id = i.id AND k.kid = $2::uuid
   LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $4
+  LEFT JOIN agents ag ON $5 = $4 AND ag.issuer_id = i.id AND ag.id = $4 AND ag.status = 'active'
   LEFT JOIN users u ON u.issuer_id = i.id AND u.id = $5 AND u.status = 'active'
-  LEFT JOIN sessions s ON s.issuer_id = i.id AND s.id = $6 AND s.user_id = $5 AND s.client_id = $4
+  LEFT JOIN sessions s ON s.issuer_id = i.id AND s.id = $6 AND s.user_id = $5 AND (s.client_id = $4 OR $9)
     AND s.status = 'active' AND s.expires_at > $7 AND (s.idle_expires_at IS NULL OR s.idle_expires_at > $7)
   LEFT JOIN personal_tokens p ON $3 = $4 AND p.issuer_id = i.id AND p.id = $3 AND p.user_id = $5
     AND p.status = 'active' AND p.expires_at > $7
@@ -171,15 +175,30 @@ const livenessText = ({ columns, joins }: Facts): string => `
     AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.issuer_id = $1 AND r.jti = $3)
     AND ($6::text IS NULL OR s.id IS NOT NULL)
     AND CASE WHEN $3 = $4 THEN p.id IS NOT NULL AND u.id IS NOT NULL
-      WHEN $5 = $4 THEN c.status = 'active' ELSE u.id IS NOT NULL AND CASE WHEN c.id IS NOT NULL THEN c.status <> 'disabled'
+      WHEN $5 = $4 THEN c.status = 'active' OR ag.id IS NOT NULL
+      ELSE u.id IS NOT NULL AND CASE WHEN c.id IS NOT NULL THEN c.status <> 'disabled'
         ELSE $4 ~ '^https?://' AND i.settings #> '{security,openid_policy,client_id_metadata_document,enabled}' = 'true' END
-      END`
+      END
+    AND NOT ($9 AND EXISTS (
+      SELECT 1 FROM clients o WHERE o.issuer_id = i.id AND o.id = s.client_id AND o.status = 'disabled'))`
+
+const questions = new Map<string, Question>()
+
+function livenessQuestion(facts: Facts): Question {
+  let question = questions.get(facts.name)
+  if (!question) {
+    question = { name: facts.name, types: livenessTypes, text: livenessText(facts) }
+    questions.set(facts.name, question)
+  }
+  return question
+}
 
 async function livenessOf<More>(context: Context, { issuerId, host, kid, claims }: Signed, facts: Facts) {
   const { jti, client_id, sub, sid = null } = claims
+  const exchanged = claims['act'] !== undefined
   type Row = Omit<LiveToken, 'claims' | 'issuerId'> & More & Record<string, unknown>
-  const values = [issuerId, kid, jti, client_id, sub, sid, context.now(), host]
-  const [row] = await context.tools.query<Row>(facts.name, livenessText(facts), values)
+  const values = [issuerId, kid, jti, client_id, sub, sid, context.now(), host, exchanged]
+  const [row] = await context.tools.ask<Row>(livenessQuestion(facts), values)
   return row
 }
 

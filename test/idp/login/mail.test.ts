@@ -130,7 +130,7 @@ describe('a code by mail', () => {
   test('neither code nor link is kept in the clear', async () => {
     const { code } = await askForCode(await someone())
     const { prisma } = app.gatehouse.tools
-    const kept = JSON.stringify([await prisma.loginState.findMany(), await prisma.outgoingMail.findMany()], (_, v) =>
+    const kept = JSON.stringify([await prisma.loginState.findMany(), await prisma.job.findMany()], (_, v) =>
       typeof v === 'bigint' ? Number(v) : v,
     )
     expect(kept).not.toContain(`"${code}"`)

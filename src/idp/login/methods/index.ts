@@ -4,12 +4,19 @@ import type { IssuerFacts, MethodFacts } from '../../runtime.js'
 import { scope } from '../../scope.js'
 import { emailLink, emailOtp } from './email.js'
 import type { FirstFactor } from './method.js'
+import { passkey } from './passkey.js'
 import { password } from './password.js'
+import { upstream } from './upstream.js'
 
 export const firstFactors: Partial<Record<AuthMethodKind, FirstFactor>> = {
   password,
   email_otp: emailOtp,
   email_link: emailLink,
+  oidc: upstream,
+  oauth2: upstream,
+  apple: upstream,
+  github: upstream,
+  passkey,
 }
 
 /** Methods that one can begin with here. */

@@ -5,6 +5,7 @@ import { Html, html } from '../../../kernel/html.js'
 import { chooseLanguage, type Language } from '../../../kernel/language.js'
 import type { OpenIdContext } from '../../library.js'
 import type { IssuerFacts } from '../../runtime.js'
+import { passkeyScript } from './script.js'
 import { style } from './style.js'
 import { type Sentence, say, type Texts, textsOf } from './texts.js'
 import { themeOf } from './theme.js'
@@ -70,7 +71,14 @@ function logoOf({ settings }: IssuerFacts): string | undefined {
   return url && /^https?:\/\//.test(url) && URL.canParse(url) ? new URL(url).href : undefined
 }
 
-/** Answers with a page, under a policy that runs no script and loads nothing but the issuer's logo (security rule 16). */
+/** The one script there is, for passkeys: it runs where a page holds it, by its hash. */
+export const scriptTag = new Html(`<script>${passkeyScript}</script>`)
+const scriptSource = `'sha256-${createHash('sha256').update(passkeyScript).digest('base64')}'`
+
+/**
+ * Answers with a page, under a policy that runs no script but ours and loads nothing but the issuer's logo (security
+ * rule 16). What the script may not do either is ask anybody: there is no `connect-src`.
+ */
 export function sendPage(ctx: KoaContext | OpenIdContext, view: View, page: string, status = 200): void {
   const css = /<style>([\s\S]*?)<\/style>/.exec(page)?.[1] ?? ''
   const hash = createHash('sha256').update(css).digest('base64')
@@ -78,6 +86,7 @@ export function sendPage(ctx: KoaContext | OpenIdContext, view: View, page: stri
   const policy = [
     "default-src 'none'",
     `style-src 'sha256-${hash}'`,
+    ...(page.includes(scriptTag.text) ? [`script-src ${scriptSource}`] : []),
     `img-src data:${logo ? ` ${new URL(logo).origin}` : ''}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",

@@ -2,19 +2,22 @@ import { type Html, html } from '../../../kernel/html.js'
 import type { MethodFacts } from '../../runtime.js'
 import { layout, problemBox, type View } from './layout.js'
 import { focus, hidden, invalid, lead, other } from './parts.js'
+import { passkeyParts } from './passkey.js'
 import { type Sentence, say } from './texts.js'
 
 export interface SignInOffer {
   username: string
   /** In the order in which they are offered. */
   methods: readonly MethodFacts[]
+  /** What a browser is asked for where there are passkeys. */
+  passkeys: object
   signUp: boolean
 }
 
 /** The first page: who are you, and how do you show it? One form; its buttons are the methods. */
 export function signInPage(
   view: View,
-  { username, methods, signUp }: SignInOffer,
+  { username, methods, passkeys, signUp }: SignInOffer,
   problems: readonly Sentence[],
 ): string {
   const { texts } = view
@@ -27,7 +30,10 @@ export function signInPage(
       : has('email_link')
         ? 'email_link'
         : undefined
-  const others = methods.filter(({ kind }) => kind !== typed)
+  const others = methods.filter(({ kind }) => kind !== typed && kind !== 'passkey')
+  const withPasskey = has('passkey')
+  // Passkeys need a script; until it runs, nothing speaks of them.
+  const scripted = others.length === 0
   return layout(
     view,
     texts.sign_in,
@@ -39,7 +45,7 @@ ${hidden(view)}
 ${
   typed !== undefined &&
   html`<div class="field"><label for="username">${texts.username}</label>
-<input id="username" name="username" type="text" value="${username}" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${invalid(failed)}${focus(username === '')}></div>`
+<input id="username" name="username" type="text" value="${username}" autocomplete="username${withPasskey ? ' webauthn' : ''}" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${invalid(failed)}${focus(username === '')}></div>`
 }
 ${
   typed === 'password' &&
@@ -48,7 +54,8 @@ ${
 }
 ${typed !== undefined && html`<button type="submit" name="method" value="${typed}">${mainButton(view, typed)}</button>`}
 ${typed === 'password' && other(view, 'reset', 'forgotten', 'link')}
-${typed !== undefined && others.length > 0 && html`<p class="or">${texts.or}</p>`}
+${typed !== undefined && (others.length > 0 || withPasskey) && html`<p class="or"${scripted && html` data-with-script hidden`}>${texts.or}</p>`}
+${withPasskey && passkeyParts(view, { options: passkeys, asks: 'get', text: 'use_passkey', main: typed === undefined && scripted, autofill: typed !== undefined })}
 ${others.map((method) => alternative(view, method))}
 ${signUp && html`<p class="aside">${texts.no_account} ${other(view, 'sign_up', 'sign_up', 'link')}</p>`}
 </form>`,

@@ -9,6 +9,7 @@ main{width:100%;max-width:25.5rem;background:var(--card);border:1px solid var(--
 .brand img{height:2.5rem;max-width:10rem;object-fit:contain}
 .brand .mark{flex:none;display:grid;place-items:center;width:2.5rem;height:2.5rem;border-radius:.75rem;background:var(--primary);color:var(--on-primary);font-size:1.125rem;font-weight:700}
 .brand span:last-child{min-width:0;overflow-wrap:anywhere}
+[hidden]{display:none!important}
 h1{margin:0;font-size:1.625rem;line-height:1.2;font-weight:680;letter-spacing:-.022em;text-wrap:balance}
 .lead{margin:.5rem 0 0;color:var(--soft);text-wrap:pretty;overflow-wrap:anywhere}
 .lead strong{color:var(--text);font-weight:600}
@@ -31,11 +32,17 @@ button.link{min-height:1.75rem;padding:0 .15rem;justify-self:center;background:n
 .or::before,.or::after{content:"";flex:1;border-top:1px solid var(--line)}
 .aside{margin:0;text-align:center;color:var(--soft);font-size:.925rem}
 input.code{font-size:1.375rem;letter-spacing:.3em;text-align:center;font-variant-numeric:tabular-nums}
+input.code.long{font-size:1.125rem;letter-spacing:.12em}
+.qr{display:grid;justify-items:center;margin:0}
+.qr svg{width:min(100%,12.5rem);padding:.75rem;background:#fff;border:1px solid var(--line);border-radius:.85rem}
+.secret{margin:0;padding:.7rem .875rem;border:1px dashed var(--edge);border-radius:.7rem;font:.9375rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;letter-spacing:.04em;overflow-wrap:anywhere;text-align:center;user-select:all}
+.codes{display:grid;grid-template-columns:repeat(2,1fr);gap:.5rem 1rem;margin:0;padding:1rem;list-style:none;border:1px solid var(--line);border-radius:.85rem;background:var(--field);font:.9375rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;text-align:center}
 input[readonly]{color:var(--soft)}
 .problem{margin-top:1.5rem;padding:.8rem .95rem;border:1px solid color-mix(in srgb,var(--alarm) 32%,transparent);border-radius:.7rem;background:var(--alarm-ground);color:var(--alarm);font-size:.925rem}
 .problem p{margin:0}
 .problem p+p{margin-top:.35rem}
 .problem+form{margin-top:1.25rem}
+form .problem{margin:0}
 .detail{margin:1.5rem 0 0;padding-top:1.125rem;border-top:1px solid var(--line);font:.8125rem/1.5 ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;color:var(--soft);overflow-wrap:anywhere}
 footer{font-size:.8125rem;color:var(--soft);text-align:center}
 @media(max-width:30rem){body{align-items:start;padding-top:max(1rem,6vh)}main{border-radius:1rem}}

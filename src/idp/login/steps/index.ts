@@ -2,6 +2,8 @@
 import type { StepName } from '../state.js'
 import { account } from './account.js'
 import { emailCode, emailLink } from './email-code.js'
+import { enrollPasskey, enrollTotp, newCodes } from './enroll.js'
+import { backupCodes, noFactor, passkeyFactor, totp } from './factors.js'
 import { invitation } from './invitation.js'
 import { newPassword } from './new-password.js'
 import { organization } from './organization.js'
@@ -20,6 +22,13 @@ export const steps: Readonly<Record<StepName, Step>> = {
   email_code: emailCode,
   email_link: emailLink,
   new_password: newPassword,
+  passkey: passkeyFactor,
+  totp,
+  backup_codes: backupCodes,
+  enroll_totp: enrollTotp,
+  enroll_passkey: enrollPasskey,
+  new_codes: newCodes,
+  no_factor: noFactor,
   organization,
   waiting,
 }

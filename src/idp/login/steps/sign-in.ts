@@ -2,17 +2,20 @@ import { field } from '../../request.js'
 import { scope } from '../../scope.js'
 import { chosen, firstFactors, methodsOf, offered } from '../methods/index.js'
 import { closedPage, signInPage } from '../pages/sign-in.js'
+import { requestOptions } from '../passkeys.js'
 import { maySignUp } from '../sign-up.js'
 import { anew } from '../state.js'
 import type { Step } from './step.js'
 
 /** The first factor: one form for all of them, its buttons say which. */
 export const signIn: Step = {
-  show({ view, state, journey }, problems) {
+  show(asked, problems) {
+    const { view, state, journey } = asked
     const { issuer } = scope().runtime
     const methods = offered(issuer)
     if (methods.length === 0) return closedPage(view)
-    return signInPage(view, { username: state.username, methods, signUp: maySignUp(journey) }, problems)
+    const passkeys = requestOptions(asked)
+    return signInPage(view, { username: state.username, methods, passkeys, signUp: maySignUp(journey) }, problems)
   },
 
   async answer(asked, form) {

@@ -17,6 +17,10 @@ export interface Move {
   effects?: Effects | undefined
   /** Effects that make out of `to` another state: what they wrote is part of it. */
   becomes?: (inside: Context) => Promise<LoginState>
+  /** The browser goes to this address of somebody else's, and no step is shown. */
+  redirect?: string
+  /** Runs at the end, whether the move was made, refused or too late. */
+  ended?: () => Promise<void>
   /** Why the same step is shown again. */
   problems?: readonly Sentence[]
 }
@@ -33,6 +37,8 @@ export interface Asked {
   state: LoginState
   journey: Journey
   view: View
+  /** Of the form that is shown or answered; each is answered once. */
+  version: number
 }
 
 /** One step of signing in: the form it shows, and what an answer to it means. */

@@ -53,6 +53,14 @@ export const de: Texts = {
   use_email_otp: 'Code per E-Mail',
   use_email_link: 'Link per E-Mail',
   continue_with: 'Weiter mit {method}',
+  upstream_denied:
+    '{method} hat die Anmeldung nicht bestätigt. Bitte noch einmal versuchen oder einen anderen Weg nehmen.',
+  upstream_failed:
+    'Die Anmeldung mit {method} hat nicht geklappt. Bitte noch einmal versuchen oder einen anderen Weg nehmen.',
+  upstream_unknown:
+    'Das Konto bei {method} ist hier nicht bekannt. Bitte anders anmelden oder an die Betreiber dieses Dienstes wenden.',
+  upstream_taken: 'Zu dieser Adresse gibt es schon ein Konto. Bitte dort auf anderem Weg anmelden.',
+  upstream_unverified: 'Hier wird eine bestätigte E-Mail-Adresse gebraucht, und {method} hat keine mitgeteilt.',
   go_on: 'Weiter',
   username_missing: 'Bitte zuerst angeben, wer sich anmeldet.',
   reset_title: 'Neues Passwort wählen',
@@ -82,6 +90,46 @@ export const de: Texts = {
   choose_organization: 'Organisation wählen',
   choose_organization_lead: 'Es gibt mehrere. Um welche geht es?',
   choose_one: 'Bitte eine davon wählen.',
+  use_passkey: 'Passkey verwenden',
+  passkey_failed:
+    'Der Browser hat keinen Passkey verwendet. Bitte noch einmal versuchen oder einen anderen Weg wählen.',
+  passkey_refused:
+    'Dieser Passkey kann hier nicht verwendet werden. Bitte einen anderen nehmen oder einen anderen Weg wählen.',
+  passkey_unsupported:
+    'Dieser Browser kann auf dieser Seite keine Passkeys verwenden. Sie brauchen JavaScript und einen aktuellen Browser.',
+  factor_title: 'Noch ein Schritt',
+  factor_passkey_lead: 'Bitte mit dem Passkey bestätigen, dass Sie es sind, {username}.',
+  factor_totp_lead: 'Bitte den Code eingeben, den die Authenticator-App für {username} zeigt.',
+  factor_backup_codes_lead: 'Bitte einen der aufbewahrten Ersatzcodes eingeben, {username}. Jeder gilt einmal.',
+  backup_code: 'Ersatzcode',
+  use_totp: 'Authenticator-App verwenden',
+  use_backup_codes: 'Ersatzcode verwenden',
+  factor_wrong:
+    'Dieser Code passt nicht oder wurde schon verwendet. Bitte den nächsten abwarten und noch einmal versuchen.',
+  factor_locked: 'Es gab zu viele falsche Codes. Bitte eine Weile warten oder einen anderen Weg nehmen.',
+  no_factor_title: 'Ein zweiter Schritt fehlt',
+  no_factor:
+    'Die Anmeldung braucht einen zweiten Schritt, und hier ist keiner möglich. Bitte an die Betreiber dieses Dienstes wenden.',
+  enroll_totp_title: 'Authenticator-App einrichten',
+  enroll_totp_lead:
+    'Die Anmeldung geht hier in zwei Schritten, {username}. Bitte diesen Code mit der Authenticator-App scannen.',
+  enroll_secret: 'Oder diesen Schlüssel in die App eingeben:',
+  enroll_code: 'Der Code, den die App jetzt zeigt',
+  qr_label: 'QR-Code für die Authenticator-App',
+  app_code_wrong:
+    'Das ist nicht der Code dieses Augenblicks. Bitte die Uhr des Geräts prüfen und den nächsten Code versuchen.',
+  enrolment_spent:
+    'Das hat zu lange gedauert oder zu viele Versuche gebraucht. Hier ist ein neuer Schlüssel; bitte noch einmal scannen.',
+  enroll_passkey_title: 'Passkey anlegen',
+  enroll_passkey_lead:
+    'Die Anmeldung geht hier in zwei Schritten, {username}. Ein Passkey ist der Fingerabdruck, das Gesicht oder die PIN.',
+  enroll_passkey: 'Passkey anlegen',
+  instead_enroll_passkey: 'Stattdessen einen Passkey anlegen',
+  instead_enroll_totp: 'Stattdessen eine Authenticator-App verwenden',
+  new_codes_title: 'Ersatzcodes aufbewahren',
+  new_codes_lead:
+    'Mit einem davon geht die Anmeldung auch, wenn der andere Weg verloren ist. Sie werden nur jetzt gezeigt; jeder gilt einmal.',
+  codes_kept: 'Ich habe sie aufbewahrt',
   invitation: 'Einladung',
   invitation_title: '{organization} beitreten',
   invitation_lead: 'Diese Einladung ging an {email}. Mit der Anmeldung wird sie angenommen.',

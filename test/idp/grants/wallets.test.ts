@@ -1,0 +1,486 @@
+/** Agents that sign in with a wallet (decisions D24): eip155 by EIP-191, solana by Ed25519. */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { schemes } from '../../../src/resources/agents/wallet-signatures.js'
+import { must } from '../../setup/actors.js'
+import type { Loose } from '../../setup/api.js'
+import { listenTo } from '../../setup/events.js'
+import { startApp, type TestApp } from '../../setup/start-app.js'
+import { assertionOf, base58, ethereumWallet, solanaWallet, type TestWallet } from '../../setup/wallets.js'
+import { type Answer, claimsOf, Realm } from '../setup.js'
+
+const CAIP_122 = 'urn:gatehouse:params:oauth:client-assertion-type:caip-122'
+
+let app: TestApp
+let realm: Realm
+let twin: Realm
+let agents: string
+let agent: string
+let ethereum: TestWallet & { id: string }
+let solana: TestWallet & { id: string }
+
+beforeAll(async () => {
+  app = await startApp()
+  realm = await Realm.make(app)
+  twin = new Realm(await app.second(), realm.tenant)
+  agents = `${realm.tenant.I}/agents`
+})
+afterAll(() => app.close())
+beforeEach(async () => {
+  agent = await make()
+  ethereum = await enroll(agent, ethereumWallet())
+  solana = await enroll(agent, solanaWallet())
+})
+
+const owner = () => realm.tenant.owner
+const make = async (): Promise<string> =>
+  must(await owner().post(agents, { name: 'Trader', scopes: ['orders:read'] }), 201).data.id
+async function enroll(id: string, wallet: TestWallet) {
+  const { network, address } = wallet
+  const path = `${agents}/${id}/verifiers`
+  return {
+    ...wallet,
+    id: must(await owner().post(path, { type: 'wallet', name: null, network, address }), 201).data.id,
+  }
+}
+
+async function challenge(wallet: TestWallet, client_id = agent, at = realm): Promise<Loose> {
+  const { network, address } = wallet
+  const answer = await at.post('/agents/challenge', undefined, { client_id, network, address })
+  return must({ ...answer, text: JSON.stringify(answer.body) }, 200)
+}
+
+/** An assertion as an agent sends it. */
+const signed = (wallet: TestWallet, message: string, more: object = {}) =>
+  assertionOf({ message, signature: wallet.sign(message), type: wallet.type, ...more })
+
+const redeem = (client_assertion: string, params: Record<string, string> = {}, at = realm): Promise<Answer> =>
+  at.post('/token', undefined, {
+    grant_type: 'client_credentials',
+    client_id: agent,
+    client_assertion_type: CAIP_122,
+    client_assertion,
+    ...params,
+  })
+
+describe('POST /{issuer_id}/agents/challenge', () => {
+  test('answers nonce, message and expires_at; the message is EIP-4361 to the letter, its address with checksum', async () => {
+    const before = app.clock.now()
+    const { nonce, message, expires_at, ...more } = await challenge(ethereum)
+    expect(more).toEqual({})
+    expect(expires_at - before).toBeGreaterThanOrEqual(300_000)
+    expect(expires_at - app.clock.now()).toBeLessThanOrEqual(300_000)
+    expect(nonce).toMatch(/^[0-9a-f]{32,}$/)
+    const { host } = new URL(realm.url)
+    const shown = schemes['eip155']!.shown(ethereum.address)
+    expect(message).toBe(
+      `${host} wants you to sign in with your Ethereum account:
+${shown}
+
+Sign in as the agent ${agent}.
+
+URI: ${realm.url}/token
+Version: 1
+Chain ID: 8453
+Nonce: ${nonce}
+Issued At: ${new Date(expires_at - 300_000).toISOString()}
+Expiration Time: ${new Date(expires_at).toISOString()}
+Resources:
+- urn:gatehouse:agent:${agent}`,
+    )
+    expect((await challenge(solana)).message).toMatch(
+      /^127\.0\.0\.1:\d+ wants you to sign in with your Solana account:\n\w{32,44}\n[\s\S]*\nChain ID: 5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp\n/,
+    )
+  })
+
+  test('always 200, with the same members, for unknown agents, wallets, and agents that cannot sign in', async () => {
+    const known = await challenge(ethereum)
+    must(await owner().patch(`${agents}/${agent}`, { status: 'suspended', status_reason: 'test' }), 200)
+    for (const body of [
+      await challenge(ethereum),
+      await challenge(ethereum, `agt_${'0'.repeat(26)}`),
+      await challenge(ethereumWallet()),
+    ]) {
+      expect(Object.keys(body)).toEqual(Object.keys(known))
+      expect(body.nonce).toHaveLength(known.nonce.length)
+      expect(body.nonce).not.toBe(known.nonce)
+    }
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['no agent id', { client_id: 'cli_x' }],
+    ['no client_id', { client_id: '' }],
+    ['no CAIP-2 network', { network: 'ethereum' }],
+    ['a network whose wallets we cannot check', { network: 'cosmos:hub' }],
+    ['no address of the network', { address: '0x1' }],
+    ['no address', { address: '' }],
+    ['NUL', { address: 'a\u0000' }],
+  ])('400 for %s', async (_, params) => {
+    const { network, address } = ethereum
+    const answer = await realm.post('/agents/challenge', undefined, { client_id: agent, network, address, ...params })
+    expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+  })
+
+  test('POST only, a form only, of an issuer that is there and open', async () => {
+    expect((await fetch(`${realm.url}/agents/challenge`)).status).toBe(405)
+    expect((await fetch(`${realm.url}/agents/challenge`, { method: 'POST', body: '{}' })).status).toBe(400)
+    must(await owner().patch(realm.tenant.I, { status: 'disabled' }), 200)
+    const { network, address } = ethereum
+    expect((await realm.post('/agents/challenge', undefined, { client_id: agent, network, address })).status).toBe(403)
+    must(await owner().patch(realm.tenant.I, { status: 'active' }), 200)
+  })
+})
+
+describe('a signed challenge', () => {
+  test.each([
+    ['eip155', () => ethereum],
+    ['solana', () => solana],
+  ])('%s: a token of 5 minutes with amr hwk; the trail and the wallet know of it', async (_, which) => {
+    const wallet = which()
+    const told = await listenTo(app, realm.tenant.accountId)
+    const { message } = await challenge(wallet)
+    const { status, body } = await redeem(signed(wallet, message), { resource: 'https://api.example.com' })
+    expect([status, body.expires_in, body.scope]).toEqual([200, 300, 'orders:read'])
+    expect(claimsOf(body.access_token)).toMatchObject({
+      sub: agent,
+      client_id: agent,
+      aud: 'https://api.example.com',
+      amr: ['hwk'],
+    })
+    const events = await told('agent.')
+    expect(events.map(({ type, data }) => [type, data])).toEqual([
+      ['agent.authentication.succeeded', { method: 'wallet', verifier_id: wallet.id }],
+    ])
+    const { data } = must(await owner().get(`${agents}/${agent}/verifiers`), 200)
+    expect(data.filter((one: Loose) => one.last_used_at !== null).map((one: Loose) => one.id)).toEqual([wallet.id])
+  })
+
+  test('the same proof works at introspection and revocation, each time a new one', async () => {
+    const { access_token: token } = (await redeem(signed(ethereum, (await challenge(ethereum)).message))).body
+    const send = async (path: string) =>
+      realm.post(path, undefined, {
+        token,
+        client_id: agent,
+        client_assertion_type: CAIP_122,
+        client_assertion: signed(ethereum, (await challenge(ethereum)).message),
+      })
+    expect((await send('/introspect')).body).toMatchObject({ active: true, sub: agent })
+    expect((await send('/revoke')).status).toBe(200)
+    expect((await send('/introspect')).body).toEqual({ active: false })
+  })
+
+  test('an agent may write the message itself: no statement, its own, another offset, the address in any case', async () => {
+    const statement = /\n\nSign in as the agent [^\n]*\n\n/
+    const edits: ((message: string) => string)[] = [
+      (message) => message.replace(statement, '\n\n\n'),
+      (message) => message.replace(statement, '\n\nBuy low, sell high.\n\n'),
+      (message) => message.replace(/0x\w{40}/, ethereum.address),
+      (message) => message.replace(/0x\w{40}/, `0x${ethereum.address.slice(2).toUpperCase()}`),
+      (message) => message.replaceAll(/(\d\d)\.\d{3}Z/g, '$1+00:00'),
+    ]
+    for (const edit of edits) {
+      const { message } = await challenge(ethereum)
+      const changed = edit(message)
+      expect(changed).not.toBe(message)
+      expect((await redeem(signed(ethereum, changed))).status).toBe(200)
+    }
+  })
+
+  test('a wallet that was registered in another spelling of its checksum (EIP-55)', async () => {
+    agent = await make()
+    const wallet = ethereumWallet()
+    await enroll(agent, { ...wallet, address: schemes['eip155']!.shown(wallet.address) })
+    expect((await redeem(signed(wallet, (await challenge(wallet)).message))).status).toBe(200)
+  })
+
+  test('works once: 20 parallel redemptions, through two processes, have one winner; later ones none', async () => {
+    const assertion = signed(ethereum, (await challenge(ethereum)).message)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) => redeem(assertion, {}, index % 2 === 0 ? realm : twin)),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1)
+    expect(answers.filter(({ status, body }) => status === 401 && body.error === 'invalid_client')).toHaveLength(19)
+    expect((await redeem(assertion)).status).toBe(401)
+  })
+
+  test('a request that fails for another reason has used it up, and two ways to authenticate are one too many', async () => {
+    const spent = signed(ethereum, (await challenge(ethereum)).message)
+    expect((await redeem(spent, { scope: 'nonsense' })).body.error).toBe('invalid_scope')
+    expect((await redeem(spent)).body.error).toBe('invalid_client')
+    const kept = signed(ethereum, (await challenge(ethereum)).message)
+    expect((await redeem(kept, { client_secret: 'x' })).body.error).toBe('invalid_request')
+    const both = await fetch(`${realm.url}/token`, {
+      method: 'POST',
+      headers: { authorization: `Basic ${btoa(`${agent}:x`)}` },
+      body: new URLSearchParams({
+        grant_type: 'client_credentials',
+        client_assertion_type: CAIP_122,
+        client_assertion: kept,
+      }),
+    })
+    expect([both.status, ((await both.json()) as Loose).error]).toEqual([400, 'invalid_request'])
+    expect((await redeem(kept)).status).toBe(200)
+  })
+})
+
+describe('401 invalid_client, and the challenge stays good, for', () => {
+  /** `edit` changes the message before it is signed; `spoil` what is sent. */
+  interface Attack {
+    edit?: (message: string) => string
+    spoil?: (parts: { message: string; signature: string; type: string }) => object
+  }
+  const replaced = (from: string | RegExp, to: string): Attack => ({ edit: (message) => message.replace(from, to) })
+  const other = ethereumWallet()
+  const ORDER = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
+  const bytes = (signature: string) => Buffer.from(signature.slice(2), 'hex')
+  const withV = (v: number) => (parts: { signature: string }) => ({
+    ...parts,
+    signature: `0x${parts.signature.slice(2, 130)}${v.toString(16).padStart(2, '0')}`,
+  })
+  const iso = (by: number) => new Date(Date.now() + by).toISOString()
+
+  const attacks: Record<string, Attack> = {
+    'another domain': replaced(/^\S+/, 'evil.example'),
+    'a domain with a scheme before it': replaced(/^/, 'https://'),
+    'another chain word': replaced('Ethereum', 'Solana'),
+    'a chain that is none': replaced('Ethereum', 'Bitcoin'),
+    'another address, signed by its own key': replaced(/0x\w{40}/, other.address),
+    'another URI': replaced(/URI: \S+/, 'URI: https://evil.example/token'),
+    'a URI with more behind it': replaced(/URI: (\S+)/, 'URI: $1/'),
+    'another version': replaced('Version: 1', 'Version: 2'),
+    'another network': replaced('Chain ID: 8453', 'Chain ID: 1'),
+    'another nonce': replaced(/Nonce: ../, 'Nonce: zz'),
+    'no nonce': replaced(/Nonce: \w+\n/, ''),
+    'a nonce in capitals': {
+      edit: (message) => message.replace(/Nonce: (\w+)/, (text) => `Nonce: ${text.slice(7).toUpperCase()}`),
+    },
+    'no times': replaced(/Issued At: \S+\nExpiration Time: \S+\n/, ''),
+    'no expiration': replaced(/Expiration Time: \S+\n/, ''),
+    'a time that is none': replaced(/Issued At: \S+/, 'Issued At: yesterday'),
+    'a date without time': replaced(/Issued At: (.{10})\S+/, 'Issued At: $1'),
+    'issued more than 5 minutes ago': {
+      edit: (message) => message.replace(/Issued At: \S+/, `Issued At: ${iso(-301_000)}`),
+    },
+    'issued in the future': { edit: (message) => message.replace(/Issued At: \S+/, `Issued At: ${iso(60_000)}`) },
+    'already expired': { edit: (message) => message.replace(/Expiration Time: \S+/, `Expiration Time: ${iso(-1000)}`) },
+    'good for longer than 5 minutes': {
+      edit: (message) => message.replace(/Expiration Time: \S+/, `Expiration Time: ${iso(3_600_000)}`),
+    },
+    'a field that nobody asked for': replaced(/\nResources/, '\nRequest ID: 1\nResources'),
+    'another agent as resource': replaced(/agent:agt_\w+$/, `agent:agt_${'0'.repeat(26)}`),
+    'a second resource': replaced(/$/, '\n- https://evil.example'),
+    'no resource': replaced(/\nResources:[\s\S]*$/, ''),
+    'text before it': replaced(/^/, 'Note. '),
+    'text behind it': replaced(/$/, ' and everything else'),
+    'a line feed behind it': replaced(/$/, '\n'),
+    CRLF: { edit: (message) => message.replaceAll('\n', '\r\n') },
+    'a carriage return in the statement': replaced('Sign in', 'Sign\rin'),
+    'two statements': replaced('\n\nURI', '\nMore.\n\nURI'),
+    'no-break spaces': { edit: (message) => message.replace('wants you', 'wants\u00a0you') },
+    'lines in another order': replaced(/(Version: 1)\n(Chain ID: \d+)/, '$2\n$1'),
+    'a message that was altered after signing': {
+      spoil: (parts) => ({ ...parts, message: parts.message.replace('Sign in', 'Sign on') }),
+    },
+    'a signature by another key': { spoil: (parts) => ({ ...parts, signature: other.sign(parts.message) }) },
+    'the other signature that says the same (high s)': {
+      spoil: (parts) => {
+        const [r, s, v] = [
+          bytes(parts.signature).subarray(0, 32),
+          bytes(parts.signature).subarray(32, 64),
+          bytes(parts.signature)[64]!,
+        ]
+        const flipped = (ORDER - BigInt(`0x${s.toString('hex')}`)).toString(16).padStart(64, '0')
+        return { ...parts, signature: `0x${r.toString('hex')}${flipped}${(v === 27 ? 28 : 27).toString(16)}` }
+      },
+    },
+    'the other v': {
+      spoil: (parts) => withV(bytes(parts.signature)[64] === 27 ? 28 : 27)(parts),
+    },
+    'v counted from 0': { spoil: (parts) => withV(bytes(parts.signature)[64]! - 27)(parts) },
+    'v of EIP-155': { spoil: withV(37) },
+    'v 29': { spoil: withV(29) },
+    '64 bytes': { spoil: (parts) => ({ ...parts, signature: parts.signature.slice(0, 130) }) },
+    '66 bytes': { spoil: (parts) => ({ ...parts, signature: `${parts.signature}00` }) },
+    'no 0x': { spoil: (parts) => ({ ...parts, signature: parts.signature.slice(2) }) },
+    'a signature of zeros': { spoil: (parts) => ({ ...parts, signature: `0x${'00'.repeat(64)}1b` }) },
+    'a signature of ones': { spoil: (parts) => ({ ...parts, signature: `0x${'ff'.repeat(64)}1b` }) },
+    'an empty signature': { spoil: (parts) => ({ ...parts, signature: '' }) },
+    'eip1271, which is off': { spoil: (parts) => ({ ...parts, type: 'eip1271' }) },
+    'the type of another network': { spoil: (parts) => ({ ...parts, type: 'solana:ed25519' }) },
+    'a type that is none': { spoil: (parts) => ({ ...parts, type: 'constructor' }) },
+    'another member': { spoil: (parts) => ({ ...parts, more: 1 }) },
+    'a missing member': { spoil: ({ message, type }) => ({ message, type }) },
+    'a member that is no text': { spoil: (parts) => ({ ...parts, signature: 1 }) },
+    'a list': { spoil: (parts) => [parts] },
+  }
+
+  test.each(Object.entries(attacks))('%s', async (_, { edit = (message) => message, spoil = (parts) => parts }) => {
+    const { message } = await challenge(ethereum)
+    const text = edit(message)
+    const key = text.includes(other.address) ? other : ethereum
+    const parts = spoil({ message: text, signature: key.sign(text), type: key.type })
+    expect(assertionOf(parts)).not.toBe(assertionOf({ message, signature: ethereum.sign(message), type: 'eip191' }))
+    const answer = await redeem(assertionOf(parts))
+    expect([answer.status, answer.body]).toEqual([
+      401,
+      { error: 'invalid_client', error_description: expect.any(String) },
+    ])
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /)
+    expect((await redeem(signed(ethereum, message))).status).toBe(200)
+  })
+
+  test.each<[string, (assertion: string) => string]>([
+    ['no base64url', (text) => `${text}=`],
+    ['base64', (text) => Buffer.from(text, 'base64url').toString('base64').replace(/=*$/, '==')],
+    ['trailing text', (text) => `${text}AAAA`],
+    ['no JSON', () => Buffer.from('{').toString('base64url')],
+    ['no UTF-8', () => Buffer.from([0x7b, 0xff, 0x7d]).toString('base64url')],
+    ['null', () => Buffer.from('null').toString('base64url')],
+    ['nothing', () => ''],
+    ['a JWT', () => 'eyJhbGciOiJub25lIn0.e30.'],
+    ['a novel', () => assertionOf({ message: 'x'.repeat(9000), signature: 'x', type: 'eip191' })],
+  ])('an assertion that is %s', async (_, spoil) => {
+    const { message } = await challenge(ethereum)
+    const answer = await redeem(spoil(signed(ethereum, message)))
+    expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client'])
+    expect((await redeem(signed(ethereum, message))).status).toBe(200)
+  })
+
+  test('solana: another key, another spelling, a signature with a byte more, hexadecimal', async () => {
+    const { message } = await challenge(solana)
+    const signature = solana.sign(message)
+    const wrong = [
+      solanaWallet().sign(message),
+      `1${signature}`,
+      `${signature}1`,
+      signature.replace(/.$/, '0'),
+      base58(Buffer.alloc(64)),
+      base58(Buffer.alloc(64, 255)),
+      'ab'.repeat(64),
+    ]
+    for (const one of wrong) {
+      expect((await redeem(assertionOf({ message, signature: one, type: solana.type }))).status).toBe(401)
+    }
+    expect((await redeem(signed(solana, message, { type: 'eip191' }))).status).toBe(401)
+    expect((await redeem(signed(solana, message, { type: 'ed25519' }))).status).toBe(200)
+  })
+
+  test('another agent, though the wallet is its own too', async () => {
+    const { message } = await challenge(ethereum)
+    const friend = await make()
+    await enroll(friend, ethereum)
+    expect((await redeem(signed(ethereum, message), { client_id: friend })).status).toBe(401)
+    const renamed = message.replaceAll(agent, friend)
+    expect((await redeem(signed(ethereum, renamed), { client_id: friend })).status).toBe(401)
+    expect((await redeem(signed(ethereum, message))).status).toBe(200)
+  })
+
+  test('a client that is no agent, and no client at all', async () => {
+    const { message } = await challenge(ethereum)
+    const assertion = signed(ethereum, message)
+    for (const client of [await realm.client({}, { confidential: true }), await realm.client()]) {
+      expect((await redeem(assertion, { client_id: client.id })).status).toBe(401)
+    }
+    expect((await redeem(assertion, { client_id: '' })).body.error).toBe('invalid_request')
+    expect((await redeem(assertion)).status).toBe(200)
+  })
+
+  test('a wallet that the agent does not have; of a network where it has another', async () => {
+    for (const wallet of [ethereumWallet(), { ...ethereum, network: 'eip155:1' }]) {
+      expect((await redeem(signed(wallet, (await challenge(wallet)).message))).status).toBe(401)
+    }
+  })
+
+  test("another issuer's challenge, there and here", async () => {
+    const elsewhere = await Realm.make(app, 'Elsewhere')
+    const { message } = await challenge(ethereum, agent, elsewhere)
+    expect((await redeem(signed(ethereum, message))).status).toBe(401)
+    expect((await redeem(signed(ethereum, message), {}, elsewhere)).status).toBe(401)
+    const local = message.replaceAll(elsewhere.url, realm.url)
+    expect((await redeem(signed(ethereum, local))).status).toBe(401)
+  })
+
+  test('an expired challenge', async () => {
+    const { message } = await challenge(ethereum)
+    app.clock.advance(300_000)
+    expect((await redeem(signed(ethereum, message))).status).toBe(401)
+    app.clock.advance(-300_000)
+  })
+
+  test.each<[string, () => Promise<unknown>]>([
+    ['a suspended agent', () => owner().patch(`${agents}/${agent}`, { status: 'suspended', status_reason: 'x' })],
+    ['a blocked agent', () => owner().patch(`${agents}/${agent}`, { status: 'blocked', status_reason: 'x' })],
+    ['a deleted agent', () => owner().delete(`${agents}/${agent}`)],
+    ['a wallet that was removed meanwhile', () => owner().delete(`${agents}/${agent}/verifiers/${ethereum.id}`)],
+  ])('%s', async (_, end) => {
+    const { message } = await challenge(ethereum)
+    await end()
+    expect((await redeem(signed(ethereum, message))).status).toBe(401)
+  })
+})
+
+test('D3: a proof that fails is in the trail, without the proof', async () => {
+  const told = await listenTo(app, realm.tenant.accountId)
+  const { message } = await challenge(ethereum)
+  const assertion = signed(ethereumWallet(), message)
+  await redeem(assertion)
+  const [event, ...more] = await told('agent.')
+  expect(more).toEqual([])
+  expect(event).toMatchObject({
+    type: 'agent.authentication.failed',
+    data: { method: 'wallet', agent_status: 'active' },
+  })
+  expect(JSON.stringify(event)).not.toContain(assertion)
+})
+
+test('the nonce is kept as a hash, and leaves when its time is over', async () => {
+  const { nonce } = await challenge(ethereum)
+  const rows = await app.gatehouse.tools.prisma.agentChallenge.findMany({ where: { agentId: agent } })
+  expect(rows).toHaveLength(1)
+  expect(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? Number(value) : value))).not.toContain(nonce)
+})
+
+test('EIP-191: a signature that another implementation made (web3.js, eth.accounts.sign)', () => {
+  const signature =
+    '0xb91467e570a6466aa9e9876cbcd013baba02900b8979d43fe208a4a4f339f5fd6007e74cd82e037b800186422fc2da167c747ef045e5d18a5f5d4300f8e1a0291c'
+  const { fits, shown } = schemes['eip155']!
+  expect(fits('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23', 'Some data', signature)).toBe(true)
+  expect(fits('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23', 'Some dates', signature)).toBe(false)
+  // The examples of EIP-55.
+  for (const address of [
+    '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
+    '0xfB6916095ca1df60bB79Ce92cE3Ea74c37c5d359',
+    '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
+    '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
+  ])
+    expect(shown(address.toLowerCase())).toBe(address)
+})
+
+describe('D19: 30 challenges, and as many proofs, per minute and address', () => {
+  test('the 31st is 429 with Retry-After', async () => {
+    const limited = await startApp({ env: { RATE_LIMITS: 'default' } })
+    const own = await Realm.make(limited)
+    const { network, address } = ethereumWallet()
+    const client_id = `agt_${'0'.repeat(26)}`
+    const ask = () => own.post('/agents/challenge', undefined, { client_id, network, address })
+    const prove = () =>
+      own.post('/token', undefined, {
+        grant_type: 'client_credentials',
+        client_id,
+        client_assertion_type: CAIP_122,
+        client_assertion: 'x',
+      })
+    for (const [send, usual] of [
+      [ask, 200],
+      [prove, 401],
+    ] as const) {
+      const statuses = []
+      for (let count = 0; count < 31; count++) statuses.push((await send()).status)
+      expect(statuses).toEqual([...Array(30).fill(usual), 429])
+      const refused = await send()
+      expect(refused.body.error).toBe('too_many_requests')
+      expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    }
+    await limited.close()
+  })
+})

@@ -1,0 +1,57 @@
+/** Wallets of agents: keys that sign messages as wallets do. */
+import { generateKeyPairSync, sign } from 'node:crypto'
+import { secp256k1 } from '@noble/curves/secp256k1.js'
+import { keccak_256 } from '@noble/hashes/sha3.js'
+
+export interface TestWallet {
+  network: string
+  address: string
+  /** The `type` of its assertions. */
+  type: string
+  sign(message: string): string
+}
+
+const hex = (bytes: Uint8Array) => Buffer.from(bytes).toString('hex')
+
+/** An externally owned account; `personal_sign` (EIP-191). */
+export function ethereumWallet(network = 'eip155:8453', secret = secp256k1.utils.randomSecretKey()) {
+  const address = `0x${hex(keccak_256(secp256k1.getPublicKey(secret, false).subarray(1)).subarray(12))}`
+  return {
+    network,
+    address,
+    type: 'eip191',
+    sign(message: string) {
+      const text = Buffer.from(message)
+      const digest = keccak_256(Buffer.concat([Buffer.from(`\x19Ethereum Signed Message:\n${text.length}`), text]))
+      const [recovery, ...rs] = secp256k1.sign(digest, secret, { prehash: false, format: 'recovered' })
+      return `0x${hex(Uint8Array.from(rs))}${(27 + recovery!).toString(16)}`
+    },
+  } satisfies TestWallet
+}
+
+const alphabet = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+export function base58(bytes: Uint8Array): string {
+  let value = BigInt(`0x${hex(bytes)}`)
+  let text = ''
+  for (; value > 0n; value /= 58n) text = alphabet[Number(value % 58n)] + text
+  for (const byte of bytes) {
+    if (byte !== 0) break
+    text = `1${text}`
+  }
+  return text
+}
+
+/** A key of Ed25519, signed with by the platform's own implementation. */
+export function solanaWallet(network = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp') {
+  const { privateKey, publicKey } = generateKeyPairSync('ed25519')
+  const x = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url')
+  return {
+    network,
+    address: base58(x),
+    type: 'solana:ed25519',
+    sign: (message: string) => base58(sign(null, Buffer.from(message), privateKey)),
+  } satisfies TestWallet
+}
+
+/** The client assertion of a signed message. */
+export const assertionOf = (parts: object): string => Buffer.from(JSON.stringify(parts)).toString('base64url')
