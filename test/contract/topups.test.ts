@@ -699,6 +699,30 @@ test('nothing of a payment that could be used lies open in the database', async 
   expect(text.toLowerCase()).not.toContain(signature.slice(2, 66))
 })
 
+test('a settled payment that cannot be credited at once is 503, and credited by the queue', async () => {
+  const till = await open()
+  const { prisma } = app.gatehouse.tools
+  await prisma.$executeRawUnsafe(
+    "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$",
+  )
+  await prisma.$executeRawUnsafe(
+    'CREATE TRIGGER refuse BEFORE INSERT ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse()',
+  )
+  const payment = till.payer.pay(5)
+  try {
+    const answer = await till.pay(5, payment)
+    expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 503, error: 'unavailable' })
+    expect((await till.pay(5, payment)).status).toBe(409)
+  } finally {
+    await prisma.$executeRawUnsafe('DROP TRIGGER refuse ON ledger_entries')
+  }
+  app.clock.advance(MINUTE)
+  await workOff(app.gatehouse, tasks)
+  expect(await till.balance()).toBe(5)
+  must(await till.pay(5, payment), 200)
+  expect(facilitator.asked(till.payer, 'settle')).toBe(1)
+})
+
 test('a facilitator that stalls: 502 in the end, and a settlement is made up for once', async () => {
   const [verifying, settling] = stalled as [(typeof stalled)[0], (typeof stalled)[0]]
   expect((await verifying.answer).status).toBe(502)

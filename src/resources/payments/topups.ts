@@ -82,7 +82,7 @@ export async function topUp(
   const outcome = await settle(context, request)
   await noteOutcome(context, attempt, outcome).catch((error) => {
     context.log.error({ err: error, attempt: attempt.id }, 'the outcome of a settlement could not be written')
-    throw outcome.kind === 'refused' ? error : stillOpen()
+    throw outcome.kind === 'settled' ? notYetCredited() : outcome.kind === 'unknown' ? stillOpen() : error
   })
   if (outcome.kind === 'unknown') throw stillOpen()
   if (outcome.kind === 'refused') {
@@ -99,7 +99,7 @@ export async function topUp(
       { err: error, attempt: attempt.id },
       'a settled payment is not credited yet; the queue will do it',
     )
-    throw stillOpen()
+    throw notYetCredited()
   })
   return answerFor(context, credited, { accountId, amount })
 }
@@ -122,6 +122,14 @@ const stillOpen = (): ApiError =>
     'bad_gateway',
     'The payment facilitator did not say in time whether the payment was settled. It is being found out, and if it was, it will be credited: do not sign another payment, look into the ledger.',
     { extra: { retryable: false } },
+  )
+
+/** The money has moved, and the database was not there to say so. */
+const notYetCredited = (): ApiError =>
+  new ApiError(
+    'unavailable',
+    'The payment is settled and will be credited by itself, shortly: do not sign another payment.',
+    { headers: { 'Retry-After': '10' }, extra: { retryable: false } },
   )
 
 const refusal = ({ reason, transactionId }: Outcome & { kind: 'refused' }, network: string): Settlement => ({
