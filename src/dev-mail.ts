@@ -1,6 +1,7 @@
 /** `/dev/mail`: what would have gone out by mail, while there is no mail server. On one's own machine only. */
 import type { Middleware } from 'koa'
 import { escaped, Html, html } from './kernel/html.js'
+import { isLoopback } from './kernel/uri.js'
 import type { Gatehouse } from './platform/context.js'
 import { hasInbox, type InboxMail, readInbox } from './platform/mail-transport.js'
 
@@ -22,10 +23,13 @@ const card = ({ to, subject, text, sent_at }: InboxMail): Html => {
   return html`<article><h2>${subject}</h2><p class="facts">${to} · <time datetime="${moment}">${moment}</time></p><pre>${linked(text)}</pre></article>`
 }
 
+/** A name of somebody's may lead to this machine as well, and their page would read what comes from there. */
+const isHere = (host = ''): boolean => isLoopback(host.toLowerCase().replace(/:\d+$/, ''))
+
 /** Newest first, as a page or, for programs, as JSON: `{data: [{id, sent_at, to, subject, text, html}]}`. */
 export function mountDevMail({ config }: Gatehouse): Middleware {
   return (ctx, next) => {
-    if (ctx.path !== '/dev/mail' || !hasInbox(config)) return next()
+    if (ctx.path !== '/dev/mail' || !hasInbox(config) || !isHere(ctx.req.headers.host)) return next()
     ctx.set({
       'Cache-Control': 'no-store',
       'Content-Security-Policy':

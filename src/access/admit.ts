@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import type { LimitName } from '../config.js'
 import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
+import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { requestFacts } from '../platform/http.js'
 import { rateLimitHeaders } from '../platform/rate-limit.js'
@@ -31,13 +32,13 @@ export async function admit(
   try {
     actor = await authenticate(stranger, authorization)
   } catch (error) {
-    const headers = await spend(stranger, 'unauthenticated', stranger.request.ip ?? 'unknown')
+    const headers = await spend(stranger, 'unauthenticated', networkOf(stranger.request.ip))
     throw error instanceof ApiError ? withHeaders(error, headers) : error
   }
   const known = actor.type !== 'unauthenticated'
   const headers = known
     ? await spend(stranger, limit, actor.id ?? '')
-    : await spend(stranger, 'unauthenticated', stranger.request.ip ?? 'unknown')
+    : await spend(stranger, 'unauthenticated', networkOf(stranger.request.ip))
   return { context: { ...stranger, actor }, headers }
 }
 

@@ -1,8 +1,12 @@
 /** Where the library keeps codes, refresh tokens, grants, browser sessions and interactions: one table, by issuer. */
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
+import { seconds } from '../kernel/time.js'
 import { sha256 } from '../platform/secrets.js'
 import type { Question } from '../platform/together.js'
+import { emit } from '../resources/events/events.js'
 import { endSessions, type RevocationReason } from '../resources/sessions/sessions.js'
+import { asClient } from './client.js'
+import type { OpenIdClient } from './library.js'
 import { scope } from './scope.js'
 import type { Artifact } from './writes.js'
 
@@ -24,10 +28,13 @@ export function refreshTokenId(value: string): string {
 /** Kinds that live and die with a grant and its session. An interaction mentions a grant too, but is not its own. */
 const ofGrant = new Set(['AuthorizationCode', 'RefreshToken'])
 
-/** A grant, a code or a refresh token is good only while the session is that it belongs to. */
+/**
+ * A grant, a code or a refresh token is good only while the session is that it belongs to. To be revoked ($5) it is there
+ * all the same while that is suspended, for it would come back with it.
+ */
 const artifactById: Question = {
   name: 'idp-find',
-  types: ['text', 'text', 'text', 'bigint'],
+  types: ['text', 'text', 'text', 'bigint', 'boolean'],
   text: `
   SELECT a.payload, a.consumed_at AS "consumedAt", g.id AS "grantId", g.payload AS "grant"
   FROM idp_artifacts a
@@ -35,7 +42,7 @@ const artifactById: Question = {
   LEFT JOIN idp_artifacts g ON a.kind <> 'Grant' AND g.issuer_id = a.issuer_id AND g.kind = 'Grant' AND g.id = a.grant_id
     AND (g.expires_at IS NULL OR g.expires_at > $4)
   WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)
-    AND (a.grant_id IS NULL OR (s.status = 'active' AND s.expires_at > $4))`,
+    AND (a.grant_id IS NULL OR ((s.status = 'active' OR $5 AND s.status = 'suspended') AND s.expires_at > $4))`,
 }
 
 const findByUidText = `
@@ -72,7 +79,7 @@ export function adapterFor(kind: string): Adapter {
       if (own !== undefined) return own === null ? undefined : { ...own, jti: id }
       const known = kind === 'Grant' ? writes.recall(artifact) : undefined
       if (known) return { ...known, jti: id }
-      const values = [runtime.issuer.id, kind, artifact.id, context.now()]
+      const values = [runtime.issuer.id, kind, artifact.id, context.now(), revokingClient() !== undefined]
       const [row] = await context.tools.ask<Found & Record<string, unknown>>(artifactById, values)
       if (!row) return undefined
       writes.remember(artifact, row.payload)
@@ -100,7 +107,11 @@ export function adapterFor(kind: string): Adapter {
     },
 
     async destroy(id) {
-      scope().writes.destroy(stored(kind, id))
+      const { writes } = scope()
+      const artifact = stored(kind, id)
+      const client = kind === 'RefreshToken' ? revokingClient() : undefined
+      if (client) tellRevoked(client, id, writes.recall(artifact))
+      writes.destroy(artifact)
     },
 
     /**
@@ -110,14 +121,35 @@ export function adapterFor(kind: string): Adapter {
      */
     async revokeByGrantId(grantId) {
       if (kind !== 'AccessToken') return
-      await endFamily(grantId, Provider.ctx?.oidc.route === 'revocation' ? 'other' : 'token_compromised')
+      await endFamily(grantId, revokingClient() ? 'other' : 'token_compromised')
     },
   }
+}
+
+/** The client that is revoking a token with this request, if that is what the request does. */
+function revokingClient(): OpenIdClient | undefined {
+  const { route, client } = Provider.ctx?.oidc ?? {}
+  return route === 'revocation' ? client : undefined
+}
+
+/** A client revokes a refresh token: the trail names it, next to the session that ends with it (decisions D3). */
+function tellRevoked(client: OpenIdClient, value: string, token: AdapterPayload | undefined): void {
+  const { context, runtime, writes } = scope()
+  const { id: issuerId, accountId } = runtime.issuer
+  const { accountId: userId = null, clientId = null, sid: sessionId = null } = token ?? {}
+  const target = { type: 'token', id: refreshTokenId(value) }
+  const data = { token_type: 'refresh_token', revoked_at: seconds(context.now()) }
+  writes.change((inside) =>
+    emit(asClient(inside, client), 'token.revoked', { accountId, issuerId, userId, clientId, sessionId, target, data }),
+  )
 }
 
 /** Ends all that came from one authorization (security rule 2). */
 export async function endFamily(grantId: string, reason: RevocationReason): Promise<void> {
   const { context, runtime } = scope()
   const { id: issuerId, accountId } = runtime.issuer
-  await endSessions(context, { accountId, issuerId }, { grantId }, { reason, browserToo: false })
+  // Reuse is nobody's that we know of.
+  const client = revokingClient()
+  const acting = client ? asClient(context, client) : context
+  await endSessions(acting, { accountId, issuerId }, { grantId }, { reason, browserToo: false })
 }

@@ -3,8 +3,10 @@
  * they are looked at before it, and stand in its form as a secret that was made for this one request. A proof that does
  * not hold becomes a secret that fits nothing, so that every refusal is the same.
  */
+
 import type { Context as KoaContext } from 'koa'
 import { isId } from '../kernel/ids.js'
+import { networkOf } from '../kernel/network.js'
 import type { Context } from '../platform/context.js'
 import { randomSecret } from '../platform/secrets.js'
 import { agentRefused } from '../resources/agents/authentication.js'
@@ -33,7 +35,7 @@ export async function proveWallet(
 ): Promise<{ form: Form; proof: WalletProof | undefined } | undefined> {
   if (field(form, 'client_assertion_type') !== CAIP_122) return undefined
   // Looking at a signature is work that anybody can ask for.
-  await spend(ctx, context, 'wallet_nonce', `${context.request.ip} assertion`)
+  await spend(ctx, context, 'wallet_nonce', `${networkOf(context.request.ip)} assertion`)
   const { client_assertion, ...others } = form
   const agentId = field(form, 'client_id')
   const signed = typeof client_assertion === 'string' ? readAssertion(client_assertion) : undefined

@@ -53,6 +53,8 @@ export async function amendAnswer(ctx: OpenIdContext, runtime: Runtime, route: R
   ) {
     body.error = 'unauthorized_client'
   }
+  // RFC 6749 5.2: no client authentication included.
+  if (body.error_description === 'no client authentication mechanism provided') body.error = 'invalid_client'
   if (body.error === 'invalid_redirect_uri') body.error = 'invalid_request'
   if (body.error === 'invalid_client') ctx.status = 401
   // Only what spec section 7 names; the library adds the scope that it missed.

@@ -2,7 +2,7 @@
 import { errors } from 'oidc-provider'
 import { gateFault } from '../kernel/gate.js'
 import { rowOf } from './client.js'
-import { organizationPolicy } from './documents/index.js'
+import { documentAllowances, organizationPolicy } from './documents/index.js'
 import { type OpenIdClient, type OpenIdContext, param } from './library.js'
 import { scope } from './scope.js'
 
@@ -10,7 +10,7 @@ import { scope } from './scope.js'
  * Spec 5.2 rule 5: an audience is one of the client's; whether it is has been asked when the resource was looked up.
  * @throws UnsupportedResponseMode, InvalidTarget, InvalidScope
  */
-export async function checkAudience(ctx: OpenIdContext): Promise<void> {
+export async function checkAudience(ctx: OpenIdContext, _: string | undefined, client: OpenIdClient): Promise<void> {
   // Answers come in the query, whatever is asked for (decisions D23).
   if (ctx.oidc.responseMode !== 'query') throw new errors.UnsupportedResponseMode()
   // Asked for next to a resource, an audience would be left out without a word.
@@ -18,7 +18,11 @@ export async function checkAudience(ctx: OpenIdContext): Promise<void> {
   if (resource !== undefined && resource !== '' && param(ctx, 'audience') !== undefined) {
     throw new errors.InvalidTarget('audience and resource cannot be requested together')
   }
-  // RFC 6749 3.3: a request for nothing that there is fails, and says so before anybody signs in.
+  // RFC 6749 3.3: where a client that knows nothing of this issuer names no scope, it means what there is for its kind.
+  if (rowOf(client).document && ctx.oidc.params && param(ctx, 'scope') === undefined) {
+    ctx.oidc.params['scope'] = ['openid', ...documentAllowances(scope().runtime.issuer.settings).scopes].join(' ')
+  }
+  // A request for nothing that there is fails, and says so before anybody signs in.
   const known = [...ctx.oidc.requestParamScopes].some((name) =>
     Object.values(ctx.oidc.resourceServers ?? {}).some((server) => server.scopes.has(name)),
   )

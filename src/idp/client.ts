@@ -22,7 +22,7 @@ import type { DocumentClient } from './documents/document.js'
 import { documentClient, documentsEnabled } from './documents/index.js'
 import type { OpenIdClient } from './library.js'
 import { redirectAllowed } from './redirects.js'
-import { scope } from './scope.js'
+import { asMachine, scope } from './scope.js'
 import type { Writes } from './writes.js'
 
 export interface ClientRow {
@@ -195,6 +195,13 @@ function metadataOf(row: ClientRow, known: readonly string[]): ClientMetadata {
     redirect_uris: redirectUris,
     id_token_signed_response_alg: openid.response_signature_alg ?? 'ES256',
   }
+}
+
+/** The same context, acting for the client that sent this request. */
+export function asClient(context: Context, client: OpenIdClient): Context {
+  const { kind: type, id, name } = rowOf(client)
+  const { id: issuerId, accountId } = scope().runtime.issuer
+  return asMachine(context, { type, id, name, accountId, issuerId })
 }
 
 /** Is this one of the client's secrets in force? After a rotation there are two for a while (spec 5.1 rule 3). */

@@ -8,6 +8,7 @@ import type Koa from 'koa'
 import { errors } from 'oidc-provider'
 import { type RequestFacts, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
+import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
@@ -66,6 +67,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       if (!runtime) throw new ApiError('not_found', 'There is no such issuer.')
       canonicalise(ctx.req, runtime.url, facts)
       if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
+      if (ctx.method === 'OPTIONS') ctx.set('Allow', match.route.methods.join(', '))
       if (isDocument) answerDocument(ctx, runtime, match)
       else await answer(ctx, context, runtime, match)
     } catch (caught) {
@@ -108,9 +110,10 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
   const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
   const form = read?.values ?? {}
   const { name } = match.route
-  if (name === 'authorize') await spend(ctx, context, 'authorize', context.request.ip ?? '')
+  if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
   // Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange.
-  if (name === 'token' && form['org'] !== undefined && field(form, 'grant_type') !== TOKEN_EXCHANGE)
+  // An empty one is none (RFC 6749 3.2).
+  if (name === 'token' && (form['org'] ?? '') !== '' && field(form, 'grant_type') !== TOKEN_EXCHANGE)
     throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
 
   // Cookies are signed with the issuer's own key, by whoever sets them.
@@ -173,6 +176,11 @@ async function runLibrary(
 
   const { failure } = ctx.state as { failure?: unknown }
   if (failure !== undefined) throw failure
+  if (ctx.method === 'OPTIONS') {
+    // The library answers preflights, and takes any other question for what is allowed for an unknown address.
+    if (ctx.status === 404) ctx.status = 204
+    return
+  }
   if (!route.pages) await amendAnswer(ctx, runtime, route, form)
   // What a refused request would have given out or consumed stays as it was.
   if (ctx.status >= 400) return writes.forget()

@@ -1,8 +1,10 @@
 /** Rate limits of the IdP (decisions D19): who is counted where, and what a refusal says. */
+
 import type { Context as KoaContext } from 'koa'
 import { LRUCache } from 'lru-cache'
 import type { LimitName } from '../config.js'
 import { ApiError } from '../kernel/errors.js'
+import { networkOf } from '../kernel/network.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 import { rateLimitHeaders, type Verdict } from '../platform/rate-limit.js'
@@ -37,7 +39,7 @@ function applyVerdict(ctx: KoaContext | OpenIdContext, context: Context, verdict
 export async function spendTokenLimit(ctx: OpenIdContext): Promise<void> {
   const { context, runtime } = scope()
   const client = ctx.oidc.client!
-  if (client.tokenEndpointAuthMethod === 'none') await spend(ctx, context, 'token_ip', context.request.ip ?? '')
+  if (client.tokenEndpointAuthMethod === 'none') await spend(ctx, context, 'token_ip', networkOf(context.request.ip))
   else await spend(ctx, context, 'token_client', `${runtime.issuer.id}:${client.clientId}`)
 }
 
@@ -52,7 +54,7 @@ export function metadataLimit(): (ctx: KoaContext, context: Context) => void {
     if (rateLimits === 'off') return
     const { quota, window } = rateLimits.metadata
     const now = context.now()
-    const key = context.request.ip ?? ''
+    const key = networkOf(context.request.ip)
     const before = buckets.get(key) ?? { tokens: quota, at: now }
     const perSecond = quota / window
     const tokens = Math.min(quota, before.tokens + (Math.max(0, now - before.at) / SECOND) * perSecond)

@@ -2,6 +2,7 @@
  * Has a browser that is signed in proved enough for this request? Two factors where the issuer or an organization demands
  * them, a certain method where the application does (RFC 9470, decisions D25).
  */
+import { SECOND } from '../kernel/time.js'
 import { countsSql } from '../resources/organizations/membership.js'
 import { type BrowserSession, type OpenIdContext, param } from './library.js'
 import { acrOfMethod, wishedMethods } from './login/acr.js'
@@ -24,6 +25,23 @@ export async function demandsSecondFactor(userId: string, orgId: string | null |
   const values = [runtime.issuer.id, userId, orgId]
   const [row] = await context.tools.query<{ demanded: boolean }>('idp-second-factor', demandText, values)
   return row?.demanded === true
+}
+
+const changedText = `
+  SELECT EXISTS (SELECT 1 FROM verifiers WHERE issuer_id = $1 AND user_id = $2
+    AND type IN ('password', 'temporary_password') AND coalesce(secret_set_at, created_at) >= $3::bigint) AS changed`
+
+/**
+ * Has the person's password been changed since this browser signed in? That ends sessions, and must not spare a sign-in
+ * that was finished before and is brought to its end only now.
+ */
+export async function isOutdated(userId: string, { loginTs }: BrowserSession): Promise<boolean> {
+  if (loginTs === undefined) return false
+  const { context, runtime } = scope()
+  // A sign-in knows its second only, and may have changed the password itself.
+  const values = [runtime.issuer.id, userId, (loginTs + 1) * SECOND]
+  const [row] = await context.tools.query<{ changed: boolean }>('idp-password-changed', changedText, values)
+  return row?.changed === true
 }
 
 /** What a session's `amr` says of the methods that it came by; of other methods it is the `acr` that says so. */

@@ -10,7 +10,7 @@ import { membershipsOf } from '../resources/organizations/membership.js'
 import { beginSession, type Device, type SessionState, stateOf } from '../resources/sessions/sessions.js'
 import { rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
-import { demandsSecondFactor, fulfilledWish, lacksMethod } from './proof.js'
+import { demandsSecondFactor, fulfilledWish, isOutdated, lacksMethod } from './proof.js'
 import { asUser, scope } from './scope.js'
 import { sessionLifetime } from './tokens.js'
 
@@ -75,6 +75,12 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
       if (ctx.oidc.result?.login) return false
       const prior = await priorSession(ctx)
       return prior?.state === 'expired' || (prior?.state === 'revoked' && !tokensOnly.has(prior.revocationReason))
+    }),
+  )
+  login.checks.add(
+    new Check('password_changed', 'End-User authentication is required', 'login_required', async (ctx) => {
+      const { account, session } = ctx.oidc
+      return account !== undefined && session !== undefined && (await isOutdated(account.accountId, session))
     }),
   )
   login.checks.add(
@@ -151,15 +157,17 @@ async function chooseOrganization(ctx: OpenIdContext): Promise<Organization> {
  * session with it covers what it wants.
  */
 async function needsConsent(ctx: OpenIdContext): Promise<boolean> {
-  const { client, account, session, result, prompts, requestParamScopes } = ctx.oidc
+  const { client, account, session, result, prompts, requestParamScopes, resourceServers } = ctx.oidc
   if (!rowOf(client!).document || result?.consent || !account) return false
   const prior = await priorSession(ctx)
   const { orgId } = await organizationOf(ctx)
   const lives = prior?.state === 'active' || prior?.state === 'inactive'
   if (prompts.has('consent') || !lives || prior.userId !== session?.accountId || prior.orgId !== orgId) return true
   const grant = await ctx.oidc.provider.Grant.find(prior.grantId)
-  const granted = new Set(grant?.getOIDCScope().split(' '))
-  return [...requestParamScopes].some((name) => !granted.has(name))
+  return Object.entries(resourceServers ?? {}).some(([indicator, server]) => {
+    const granted = new Set(grant?.getResourceScope(indicator).split(' '))
+    return [...requestParamScopes].some((name) => server.scopes.has(name) && !granted.has(name))
+  })
 }
 
 async function signInPending(ctx: OpenIdContext, policy: interactionPolicy.DefaultPolicy): Promise<boolean> {

@@ -7,6 +7,7 @@ import { MAX_TOKEN_AGE, tokenAge } from '../resources/clients/settings.js'
 import { DEFAULT_LIFETIME } from '../resources/sessions/sessions.js'
 import { claimsOfScope, type UserAccount } from './account.js'
 import { rowOf } from './client.js'
+import { documentAllowances } from './documents/index.js'
 import { type AccessToken, type OpenIdClient, type OpenIdContext, param } from './library.js'
 import { scope } from './scope.js'
 
@@ -32,24 +33,41 @@ export function defaultResource(
 }
 
 /**
+ * Of several resources in one request for tokens each must have been granted, though the token is for the first alone.
+ * @throws InvalidTarget (RFC 8707 section 2.2)
+ */
+export function refuseUngranted(
+  ctx: OpenIdContext,
+  source: { resource?: string | string[] | undefined } | undefined,
+): void {
+  const asked = [ctx.oidc.params?.['resource'] ?? []].flat()
+  const granted = [source?.resource ?? []].flat()
+  if (!asked.every((resource) => granted.includes(String(resource)))) throw new errors.InvalidTarget()
+}
+
+/**
  * What a token for this resource looks like.
  * @throws InvalidTarget for an audience or resource that the client is not allowed (spec 5.2 rule 5, RFC 8707 section 2)
  */
 export function resourceServer(client: OpenIdClient, indicator: string): ResourceServer {
-  const { kind, settings } = rowOf(client)
+  const { kind, settings, document } = rowOf(client)
   const { allowed_audiences = [], allowed_resources = [] } = settings.openid ?? {}
+  // Nobody has registered a client with a metadata document: what it may have is the issuer's to say, and not in its row.
+  const { resources, scopes } = document
+    ? documentAllowances(scope().runtime.issuer.settings)
+    : { resources: allowed_resources, scopes: settings.scopes ?? [] }
   const audience = indicator.startsWith(AUDIENCE) ? decoded(indicator.slice(AUDIENCE.length)) : undefined
   // An agent has no list of resources (spec 2.10): what its token may do there, its scopes say.
   const allowed =
     audience === undefined
       ? kind === 'agent'
         ? isResourceUri(indicator)
-        : allowed_resources.includes(indicator)
+        : resources.includes(indicator)
       : audience === client.clientId || allowed_audiences.includes(audience)
   if (!allowed) throw new errors.InvalidTarget('the client may not get tokens for this audience or resource')
   return signedTokens(client, {
     audience: audience ?? indicator,
-    scope: [...openidScopes, ...(settings.scopes ?? [])].join(' '),
+    scope: [...openidScopes, ...scopes].join(' '),
     lifetime: tokenAge({ settings }, 'default_access_token_age'),
   })
 }

@@ -1,6 +1,7 @@
 /** Issuer identifiers: the names under which an issuer is known, and what such a name says. */
 import type { Config } from '../config.js'
 import { isId } from '../kernel/ids.js'
+import type { Context } from '../platform/context.js'
 
 /**
  * The issuer identifier: `{IDP_URL}/{issuer_id}`, or the same under a custom domain. Scheme, port and path are those of
@@ -27,6 +28,19 @@ export function readIssuerUrl(
   const { hostname: host } = new URL(text)
   // Compared as text, for URL repairs what it reads.
   return text === issuerUrl(config, issuerId, host) ? { issuerId, host } : undefined
+}
+
+/**
+ * The name by which people know an issuer: of its custom domains the one that was verified first, else the IdP's own address. For
+ * links that begin outside of a browser, in mails.
+ */
+export async function homeUrl(
+  context: Context,
+  { accountId, issuerId }: { accountId: string; issuerId: string },
+): Promise<string> {
+  const where = { accountId, issuerId, verified: true }
+  const domain = await context.db.domain.findFirst({ where, orderBy: { verifiedAt: 'asc' }, select: { host: true } })
+  return issuerUrl(context.config, issuerId, domain?.host)
 }
 
 /** SQL: are these hosts among those that the issuer `i` is served under? */

@@ -26,123 +26,136 @@ const everywhere: Verdicts = { web: true, spa: true, native: true }
 const nowhere: Verdicts = { web: false, spa: false, native: false }
 const nativeOnly: Verdicts = { web: false, spa: false, native: true }
 
-const callbacks: [string, Verdicts][] = [
-  ['https://app.example.com/callback', everywhere],
-  ['https://app.example.com', everywhere],
-  ['https://app.example.com:8443/cb?tenant=a&x=%20b', everywhere],
-  ['https://xn--bcher-kva.example/cb', everywhere],
-  ['https://203.0.113.7/cb', everywhere],
-  ['https://[2001:db8::1]/cb', everywhere],
-  ['https://localhost/cb', everywhere],
-  ['http://localhost:3000/cb', everywhere],
-  ['http://127.0.0.1:49152/cb', everywhere],
-  ['http://[::1]:8080/cb', everywhere],
-  ['http://localhost/cb', everywhere],
-  ['com.example.app:/oauth2redirect', nativeOnly],
-  ['com.example.app://callback', nativeOnly],
-  ['com.example.app:/cb?x=1', nativeOnly],
-  ['org.example-corp.app2:/cb', nativeOnly],
-  // Schemes without a domain in them.
-  ['myapp:/cb', nowhere],
-  ['myapp://cb', nowhere],
-  ['myapp:cb', nowhere],
-  ['urn:ietf:wg:oauth:2.0:oob', nowhere],
-  // Schemes that run something or read something.
-  ['javascript:alert(1)', nowhere],
-  ['JavaScript:alert(1)', nowhere],
-  ['javascript://app.example.com/%0aalert(1)', nowhere],
-  ['data:text/html,<script>alert(1)</script>', nowhere],
-  ['file:///etc/passwd', nowhere],
-  ['vbscript:x', nowhere],
-  ['blob:https://app.example.com/1', nowhere],
-  ['about:blank', nowhere],
-  ['ftp://app.example.com/', nowhere],
-  ['ws://app.example.com/', nowhere],
-  ['wss://app.example.com/', nowhere],
-  ['mailto:a@example.com', nowhere],
-  ['view-source:https://app.example.com', nowhere],
-  // Plain http elsewhere than on exact loopback hosts.
-  ['http://app.example.com/cb', nowhere],
-  ['http://localhost.example.com/cb', nowhere],
-  ['http://localhost./cb', nowhere],
-  ['http://LOCALHOST/cb', nowhere],
-  ['http://127.0.0.1.example.com/cb', nowhere],
-  ['http://127.1/cb', nowhere],
-  ['http://127.0.0.2/cb', nowhere],
-  ['http://2130706433/cb', nowhere],
-  ['http://0x7f.0.0.1/cb', nowhere],
-  ['http://0177.0.0.1/cb', nowhere],
-  ['http://[0:0:0:0:0:0:0:1]/cb', nowhere],
-  ['http://[::ffff:127.0.0.1]/cb', nowhere],
-  ['http://0.0.0.0/cb', nowhere],
-  ['http://127.0.0.1%2eexample.com/cb', nowhere],
-  ['http://localhost@example.com/cb', nowhere],
-  ['HTTP://localhost/cb', nowhere],
-  // Credentials, fragments, whitespace, control characters, backslashes.
-  ['https://user@app.example.com/cb', nowhere],
-  ['https://user:secret@app.example.com/cb', nowhere],
-  ['https://@app.example.com/cb', nowhere],
-  ['https://:@app.example.com/cb', nowhere],
-  ['com.example.app://user@host/cb', nowhere],
-  ['https://app.example.com/cb#', nowhere],
-  ['https://app.example.com/cb#token', nowhere],
-  ['com.example.app:/cb#x', nowhere],
-  ['https://app.example.com/c b', nowhere],
-  [' https://app.example.com/cb', nowhere],
-  ['https://app.example.com/cb ', nowhere],
-  ['https://app.example.com/cb\n', nowhere],
-  ['https://app.example.com/\tcb', nowhere],
-  ['ht\ntps://app.example.com/cb', nowhere],
-  ['https://app.example.com/\u0001', nowhere],
-  ['https://app.example.com/\u007f', nowhere],
-  ['https://app.example.com/\u0085', nowhere],
-  ['https://app.example.com/\u00a0', nowhere],
-  ['https://app.example.com/\u2028', nowhere],
-  ['https://app.example.com\\cb', nowhere],
-  ['https://evil.example\\@app.example.com/', nowhere],
-  ['https:\\\\app.example.com/cb', nowhere],
-  ['com.example.app:\\cb', nowhere],
-  // What a parser would quietly repair, or read in two ways.
-  ['https:app.example.com/cb', nowhere],
-  ['https:/app.example.com/cb', nowhere],
-  ['https:///app.example.com/cb', nowhere],
-  ['https://', nowhere],
-  ['https:', nowhere],
-  ['//app.example.com/cb', nowhere],
-  ['/cb', nowhere],
-  ['app.example.com/cb', nowhere],
-  ['', nowhere],
-  ['https://App.Example.com/cb', nowhere],
-  ['HTTPS://app.example.com/cb', nowhere],
-  ['https://bücher.example/cb', nowhere],
-  ['https://app.example.com:/cb', nowhere],
-  ['https://app.example.com:99999/cb', nowhere],
-  ['https://app.example.com:0443/cb', nowhere],
-  ['https://app.example.com:x/cb', nowhere],
-  ['https://*.example.com/cb', nowhere],
-  ['https://app.%65xample.com/cb', nowhere],
-  ['https://app.example.com/../cb', nowhere],
-  ['https://app.example.com/a/./b', nowhere],
-  ['https://app.example.com/a/%2e%2e/b', nowhere],
-  ['https://app.example.com/a/.%2E', nowhere],
-  ['https://app.example.com/ü', nowhere],
-  ['https://app.example.com/\u200b', nowhere],
-  ['https://app.example.com/\u202e', nowhere],
-  ['https://app.example.com/<script>', nowhere],
-  ['https://app.example.com/"', nowhere],
-  ['https://app.example.com/{x}', nowhere],
-  ['https://app.example.com/%', nowhere],
-  ['https://app.example.com/%zz', nowhere],
-  ['https://[::1/cb', nowhere],
-  ['com.example.app', nowhere],
-  ['.example.app:/cb', nowhere],
-  ['com..example:/cb', nowhere],
-  ['Com.Example.App:/cb', nowhere],
-  [`https://app.example.com/${'x'.repeat(2048)}`, nowhere],
-]
+/** By rule of 4.16: what may be registered by which type of application. */
+const callbacks: Record<string, [string, Verdicts][]> = {
+  'rule 1: https, and http on exact loopback hosts': [
+    ['https://app.example.com/callback', everywhere],
+    ['https://app.example.com', everywhere],
+    ['https://app.example.com:8443/cb?tenant=a&x=%20b', everywhere],
+    ['https://xn--bcher-kva.example/cb', everywhere],
+    ['https://203.0.113.7/cb', everywhere],
+    ['https://[2001:db8::1]/cb', everywhere],
+    ['https://localhost/cb', everywhere],
+    ['http://localhost:3000/cb', everywhere],
+    ['http://127.0.0.1:49152/cb', everywhere],
+    ['http://[::1]:8080/cb', everywhere],
+    ['http://localhost/cb', everywhere],
+  ],
+  'rule 2: private-use schemes are for native clients': [
+    ['com.example.app:/oauth2redirect', nativeOnly],
+    ['com.example.app://callback', nativeOnly],
+    ['com.example.app:/cb?x=1', nativeOnly],
+    ['org.example-corp.app2:/cb', nativeOnly],
+  ],
+  'rule 2: a scheme without a domain is refused': [
+    ['myapp:/cb', nowhere],
+    ['myapp://cb', nowhere],
+    ['myapp:cb', nowhere],
+    ['urn:ietf:wg:oauth:2.0:oob', nowhere],
+  ],
+  'rule 4: javascript:, data:, file: and other schemes': [
+    ['javascript:alert(1)', nowhere],
+    ['JavaScript:alert(1)', nowhere],
+    ['javascript://app.example.com/%0aalert(1)', nowhere],
+    ['data:text/html,<script>alert(1)</script>', nowhere],
+    ['file:///etc/passwd', nowhere],
+    ['vbscript:x', nowhere],
+    ['blob:https://app.example.com/1', nowhere],
+    ['about:blank', nowhere],
+    ['ftp://app.example.com/', nowhere],
+    ['ws://app.example.com/', nowhere],
+    ['wss://app.example.com/', nowhere],
+    ['mailto:a@example.com', nowhere],
+    ['view-source:https://app.example.com', nowhere],
+  ],
+  'rule 4: remote http; loopback hosts are exact': [
+    ['http://app.example.com/cb', nowhere],
+    ['http://localhost.example.com/cb', nowhere],
+    ['http://localhost./cb', nowhere],
+    ['http://LOCALHOST/cb', nowhere],
+    ['http://127.0.0.1.example.com/cb', nowhere],
+    ['http://127.1/cb', nowhere],
+    ['http://127.0.0.2/cb', nowhere],
+    ['http://2130706433/cb', nowhere],
+    ['http://0x7f.0.0.1/cb', nowhere],
+    ['http://0177.0.0.1/cb', nowhere],
+    ['http://[0:0:0:0:0:0:0:1]/cb', nowhere],
+    ['http://[::ffff:127.0.0.1]/cb', nowhere],
+    ['http://0.0.0.0/cb', nowhere],
+    ['http://127.0.0.1%2eexample.com/cb', nowhere],
+    ['http://localhost@example.com/cb', nowhere],
+    ['HTTP://localhost/cb', nowhere],
+  ],
+  'rule 4: credentials, fragments, whitespace, control characters, backslashes': [
+    ['https://user@app.example.com/cb', nowhere],
+    ['https://user:secret@app.example.com/cb', nowhere],
+    ['https://@app.example.com/cb', nowhere],
+    ['https://:@app.example.com/cb', nowhere],
+    ['com.example.app://user@host/cb', nowhere],
+    ['https://app.example.com/cb#', nowhere],
+    ['https://app.example.com/cb#token', nowhere],
+    ['com.example.app:/cb#x', nowhere],
+    ['https://app.example.com/c b', nowhere],
+    [' https://app.example.com/cb', nowhere],
+    ['https://app.example.com/cb ', nowhere],
+    ['https://app.example.com/cb\n', nowhere],
+    ['https://app.example.com/\tcb', nowhere],
+    ['ht\ntps://app.example.com/cb', nowhere],
+    ['https://app.example.com/\u0001', nowhere],
+    ['https://app.example.com/\u007f', nowhere],
+    ['https://app.example.com/\u0085', nowhere],
+    ['https://app.example.com/\u00a0', nowhere],
+    ['https://app.example.com/\u2028', nowhere],
+    ['https://app.example.com\\cb', nowhere],
+    ['https://evil.example\\@app.example.com/', nowhere],
+    ['https:\\\\app.example.com/cb', nowhere],
+    ['com.example.app:\\cb', nowhere],
+  ],
+  'rule 4: what a parser would quietly repair, or read in two ways': [
+    ['https:app.example.com/cb', nowhere],
+    ['https:/app.example.com/cb', nowhere],
+    ['https:///app.example.com/cb', nowhere],
+    ['https://', nowhere],
+    ['https:', nowhere],
+    ['//app.example.com/cb', nowhere],
+    ['/cb', nowhere],
+    ['app.example.com/cb', nowhere],
+    ['', nowhere],
+    ['https://App.Example.com/cb', nowhere],
+    ['HTTPS://app.example.com/cb', nowhere],
+    ['https://bücher.example/cb', nowhere],
+    ['https://app.example.com:/cb', nowhere],
+    ['https://app.example.com:99999/cb', nowhere],
+    ['https://app.example.com:0443/cb', nowhere],
+    ['https://app.example.com:x/cb', nowhere],
+    ['https://*.example.com/cb', nowhere],
+    ['https://app.%65xample.com/cb', nowhere],
+    ['https://app.example.com/../cb', nowhere],
+    ['https://app.example.com/a/./b', nowhere],
+    ['https://app.example.com/a/%2e%2e/b', nowhere],
+    ['https://app.example.com/a/.%2E', nowhere],
+    ['https://app.example.com/ü', nowhere],
+    ['https://app.example.com/\u200b', nowhere],
+    ['https://app.example.com/\u202e', nowhere],
+    ['https://app.example.com/<script>', nowhere],
+    ['https://app.example.com/"', nowhere],
+    ['https://app.example.com/{x}', nowhere],
+    ['https://app.example.com/%', nowhere],
+    ['https://app.example.com/%zz', nowhere],
+    ['https://[::1/cb', nowhere],
+    ['com.example.app', nowhere],
+    ['.example.app:/cb', nowhere],
+    ['com..example:/cb', nowhere],
+    ['Com.Example.App:/cb', nowhere],
+    [`https://app.example.com/${'x'.repeat(2048)}`, nowhere],
+  ],
+}
+const rows = Object.entries(callbacks).flatMap(([rule, values]) =>
+  values.map(([uri, verdicts]) => ({ rule, uri, verdicts })),
+)
 
 describe('callback rules (spec 4.16)', () => {
-  test.each(callbacks)('%j', async (uri, verdicts) => {
+  test.each(rows)('4.16 $rule: $uri', async ({ uri, verdicts }) => {
     for (const [application_type, good] of Object.entries(verdicts)) {
       for (const list of ['redirect_uris', 'post_logout_redirect_uris']) {
         const confidential = application_type === 'web'
@@ -167,7 +180,31 @@ describe('callback rules (spec 4.16)', () => {
     }
   })
 
-  test('m2m clients have no redirect URIs', async () => {
+  test('the table holds at least 60 hostile values', () => {
+    expect(rows.filter(({ verdicts }) => verdicts === nowhere).length).toBeGreaterThanOrEqual(60)
+  })
+
+  test.each(['web', 'spa', 'native'] as const)('4.16 rules 1, 2 and 4 hold at an update: %s', async (type) => {
+    const confidential = type === 'web'
+    const made = must(
+      await world.owner.post(clients, withOpenid({ application_type: type }, { confidential })),
+      201,
+    ).data
+    for (const { rule, uri, verdicts } of rows) {
+      const openid = { redirect_uris: [uri], post_logout_redirect_uris: [uri] }
+      const answer = await world.owner.patch(`${clients}/${made.id}`, { settings: { openid } })
+      const lists = ['redirect_uris', 'post_logout_redirect_uris'].map((list) => `settings.openid.${list}[0]`)
+      const good = verdicts[type]
+      expect({ rule, uri, status: answer.status, fields: fields(answer) }).toEqual({
+        rule,
+        uri,
+        status: good ? 200 : 400,
+        fields: good ? [] : lists,
+      })
+    }
+  })
+
+  test('4.16 rule 3: m2m clients have no redirect URIs', async () => {
     const m2m = { application_type: 'm2m', redirect_uris: ['https://app.example.com/cb'] }
     const answer = await world.owner.post(clients, withOpenid(m2m, { confidential: true }))
     expect({ status: answer.status, fields: fields(answer) }).toEqual({
@@ -179,7 +216,7 @@ describe('callback rules (spec 4.16)', () => {
     ).toBe(201)
   })
 
-  test('each fault is told with its place, all at once', async () => {
+  test('4.16: each fault is told with its place, all at once', async () => {
     const answer = await world.owner.post(
       clients,
       withOpenid({
@@ -194,7 +231,7 @@ describe('callback rules (spec 4.16)', () => {
     ])
   })
 
-  test('an update obeys the same rules; changing the application type judges the stored callbacks anew', async () => {
+  test('4.16: an update obeys the same rules; changing the application type judges the stored callbacks anew', async () => {
     const made = must(
       await world.owner.post(
         clients,
@@ -222,7 +259,7 @@ describe('callback rules (spec 4.16)', () => {
     )
   })
 
-  test('an empty list is allowed for an incomplete client', async () => {
+  test('4.16 rule 5: an empty list is allowed for an incomplete client', async () => {
     const made = must(await world.owner.post(clients, withOpenid({ redirect_uris: [] })), 201).data
     must(
       await world.owner.patch(`${clients}/${made.id}`, { settings: { openid: { post_logout_redirect_uris: [] } } }),
@@ -230,7 +267,7 @@ describe('callback rules (spec 4.16)', () => {
     )
   })
 
-  test('re-enabling a disabled client requires both lists valid', async () => {
+  test('4.16 rule 5: re-enabling a disabled client requires both lists valid', async () => {
     const made = must(
       await world.owner.post(clients, withOpenid({ redirect_uris: ['https://a.example/cb'] })),
       201,

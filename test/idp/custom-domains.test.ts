@@ -10,6 +10,7 @@ import { apiAs } from '../setup/api.js'
 import { Passkey } from '../setup/authenticator.js'
 import { startDns, type TestDns } from '../setup/dns.js'
 import { makePerson, optionsOn } from '../setup/factors.js'
+import { linkIn, mailsTo } from '../setup/mail.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, problemOf } from './browser.js'
 import { FakeOidc, SECRET } from './login/providers.js'
@@ -329,6 +330,16 @@ describe('security rule 18: the public address never comes from what a request s
     expect(await said({ host: HOST })).toBe(mine)
     await behind.close()
   })
+})
+
+test('an invitation by mail leads to the name that people know the issuer by', async () => {
+  const { owner, I } = plain.tenant
+  const { data } = must(await owner.post(`${I}/organizations`, { name: 'Guild', invitation_enabled: true }), 201)
+  const invited = must(await owner.post(`${I}/organizations/${data.id}/invitations`, { email: 'bo@example.com' }), 201)
+  await workOff(app.gatehouse, tasks)
+  const link = linkIn((await mailsTo(app, 'bo@example.com'))[0]!)
+  expect(link).toBe(`${custom.url}/invitation?token=${invited.data.token_plain}`)
+  expect((await custom.browser().open(link)).status).toBe(200)
 })
 
 test('unassigning takes effect at once, on every process; tokens that name the domain end with it', async () => {

@@ -51,6 +51,7 @@ describe('metadata', () => {
         id_token_signing_alg_values_supported: ['ES256', 'RS256', 'EdDSA'],
         token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
         code_challenge_methods_supported: ['S256'],
+        request_uri_parameter_supported: false,
         authorization_response_iss_parameter_supported: true,
         frontchannel_logout_supported: false,
         backchannel_logout_supported: true,
@@ -152,6 +153,21 @@ test.each([
 ])('%s %s is 405 with Allow', async (method, path, allow) => {
   const { status, headers, body } = await get(`/${realm.tenant.issuerId}${path}`, {}, method)
   expect([status, headers.get('allow'), body.error]).toEqual([405, allow, 'method_not_allowed'])
+})
+
+test.each([
+  ['/token', 'POST, OPTIONS'],
+  ['/introspect', 'POST, OPTIONS'],
+  ['/revoke', 'POST, OPTIONS'],
+  ['/userinfo', 'GET, POST, OPTIONS'],
+  ['/session', 'GET, POST, OPTIONS'],
+  ['/jwks.json', 'GET, HEAD, OPTIONS'],
+])('OPTIONS %s says what there is, to programs that are no browser as well', async (path, allow) => {
+  const address = `/${realm.tenant.issuerId}${path}`
+  for (const headers of [{}, { origin: 'https://app.example.com', 'access-control-request-method': 'POST' }]) {
+    const { status, headers: answered } = await get(address, headers, 'OPTIONS')
+    expect([status, answered.get('allow')]).toEqual([204, allow])
+  }
 })
 
 test('while the database is away: documents are served, everything else is 503 with Retry-After, and all comes back by itself', async () => {

@@ -161,6 +161,30 @@ describe('sessions', () => {
     expect((await realm.refresh(web, refresh_token)).status).toBe(200)
   })
 
+  test('5.2 rule 4: what is revoked while its session is suspended does not come back with it', async () => {
+    const { owner, I } = realm.tenant
+    const { username } = await somebody()
+    const move = (sid: string, what: string, body?: object) => owner.post(`${I}/sessions/${sid}/${what}`, body)
+    const reason = { reason: 'other' }
+    const one = await realm.tokens(web, username)
+    const { sid } = claimsOf(one.access_token)
+    must(await move(sid, 'suspend', reason), 200)
+    expect((await realm.post('/revoke', web, { token: one.access_token })).status).toBe(200)
+    must(await move(sid, 'reactivate'), 200)
+    expect((await realm.userinfo(one.access_token)).status).toBe(401)
+    const next = (await realm.refresh(web, one.refresh_token)).body
+    expect((await realm.userinfo(next.access_token)).status).toBe(200)
+
+    must(await move(sid, 'suspend', reason), 200)
+    expect((await realm.post('/revoke', spa, { token: next.refresh_token })).status).toBe(200)
+    must(await move(sid, 'reactivate'), 200)
+    const last = (await realm.refresh(web, next.refresh_token)).body
+    must(await move(sid, 'suspend', reason), 200)
+    expect((await realm.post('/revoke', web, { token: last.refresh_token })).status).toBe(200)
+    expect(must(await owner.get(`${I}/sessions/${sid}`), 200).data.status).toBe('revoked')
+    expect((await realm.refresh(web, last.refresh_token)).body.error).toBe('invalid_grant')
+  })
+
   test("rule 13: an administrator's revoke ends the browser's sign-in too", async () => {
     const { username } = await somebody()
     const { access_token, browser } = await realm.tokens(web, username)
@@ -261,6 +285,10 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
       },
     })
     expect(events.map(({ data }) => (data as { reason: string }).reason)).toEqual(['user_logout', 'user_logout'])
+    // D3: the person did it.
+    const { sub } = claimsOf(one.access_token)
+    const who = { authType: 'user', actor: { type: 'user', id: sub, name: username } }
+    expect(events.map(({ authType, actor }) => ({ authType, actor }))).toEqual([who, who])
   })
 
   test('an expired ID token is still a hint', async () => {

@@ -2,7 +2,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { must } from '../setup/actors.js'
+import { keyWith, must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, type Page, TestBrowser } from './browser.js'
 import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
@@ -371,6 +371,24 @@ describe('hostile documents', () => {
   })
 })
 
+test('a document does not make the logout endpoint send people anywhere', async () => {
+  const elsewhere = 'https://elsewhere.example/page'
+  const client = publish({ post_logout_redirect_uris: [elsewhere] })
+  const url = new URL(`${realm.url}/logout`)
+  url.searchParams.set('client_id', client.id)
+  url.searchParams.set('post_logout_redirect_uri', elsewhere)
+  const lured = await fetch(url, { redirect: 'manual' })
+  expect({ status: lured.status, location: lured.headers.get('location') }).toEqual({ status: 200, location: null })
+
+  const { body } = await tokensOf(client)
+  url.searchParams.set('id_token_hint', body.id_token)
+  const asked = await fetch(url, { redirect: 'manual' })
+  expect({ status: asked.status, location: asked.headers.get('location') }).toEqual({
+    status: 303,
+    location: elsewhere,
+  })
+})
+
 describe('hostile addresses', () => {
   test.each([
     'https://127.0.0.1/client.json',
@@ -456,6 +474,94 @@ describe('D23: documents are kept for as long as they say, between five minutes 
     publish({ redirect_uris: ['https://elsewhere.example.com/'] }, {}, path)
     app.clock.advance(301_000)
     expect(headingOf((await open(client)).page)).toBe('This did not work')
+  })
+})
+
+describe('allowed_resources, allowed_scopes: what such clients may get tokens for (RFC 8707)', () => {
+  const [mcp, other] = ['https://mcp.example.com/mcp', 'https://other.example.com/']
+  const allow = (more: object = {}) =>
+    configure({
+      enabled: true,
+      allowed_resources: [mcp, other],
+      allowed_scopes: ['notes:read', 'notes:write'],
+      ...more,
+    })
+  afterAll(() => configure({ allowed_resources: null, allowed_scopes: null }))
+  const errorOf = async (client: TestClient, params: Record<string, string | undefined>) =>
+    redirectOf((await realm.begin(client, params)).page)['error']
+
+  test('none by default', async () => {
+    expect(await errorOf(publish(), { resource: mcp })).toBe('invalid_target')
+    expect(await errorOf(publish(), { scope: 'notes:read' })).toBe('invalid_scope')
+  })
+
+  test('one that is listed becomes aud, with the listed scopes, over code and refresh; one that is not does not', async () => {
+    await allow()
+    const client = publish()
+    const scope = 'openid notes:read notes:delete'
+    const first = await toConsent(client, { resource: mcp, scope })
+    expect(first.page.html).toContain(`<li>${mcp}</li><li>notes:read</li>`)
+    expect(first.page.html).not.toMatch(/notes:(write|delete)/)
+    const redirect = redirectOf(await first.browser.submit(first.page, { consent: 'yes' }))
+    const code = { code: redirect['code']!, code_verifier: first.verifier, redirect_uri: CALLBACK, resource: mcp }
+    const { status, body } = await realm.exchange(client, code)
+    expect([status, body.scope]).toEqual([200, 'openid notes:read'])
+    expect(claimsOf(body.access_token)).toMatchObject({ aud: mcp, client_id: client.id, scope: 'openid notes:read' })
+    expect(claimsOf(body.id_token).aud).toBe(client.id)
+    const again = await realm.refresh(client, body.refresh_token, { resource: mcp })
+    expect(claimsOf(again.body.access_token).aud).toBe(mcp)
+    for (const resource of [other, 'https://mcp.example.com', `${mcp}/`, app.baseUrl]) {
+      expect((await realm.refresh(client, again.body.refresh_token, { resource })).body.error).toBe('invalid_target')
+    }
+    expect(await errorOf(client, { resource: `${mcp}/` })).toBe('invalid_target')
+    expect((await realm.userinfo(body.access_token)).status).toBe(200)
+
+    await allow({ allowed_resources: [other] })
+    expect((await realm.refresh(client, again.body.refresh_token)).body.error).toBe('invalid_target')
+  })
+
+  test('consent is for the resource that was shown, and for its scopes', async () => {
+    await allow()
+    const client = publish()
+    const { browser } = await tokensOf(client, { resource: mcp, scope: 'openid notes:read' })
+    const silently = async (params: Record<string, string>) =>
+      redirectOf((await realm.begin(client, { prompt: 'none', ...params }, browser)).page)
+    expect((await silently({ resource: mcp, scope: 'openid notes:read nothing' }))['code']).toBeDefined()
+    expect((await silently({ resource: other, scope: 'openid' }))['error']).toBe('consent_required')
+    expect((await silently({ resource: mcp, scope: 'openid notes:write' }))['error']).toBe('consent_required')
+  })
+
+  test('who names no scope gets openid and what is listed', async () => {
+    await allow()
+    const { body } = await tokensOf(publish(), { resource: mcp, scope: undefined })
+    expect(claimsOf(body.access_token)).toMatchObject({ aud: mcp, scope: 'openid notes:read notes:write' })
+  })
+
+  test('registered clients have their own list', async () => {
+    await allow()
+    const client = await realm.client()
+    expect(await errorOf(client, { resource: mcp })).toBe('invalid_target')
+    must(await realm.tenant.owner.delete(`${realm.tenant.I}/clients/${client.id}`), 204)
+  })
+
+  test.each([
+    ['allowed_resources', ['mcp.example.com']],
+    ['allowed_resources', ['https://mcp.example.com/#part']],
+    ['allowed_resources', 'https://mcp.example.com/'],
+    ['allowed_scopes', ['a b']],
+    ['allowed_scopes', 'a'],
+  ])('%s: %j is refused', async (key, value) => {
+    const settings = { security: { openid_policy: { client_id_metadata_document: { [key]: value } } } }
+    const { body } = await realm.tenant.owner.patch(realm.tenant.I, { settings })
+    const field = `settings.security.openid_policy.client_id_metadata_document.${key}`
+    expect([body.error, body.details[0].field]).toEqual(['invalid_request', expect.stringContaining(field)])
+  })
+
+  test('D6: nobody lets such clients ask for a platform scope that they lack', async () => {
+    const policy = { client_id_metadata_document: { allowed_scopes: ['issuers.users:read'] } }
+    const weak = await keyWith(realm.tenant, { scopes: ['issuers:write'] })
+    const answer = await weak.patch(realm.tenant.I, { settings: { security: { openid_policy: policy } } })
+    expect([answer.status, answer.body.error]).toEqual([403, 'insufficient_scope'])
   })
 })
 

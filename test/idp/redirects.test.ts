@@ -1,5 +1,11 @@
-import { expect, test } from '@jest/globals'
+/**
+ * The redirect rule of spec 4.17, as a pure function and at the authorization endpoint, where an address that is not
+ * the client's gets a page and never a redirect.
+ */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { redirectAllowed } from '../../src/idp/redirects.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { Realm, type TestClient } from './setup.js'
 
 const registered = [
   'https://app.example.com/cb',
@@ -7,61 +13,247 @@ const registered = [
   'http://127.0.0.1:3000/cb',
   'http://localhost/cb?x=1',
   'http://[::1]:8080/',
-  'com.example.app:/cb',
 ]
+const privateUse = 'com.example.app:/cb'
 
-/** [requested, may a native public client use it, may any other] */
-const table: [string, boolean, boolean][] = [
-  ['https://app.example.com/cb', true, true],
-  ['https://app.example.com/cb?tenant=1', true, true],
-  ['com.example.app:/cb', true, true],
-  ['http://127.0.0.1:3000/cb', true, true],
-  // The port of a loopback callback is the native application's to choose.
-  ['http://127.0.0.1:49152/cb', true, false],
-  ['http://127.0.0.1/cb', true, false],
-  ['http://localhost:1/cb?x=1', true, false],
-  ['http://[::1]/', true, false],
-  // Nothing else is.
-  ['http://127.0.0.1:49152/cb/', false, false],
-  ['http://127.0.0.1:49152/CB', false, false],
-  ['http://127.0.0.1:49152/cb?x=1', false, false],
-  ['http://127.0.0.1:49152/cb#f', false, false],
-  ['http://localhost:3000/cb', false, false],
-  ['http://localhost:49152/cb?x=2', false, false],
-  ['http://LOCALHOST:49152/cb?x=1', false, false],
-  ['https://localhost:49152/cb?x=1', false, false],
-  ['http://127.0.0.1:99999/cb', false, false],
-  ['http://127.0.0.1:080/cb', false, false],
-  ['http://127.0.0.1:/cb', false, false],
-  ['http://127.0.0.1:3000@evil.example/cb', false, false],
-  ['http://user@127.0.0.1:3000/cb', false, false],
-  ['http://127.0.0.1.evil.example:3000/cb', false, false],
-  ['http://127.1:3000/cb', false, false],
-  ['http://2130706433:3000/cb', false, false],
-  ['http://[::ffff:127.0.0.1]:8080/', false, false],
-  ['http://[0:0:0:0:0:0:0:1]:8080/', false, false],
-  ['http:/\\127.0.0.1:3000/cb', false, false],
-  ['http://127.0.0.1:3000\\cb', false, false],
-  ['https://app.example.com:443/cb', false, false],
-  ['https://app.example.com:8443/cb', false, false],
-  ['https://APP.example.com/cb', false, false],
-  ['https://app.example.com/cb/', false, false],
-  ['https://app.example.com/./cb', false, false],
-  ['https://app.example.com/x/../cb', false, false],
-  ['https://app.example.com/cb?', false, false],
-  ['https://app.example.com/cb#', false, false],
-  ['https://app.example.com/cb ', false, false],
-  [' https://app.example.com/cb', false, false],
-  ['https://app.example.com/c%62', false, false],
-  ['https://app.example.com.evil.example/cb', false, false],
-  ['https://app.example.com@evil.example/cb', false, false],
-  ['//app.example.com/cb', false, false],
-  ['javascript:alert(1)', false, false],
-  ['com.example.app:/other', false, false],
-  ['', false, false],
-]
+/** May a public native client use it, may any other. */
+type Verdict = readonly [native: boolean, other: boolean]
+const both: Verdict = [true, true]
+const nativeOnly: Verdict = [true, false]
+const nobody: Verdict = [false, false]
 
-test.each(table)('4.17 redirect rule: %s', (requested, native, other) => {
-  expect(redirectAllowed(registered, requested, true)).toBe(native)
-  expect(redirectAllowed(registered, requested, false)).toBe(other)
+/** By sentence of the rule. */
+const rules: Record<string, [Verdict, string[]][]> = {
+  'exact match': [
+    [both, ['https://app.example.com/cb', 'https://app.example.com/cb?tenant=1', 'http://127.0.0.1:3000/cb']],
+    [
+      nobody,
+      [
+        'https://app.example.com:443/cb',
+        'https://app.example.com:8443/cb',
+        'https://APP.example.com/cb',
+        'HTTPS://app.example.com/cb',
+        'https://app.example.com/cb/',
+        'https://app.example.com/CB',
+        'https://app.example.com/cb/more',
+        'https://app.example.com/',
+        'https://app.example.com',
+        'https://app.example.com/cb?',
+        'https://app.example.com/cb?tenant=2',
+        'https://app.example.com/cb?tenant=1&x=1',
+        'https://app.example.com/cb?x=1&tenant=1',
+        'https://app.example.com/cb#',
+        'https://app.example.com/cb#code',
+        'http://app.example.com/cb',
+        'https://www.app.example.com/cb',
+        'https://app.example.com./cb',
+        '//app.example.com/cb',
+        '/cb',
+      ],
+    ],
+  ],
+  'the port may vary for a public native client': [
+    [
+      nativeOnly,
+      [
+        'http://127.0.0.1:49152/cb',
+        'http://127.0.0.1:1/cb',
+        'http://127.0.0.1:65535/cb',
+        'http://127.0.0.1/cb',
+        'http://localhost:1/cb?x=1',
+        'http://[::1]/',
+        'http://[::1]:9/',
+      ],
+    ],
+    [
+      nobody,
+      [
+        'http://127.0.0.1:0/cb',
+        'http://127.0.0.1:65536/cb',
+        'http://127.0.0.1:99999/cb',
+        'http://127.0.0.1:080/cb',
+        'http://127.0.0.1:/cb',
+        'http://127.0.0.1:-1/cb',
+        'http://127.0.0.1:3000:3000/cb',
+        'http://127.0.0.1:3e3/cb',
+      ],
+    ],
+  ],
+  'scheme stays exact': [
+    [
+      nobody,
+      [
+        'https://127.0.0.1:49152/cb',
+        'https://localhost:49152/cb?x=1',
+        'HTTP://127.0.0.1:3000/cb',
+        'ws://127.0.0.1:3000/cb',
+      ],
+    ],
+  ],
+  'host spelling stays exact': [
+    [
+      nobody,
+      [
+        'http://LOCALHOST:49152/cb?x=1',
+        'http://localhost.:49152/cb?x=1',
+        'http://127.1:3000/cb',
+        'http://2130706433:3000/cb',
+        'http://0x7f000001:3000/cb',
+        'http://127.000.000.001:3000/cb',
+        'http://[::ffff:127.0.0.1]:8080/',
+        'http://[0:0:0:0:0:0:0:1]:8080/',
+        'http://0.0.0.0:3000/cb',
+        'http://127.0.0.1.evil.example:3000/cb',
+        'http://localhost.evil.example/cb?x=1',
+      ],
+    ],
+  ],
+  'path and query stay exact': [
+    [
+      nobody,
+      [
+        'http://127.0.0.1:49152/cb/',
+        'http://127.0.0.1:49152/CB',
+        'http://127.0.0.1:49152/cb?x=1',
+        'http://127.0.0.1:49152/cb#f',
+        'http://127.0.0.1:49152',
+        'http://localhost:49152/cb',
+        'http://localhost:49152/cb?x=2',
+        'http://[::1]:49152',
+        'http://[::1]:49152/cb',
+      ],
+    ],
+  ],
+  'the hosts are not interchangeable': [
+    [
+      nobody,
+      [
+        'http://localhost:3000/cb',
+        'http://[::1]:3000/cb',
+        'http://127.0.0.1/cb?x=1',
+        'http://[::1]/cb?x=1',
+        'http://127.0.0.1:8080/',
+        'http://localhost:8080/',
+        'http://127.0.0.2:3000/cb',
+      ],
+    ],
+  ],
+  'nothing is repaired or decoded first': [
+    [
+      nobody,
+      [
+        'https://app.example.com/./cb',
+        'https://app.example.com/x/../cb',
+        'https://app.example.com/%2e%2e/cb',
+        'https://app.example.com//cb',
+        'https://app.example.com/c%62',
+        'https://app.example.com/cb ',
+        ' https://app.example.com/cb',
+        'https://app.example.com/cb\n',
+        'https://app.example.com/cb\t',
+        'https://app.example.com/\tcb',
+        'https://app.example.com\\cb',
+        'https:\\\\app.example.com\\cb',
+        'https:/app.example.com/cb',
+        'https:app.example.com/cb',
+        'https://app.example.com.evil.example/cb',
+        'https://app.example.com@evil.example/cb',
+        'https://evil.example/https://app.example.com/cb',
+        'https://evil.example\\@app.example.com/cb',
+        'https://user@app.example.com/cb',
+        'http://127.0.0.1:3000@evil.example/cb',
+        'http://user@127.0.0.1:3000/cb',
+        'http:/\\127.0.0.1:3000/cb',
+        'http://127.0.0.1:3000\\cb',
+        'https://app。example.com/cb',
+        'https://app.example.com/cb\u200b',
+        'javascript:alert(1)',
+        'data:text/html,x',
+        'file:///etc/passwd',
+        'https://',
+        'x',
+        '*',
+      ],
+    ],
+  ],
+}
+
+const table = Object.entries(rules).flatMap(([rule, rows]) =>
+  rows.flatMap(([verdict, uris]) => uris.map((uri) => ({ rule, uri, verdict }))),
+)
+
+test('the table holds at least 60 hostile values', () => {
+  expect(table.filter(({ verdict }) => verdict === nobody).length).toBeGreaterThanOrEqual(60)
+})
+
+describe('the rule', () => {
+  test.each(table)('4.17 $rule: $uri', ({ uri, verdict: [native, other] }) => {
+    expect(redirectAllowed(registered, uri, true)).toBe(native)
+    expect(redirectAllowed(registered, uri, false)).toBe(other)
+  })
+
+  test('4.17 exact match: a private-use scheme, and an empty value', () => {
+    for (const native of [true, false]) {
+      expect(redirectAllowed([privateUse], privateUse, native)).toBe(true)
+      expect(redirectAllowed([privateUse], 'com.example.app:/other', native)).toBe(false)
+      expect(redirectAllowed([privateUse], 'com.example.app://cb', native)).toBe(false)
+      expect(redirectAllowed(registered, '', native)).toBe(false)
+    }
+  })
+})
+
+describe('the authorization endpoint', () => {
+  let app: TestApp
+  let realm: Realm
+  let native: TestClient
+  let others: TestClient[]
+  beforeAll(async () => {
+    app = await startApp()
+    realm = await Realm.make(app)
+    const redirect_uris = registered
+    native = await realm.client({ application_type: 'native', redirect_uris })
+    others = [
+      await realm.client({ application_type: 'spa', redirect_uris }),
+      await realm.client({ application_type: 'web', redirect_uris }, { confidential: true }),
+      // Confidential, and so not of the clients that may vary the port.
+      await realm.client({ application_type: 'native', redirect_uris }, { confidential: true }),
+    ]
+  })
+  afterAll(() => app.close())
+
+  /** `prompt=none` without a session answers at once: to the application, or on a page where there is none to trust. */
+  async function answerAt(client: TestClient, redirect_uri: string) {
+    const challenge = { code_challenge: 'x'.repeat(43), code_challenge_method: 'S256' }
+    const response = await fetch(realm.authorizeUrl(client, { redirect_uri, prompt: 'none', ...challenge }), {
+      redirect: 'manual',
+      headers: { accept: 'text/html' },
+    })
+    const body = await response.text()
+    return { status: response.status, location: response.headers.get('location'), isPage: body.includes('<html') }
+  }
+
+  test.each(table)('4.17 $rule: $uri', async ({ uri, verdict: [forNative, forOthers] }) => {
+    for (const client of [native, ...others]) {
+      const allowed = client === native ? forNative : forOthers
+      const { status, location, isPage } = await answerAt(client, uri)
+      if (allowed) {
+        expect([status, location?.startsWith(`${uri}${uri.includes('?') ? '&' : '?'}error=login_required`)]).toEqual([
+          303,
+          true,
+        ])
+      } else {
+        expect([status, location, isPage]).toEqual([400, null, true])
+      }
+    }
+  })
+
+  test('4.17: without redirect_uri, or with several, there is no redirect, even where only one is registered', async () => {
+    const single = await realm.client({ application_type: 'spa', redirect_uris: [registered[0]!] })
+    const url = new URL(realm.authorizeUrl(single, { redirect_uri: undefined }))
+    const twice = `${url.href}&redirect_uri=${encodeURIComponent(registered[0]!)}&redirect_uri=https://evil.example`
+    for (const address of [url.href, `${url.href}&redirect_uri=`, twice]) {
+      const response = await fetch(address, { redirect: 'manual', headers: { accept: 'text/html' } })
+      expect([response.status, response.headers.get('location')]).toEqual([400, null])
+    }
+  })
 })

@@ -83,6 +83,14 @@ describe('5.3: the access token', () => {
     expect(claimsOf(second.body.access_token).aud).toBe('https://r.example.com/a')
     const third = await realm.refresh(web, second.body.refresh_token, { resource: 'https://r.example.com/c' })
     expect(third.body.error).toBe('invalid_target')
+    const many = (...names: string[]) =>
+      realm.post('/token', web, [
+        ['grant_type', 'refresh_token'],
+        ['refresh_token', second.body.refresh_token],
+        ...names.map((name): [string, string] => ['resource', `https://r.example.com/${name}`]),
+      ])
+    expect((await many('b', 'c')).body.error).toBe('invalid_target')
+    expect(claimsOf((await many('b', 'a')).body.access_token).aud).toBe('https://r.example.com/b')
   })
 
   test('D6: with resource={BASE_URL} it opens the Core API, as far as user and client may, and dies with its session', async () => {
@@ -233,7 +241,7 @@ describe('refresh', () => {
     const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
     const answer = await realm.refresh(spa, refresh_token, { org: 'org_x' })
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
-    expect((await realm.refresh(spa, refresh_token)).status).toBe(200)
+    expect((await realm.refresh(spa, refresh_token, { org: '' })).status).toBe(200)
   })
 
   test("another client's refresh token is invalid_grant and stays good", async () => {
@@ -376,6 +384,29 @@ describe('introspection and revocation', () => {
     expect((await realm.tokens(web, 'ada@example.com', { prompt: 'none' }, browser)).access_token).toBeDefined()
   })
 
+  test('D3: the trail names what was revoked, an access token as a refresh token, and not its value', async () => {
+    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+    const { jti: refreshId } = (await introspect(refresh_token)).body
+    for (const token of [access_token, refresh_token, refresh_token]) await realm.post('/revoke', web, { token })
+    const { jti, sid } = claimsOf(access_token)
+    const all = await app.gatehouse.tools.prisma.event.findMany({ where: { sessionId: sid }, orderBy: { id: 'asc' } })
+    const events = all.filter(({ type }) => type === 'token.revoked')
+    for (const { authType, actor } of all.filter(({ type }) => type !== 'session.created')) {
+      expect([authType, actor]).toEqual(['client', { type: 'client', id: web.id, name: 'Notebook' }])
+    }
+    expect(events.map(({ target, userId: who, clientId, data }) => ({ target, who, clientId, data }))).toEqual(
+      [
+        [jti, 'access_token'],
+        [refreshId, 'refresh_token'],
+      ].map(([id, token_type]) => ({
+        target: { type: 'token', id },
+        who: userId,
+        clientId: web.id,
+        data: { token_type, revoked_at: expect.any(Number) },
+      })),
+    )
+  })
+
   test("revoking an unknown token or another client's is 200 and does nothing", async () => {
     const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
     for (const token of [access_token, refresh_token, 'x', 'a.b.c']) {
@@ -409,12 +440,34 @@ describe('client credentials', () => {
       'unauthorized_client',
     )
   })
+  test('without any scope of its own the answer and the token name none (RFC 6749 3.3)', async () => {
+    const m2m = await realm.client(
+      { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
+      { confidential: true },
+    )
+    const { body } = await realm.post('/token', m2m, { grant_type: 'client_credentials' })
+    expect(Object.keys(body).sort()).toEqual(['access_token', 'expires_in', 'token_type'])
+    expect(claimsOf(body.access_token)).not.toHaveProperty('scope')
+    expect((await introspect(body.access_token, m2m)).body).not.toHaveProperty('scope')
+  })
+
   const introspect = (token: string, client: TestClient) => realm.post('/introspect', client, { token })
 })
 
 describe('bad input gets the error of the RFC and never a 5xx', () => {
   test.each<[string, number, string, () => Promise<Response>]>([
-    ['no body', 400, 'invalid_request', () => fetch(`${realm.url}/token`, { method: 'POST' })],
+    [
+      'nothing, and so no client authentication (RFC 6749 5.2)',
+      401,
+      'invalid_client',
+      () => fetch(`${realm.url}/token`, { method: 'POST' }),
+    ],
+    [
+      'nobody who introspects (RFC 7662 2.3)',
+      401,
+      'invalid_client',
+      () => fetch(`${realm.url}/introspect`, { method: 'POST', body: new URLSearchParams({ token: 'x' }) }),
+    ],
     [
       'JSON',
       400,

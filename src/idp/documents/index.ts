@@ -2,13 +2,15 @@
  * Clients that are a document at an address (spec 4.17, decisions D23): asked for by the one way out, kept for a while,
  * never stored. What cannot be read is not remembered: the next request asks again.
  */
+
 import { LRUCache } from 'lru-cache'
 import { errors } from 'oidc-provider'
 import { ApiError } from '../../kernel/errors.js'
+import { networkOf } from '../../kernel/network.js'
 import { DAY, MINUTE, SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type Outbound, OutboundError } from '../../platform/outbound.js'
-import type { IssuerSettings } from '../../resources/issuers/settings.js'
+import { documentPolicyOf, type IssuerSettings } from '../../resources/issuers/settings.js'
 import { isDocumentAddress } from './address.js'
 import { type DocumentClient, readDocument } from './document.js'
 
@@ -36,14 +38,21 @@ function storeOf({ outbound }: Context): Store {
   return store
 }
 
-const policyOf = (settings: IssuerSettings) => settings.security?.openid_policy?.client_id_metadata_document
-
 /** Off unless the issuer's settings say otherwise (spec 2.3). */
-export const documentsEnabled = (settings: IssuerSettings): boolean => policyOf(settings)?.enabled === true
+export const documentsEnabled = (settings: IssuerSettings): boolean => documentPolicyOf(settings)?.enabled === true
 
 /** Which memberships such clients see in tokens (spec 4.17). */
 export const organizationPolicy = (settings: IssuerSettings): 'all' | 'selected' | 'none' =>
-  policyOf(settings)?.organization_policy ?? 'all'
+  documentPolicyOf(settings)?.organization_policy ?? 'all'
+
+/** What such clients may get tokens for besides themselves, and with which scopes besides those of OpenID Connect. */
+export function documentAllowances(settings: IssuerSettings): {
+  resources: readonly string[]
+  scopes: readonly string[]
+} {
+  const { allowed_resources = [], allowed_scopes = [] } = documentPolicyOf(settings) ?? {}
+  return { resources: allowed_resources, scopes: allowed_scopes }
+}
 
 /**
  * The client at this address; undefined for what is no address of a document.
@@ -66,7 +75,7 @@ export async function documentClient(context: Context, address: string): Promise
 
 /** Anybody can make us ask anybody: not often, and not much at a time. */
 async function limit(context: Context, under: number): Promise<void> {
-  const verdict = await context.rateLimiter.spend('authorize', `documents ${context.request.ip ?? ''}`)
+  const verdict = await context.rateLimiter.spend('authorize', `documents ${networkOf(context.request.ip)}`)
   if (under < ASKED_AT_ONCE && verdict?.allowed !== false) return
   const reset = String(verdict?.allowed === false ? verdict.reset : 2)
   throw new ApiError('too_many_requests', 'Too many metadata documents are being asked for; try again shortly.', {

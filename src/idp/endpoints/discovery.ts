@@ -27,6 +27,8 @@ export const metadataDocument = (url: string, withDocuments: boolean) => ({
   ],
   ...(withDocuments ? { client_id_metadata_document_supported: true } : {}),
   code_challenge_methods_supported: ['S256'],
+  // Left out it would mean that they are (OpenID Connect Discovery 3).
+  request_uri_parameter_supported: false,
   authorization_response_iss_parameter_supported: true,
   frontchannel_logout_supported: false,
   backchannel_logout_supported: true,

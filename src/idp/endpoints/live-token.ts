@@ -2,7 +2,13 @@
 import ProviderClass, { type Provider } from 'oidc-provider'
 import { seconds } from '../../kernel/time.js'
 import { emit } from '../../resources/events/events.js'
-import { type AccessTokenClaims, type LiveToken, verifyAccessToken } from '../../resources/sessions/access-token.js'
+import {
+  type AccessTokenClaims,
+  type LiveToken,
+  readAccessToken,
+  verifyAccessToken,
+} from '../../resources/sessions/access-token.js'
+import { asClient } from '../client.js'
 import type { AccessToken } from '../library.js'
 import { spend } from '../limits.js'
 import { scope } from '../scope.js'
@@ -23,12 +29,14 @@ export async function findLiveToken(provider: Provider, value: unknown): Promise
   if (typeof value !== 'string') return undefined
   const { context, runtime } = scope()
   const marked = value.startsWith(JWT_MARK)
-  const found = await verifyAccessToken(context, marked ? value.slice(1) : value)
+  const { ctx } = ProviderClass
+  const jwt = marked ? value.slice(1) : value
+  const isRevocation = ctx?.oidc.route === 'revocation'
+  const found = isRevocation ? await readAccessToken(context, jwt) : await verifyAccessToken(context, jwt)
   // Another issuer's token is no token here (spec 4.17).
   if (found?.issuerId !== runtime.issuer.id) return undefined
-  const { ctx } = ProviderClass
   if (ctx?.oidc.route === 'userinfo') await spend(ctx, context, 'userinfo', found.claims.jti)
-  const { claims, grantId } = found
+  const { claims } = found
   const token = new (provider.AccessToken as unknown as new (payload: object) => AccessToken)({
     kind: 'AccessToken',
     jti: claims.jti,
@@ -40,17 +48,20 @@ export async function findLiveToken(provider: Provider, value: unknown): Promise
     accountId: claims.sub === claims.client_id ? undefined : claims.sub,
     // At userinfo the library wants the grant, and refuses every token with an audience. At introspection and
     // revocation it must not know the grant, or revoking one access token would end the refresh tokens too.
-    ...(marked ? {} : { grantId: grantId ?? undefined }),
+    ...(marked || !isLive(found) ? {} : { grantId: found.grantId ?? undefined }),
   })
   if (marked) Object.defineProperty(token, 'destroy', { value: () => denylist(claims) })
-  live.set(token, found)
+  if (isLive(found)) live.set(token, found)
   return token
 }
+
+const isLive = (found: Pick<LiveToken, 'claims'>): found is LiveToken => 'accountId' in found
 
 /** Spec 5.2 rule 4: on the revocation list for as long as it would live. */
 async function denylist({ jti, exp, sub, client_id: clientId, sid }: AccessTokenClaims): Promise<void> {
   const { context, runtime, writes } = scope()
   const { id: issuerId, accountId } = runtime.issuer
+  const client = ProviderClass.ctx!.oidc.client!
   writes.change(async (inside) => {
     const { count } = await inside.db.revokedToken.createMany({
       data: [{ issuerId, jti, expiresAt: exp * 1000 }],
@@ -60,6 +71,14 @@ async function denylist({ jti, exp, sub, client_id: clientId, sid }: AccessToken
     const userId = sub === clientId ? null : sub
     const target = { type: 'token', id: jti }
     const data = { token_type: 'access_token', revoked_at: seconds(context.now()) }
-    await emit(inside, 'token.revoked', { accountId, issuerId, userId, clientId, sessionId: sid ?? null, target, data })
+    await emit(asClient(inside, client), 'token.revoked', {
+      accountId,
+      issuerId,
+      userId,
+      clientId,
+      sessionId: sid ?? null,
+      target,
+      data,
+    })
   })
 }

@@ -5,6 +5,7 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
+import { findAccount } from '../account.js'
 import { forgetBrowserState } from '../browser-state.js'
 import { type ClientRow, readClient } from '../client.js'
 import type { BrowserSession, OpenIdContext } from '../library.js'
@@ -13,7 +14,7 @@ import { confirmLogoutPage, loggedOutPage, stayedPage } from '../login/pages/log
 import { formToken, formVersion } from '../login/state.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
-import { scope } from '../scope.js'
+import { asUser, scope } from '../scope.js'
 
 interface Request {
   client: ClientRow | undefined
@@ -85,8 +86,9 @@ async function readRequest(values: Form): Promise<Request> {
   const client = clientId === undefined ? undefined : await readClient(clientId)
   if (clientId !== undefined && client?.status !== 'active') throw invalid('client_id is unknown')
   const wanted = field(values, 'post_logout_redirect_uri') || undefined
-  // Section 3: without a client there is nothing to check the address against, so it is not used.
-  const redirectUri = client ? wanted : undefined
+  // Section 3: without a client there is nothing to check the address against, so it is not used. Anybody can publish a
+  // document with any address in it: without a token that we issued for it, it would make us send people anywhere.
+  const redirectUri = client && (!client.document || hint) ? wanted : undefined
   if (redirectUri !== undefined && !client?.settings.openid?.post_logout_redirect_uris?.includes(redirectUri)) {
     throw invalid('post_logout_redirect_uri is not registered')
   }
@@ -134,8 +136,15 @@ async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<voi
   const { context, runtime, writes } = scope()
   const { id: issuerId, accountId } = runtime.issuer
   const browserUid = session.uid
+  const account = await findAccount(session.accountId!, undefined)
   writes.change(async (inside) => {
-    await endSessions(inside, { accountId, issuerId }, { browserUid }, { reason: 'user_logout', browserToo: true })
+    const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
+    await endSessions(
+      user ? asUser(inside, user) : inside,
+      { accountId, issuerId },
+      { browserUid },
+      { reason: 'user_logout', browserToo: true },
+    )
     await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid: browserUid } })
   })
   await writes.flush(context)

@@ -2,6 +2,7 @@ import { errors } from 'oidc-provider'
 import { refreshTokenId } from '../adapter.js'
 import { param } from '../library.js'
 import { scope } from '../scope.js'
+import { refuseUngranted } from '../tokens.js'
 import type { Grant } from './grant.js'
 
 /** Authorization code with PKCE (RFC 6749 4.1, RFC 7636, spec 5.2). The library does the rest. */
@@ -13,6 +14,7 @@ export const authorizationCode: Grant = {
     const verifier = param(ctx, 'code_verifier')
     if (verifier !== undefined && !/^[\w.~-]{43,128}$/.test(verifier)) throw new errors.InvalidGrant({})
     await library(ctx)
+    refuseUngranted(ctx, ctx.oidc.entities.AuthorizationCode)
     // The session knows its current refresh token from the first one on (spec 2.13).
     const { context, writes } = scope()
     const { sid } = ctx.oidc.entities.AuthorizationCode ?? {}

@@ -34,7 +34,9 @@ export const clientCredentials: Grant = {
     agentCame(client!, token)
     const value = await token.save()
     const { expiration, tokenType } = token as unknown as AccessToken & { tokenType: string }
-    ctx.body = { access_token: value, expires_in: expiration, token_type: tokenType, scope: wanted.join(' ') }
+    // RFC 6749 3.3: a scope names something, or is not there.
+    const granted = wanted.length === 0 ? {} : { scope: wanted.join(' ') }
+    ctx.body = { access_token: value, expires_in: expiration, token_type: tokenType, ...granted }
   },
 }
 

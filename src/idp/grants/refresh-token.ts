@@ -2,6 +2,7 @@ import { errors } from 'oidc-provider'
 import { refreshTokenId } from '../adapter.js'
 import { param } from '../library.js'
 import { scope } from '../scope.js'
+import { refuseUngranted } from '../tokens.js'
 import type { Grant } from './grant.js'
 
 /**
@@ -16,6 +17,7 @@ export const refreshToken: Grant = {
     if (ctx.oidc.body?.['scope'] === '') throw new errors.InvalidScope('scope must not be empty', '')
     const value = param(ctx, 'refresh_token')
     await library(ctx)
+    refuseUngranted(ctx, ctx.oidc.refreshToken)
     const { context, writes } = scope()
     const { sid } = ctx.oidc.refreshToken ?? {}
     const { refresh_token: fresh } = ctx.body as { refresh_token?: string }

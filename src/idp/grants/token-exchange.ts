@@ -23,9 +23,11 @@ import type { Grant } from './grant.js'
 
 const ACCESS_TOKEN = 'urn:ietf:params:oauth:token-type:access_token'
 
-/** Not part of the profile (rule 2), nor is a credential in the body (rule 1). */
+/**
+ * Not part of the profile (rule 2), nor is a credential in the body (rule 1). A client_id is none: many libraries send it
+ * beside Basic, and the library refuses one that differs.
+ */
 const foreign = [
-  'client_id',
   'client_secret',
   'client_assertion',
   'client_assertion_type',

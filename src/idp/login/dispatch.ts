@@ -3,22 +3,34 @@
  * decides, flow.ts says what comes next, this file moves: the answer is taken only by the browser that was asked, only
  * for the form shown last.
  */
+
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
+import { networkOf } from '../../kernel/network.js'
 import { transaction } from '../../platform/database.js'
 import type { Interaction } from '../library.js'
 import { spend } from '../limits.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
 import { scope } from '../scope.js'
-import { proceed } from './flow.js'
+import { isOutdated, proceed } from './flow.js'
 import { invitationJourney } from './invitation.js'
 import { authorizationJourney, type Journey } from './journey.js'
 import { comeBack } from './methods/upstream.js'
 import { errorPage } from './pages/error.js'
 import { sendPage, type View, viewOf } from './pages/layout.js'
 import type { Sentence } from './pages/texts.js'
-import { claim, formToken, formVersion, keep, type LoginState, StaleForm, type Standing, standingOf } from './state.js'
+import {
+  anew,
+  claim,
+  formToken,
+  formVersion,
+  keep,
+  type LoginState,
+  StaleForm,
+  type Standing,
+  standingOf,
+} from './state.js'
 import { askConsent } from './steps/consent.js'
 import { steps } from './steps/index.js'
 import { type Move, Refused } from './steps/step.js'
@@ -123,7 +135,7 @@ async function tooMany(visit: Visit): Promise<boolean> {
   const { ctx } = visit
   const { context } = scope()
   try {
-    await spend(ctx, context, 'login', context.request.ip ?? '')
+    await spend(ctx, context, 'login', networkOf(context.request.ip))
     return false
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'too_many_requests') throw error
@@ -178,11 +190,13 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
   return transaction(context, async (inside) => {
     writes.forget()
     await claim(inside, journey.uid, standing)
+    const { state } = standing
+    if ((done || effects || becomes) && (await isOutdated(inside, state))) throw new Refused(outdated(state))
     await effects?.(inside)
     const made = (await becomes?.(inside)) ?? to
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }
     let next = then.to
-    if (done && next.step !== 'done' && next.step !== standing.state.step) {
+    if (done && next.step !== 'done') {
       next =
         (await steps[next.step].enter?.(inside, { state: next, journey, view, version: standing.version + 1 })) ?? next
     }
@@ -192,6 +206,8 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
     return { to: next, problems: then.problems, redirect }
   })
 }
+
+const outdated = (state: LoginState): Move => ({ to: anew(state, state.username), problems: [{ key: 'stale' }] })
 
 /** Also for whoever clicked twice: the browser shows the answer to the second click. */
 function leave({ ctx, journey }: Visit): void {

@@ -51,13 +51,27 @@ async function factsOf({ db }: Context, userId: string, orgId: string | null): P
   return facts
 }
 
+const changedText = `
+  SELECT EXISTS (SELECT 1 FROM verifiers WHERE issuer_id = $1 AND user_id = $2
+    AND type IN ('password', 'temporary_password') AND coalesce(secret_set_at, created_at) > $3::bigint) AS changed`
+
+/**
+ * Has the person's password been changed since they showed who they are? Then that was perhaps somebody else, and
+ * counts no more, as sessions do that were begun before.
+ */
+export async function isOutdated({ db }: Context, { user, since }: LoginState): Promise<boolean> {
+  if (!user || since === undefined) return false
+  const [row] = await sql<{ changed: boolean }>(db, changedText, user.issuerId, user.id, since)
+  return row?.changed === true
+}
+
 /** The step that comes next, as the transaction in progress sees things, and what to tell there. */
 export async function proceed(
   inside: Context,
   state: LoginState,
   journey: Journey,
 ): Promise<{ to: LoginState; problems: Sentence[] }> {
-  const { user, username } = state
+  const { user, username, since = inside.now() } = state
   const facts = user && (await factsOf(inside, user.id, state.orgId ?? journey.orgId))
   if (!facts) return { to: anew(state, username), problems: [] }
   // May they sign in at all?
@@ -67,7 +81,7 @@ export async function proceed(
   const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
   // What was proved in this browser before is for sign-on.ts to judge.
   const factors = state.asBefore ? [] : owedFactors(state, facts, journey)
-  const now = { ...settled, factors }
+  const now = { ...settled, factors, since }
   return { to: { ...now, step: remaining(now, facts, journey) }, problems: [] }
 }
 

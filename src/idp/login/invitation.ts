@@ -3,9 +3,11 @@
  * ends with a membership instead of an answer to an application.
  */
 import type { Context as KoaContext } from 'koa'
+import { networkOf } from '../../kernel/network.js'
 import { transaction } from '../../platform/database.js'
 import { randomSecret, sha256 } from '../../platform/secrets.js'
 import { acceptInvitation, openInvitation } from '../../resources/organizations/accept-invitation.js'
+import { spend } from '../limits.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
 import { asUser, scope } from '../scope.js'
@@ -18,6 +20,7 @@ import { beginning, claim, type InvitationFacts, type Standing } from './state.j
 /** GET of `/invitation?token=…`: the browser that opens it goes on from here, and no other one. */
 export async function beginInvitation(ctx: KoaContext, query: Form): Promise<void> {
   const { context, runtime } = scope()
+  await spend(ctx, context, 'authorize', networkOf(context.request.ip))
   const tokenHash = sha256(field(query, 'token') ?? '')
   const found = await openInvitation(context, runtime.issuer.id, tokenHash)
   if (!found) {

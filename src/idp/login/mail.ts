@@ -43,12 +43,17 @@ const kinds: Readonly<Record<MailPurpose, MessageKind>> = {
 
 /** A move to the step in `to`, which asks for what is sent. Too many requests for one address are refused. */
 export async function sendSecret(to: LoginState, letter: Letter): Promise<Move> {
-  const { context, runtime } = scope()
-  const counted = sha256(`${runtime.issuer.id} ${usernameKeyOf(letter.address)}`).slice(0, 32)
-  const verdict = await context.rateLimiter.spend('mail', counted)
-  if (verdict && !verdict.allowed) return { to: { ...to, step: 'sign_in' }, problems: [{ key: 'too_many_mails' }] }
+  if (!(await mayBeSent(letter))) return { to: { ...to, step: 'sign_in' }, problems: [{ key: 'too_many_mails' }] }
   const { sent, effects } = prepareSecret(to, letter)
   return { to: { ...to, sent }, effects }
+}
+
+/** Counts a mail by its address. @returns false for one too many */
+export async function mayBeSent({ address }: Letter): Promise<boolean> {
+  const { context, runtime } = scope()
+  const counted = sha256(`${runtime.issuer.id} ${usernameKeyOf(address)}`).slice(0, 32)
+  const verdict = await context.rateLimiter.spend('mail', counted)
+  return verdict?.allowed !== false
 }
 
 /** Makes a secret for this state. Nobody's address costs the same work, so that the time tells nothing. */
@@ -103,7 +108,7 @@ export async function checkSecret(uid: string, sent: SentSecret, secret: string)
   const { id: issuerId, accountId } = runtime.issuer
   const method = secret.length > 12 ? 'email_link' : 'email_otp'
   if (sent.tries >= TRIES || sent.expiresAt <= context.now()) return { outcome: 'spent', sent }
-  const subject = `mail:${sent.user?.id ?? sha256(`${issuerId} ${sent.email}`).slice(0, 32)}`
+  const subject = `mail:${sent.user?.id ?? sha256(`${issuerId} ${usernameKeyOf(sent.email)}`).slice(0, 32)}`
   const user = sent.user ?? undefined
   const place = { accountId, issuerId }
   if (!(await startAttempt(context, subject))) {

@@ -4,6 +4,7 @@
  * browser that it was shown to.
  */
 import { createHmac } from 'node:crypto'
+import { startOf } from '../../kernel/text.js'
 import type { Context } from '../../platform/context.js'
 import type { Prisma } from '../../platform/database.js'
 import { sameText } from '../../platform/secrets.js'
@@ -95,6 +96,8 @@ export interface LoginState {
   username: string
   /** Known from the first factor on. */
   user: SignInUser | null
+  /** From when on they are known (Unix milliseconds). */
+  since?: number
   /** What was proved, in terms of `amr` (RFC 8176) and of our own methods. */
   amr: string[]
   methods: string[]
@@ -124,7 +127,7 @@ export interface Standing {
 /** Nothing has been said yet. */
 export const beginning = (username = ''): LoginState => ({
   step: 'sign_in',
-  username: username.slice(0, 254),
+  username: startOf(username, 254),
   user: null,
   amr: [],
   methods: [],
@@ -139,7 +142,8 @@ export const anew = ({ invitation }: LoginState, username = ''): LoginState => (
 /** How far this interaction has come; undefined for one that nobody has answered yet. */
 export async function standingOf(uid: string): Promise<Standing | undefined> {
   const { context, runtime } = scope()
-  const row = await context.db.loginState.findUnique({ where: { issuerId_uid: { issuerId: runtime.issuer.id, uid } } })
+  const where = { issuerId: runtime.issuer.id, uid, expiresAt: { gt: context.now() } }
+  const row = await context.db.loginState.findFirst({ where })
   return row ? { state: row.state as unknown as LoginState, version: row.version } : undefined
 }
 

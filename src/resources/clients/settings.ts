@@ -36,6 +36,8 @@ const resource = rules.text(2048).refine(isResourceUri, {
   error: 'must be an absolute URI without a fragment.',
   params: { code: 'invalid_format' },
 })
+/** Resources that tokens may be meant for (RFC 8707). */
+export const resourceRules = z.array(resource, 'must be an array of URIs.').max(100, 'must have at most 100 entries.')
 const exchangeTargets = z
   .array(
     z.strictObject({ resource, scopes: rules.scopes.refine((list) => list.length > 0, 'must not be empty.') }),
@@ -58,10 +60,7 @@ const openid = z.looseObject(
       .optional(),
     response_signature_alg: z.enum(algorithms, `must be one of ${algorithms.join(', ')}.`).optional(),
     allowed_audiences: texts(100).optional(),
-    allowed_resources: z
-      .array(resource, 'must be an array of URIs.')
-      .max(100, 'must have at most 100 entries.')
-      .optional(),
+    allowed_resources: resourceRules.optional(),
     token_exchange: z
       .strictObject(
         {

@@ -1,6 +1,9 @@
 /** Whose mailbox is it? Codes and links go to the address of a user, never to one that the sender chose. */
 import type { Context } from '../../platform/context.js'
+import { sql } from '../../platform/database.js'
 import { goneUser } from '../place.js'
+import { endSessionsOfUser } from '../sessions/sessions.js'
+import { toldVerifier } from './kind.js'
 import type { SignInUser } from './sign-in.js'
 
 interface Row {
@@ -33,19 +36,55 @@ export async function findForMail(
   return { user: { ...user, issuerId }, email }
 }
 
+const addressText = `
+  SELECT CASE WHEN username_type = 'email' THEN username ELSE profile->>'email' END AS email,
+    email_verified AS confirmed,
+    EXISTS (SELECT 1 FROM verifiers v WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id
+      AND v.type IN ('passkey', 'totp')) AS guarded
+  FROM users u WHERE id = $1 AND issuer_id = $2 FOR UPDATE`
+
+interface Mailbox {
+  email: string | null
+  /** Somebody has shown that they read its mail, while it was this user's. */
+  confirmed: boolean
+  /** There is a second factor, so mail alone lets nobody in. */
+  guarded: boolean
+}
+
+/** Where mail reaches this user now; locks the user's row. Undefined for one who is gone. */
+export async function mailboxOf(
+  context: Context,
+  { id, issuerId }: Pick<SignInUser, 'id' | 'issuerId'>,
+): Promise<Mailbox | undefined> {
+  const [row] = await sql<Mailbox>(context.db, addressText, id, issuerId)
+  return row
+}
+
+/** Whoever is signed in reads the mail of their address, too. Call it in the transaction of the step. */
+export async function confirmEmail(context: Context, { id, issuerId }: SignInUser): Promise<void> {
+  await context.db.user.updateMany({
+    where: { id, issuerId, emailVerified: false },
+    data: { emailVerified: true, updatedAt: context.now() },
+  })
+}
+
 /**
- * The address has been proved to be the user's: whoever reads its mail has just shown it. Call it in the transaction of
- * the step.
+ * Somebody has come by mail alone. Where nobody had shown before that they read it, whoever made the account may be
+ * somebody else, who waits for its owner: what they gave themselves goes, and so do their sessions. What others gave
+ * the user stays. A second factor is in the way of mail, so nothing is decided here where there is one.
+ * @returns whether a password went
  */
-export async function confirmEmail(context: Context, { id, issuerId }: SignInUser, email: string): Promise<boolean> {
-  const rows = await context.db.$queryRawUnsafe<object[]>(
-    `UPDATE users SET email_verified = true, updated_at = greatest($4::bigint, updated_at + 1)
-     WHERE id = $1 AND issuer_id = $2 AND NOT email_verified
-       AND CASE WHEN username_type = 'email' THEN username ELSE profile->>'email' END = $3 RETURNING id`,
-    id,
-    issuerId,
-    email,
-    context.now(),
-  )
-  return rows.length > 0
+export async function arriveByMail(
+  context: Context,
+  user: SignInUser,
+  { confirmed, guarded }: Mailbox,
+): Promise<boolean> {
+  if (confirmed || guarded) return false
+  const { id, issuerId } = user
+  const own = await context.db.verifier.findMany({ where: { userId: id, issuerId, createdBy: id } })
+  await context.db.verifier.deleteMany({ where: { id: { in: own.map((verifier) => verifier.id) }, issuerId } })
+  for (const verifier of own) await toldVerifier(context, 'user.verifier.deleted', verifier)
+  if (own.length > 0) await endSessionsOfUser(context, user, 'security_event')
+  await confirmEmail(context, user)
+  return own.some(({ type }) => type === 'password')
 }

@@ -7,6 +7,8 @@ import { hashPassword, verifyPassword } from '../../platform/secrets.js'
 import { emit } from '../events/events.js'
 import { sendMessage } from '../messages/messages.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
+import { lockOwner } from './kind.js'
+import { mailboxOf } from './mail-owner.js'
 import { checkPassword, passwordPolicyOf } from './password-policy.js'
 import type { SignInUser } from './sign-in.js'
 
@@ -28,10 +30,9 @@ export async function prepareNewPassword(
   const { issuerId, id: userId } = user
   const row = await context.db.user.findFirst({
     where: { id: userId, issuerId, status: 'active' },
-    include: { verifiers: { where: { type: { in: ['password', 'temporary_password'] } } } },
+    include: { verifiers: { where: { type: { in: passwords } } } },
   })
   if (!row) throw notFound('user')
-  const email = row.usernameType === 'email' ? row.username : null
   const current = row.verifiers.find((verifier) => verifier.type === 'password')
   for (const { hash } of row.verifiers) {
     if (await verifyPassword(hash, password)) throw new SamePassword()
@@ -50,20 +51,27 @@ export async function prepareNewPassword(
   const hash = await hashPassword(password)
 
   return async (inside) => {
+    await lockOwner(inside, user)
     const now = inside.now()
     const secret = { hash, previousHashes, secretSetAt: now, mustChange: false, expiresAt: null, updatedAt: now }
-    const verifier = current
-      ? await inside.db.verifier.update({ where: { id: current.id }, data: secret })
+    // As they are now: an administrator, or they themselves elsewhere, may have been quicker.
+    const present = await inside.db.verifier.findMany({ where: { userId, issuerId, type: { in: passwords } } })
+    const before = present.find(({ type }) => type === 'password')
+    const verifier = before
+      ? await inside.db.verifier.update({ where: { id: before.id }, data: secret })
       : await inside.db.verifier.create({ data: newVerifier(user, now, secret) })
-    await tell(inside, current ? 'user.verifier.updated' : 'user.verifier.created', verifier)
-    for (const temporary of row.verifiers.filter(({ type }) => type === 'temporary_password')) {
+    await tell(inside, before ? 'user.verifier.updated' : 'user.verifier.created', verifier)
+    for (const temporary of present.filter(({ type }) => type === 'temporary_password')) {
       await inside.db.verifier.deleteMany({ where: { id: temporary.id } })
       await tell(inside, 'user.verifier.deleted', temporary)
     }
     await endSessionsOfUser(inside, user, 'password_changed')
-    if (email !== null) await sendMessage(inside, issuer, { to: email, kind: 'password_changed' })
+    const { email } = (await mailboxOf(inside, user)) ?? {}
+    if (email) await sendMessage(inside, issuer, { to: email, kind: 'password_changed' })
   }
 }
+
+const passwords = ['password', 'temporary_password']
 
 type Secret = Pick<Prisma.VerifierUncheckedCreateInput, 'hash' | 'mustChange' | 'updatedAt'> & {
   previousHashes: string[]

@@ -9,12 +9,13 @@ import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.
 import type { Context } from '../../platform/context.js'
 import { type Issuer, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
+import { mayGrant } from '../authority.js'
 import { deleteClientsOf } from '../clients/clients.js'
 import { unassignDomainsOf } from '../domains/domains.js'
 import { changesBetween, emit } from '../events/events.js'
 import { type InAccount, type InIssuer, newestFirst, older, requireAccount, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
-import { issuerSettingsRules, newIssuerSettings } from './settings.js'
+import { documentPolicyOf, issuerSettingsRules, newIssuerSettings, settingsOf } from './settings.js'
 import { giveSigningKeys, takeKeyPairs } from './signing-keys.js'
 
 export const issuerStatuses = ['active', 'disabled', 'suspended', 'deleted'] as const
@@ -60,6 +61,7 @@ export const getIssuer = requireIssuer
 export async function createIssuer(context: Context, { accountId }: InAccount, input: unknown): Promise<Issuer> {
   const values = check(createRules, input)
   const settings = check(issuerSettingsRules, mergePatch(newIssuerSettings, values.settings ?? {}), ['settings'])
+  mayGrant(context, documentPolicyOf(settings)?.allowed_scopes ?? [])
   const status = writableStatus(context, values.status) ?? 'active'
   await requireAccount(context, { accountId })
   const pairs = await takeKeyPairs(context)
@@ -97,6 +99,8 @@ export async function updateIssuer(
   const { settings, metadata, links, ...values } = check(updateRules, input)
   return reviseIssuer(context, place, ifMatch, 'issuer.updated', (issuer) => {
     const merged = settings && check(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
+    const before = documentPolicyOf(settingsOf(issuer))?.allowed_scopes
+    if (merged) mayGrant(context, documentPolicyOf(merged)?.allowed_scopes ?? [], before)
     writableStatus(context, values.status, issuer.status)
     return {
       ...values,

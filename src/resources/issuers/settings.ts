@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { rules } from '../../kernel/input.js'
 import { languages } from '../../kernel/language.js'
+import { resourceRules } from '../clients/settings.js'
 
 const wholeSeconds = z
   .int('must be a whole number of seconds.')
@@ -91,6 +92,9 @@ export const issuerSettingsRules = z.looseObject(
                 organization_policy: z
                   .enum(organizationPolicies, `must be one of ${organizationPolicies.join(', ')}.`)
                   .optional(),
+                /** What such clients may get tokens for besides themselves, with which scopes besides OpenID Connect's. */
+                allowed_resources: resourceRules.optional(),
+                allowed_scopes: rules.scopes.optional(),
               })
               .optional(),
           })
@@ -121,6 +125,10 @@ export type IssuerSettings = z.infer<typeof issuerSettingsRules>
 export const newIssuerSettings: IssuerSettings = {
   security: { openid_policy: { client_id_metadata_document: { enabled: false, organization_policy: 'all' } } },
 }
+
+/** What clients with a metadata document may do here (spec 2.3, 4.17). */
+export const documentPolicyOf = (settings: IssuerSettings) =>
+  settings.security?.openid_policy?.client_id_metadata_document
 
 /** The settings of a stored issuer. */
 export const settingsOf = (issuer: { settings: unknown }): IssuerSettings => issuer.settings as IssuerSettings

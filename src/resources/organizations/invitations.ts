@@ -14,6 +14,7 @@ import { randomSecret, sha256 } from '../../platform/secrets.js'
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
+import { homeUrl } from '../issuer-url.js'
 import { nameOf, sendMessage } from '../messages/messages.js'
 import {
   type InOrganization,
@@ -201,13 +202,13 @@ export const groupsLeft = ({ db }: Context, { orgId, groups }: OrganizationInvit
 
 /** The invitation on its way: the link holds the token. In the name of the organization's issuer. */
 async function mail(inside: Context, invitation: OrganizationInvitation, token: string): Promise<void> {
-  const { issuerId, orgId, email, message } = invitation
+  const { orgId, email, message } = invitation
   const { issuer, name } = await inside.db.organization.findUniqueOrThrow({
     where: { id: orgId },
     include: { issuer: true },
   })
   const places = { organization: name ?? nameOf(issuer), message: message ?? '', days: String(INVITATION_LIFE / DAY) }
-  const url = `${inside.config.idpUrl}/${issuerId}/invitation?token=${token}`
+  const url = `${await homeUrl(inside, invitation)}/invitation?token=${token}`
   await sendMessage(inside, issuer, { to: email, kind: 'invitation', places, url }, INVITATION_LIFE)
 }
 

@@ -83,14 +83,29 @@ export async function verifyAccessToken<More extends object = object>(
   token: string,
   facts: Facts = noFacts,
 ): Promise<(LiveToken & More) | null> {
-  const signed = await verifySignature(context, token)
+  const signed = await verifyUnexpired(context, token)
   if (!signed) return null
   const { claims, issuerId } = signed
-  // RFC 9068 section 4: not after exp, not before nbf; no leeway (decisions D29).
-  const now = context.now()
-  if (now >= claims.exp * 1000 || now < claims.nbf * 1000) return null
   const row = await livenessOf<More>(context, signed, facts)
   return row ? { claims, issuerId, ...row } : null
+}
+
+/**
+ * Reads an access token of ours that has not expired, whether or not it is good now: to revoke it. One that sleeps with
+ * its session must not wake with it.
+ */
+export async function readAccessToken(
+  context: Context,
+  token: string,
+): Promise<Pick<LiveToken, 'claims' | 'issuerId'> | null> {
+  return verifyUnexpired(context, token)
+}
+
+/** RFC 9068 section 4: not after exp, not before nbf; no leeway (decisions D29). */
+async function verifyUnexpired(context: Context, token: string): Promise<Signed | null> {
+  const signed = await verifySignature(context, token)
+  const now = context.now()
+  return signed && now < signed.claims.exp * 1000 && now >= signed.claims.nbf * 1000 ? signed : null
 }
 
 /** Steps 1 to 4 of RFC 9068 section 4: form, type, issuer, signature. */

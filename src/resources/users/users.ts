@@ -14,7 +14,7 @@ import { revokeTokensOfUser } from '../keys/personal-tokens.js'
 import { goneUser, type InIssuer, type InUser, ofLivingIssuer, requireIssuer, requireUser } from '../place.js'
 import { revise } from '../revise.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import { checkUsername, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
+import { checkUsername, emailOf, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
 
 export const userStatuses = [
   'active',
@@ -150,10 +150,17 @@ export async function updateUser(
       const nextType = usernameType ?? (user.usernameType as UsernameType)
       const nextName = username ?? user.username
       if (renamed) checkUsername(nextType, nextName)
+      const addressAfter = emailOf({
+        usernameType: nextType,
+        username: nextName.trim(),
+        profile: (profile ?? user.profile) as Prisma.JsonValue,
+      })
       return {
         ...plain,
         ...statusColumns(inside, user, values),
         ...jsonColumns({ profile, security, compliance, preferences, customFields, approval }),
+        // Nobody has shown yet that they read the mail of another address.
+        ...(addressAfter !== emailOf(user) && { emailVerified: false }),
         ...(renamed && usernameColumns(inside, await requireIssuer(inside, place), nextType, nextName)),
         ...(metadata && { metadata: mergedMetadata(user.metadata, metadata) }),
       }

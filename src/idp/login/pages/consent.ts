@@ -3,13 +3,22 @@ import { layout, problemBox, type View } from './layout.js'
 import { hidden } from './parts.js'
 import { type Sentence, say, type TextKey } from './texts.js'
 
-/** What a scope means to people; the others are nothing that such a client can get. */
+/** What the scopes of OpenID Connect mean to people. */
 const meanings: Readonly<Record<string, TextKey>> = {
   openid: 'consent_openid',
   profile: 'consent_profile',
   email: 'consent_email',
   phone: 'consent_phone',
   address: 'consent_address',
+}
+
+export interface Wishes {
+  /** Every scope that was asked for; those of OpenID Connect are told in words. */
+  claims: readonly string[]
+  /** Scopes of the issuer's own, told by name. */
+  scopes: readonly string[]
+  /** Where tokens are to be used. */
+  resources: readonly string[]
 }
 
 /**
@@ -20,13 +29,13 @@ export function consentPage(
   view: View,
   { host, name }: { host: string; name: string | null },
   redirectUri: string,
-  scopes: readonly string[],
+  { claims, scopes, resources }: Wishes,
   problems: readonly Sentence[],
 ): string {
   const { texts } = view
   const { host: target, protocol } = new URL(redirectUri)
   const back = target === '' ? protocol : target
-  const wanted = scopes.flatMap((scope) => (Object.hasOwn(meanings, scope) ? [texts[meanings[scope]!]] : []))
+  const wanted = claims.flatMap((scope) => (Object.hasOwn(meanings, scope) ? [texts[meanings[scope]!]] : []))
   return layout(
     view,
     texts.consent,
@@ -35,6 +44,11 @@ ${name !== null && html`<p class="lead">${say(texts, { key: 'consent_name', plac
 ${problemBox(view, problems)}
 <p>${texts.consent_wants}</p>
 <ul>${wanted.map((text) => html`<li>${text}</li>`)}</ul>
+${
+  (resources.length > 0 || scopes.length > 0) &&
+  html`<p>${texts.consent_acts}</p>
+<ul>${[...resources, ...scopes].map((text) => html`<li>${text}</li>`)}</ul>`
+}
 ${back !== host && html`<p class="hint">${say(texts, { key: 'consent_back', places: { back } })}</p>`}
 <form method="post" action="${view.action}">
 ${hidden(view)}

@@ -103,5 +103,4 @@ function setPageHeaders(ctx: KoaContext | OpenIdContext, policy: string): void {
   ctx.set('Referrer-Policy', 'no-referrer')
   ctx.set('X-Content-Type-Options', 'nosniff')
   ctx.set('X-Frame-Options', 'DENY')
-  ctx.set('Cross-Origin-Opener-Policy', 'same-origin')
 }

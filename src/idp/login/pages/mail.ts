@@ -1,6 +1,5 @@
 /** Pages about codes and links that go out by mail. */
 import { html } from '../../../kernel/html.js'
-import type { SentSecret } from '../state.js'
 import { layout, problemBox, type View } from './layout.js'
 import { focus, hidden, invalid, other } from './parts.js'
 import { type Sentence, say } from './texts.js'
@@ -25,13 +24,13 @@ ${other(view, 'back', 'back', 'link')}
 }
 
 /** Asks for the code that was sent. */
-export function codePage(view: View, { email }: SentSecret, problems: readonly Sentence[]): string {
+export function codePage(view: View, address: string, problems: readonly Sentence[]): string {
   const { texts } = view
   return layout(
     view,
     texts.code_title,
     html`<h1>${texts.code_title}</h1>
-<p class="lead">${say(texts, { key: 'code_lead', places: { address: email } })}</p>
+<p class="lead">${say(texts, { key: 'code_lead', places: { address } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
 ${hidden(view)}
@@ -45,19 +44,14 @@ ${other(view, 'back', 'back', 'link')}
 }
 
 /** Tells that a link was sent; once it was opened, asks to go on: programs that look at mail open links as well. */
-export function linkPage(
-  view: View,
-  { email }: SentSecret,
-  link: string | undefined,
-  problems: readonly Sentence[],
-): string {
+export function linkPage(view: View, address: string, link: string | undefined, problems: readonly Sentence[]): string {
   const { texts } = view
   const opened = link !== undefined && problems.length === 0
   return layout(
     view,
     texts.code_title,
     html`<h1>${opened ? texts.sign_in : texts.code_title}</h1>
-<p class="lead">${say(texts, { key: opened ? 'link_open_lead' : 'link_lead', places: { address: email } })}</p>
+<p class="lead">${say(texts, { key: opened ? 'link_open_lead' : 'link_lead', places: { address } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
 ${hidden(view)}

@@ -4,6 +4,7 @@
  */
 import type { Context as KoaContext } from 'koa'
 import { readClient } from '../../client.js'
+import { documentAllowances } from '../../documents/index.js'
 import type { Interaction } from '../../library.js'
 import { type Form, field } from '../../request.js'
 import { scope } from '../../scope.js'
@@ -30,8 +31,17 @@ export async function askConsent(ctx: KoaContext, interaction: Interaction, form
     token: formToken(purpose, 0),
   })
   const show = (problems: readonly Sentence[]): void => {
-    const scopes = String(params['scope'] ?? '').split(' ')
-    sendPage(ctx, view, consentPage(view, client.document!, String(params['redirect_uri']), scopes, problems))
+    const allowed = documentAllowances(runtime.issuer.settings)
+    const asked = String(params['scope'] ?? '').split(' ')
+    const wishes = {
+      claims: asked,
+      scopes: asked.filter((name) => allowed.scopes.includes(name)),
+      resources: [params['resource']]
+        .flat()
+        .filter((uri) => allowed.resources.includes(String(uri)))
+        .map(String),
+    }
+    sendPage(ctx, view, consentPage(view, client.document!, String(params['redirect_uri']), wishes, problems))
   }
   if (ctx.method !== 'POST') return show([])
   if (formVersion(purpose, field(form, 'csrf')) !== 0) return show([{ key: 'stale' }])

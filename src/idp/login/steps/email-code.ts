@@ -1,14 +1,13 @@
 import { ApiError } from '../../../kernel/errors.js'
-import type { Context } from '../../../platform/context.js'
-import { confirmEmail, findForMail } from '../../../resources/credentials/mail-owner.js'
+import { arriveByMail, confirmEmail, mailboxOf } from '../../../resources/credentials/mail-owner.js'
 import { recordVerification } from '../../../resources/credentials/sign-in.js'
-import { usernameKeyOf } from '../../../resources/users/usernames.js'
 import { field } from '../../request.js'
 import { asUser } from '../../scope.js'
-import { checkSecret, prepareSecret, sendSecret } from '../mail.js'
+import { checkSecret, mayBeSent, prepareSecret, sendSecret } from '../mail.js'
+import { methodsOf } from '../methods/index.js'
 import { codePage, linkPage } from '../pages/mail.js'
-import { makeAccount, signedUp } from '../sign-up.js'
-import { anew, type LoginState, type SentSecret } from '../state.js'
+import { makeAccount, maySignUp, signedUp } from '../sign-up.js'
+import { anew, type LoginState, type MailPurpose, type SentSecret } from '../state.js'
 import { type Asked, type Move, Refused, type Step } from './step.js'
 
 /** A code that went out by mail is typed. What it proves depends on why it was sent. */
@@ -16,29 +15,43 @@ export const emailCode: Step = {
   /** Only where the issuer wants an address confirmed that nobody has confirmed yet. */
   async enter(inside, { state, journey, view }) {
     const user = state.user!
-    const owner = await findForMail(inside, user.issuerId, usernameKeyOf(user.username))
-    const email = owner?.email ?? null
+    const email = (await mailboxOf(inside, user))?.email ?? null
     const letter = { journey, view, purpose: 'verify', email, address: user.username, user } as const
+    if (!(await mayBeSent(letter))) {
+      const { sent } = prepareSecret(state, { ...letter, email: null })
+      return { ...state, sent: { ...sent, email: email ?? sent.email, expiresAt: 0 } }
+    }
     const { sent, effects } = prepareSecret(state, letter)
     await effects(inside)
     return { ...state, sent }
   },
 
-  show: ({ view, state }, problems) => codePage(view, state.sent!, problems),
+  show: ({ view, state }, problems) =>
+    codePage(view, addressOn(state), wasHeld(state) ? [...problems, { key: 'too_many_mails' }] : problems),
   answer: (asked, form) => answered(asked, field(form, 'code') ?? '', field(form, 'method')),
 }
 
 /** A link that went out by mail was opened in this browser. A page asks first, for programs open links too. */
 export const emailLink: Step = {
-  show: ({ view, state }, problems, query) => linkPage(view, state.sent!, field(query, 'link'), problems),
+  show: ({ view, state }, problems, query) => linkPage(view, addressOn(state), field(query, 'link'), problems),
   answer: (asked, form) => answered(asked, field(form, 'link') ?? '', field(form, 'method')),
 }
+
+/** Nothing was sent to confirm an address, because so much was sent already. */
+const wasHeld = ({ sent }: LoginState): boolean => sent?.purpose === 'verify' && sent.void
+
+/**
+ * The address that the page speaks of. Who has not shown yet who they are reads what they typed: which address belongs
+ * to a username, and how it is written, is nobody else's business.
+ */
+const addressOn = ({ sent, username }: LoginState): string => (sent!.purpose === 'verify' ? sent!.email : username)
 
 async function answered(asked: Asked, secret: string, named: string | undefined): Promise<Move> {
   const { state, journey } = asked
   const sent = state.sent!
   if (named === 'back') return { to: anew(state, state.username) }
   if (named === 'again') return again(asked, sent)
+  if (!isOffered(asked, sent)) return outdated(state)
   if (secret === '') return { to: state, problems: [{ key: 'missing' }] }
   const verdict = await checkSecret(journey.uid, sent, secret)
   if (verdict.outcome === 'right') return proved(state, sent)
@@ -49,8 +62,9 @@ async function answered(asked: Asked, secret: string, named: string | undefined)
 /** Another one, to the same address; the one before is good no more. */
 async function again({ state, journey, view }: Asked, sent: SentSecret): Promise<Move> {
   const { purpose, user } = sent
-  const email = sent.void ? null : sent.email
-  const move = await sendSecret(state, { journey, view, purpose, email, address: sent.email, user })
+  const email = sent.void && !wasHeld(state) ? null : sent.email
+  const address = user?.username ?? state.username
+  const move = await sendSecret(state, { journey, view, purpose, email, address, user })
   return move.problems ? { ...move, to: state } : move
 }
 
@@ -60,13 +74,37 @@ function proved(state: LoginState, sent: SentSecret): Move {
   if (purpose === 'sign_up') return signUp(rest, email)
   const user = sent.user!
   const method = state.step === 'email_link' ? 'email_link' : 'email_otp'
-  const confirmed = async (inside: Context): Promise<void> => {
-    await confirmEmail(inside, user, email)
-    await recordVerification(asUser(inside, user), user, method)
+  return {
+    to: rest,
+    done: true,
+    becomes: async (inside) => {
+      const here = asUser(inside, user)
+      const mailbox = await mailboxOf(here, user)
+      if (mailbox?.email !== email) throw new Refused(moved(rest, purpose))
+      await recordVerification(here, user, method)
+      if (purpose === 'verify') {
+        await confirmEmail(here, user)
+        return rest
+      }
+      const passwordWent = await arriveByMail(here, user, mailbox)
+      const mustChange = purpose === 'reset' || (passwordWent && methodsOf('password').length > 0)
+      return { ...rest, user, amr: [...state.amr, 'otp'], methods: [...state.methods, method], mustChange }
+    },
   }
-  const to = { ...rest, user, amr: [...state.amr, 'otp'], methods: [...state.methods, method] }
-  if (purpose === 'verify') return { to: rest, done: true, effects: confirmed }
-  return { to: { ...to, mustChange: purpose === 'reset' }, done: true, effects: confirmed }
+}
+
+/** The user has another address meanwhile: what was sent to the one before proves nothing. */
+const moved = (state: LoginState, purpose: MailPurpose): Move =>
+  purpose === 'verify' ? { to: state, done: true } : outdated(state)
+
+const outdated = (state: LoginState): Move => ({ to: anew(state, state.username), problems: [{ key: 'stale' }] })
+
+/** May people still come this way? The issuer may have closed it since the mail went out. */
+function isOffered({ state, journey }: Asked, { purpose }: SentSecret): boolean {
+  if (purpose === 'verify') return true
+  if (purpose === 'sign_up') return maySignUp(journey)
+  const kind = purpose === 'reset' ? 'password' : state.step === 'email_link' ? 'email_link' : 'email_otp'
+  return methodsOf(kind).length > 0
 }
 
 /** The account is made now that the address is known to be theirs. */

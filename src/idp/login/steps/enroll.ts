@@ -1,6 +1,7 @@
 /** Getting a second factor, where one is asked for and the person has none. */
 import { ApiError } from '../../../kernel/errors.js'
 import { parseJson } from '../../../kernel/gate.js'
+import { startOf } from '../../../kernel/text.js'
 import type { Context } from '../../../platform/context.js'
 import { keepBackupCodes, newBackupCodes } from '../../../resources/credentials/backup-codes.js'
 import { lockOwner, requireOwner } from '../../../resources/credentials/kind.js'
@@ -24,10 +25,7 @@ export const enrollTotp: Step = {
     const user = state.user!
     const here = asUser(inside, user)
     const owner = await requireOwner(here, placeOf(user))
-    const issuerName = view.name
-      .replace(/[:\p{Cc}]/gu, ' ')
-      .trim()
-      .slice(0, 100)
+    const issuerName = startOf(view.name.replace(/[:\p{Cc}]/gu, ' ').trim(), 100)
     const begin = await totpEnrollment.prepare(here, owner, { type: 'totp_enrollment', issuerName })
     const { enrollmentId = '', provisioningUri = '' } = await begin(here)
     return { ...state, enrolling: { id: enrollmentId, sealed: inside.sealer.seal(provisioningUri) } }

@@ -19,7 +19,15 @@ export const newPassword: Step = {
       const replace = await prepareNewPassword(context, runtime.issuer, user, given)
       const amr = [...state.amr, 'pwd']
       const to = { ...state, amr, mustChange: false }
-      return { to, done: true, effects: (inside) => replace(asUser(inside, user)) }
+      return {
+        to,
+        done: true,
+        becomes: async (inside) => {
+          await replace(asUser(inside, user))
+          // This change is their own.
+          return { ...to, since: inside.now() }
+        },
+      }
     } catch (error) {
       if (error instanceof SamePassword) return { to: state, problems: [{ key: 'same_password' }] }
       if (error instanceof ApiError && error.code === 'not_found') return { to: state, problems: [{ key: 'barred' }] }

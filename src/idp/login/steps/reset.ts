@@ -1,3 +1,4 @@
+import { startOf } from '../../../kernel/text.js'
 import { findForMail } from '../../../resources/credentials/mail-owner.js'
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
 import { field } from '../../request.js'
@@ -14,7 +15,7 @@ export const reset: Step = {
   async answer({ state, journey, view }, form) {
     const { context, runtime } = scope()
     if (field(form, 'method') === 'back') return { to: anew(state, state.username) }
-    const username = (field(form, 'username') ?? '').trim().slice(0, 254)
+    const username = startOf((field(form, 'username') ?? '').trim(), 254)
     const to = { ...state, username }
     if (username === '') return { to, problems: [{ key: 'username_missing' }] }
     const owner = await findForMail(context, runtime.issuer.id, usernameKeyOf(username))

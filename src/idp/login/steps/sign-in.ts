@@ -1,3 +1,4 @@
+import { startOf } from '../../../kernel/text.js'
 import { field } from '../../request.js'
 import { scope } from '../../scope.js'
 import { chosen, firstFactors, methodsOf, offered } from '../methods/index.js'
@@ -20,7 +21,7 @@ export const signIn: Step = {
 
   async answer(asked, form) {
     const { state, journey } = asked
-    const username = (field(form, 'username') ?? state.username).trim().slice(0, 254)
+    const username = startOf((field(form, 'username') ?? state.username).trim(), 254)
     const named = field(form, 'method')
     const fresh = anew(state, username)
     if (named === 'sign_up' && maySignUp(journey)) return { to: { ...fresh, step: 'sign_up' } }

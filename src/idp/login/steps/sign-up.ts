@@ -1,4 +1,5 @@
 import { ApiError } from '../../../kernel/errors.js'
+import { startOf } from '../../../kernel/text.js'
 import { hashPassword } from '../../../platform/secrets.js'
 import { findForMail } from '../../../resources/credentials/mail-owner.js'
 import { checkPassword, passwordPolicyOf } from '../../../resources/credentials/password-policy.js'
@@ -24,7 +25,7 @@ export const signUp: Step = {
   async answer({ state, journey, view }, form) {
     if (field(form, 'method') === 'back') return { to: anew(state, state.username) }
     if (!maySignUp(journey)) return { to: anew(state, state.username) }
-    const email = (journey.invitation?.email ?? field(form, 'username') ?? '').trim().slice(0, 254)
+    const email = startOf((journey.invitation?.email ?? field(form, 'username') ?? '').trim(), 254)
     const to: LoginState = { ...state, username: email }
     const { details, problems } = await read(form, email)
     const fault = addressFault(journey, email)
@@ -52,8 +53,8 @@ export const signUp: Step = {
 /** What the form says, and what is wrong with it. */
 async function read(form: Form, email: string): Promise<{ details: SignUp; problems: Sentence[] }> {
   const { issuer } = scope().runtime
-  const name = (field(form, 'name') ?? '').trim().slice(0, 200)
-  const reason = (field(form, 'reason') ?? '').trim().slice(0, 1000) || null
+  const name = startOf((field(form, 'name') ?? '').trim(), 200)
+  const reason = startOf((field(form, 'reason') ?? '').trim(), 1000) || null
   const profile: Record<string, string> = name === '' ? {} : { name }
   const details: SignUp = { email, passwordHash: null, profile, reason }
   if (!wantsPassword()) return { details, problems: [] }

@@ -1,4 +1,5 @@
 import type { Context as KoaContext } from 'koa'
+import { networkOf } from '../../../kernel/network.js'
 import { spend } from '../../limits.js'
 import type { Form } from '../../request.js'
 import { scope } from '../../scope.js'
@@ -11,7 +12,7 @@ import { keepAnswer } from './attempt.js'
  */
 export async function upstreamCallback(ctx: KoaContext, methodId: string, form: Form): Promise<void> {
   const { context, runtime } = scope()
-  await spend(ctx, context, 'authorize', context.request.ip ?? '')
+  await spend(ctx, context, 'authorize', networkOf(context.request.ip))
   const target = await keepAnswer(methodId, form)
   if (target === undefined) {
     ctx.status = 400
