@@ -23,6 +23,7 @@ import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
 import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
+import { prices } from './resources/payments/prices.js'
 import { startSending } from './resources/webhooks/sending.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
@@ -34,7 +35,7 @@ import { tasks } from './tasks.js'
 export function makeGatehouse(
   config: Config,
   databaseUrl: string,
-  options: { now?: Clock; log?: Log } = {},
+  options: { now?: Clock; log?: Log; prices?: Gatehouse['prices'] } = {},
 ): Gatehouse {
   const now = options.now ?? systemClock
   const tools = openDatabase(databaseUrl)
@@ -49,6 +50,7 @@ export function makeGatehouse(
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
     outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
     postman: openPostman(config, log, now),
+    prices: options.prices ?? prices,
   }
 }
 

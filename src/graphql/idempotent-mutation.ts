@@ -5,7 +5,7 @@ import { authorize } from '../access/guard.js'
 import { canonicalJson } from '../kernel/canonical.js'
 import { badRequest } from '../kernel/errors.js'
 import type { Context } from '../platform/context.js'
-import { demandOf, placeOf } from './demands.js'
+import { commitsItself, demandOf, placeOf } from './demands.js'
 import { checkKey, fingerprintsOf, idempotent } from './idempotency.js'
 import { rootFieldsOf } from './root-fields.js'
 import { schema } from './schema.js'
@@ -67,7 +67,8 @@ export async function answerOnce(
   // The whole document counts: a fragment decides what the answer holds.
   const operationName = operation.name?.value
   const parts = [`graphql ${operationName ?? ''}`, print(document), canonicalJson(variables), authority]
-  const call = { accountId, key, fingerprints: fingerprintsOf(context, ...parts) }
+  const fingerprints = fingerprintsOf(context, ...parts)
+  const call = { accountId, key, fingerprints, commitsItself: commitsItself(field) }
   const answer = await idempotent(context, call, async (inside) => {
     const result = await execute({
       schema: schema(),

@@ -19,7 +19,7 @@ import { answerOnce } from './idempotent-mutation.js'
 import { documentLimits, MAX_TOKENS } from './limits.js'
 import { literalGate } from './literals.js'
 import { rootFieldsOf } from './root-fields.js'
-import { schema } from './schema.js'
+import { checkPrices, schema } from './schema.js'
 import { makeStreams, wantsStream } from './streams.js'
 
 /** Bytes (decisions D19). */
@@ -98,6 +98,7 @@ export interface Graphql {
 
 /** Makes it ready. */
 export async function mountGraphql(gatehouse: Gatehouse): Promise<Graphql> {
+  checkPrices(gatehouse.prices)
   const streams = makeStreams(gatehouse)
   const apollo = new ApolloServer<Context>({
     schema: schema(),

@@ -32,17 +32,22 @@ import { GroupResolver, OrganizationGroupsResolver } from '../resources/organiza
 import { InvitationResolver, OrganizationInvitationsResolver } from '../resources/organizations/invitations.graphql.js'
 import { MemberResolver, OrganizationMembersResolver } from '../resources/organizations/members.graphql.js'
 import { OrganizationResolver, UserOrganizationsResolver } from '../resources/organizations/organizations.graphql.js'
+import { CreditResolver } from '../resources/payments/credits.graphql.js'
+import { metered } from '../resources/payments/metering.js'
+import { PaymentMethodResolver } from '../resources/payments/payment-methods.graphql.js'
 import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
 import { WebhookDeliveryResolver } from '../resources/webhooks/deliveries.graphql.js'
 import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
 import { CallerResolver } from './caller.js'
-import { demandOf, placeOf } from './demands.js'
+import { commitsItself, demandOf, placeOf } from './demands.js'
 import { PermissionsResolver } from './permissions.js'
 
 const resolvers = [
   AccountResolver,
+  PaymentMethodResolver,
+  CreditResolver,
   IssuerResolver,
   AuthMethodResolver,
   ClientResolver,
@@ -134,7 +139,26 @@ function guardField(field: GraphQLField<unknown, Context>, demand: Demand, paren
   field.resolve = async (source, args, context, info) => {
     const place = parent === undefined ? placeOf(args) : placeOf(placeOfParent(parent, source as Row))
     if (demand.inIssuer) delete place.orgId
-    return resolve(source, args, await authorize(context, demand, place), info)
+    const allowed = await authorize(context, demand, place)
+    const work = (inside: Context) => resolve(source, args, inside, info)
+    return parent === undefined ? metered(allowed, field.name, place.accountId, work) : work(allowed)
+  }
+}
+
+/**
+ * Does everything in the table of prices have a name that can cost something?
+ * @throws Error at start, naming the others
+ */
+export function checkPrices(prices: Context['prices']): void {
+  const roots = { ...schema().getQueryType()?.getFields(), ...schema().getMutationType()?.getFields() }
+  const wrong = Object.entries(prices).filter(([name, price]) => {
+    const field = Object.hasOwn(roots, name) ? roots[name] : undefined
+    const inAccount = field?.args.some((arg) => arg.name === 'accountId')
+    return !field || !inAccount || commitsItself(field) || !Number.isSafeInteger(price) || price < 1
+  })
+  if (wrong.length > 0) {
+    const names = wrong.map(([name, price]) => `${name} (${price})`).join(', ')
+    throw new Error(`These can have no such price: ${names}. Name root fields below an account, in whole micro-USD.`)
   }
 }
 

@@ -25,6 +25,7 @@ export type IdPrefix =
   | 'dom'
   | 'pm'
   | 'led'
+  | 'top'
   | 'mail'
   | 'req'
   | 'job'

@@ -22,6 +22,8 @@ export interface Gatehouse {
   /** The only way to call other people's addresses. */
   readonly outbound: Outbound
   readonly postman: Postman
+  /** What operations cost, in micro-USD, by the name of their root field (decisions D28). */
+  readonly prices: Readonly<Record<string, number>>
 }
 
 /** What every operation gets first: the process's tools, who asks, and the database or the transaction in progress. */

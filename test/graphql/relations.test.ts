@@ -3,7 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { sdl } from '../../src/graphql/schema.js'
+import { transaction } from '../../src/platform/database.js'
+import { systemContext } from '../../src/platform/jobs.js'
 import { packageRoot } from '../../src/platform/package-root.js'
+import { addEntry } from '../../src/resources/payments/credits.js'
 import { routes } from '../../src/rest/routes.js'
 import { fresh, makeWorld, publicClient, send, type World } from '../contract/world.js'
 import { Realm } from '../idp/setup.js'
@@ -24,6 +27,8 @@ beforeAll(async () => {
     for (let n = 0; n < 3; n++) must(await world.owner.post(`${world.A}/issuers/${id}/clients`, publicClient()), 201)
   }
   must(await world.owner.patch(world.A, { domains: [{ host: 'a.example' }] }), 200)
+  const entry = { accountId: world.accountId, type: 'adjustment', amountMicroUsd: 5, description: null } as const
+  await transaction(systemContext(app.gatehouse), (inside) => addEntry(inside, entry))
   const { pool } = app.gatehouse.tools
   const query = pool.query.bind(pool) as (...given: Loose[]) => Loose
   Object.assign(pool, {

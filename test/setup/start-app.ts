@@ -49,6 +49,8 @@ interface Options {
   roles?: Role[]
   databaseUrl?: string
   clock?: TestClock
+  /** Micro-USD by operation. */
+  prices?: Record<string, number>
 }
 
 /** Ports that nobody listens on. */
@@ -90,7 +92,10 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
   }
   const config = readConfig(env)
   const clock = options.clock ?? testClock()
-  const gatehouse = makeGatehouse(config, databaseUrl, { now: clock.now })
+  const gatehouse = makeGatehouse(config, databaseUrl, {
+    now: clock.now,
+    ...(options.prices && { prices: options.prices }),
+  })
   const { setupLink } = await bootstrap(systemContext(gatehouse))
   const app: App = await createApp(gatehouse, options.roles ?? ['core', 'idp'])
   const others: TestApp[] = []

@@ -164,8 +164,8 @@ export class AccountResolver {
   }
 
   @FieldResolver(() => String, { description: 'gated or ungated; derived, never written.' })
-  billingMode(@Root() account: AccountRow): string {
-    return billingMode(account)
+  billingMode(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<string> {
+    return billingMode(context, account)
   }
 
   /** A field of the account itself (spec 2.2): whoever may have the account in an answer may have it whole. */

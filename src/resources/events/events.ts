@@ -3,6 +3,7 @@
  * neither stands without the other. Nothing secret comes in: no hash, token or code (decisions D3).
  */
 import { newRow } from '../../kernel/ids.js'
+import { snake } from '../../kernel/names.js'
 import type { Context } from '../../platform/context.js'
 import { hint } from '../../platform/notify.js'
 import type { EventType } from './catalogue.js'
@@ -94,7 +95,7 @@ export function changesBetween<Row extends object>(before: Row, after: Row): Cha
     const old = (before as Record<string, unknown>)[key]
     if (unspoken.has(key) || key.startsWith('_')) continue
     if (JSON.stringify(jsonOf(old)) === JSON.stringify(jsonOf(value))) continue
-    changes[key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = { old: jsonOf(old), new: jsonOf(value) }
+    changes[snake(key)] = { old: jsonOf(old), new: jsonOf(value) }
   }
   return changes
 }
