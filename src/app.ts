@@ -17,6 +17,7 @@ import { type Log, openLog } from './platform/log.js'
 import { openPostman } from './platform/mail-transport.js'
 import { openMetrics } from './platform/metrics.js'
 import { openOutbound } from './platform/outbound.js'
+import { watchWork } from './platform/overview.js'
 import { startWorker } from './platform/queue.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
@@ -70,6 +71,7 @@ export interface App {
 export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): Promise<App> {
   const { config, log } = gatehouse
   const state = { draining: false }
+  watchWork(gatehouse, schedule, tasks)
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
   let endStreams = (): void => {}

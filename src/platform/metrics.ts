@@ -5,6 +5,9 @@ export interface Metrics {
   readonly registry: Registry
   readonly requests: Histogram<'server' | 'method' | 'route' | 'status'>
   readonly refusals: Counter<'limit'>
+  readonly periodicRuns: Counter<'job' | 'result'>
+  readonly periodicDuration: Histogram<'job'>
+  readonly queueAttempts: Counter<'task' | 'outcome'>
 }
 
 /** A registry of its own for each application, so that several can live in one process. */
@@ -24,6 +27,25 @@ export function openMetrics(): Metrics {
       name: 'gatehouse_rate_limited_total',
       help: 'Requests refused by a rate limit.',
       labelNames: ['limit'],
+      registers: [registry],
+    }),
+    periodicRuns: new Counter({
+      name: 'gatehouse_periodic_job_runs_total',
+      help: 'Runs of periodic jobs in this process, by job and result (ok, failed, stopped).',
+      labelNames: ['job', 'result'],
+      registers: [registry],
+    }),
+    periodicDuration: new Histogram({
+      name: 'gatehouse_periodic_job_duration_seconds',
+      help: 'How long runs of periodic jobs in this process took.',
+      labelNames: ['job'],
+      buckets: [0.01, 0.1, 1, 10, 60, 600],
+      registers: [registry],
+    }),
+    queueAttempts: new Counter({
+      name: 'gatehouse_queue_attempts_total',
+      help: 'Attempts at queued work in this process, by task and outcome (done, again, postponed, failed).',
+      labelNames: ['task', 'outcome'],
       registers: [registry],
     }),
   }

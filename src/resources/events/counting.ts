@@ -53,7 +53,7 @@ const countText = `
 
 /** Counts what has committed since the last run. A periodic job; several at once take turns. */
 export async function countEvents(context: Context): Promise<void> {
-  while (await countPortion(context));
+  while (!context.stop?.aborted && (await countPortion(context)));
 }
 
 /** @returns whether there is more */
