@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** The command line: gatehouse start | migrate | account | billing | keys | jobs | schema | openapi. Exit code 1 with a text for the operator when it cannot. */
 import 'reflect-metadata'
-import { Command, Option } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import { type Role, readConfig } from './config.js'
 
 const program = new Command('gatehouse').description('Self-hosted, multi-tenant identity provider')
@@ -37,6 +37,27 @@ account
   .action(async (options: { name?: string; description?: string; owner?: string; json?: boolean }) => {
     const { createAccountCommand } = await import('./commands.js')
     await createAccountCommand(readConfig(), options)
+  })
+
+const billing = program.command('billing').description('how accounts are billed, which no request can change')
+billing
+  .command('show')
+  .description('billing mode and why, credit, payments that are not concluded')
+  .argument('<account id>')
+  .option('--json', 'answer as JSON')
+  .action(async (accountId: string, { json }: { json?: boolean }) => {
+    const { showBillingCommand } = await import('./billing-commands.js')
+    await showBillingCommand(readConfig(), accountId, json === true)
+  })
+billing
+  .command('override')
+  .description('bill an account so, whatever its payment methods; none: as they say again')
+  .argument('<account id>')
+  .addArgument(new Argument('<mode>').choices(['gated', 'ungated', 'none']))
+  .addHelpText('after', '\nExample:\n  gatehouse billing override acc_… ungated')
+  .action(async (accountId: string, mode: 'gated' | 'ungated' | 'none') => {
+    const { overrideBillingCommand } = await import('./billing-commands.js')
+    await overrideBillingCommand(readConfig(), accountId, mode === 'none' ? null : mode)
   })
 
 const keys = program.command('keys').description('signing keys of issuers')
