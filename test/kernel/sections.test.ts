@@ -72,7 +72,7 @@ const sections: [number: string, title: string, ...tests: Named[]][] = [
   ['5.2', 'IdP API: each rule as a table', ['idp/grants/rules', /^5\.2 rule 1/], ['idp/grants/rules', /^5\.2 rule 2/], ['idp/grants/rules', /^5\.2 rule 5/], ['idp/grants/rules', /^5\.2 rule 6/], ['idp/grants/rules', /^5\.2 rule 7/]],
   ['5.2', 'IdP API: agents', ['idp/grants/agents', /^client credentials of an agent/], ['idp/grants/wallets', /^a signed challenge/]],
   ['5.3', 'Tokens', ['idp/tokens', /5\.3: the access token/], ['idp/tokens', /5\.3: the ID token/], ['idp/documents', /5\.3: both documents/], ['idp/documents', /5\.3: two generations/]],
-  ['6.1', 'Audit events', ['contract/events', /adds the events of its kind/], ['contract/events', /no secret, password or hash/], ['idp/backchannel-logout', /the client is told, once/]],
+  ['6.1', 'Audit events', ['contract/events', /adds the events of its kind/], ['contract/events', /no secret, password or hash/], ['idp/backchannel-logout', /the client is told, once/], ['stories/token-events', /every one that was answered has its event/]],
   ['6.2', 'Webhooks', ['resources/webhook-sending', /the signed bytes are the sent bytes/], ['resources/webhook-sending', /half-open lets one through/], ['contract/webhooks', /6\.2 rule 5/], ['resources/webhook-workers', /delays nobody else/]],
   ['7', 'Errors', ['contract/input', /told all at once, each with its field/], ['contract/input', /makes a 5xx/], ['idp/tokens', /gets the error of the RFC/]],
   ['8', 'Page size 1 to 100, default 50; backlinks 1 to 50, default 10', ['contract/limits', /^page size of %s/], ['contract/limits', /50 rows when nobody says otherwise/], ['contract/notes', /backlinks: the newest 10, at most 50/]],
