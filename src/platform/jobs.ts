@@ -32,6 +32,8 @@ const LEASE = 15 * SECOND
 const RENEWAL = 5 * SECOND
 /** The table is looked at this often at least. */
 const LOOK_INTERVAL = 2 * SECOND
+/** While the database is away. */
+const AFTER_FAILURE = 5 * SECOND
 
 /** A context for work that nobody asked for. */
 export const systemContext = (gatehouse: Gatehouse, stop?: AbortSignal): Context => ({
@@ -170,7 +172,7 @@ export function startJobs(gatehouse: Gatehouse, jobs: readonly PeriodicJob[]): J
     looking ??= round()
       .catch((error) => {
         gatehouse.log.warn({ err: error }, 'periodic jobs cannot be looked at; trying again')
-        return LOOK_INTERVAL
+        return AFTER_FAILURE
       })
       .then((wait) => {
         looking = undefined
