@@ -26,6 +26,7 @@ import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
 import { prices } from './resources/payments/prices.js'
 import { startSending } from './resources/webhooks/sending.js'
+import { watchSending } from './resources/webhooks/watching.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
@@ -72,6 +73,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const { config, log } = gatehouse
   const state = { draining: false }
   watchWork(gatehouse, schedule, tasks)
+  watchSending(gatehouse)
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
   let endStreams = (): void => {}

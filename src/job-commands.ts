@@ -5,6 +5,7 @@ import { snake } from './kernel/names.js'
 import { DAY, HOUR, MINUTE, SECOND } from './kernel/time.js'
 import { runNow } from './platform/jobs.js'
 import { failedJobs, type PeriodicState, periodicStates, queueStates, retryJob } from './platform/overview.js'
+import { sendingState } from './resources/webhooks/watching.js'
 import { schedule } from './schedule.js'
 import { tasks } from './tasks.js'
 
@@ -17,10 +18,12 @@ export async function listJobsCommand(config: Config, json: boolean): Promise<vo
     const periodic = await periodicStates(context, schedule)
     const queue = await queueStates(context, tasks)
     const failed = await failedJobs(context, FAILED_SHOWN)
+    const [webhooks] = await sendingState(context)
     if (json) {
       const every = new Map(schedule.map((job) => [job.name, job.every]))
       const withInterval = periodic.map((state) => ({ ...state, every: every.get(state.name) }))
-      say(JSON.stringify({ periodic: withInterval.map(snaked), queue: queue.map(snaked), failed: failed.map(snaked) }))
+      const rows = { periodic: withInterval.map(snaked), queue: queue.map(snaked), failed: failed.map(snaked) }
+      say(JSON.stringify({ ...rows, webhooks: snaked(webhooks!) }))
       return
     }
     table(
@@ -43,6 +46,11 @@ export async function listJobsCommand(config: Config, json: boolean): Promise<vo
         ...[waiting, running, lost].map(String),
         moment(oldestAt),
       ]),
+    )
+    say('')
+    table(
+      ['WEBHOOKS', 'WAITING', 'PAUSED', 'FAILING', 'OLDEST DUE'],
+      [['', ...[webhooks!.waiting, webhooks!.paused, webhooks!.failing].map(String), moment(webhooks!.oldestDueAt)]],
     )
     if (failed.length === 0) return
     say('')

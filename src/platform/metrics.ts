@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Prometheus metrics of the process. Labels hold templates and names of operations, never ids. */
 export interface Metrics {
@@ -48,5 +48,41 @@ export function openMetrics(): Metrics {
       labelNames: ['task', 'outcome'],
       registers: [registry],
     }),
+  }
+}
+
+/**
+ * A gauge that is filled whenever somebody reads the metrics.
+ * @param fill what it cannot find out it leaves out
+ */
+export function gauge<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: Label[],
+  fill: (set: (labels: Record<Label, string>, value: number) => void) => Promise<void>,
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    async collect() {
+      this.reset()
+      await fill((labels, value) => this.set(labels, value))
+    },
+  })
+}
+
+/** One look at the database for several gauges, and for several readers at once; nothing when it cannot be asked. */
+export function shared<State>(ask: () => Promise<State[]>): () => Promise<State[]> {
+  let answer: Promise<State[]> | undefined
+  return () => {
+    answer ??= ask()
+      .catch(() => [])
+      .finally(() => {
+        answer = undefined
+      })
+    return answer
   }
 }

@@ -1,8 +1,8 @@
 /** What there is to do and how it went, over all processes: for `gatehouse jobs` and for the metrics. */
-import { Gauge } from 'prom-client'
 import type { Context, Gatehouse } from './context.js'
 import { sql } from './database.js'
 import type { PeriodicJob } from './jobs.js'
+import { gauge, shared } from './metrics.js'
 import { announce } from './notify.js'
 import type { Task } from './queue.js'
 
@@ -86,41 +86,13 @@ export async function retryJob(context: Context, id: string): Promise<boolean> {
   return job !== undefined
 }
 
-/** Several gauges are filled by one look at the database; what could not be asked for is left out of the answer. */
+/** Gauges of periodic jobs and of the queue, over all processes. */
 export function watchWork(gatehouse: Gatehouse, jobs: readonly PeriodicJob[], tasks: readonly Task[]): void {
   const { registry } = gatehouse.metrics
-  const asked = <State>(ask: () => Promise<State[]>) => {
-    let answer: Promise<State[]> | undefined
-    return (): Promise<State[]> => {
-      answer ??= ask()
-        .catch(() => [])
-        .finally(() => {
-          answer = undefined
-        })
-      return answer
-    }
-  }
-  const periodic = asked(() => periodicStates(gatehouse, jobs))
-  const queue = asked(() => queueStates(gatehouse, tasks))
-  const gauge = <Label extends string>(
-    name: string,
-    help: string,
-    labelNames: Label[],
-    fill: (set: (labels: Record<Label, string>, value: number) => void) => Promise<void>,
-  ): void => {
-    new Gauge({
-      name,
-      help,
-      labelNames,
-      registers: [registry],
-      async collect() {
-        this.reset()
-        await fill((labels, value) => this.set(labels, value))
-      },
-    })
-  }
-
+  const periodic = shared(() => periodicStates(gatehouse, jobs))
+  const queue = shared(() => queueStates(gatehouse, tasks))
   gauge(
+    registry,
     'gatehouse_periodic_job_last_success_timestamp_seconds',
     'When a periodic job last succeeded, in whatever process (Unix seconds); absent before its first success.',
     ['job'],
@@ -129,6 +101,7 @@ export function watchWork(gatehouse: Gatehouse, jobs: readonly PeriodicJob[], ta
     },
   )
   gauge(
+    registry,
     'gatehouse_periodic_job_failures',
     'Failed runs of a periodic job since its latest success, over all processes.',
     ['job'],
@@ -137,6 +110,7 @@ export function watchWork(gatehouse: Gatehouse, jobs: readonly PeriodicJob[], ta
     },
   )
   gauge(
+    registry,
     'gatehouse_queue_jobs',
     'Queued work over all processes, by task and state (waiting, running, failed).',
     ['task', 'state'],
@@ -147,6 +121,7 @@ export function watchWork(gatehouse: Gatehouse, jobs: readonly PeriodicJob[], ta
     },
   )
   gauge(
+    registry,
     'gatehouse_queue_oldest_job_seconds',
     'Age of the oldest queued work that is not done, by task; 0 when there is none.',
     ['task'],

@@ -6,6 +6,7 @@ import { type Jobs, type PeriodicJob, runNow, startJobs, systemContext } from '.
 import { failedJobs, periodicStates, queueStates, retryJob } from '../../src/platform/overview.js'
 import { enqueue, purgeFailedJobs, type Task, workOff } from '../../src/platform/queue.js'
 import { inPortions } from '../../src/platform/sweep.js'
+import { makeTenant, must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 const MINUTE = 60_000
@@ -227,16 +228,24 @@ test('queued work: waiting, running and failed by task with the oldest; what fai
   expect(await state()).toMatchObject({ failed: 0 })
 })
 
-test('metrics tell of all processes: successes of periodic jobs, and the queue by task and state', async () => {
+test('metrics tell of all processes: successes of periodic jobs, the queue by task and state, what waits for webhooks', async () => {
   const { schedule } = await import('../../src/schedule.js')
   const job = schedule.find(({ name }) => name === 'purge-challenges')!
   expect(await runNow(second.gatehouse, job)).toBe('ok')
   await enqueue(systemContext(app.gatehouse), 'mail', [{}])
+  const { owner, A } = await makeTenant(app, 'Told')
+  expect(await metricsOf(app)).toContain('gatehouse_webhooks_oldest_due_seconds 0')
+  const hook = { url: 'https://hooks.example.com/', event_types: ['issuer.created'], auth: 'none' }
+  must(await owner.post(`${A}/webhooks`, hook), 201)
+  must(await owner.post(`${A}/issuers`, { name: 'Told of' }), 201)
   app.clock.advance(5000)
   const text = await metricsOf(app)
+  expect(text).toContain('gatehouse_webhooks{state="waiting"} 1')
+  expect(text).toContain('gatehouse_webhooks{state="paused"} 0')
+  expect(text).toMatch(/^gatehouse_webhooks_oldest_due_seconds [1-9]/m)
   expect(text).toMatch(/^gatehouse_periodic_job_last_success_timestamp_seconds\{job="purge-challenges"\} \d{10}/m)
   expect(text).toContain('gatehouse_periodic_job_failures{job="rotate-keys"} 0')
   expect(text).toContain('gatehouse_queue_jobs{task="mail",state="waiting"} 1')
   expect(text).toContain('gatehouse_queue_jobs{task="rotate_keys",state="failed"} 0')
-  expect(text).toMatch(/^gatehouse_queue_oldest_job_seconds\{task="mail"\} 5/m)
+  expect(text).toMatch(/^gatehouse_queue_oldest_job_seconds\{task="mail"\} [1-9]/m)
 })

@@ -96,6 +96,7 @@ test('gatehouse jobs: a table for people; run does one now, retry has failed wor
   expect(shown.stdout).toMatch(/^PERIODIC JOB +EVERY +LAST RUN +TOOK +RESULT +NEXT RUN +HELD BY$/m)
   expect(shown.stdout).toMatch(/^rotate-keys +5 min +\d{4}-\d\d-\d\dT[\d:]+Z +[\d.]+ (ms|s) +ok +\d{4}-\S+Z/m)
   expect(shown.stdout).toMatch(/^rotate_keys +0 +0 +0 +-$/m)
+  expect(shown.stdout).toMatch(/^WEBHOOKS +WAITING +PAUSED +FAILING +OLDEST DUE\n +0 +0 +0 +-$/m)
   expect(shown.stdout).not.toContain('FAILED FOR GOOD')
   const ran = await cli('jobs', 'run', 'purge-invitations')
   expect({ code: ran.code, stdout: ran.stdout }).toEqual({
