@@ -205,16 +205,17 @@ async function seed(db: pg.Client, [few, many]: string[], count: number): Promis
   )
   for (const { name } of tables) await db.query(`ALTER TABLE ${name} SET UNLOGGED`)
   const { rows: indexes } = await db.query<{ name: string; text: string }>(
-    `SELECT indexname AS name, indexdef AS text FROM pg_indexes WHERE tablename = 'events' AND indexname <> 'events_pkey'`,
+    `SELECT indexname AS name, indexdef AS text FROM pg_indexes
+     WHERE tablename = 'events' AND indexname NOT IN ('events_pkey', 'events_by_place')`,
   )
   for (const { name } of indexes) await db.query(`DROP INDEX ${name}`)
   for (let from = 0; from < count; from += PORTION) {
     const to = Math.min(from + PORTION, count) - 1
     await db.query(fillText, [from, to, count, first, (DAYS * DAY) / count, types, few, many])
+    const { rows } = await db.query('SELECT counted_to AS "from", event_horizon() AS horizon FROM event_progress')
+    await db.query(countText, [rows[0].from, rows[0].horizon])
   }
   for (const { text } of indexes) await db.query(text.replace(' ON ONLY ', ' ON '))
   await db.query('ANALYZE events')
-  const { rows } = await db.query('SELECT counted_to AS "from", event_horizon() AS horizon FROM event_progress')
-  await db.query(countText, [rows[0].from, rows[0].horizon])
   await db.query(hold, [0])
 }
