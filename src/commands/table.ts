@@ -1,10 +1,12 @@
 /** Every command of `gatehouse`: one row each. Help, docs/commands.md and the program come from it. */
+import { sources } from '../resources/users/importing/sources.js'
 import { type CommandRow, json } from './command.js'
 
 /** What the first words of two-word commands are about. */
 export const groups = {
   account: 'accounts of this deployment',
   keys: 'signing keys of issuers',
+  users: 'users of an issuer, by the file',
 } as const
 
 export const commands: readonly CommandRow[] = [
@@ -49,6 +51,45 @@ export const commands: readonly CommandRow[] = [
     options: [{ flags: '--issuer <issuer id>', about: 'this issuer only' }, json],
     examples: ['gatehouse keys rotate --issuer iss_…'],
     load: async () => (await import('./keys.js')).rotate,
+  },
+  {
+    words: 'users import',
+    about:
+      'take over users with their passwords from Auth0, Keycloak, Logto or another Gatehouse; run it again to go on',
+    arguments: [['<file>', 'JSON lines, a JSON array or a realm export, also .gz; - for standard input']],
+    options: [
+      { flags: '--issuer <issuer id>', about: 'whose users they become', needed: true },
+      { flags: '--from <product>', about: 'who wrote the file, if it does not show', choices: sources },
+      { flags: '--dry-run', about: 'read and check everything, write nothing' },
+      {
+        flags: '--login <name>',
+        about: 'what they sign in with, where they have it',
+        choices: ['email', 'username', 'phone'],
+      },
+      { flags: '--drop-unsupported', about: 'take users whose password or second factor cannot be taken, without it' },
+      { flags: '--errors <file>', about: 'write each refused line there, with reason and fix, as JSON lines' },
+      { flags: '--ids <file>', about: 'write the old and the new id of each user there, as JSON lines' },
+      json,
+    ],
+    examples: [
+      'gatehouse users import realm.json --issuer iss_… --dry-run --errors refused.ndjson',
+      'gatehouse users import auth0.ndjson.gz --issuer iss_… --ids ids.ndjson',
+    ],
+    load: async () => (await import('./users.js')).importFile,
+  },
+  {
+    words: 'users export',
+    about: 'write the users of an issuer as JSON lines, which users import takes back',
+    options: [
+      { flags: '--issuer <issuer id>', about: 'whose users', needed: true },
+      { flags: '--out <file>', about: 'where to; standard output if not said' },
+      { flags: '--with-credentials', about: 'password hashes and TOTP secrets as well' },
+    ],
+    examples: [
+      'gatehouse users export --issuer iss_… --out users.ndjson',
+      'gatehouse users export --issuer iss_… --with-credentials | gzip > users.ndjson.gz',
+    ],
+    load: async () => (await import('./users.js')).exportFile,
   },
   {
     words: 'schema',
