@@ -6,6 +6,7 @@ import { type CommandRow, json } from './command.js'
 export const groups = {
   account: 'accounts of this deployment',
   keys: 'signing keys of issuers',
+  issuer: 'an issuer as a document',
   users: 'users of an issuer, by the file',
 } as const
 
@@ -51,6 +52,32 @@ export const commands: readonly CommandRow[] = [
     options: [{ flags: '--issuer <issuer id>', about: 'this issuer only' }, json],
     examples: ['gatehouse keys rotate --issuer iss_…'],
     load: async () => (await import('./keys.js')).rotate,
+  },
+  {
+    words: 'issuer export',
+    about: 'print settings, authentication methods and clients of an issuer as YAML, without secrets',
+    options: [
+      { flags: '--issuer <issuer id>', about: 'which one', needed: true },
+      { flags: '--portable', about: 'without ids, to be applied to another issuer' },
+      json,
+    ],
+    examples: ['gatehouse issuer export --issuer iss_… > issuer.yaml'],
+    load: async () => (await import('./issuer.js')).exportIssuer,
+  },
+  {
+    words: 'issuer apply',
+    about: 'say what a document would change of an issuer, and with --yes change it, all or nothing',
+    arguments: [['<file>', 'YAML or JSON; - for standard input']],
+    options: [
+      { flags: '--issuer <issuer id>', about: 'which one, if the document does not say' },
+      { flags: '--account <account id>', about: 'where the issuer of this name is, or is made' },
+      { flags: '--yes', about: 'apply the changes' },
+      { flags: '--prune', about: 'delete authentication methods and clients that the document does not name' },
+      { flags: '--secrets <file>', about: 'write the secrets of new confidential clients there, as JSON lines' },
+      json,
+    ],
+    examples: ['gatehouse issuer apply issuer.yaml', 'gatehouse issuer apply issuer.yaml --account acc_… --yes --json'],
+    load: async () => (await import('./issuer.js')).applyIssuer,
   },
   {
     words: 'users import',
