@@ -5,6 +5,8 @@ import { type CommandRow, json } from './command.js'
 /** What the first words of two-word commands are about. */
 export const groups = {
   account: 'accounts of this deployment',
+  admin: 'administrators of this deployment',
+  key: 'API keys',
   keys: 'signing keys of issuers',
   issuer: 'an issuer as a document',
   users: 'users of an issuer, by the file',
@@ -38,6 +40,40 @@ export const commands: readonly CommandRow[] = [
     ],
     examples: ['gatehouse account create --name "Acme" --json'],
     load: async () => (await import('./account.js')).create,
+  },
+  {
+    words: 'admin create',
+    about: 'make the first administrator, without a browser',
+    options: [
+      { flags: '--email <address>', about: 'what they sign in with at the console', needed: true },
+      {
+        flags: '--password-file <file>',
+        about: 'where the password stands; - for standard input; one is made if not said',
+      },
+      json,
+    ],
+    examples: [
+      'gatehouse admin create --email you@example.com',
+      'gatehouse admin create --email you@example.com --password-file - < password.txt',
+    ],
+    load: async () => (await import('./admin.js')).create,
+  },
+  {
+    words: 'key create',
+    about: 'make an API key of an account; its secret is shown once',
+    options: [
+      { flags: '--account <account id>', about: 'whose key', needed: true },
+      { flags: '--name <name>', about: 'what people call it', needed: true },
+      { flags: '--scope <scopes...>', about: 'what it may do; svc:all for everything', needed: true },
+      { flags: '--issuer <issuer ids...>', about: 'these issuers only' },
+      { flags: '--ip <ranges...>', about: 'from these addresses only, as in 203.0.113.0/24' },
+      { flags: '--expires-in <days>', about: 'until then' },
+      json,
+    ],
+    examples: [
+      'gatehouse key create --account acc_… --name ci --scope issuers.users:read issuers.clients:manage --expires-in 90',
+    ],
+    load: async () => (await import('./key.js')).create,
   },
   {
     words: 'keys list',
@@ -117,6 +153,13 @@ export const commands: readonly CommandRow[] = [
       'gatehouse users export --issuer iss_… --with-credentials | gzip > users.ndjson.gz',
     ],
     load: async () => (await import('./users.js')).exportFile,
+  },
+  {
+    words: 'doctor',
+    about: 'look over settings, database, keys, ports, mail, clock and disk, and say what to do; changes nothing',
+    options: [json],
+    examples: ['gatehouse doctor', 'gatehouse doctor --json'],
+    load: async () => (await import('./doctor.js')).run,
   },
   {
     words: 'schema',
