@@ -2,12 +2,13 @@
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { headingOf, problemOf } from '../idp/browser.js'
 import { Realm, redirectOf, type TestClient } from '../idp/setup.js'
 import { makeTenant, must } from '../setup/actors.js'
-import { runCli } from '../setup/process.js'
+import { runCli, spawnCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { totpCode } from '../setup/totp.js'
 import { auth0Array, type ExportFile, keycloakRealm, logtoLines } from './exports.js'
@@ -36,9 +37,14 @@ const file = (name: string, content: string | Buffer): string => {
 
 /** Runs the command line on the application's database. */
 async function gatehouse(...args: string[]): Promise<{ code: unknown; output: string; stdout: string }> {
-  const env = { DATABASE_URL: app.databaseUrl, SECRET_KEY: Buffer.alloc(32, 7).toString('base64'), DATA_DIR: folder }
-  return runCli(args, env)
+  return runCli(args, cliEnv())
 }
+
+const cliEnv = () => ({
+  DATABASE_URL: app.databaseUrl,
+  SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+  DATA_DIR: folder,
+})
 
 async function attempt(username: string, password: string) {
   const { page, browser } = await realm.begin(client)
@@ -172,6 +178,28 @@ test('the trail gets one user.created each, webhooks one user.import.finished', 
   expect(deliveries.map(({ eventType }) => eventType).filter((type) => type.startsWith('user.'))).toEqual([
     'user.import.finished',
   ])
+})
+
+test('an import that is killed goes on where it was, also by two at once, and brings everybody once', async () => {
+  const tenant = await makeTenant(app, 'Killed')
+  const { issuerId } = tenant
+  const lines = Array.from({ length: 4500 }, (_, n) =>
+    JSON.stringify({ user_id: `auth0|${n}`, email: `p${n}@example.com`, identities: [] }),
+  )
+  const path = file('many.ndjson', lines.join('\n'))
+  const count = () => app.gatehouse.tools.prisma.user.count({ where: { issuerId } })
+  const first = spawnCli(['users', 'import', path, '--issuer', issuerId], cliEnv())
+  while ((await count()) === 0 && first.child.exitCode === null) await sleep(5)
+  first.child.kill('SIGKILL')
+  expect(await first.ended).toBe('SIGKILL')
+  const written = await count()
+  expect(written % 1000).toBe(0)
+  const again = await Promise.all([1, 2].map(() => gatehouse('users', 'import', path, '--issuer', issuerId, '--json')))
+  const totals = again.map(({ stdout }) => JSON.parse(stdout))
+  expect(totals[0].imported + totals[1].imported).toBe(4500 - written)
+  for (const { imported, known, refused } of totals) expect([imported + known, refused]).toEqual([4500, 0])
+  expect(await count()).toBe(4500)
+  expect(await app.gatehouse.tools.prisma.event.count({ where: { issuerId, type: 'user.created' } })).toBe(4500)
 })
 
 test('a hostile file: each bad line has its reason, good lines beside it come in, nothing costs much', async () => {
