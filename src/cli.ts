@@ -10,6 +10,13 @@ for (const stream of [process.stdout, process.stderr]) stream.on('error', () => 
 
 const program = programOf(commands, groups)
 
+// Commander would take a word that it does not know for an argument of the default command.
+const [word = '-'] = process.argv.slice(2)
+if (!word.startsWith('-') && word !== 'help' && !program.commands.some((command) => command.name() === word)) {
+  process.stderr.write(`There is no command ${word}; gatehouse --help lists them.\n`)
+  process.exit(exitCodes.misused)
+}
+
 program.parseAsync().catch((error: unknown) => {
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.misused)
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)

@@ -44,6 +44,10 @@ test('exit codes: 0 for help, 2 for wrong words, 1 for settings that are wrong, 
     code: 2,
     output: expect.stringContaining('--nothing'),
   })
+  expect(await runCli(['user', 'import'], {})).toMatchObject({
+    code: 2,
+    output: expect.stringMatching(/^There is no command user;/),
+  })
   const { code, output } = await runCli(['keys', 'list', '--json'], { PORT: 'eighty' })
   expect(code).toBe(1)
   expect(JSON.parse(output)).toMatchObject({
