@@ -1,30 +1,21 @@
-/** The only wiring place: makes the two servers out of the rooms, and the process's own tools. */
+/** The only wiring place: makes the two servers out of the rooms. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
 import { consolePlace } from './bootstrap.js'
-import type { Config, Role } from './config.js'
+import type { Role } from './config.js'
 import { mountDevMail } from './dev-mail.js'
 import { mountEdge } from './edge.js'
 import { mountGraphql } from './graphql/mount.js'
 import { mountPlayground } from './graphql/playground.js'
 import { createIdp } from './idp/index.js'
-import { type Clock, systemClock } from './kernel/time.js'
 import type { Gatehouse } from './platform/context.js'
-import { openDatabase } from './platform/database.js'
 import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
-import { type Log, openLog } from './platform/log.js'
-import { openPostman } from './platform/mail-transport.js'
-import { openMetrics } from './platform/metrics.js'
-import { openOutbound } from './platform/outbound.js'
 import { watchWork } from './platform/overview.js'
 import { startWorker } from './platform/queue.js'
-import { makeRateLimiter } from './platform/rate-limit.js'
-import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
 import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
-import { prices } from './resources/payments/prices.js'
 import { startSending } from './resources/webhooks/sending.js'
 import { watchSending } from './resources/webhooks/watching.js'
 import { mountRest } from './rest/mount.js'
@@ -33,28 +24,7 @@ import { schedule } from './schedule.js'
 import { mountSetup } from './setup-page.js'
 import { tasks } from './tasks.js'
 
-/** The process's tools on a database that is migrated already. Closing them is the caller's. */
-export function makeGatehouse(
-  config: Config,
-  databaseUrl: string,
-  options: { now?: Clock; log?: Log; prices?: Gatehouse['prices'] } = {},
-): Gatehouse {
-  const now = options.now ?? systemClock
-  const tools = openDatabase(databaseUrl)
-  const log = options.log ?? openLog(config.logLevel)
-  return {
-    config,
-    now,
-    tools,
-    log,
-    metrics: openMetrics(),
-    sealer: makeSealer(secretKeysOf(config)),
-    rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
-    outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
-    postman: openPostman(config, log, now),
-    prices: options.prices ?? prices,
-  }
-}
+export { makeGatehouse } from './gatehouse.js'
 
 /** A running product, or the roles of it that this process has. */
 export interface App {

@@ -2,6 +2,7 @@
  * First start on an empty database (decisions part 0): the system account, its console issuer and client, the first
  * administrator and key from the environment, or a one-time setup link. Later starts change nothing.
  */
+import { conflict } from './kernel/errors.js'
 import { newId } from './kernel/ids.js'
 import { ALL, actions, stems } from './kernel/scopes.js'
 import { MINUTE } from './kernel/time.js'
@@ -117,13 +118,14 @@ async function hasAdministrator(context: Context): Promise<boolean> {
 
 /**
  * Makes the first administrator: a user of the console issuer who owns the system account, and so is an operator.
+ * @returns the user's id
  * @throws invalid_request for an email or password that the rules refuse
  */
 export async function makeAdministrator(
   context: Context,
   place: ConsolePlace,
   { email, password }: { email: string; password: string },
-): Promise<void> {
+): Promise<string> {
   const at = { accountId: place.account_id, issuerId: place.issuer_id }
   const user = await createUser(context, at, { usernameType: 'email', username: email, emailVerified: true })
   await createVerifier(context, { ...at, userId: user.id }, { type: 'password', name: 'Password', password })
@@ -132,6 +134,27 @@ export async function makeAdministrator(
     data: { ownerUserId: user.id, updatedAt: context.now() },
   })
   await context.db.deployment.deleteMany({ where: { name: 'setup' } })
+  return user.id
+}
+
+/**
+ * The same for the command line, once: of two at the same moment one comes too late. Ends the setup link.
+ * @returns the user's id
+ * @throws conflict when there is an administrator; invalid_request
+ */
+export async function makeFirstAdministrator(
+  context: Context,
+  admin: { email: string; password: string },
+): Promise<string> {
+  const userId = await transaction(context, async (inside) => {
+    await inside.db.$executeRawUnsafe('SELECT pg_advisory_xact_lock($1::bigint)', BOOTSTRAP_LOCK)
+    const place = await consolePlace(inside)
+    if (!place || (await hasAdministrator(inside)))
+      throw conflict('There is an administrator already; further ones are members of the administrator organization.')
+    return makeAdministrator(inside, place, admin)
+  })
+  await giveMissingAdministrators(context)
+  return userId
 }
 
 /** Each start without an administrator makes a new link and ends the one before. */

@@ -27,13 +27,30 @@ export function openPostman(config: Config, log: Log, now: Clock): Postman {
     if (!hasInbox(config)) log.warn('MAIL_URL is not set: mail is not sent; set it to smtp://user:password@host:587')
     return { deliver: async (mail, id) => keepInInbox(config, id, { ...mail, sent_at: now() }), close: () => {} }
   }
-  const waits = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 20 * SECOND }
-  const transport = createTransport({ url, ...waits, disableFileAccess: true, disableUrlAccess: true }, { from })
+  const transport = transportTo(url, from)
   return {
     deliver: async (mail, id) => {
       await transport.sendMail({ ...mail, messageId: `<${id}@${new URL(config.idpUrl).hostname}>` })
     },
     close: () => transport.close(),
+  }
+}
+
+function transportTo(url: string, from: string) {
+  const waits = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 20 * SECOND }
+  return createTransport({ url, ...waits, disableFileAccess: true, disableUrlAccess: true }, { from })
+}
+
+/** Why the mail server of MAIL_URL does not take us, without sending anything; undefined when it does. */
+export async function reachMailServer({ mail }: Config): Promise<string | undefined> {
+  const transport = transportTo(mail.url ?? '', mail.from)
+  try {
+    await transport.verify()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    transport.close()
   }
 }
 

@@ -11,6 +11,8 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 
 /** Each room of src with the rooms that it may import. */
 const rooms: Record<string, string[]> = {
+  cli: ['commands', 'config', 'kernel'],
+  commands: ['main', 'app', 'rest', 'graphql', 'idp', 'access', 'resources', 'platform', 'config', 'kernel'],
   main: ['app', 'rest', 'graphql', 'idp', 'access', 'resources', 'platform', 'config', 'kernel'],
   app: ['rest', 'graphql', 'idp', 'access', 'resources', 'platform', 'config', 'kernel'],
   rest: ['graphql', 'access', 'platform', 'config', 'kernel'],
@@ -24,14 +26,7 @@ const rooms: Record<string, string[]> = {
   console: [],
 }
 /** Files of src itself are parts of the wiring, but for these. */
-const roomOfFile: Record<string, string> = {
-  main: 'main',
-  cli: 'main',
-  commands: 'main',
-  'job-commands': 'main',
-  'billing-commands': 'main',
-  config: 'config',
-}
+const roomOfFile: Record<string, string> = { main: 'main', cli: 'cli', config: 'config' }
 
 /** Inside resources the container knows its contents: no column imports one to its right. */
 const columns = [
@@ -117,7 +112,7 @@ function objection(path: string, target: string): string | undefined {
   return right > left ? 'contents must not import their container' : undefined
 }
 
-test('imports go one way: main → app → rest → graphql → access → resources → platform → kernel', () => {
+test('imports go one way: commands → main → app → rest → graphql → access → resources → platform → kernel', () => {
   const wrong = sources.flatMap((source) =>
     importsOf(source).flatMap(({ line, target }) => {
       const why = objection(source.path, target)
