@@ -101,6 +101,8 @@ export interface LoginState {
   /** What was proved, in terms of `amr` (RFC 8176) and of our own methods. */
   amr: string[]
   methods: string[]
+  /** The address whose mail they have shown to read in this sign-in. */
+  mailbox?: string
   /** The user is the one who is signed in with this browser already, and nothing was proved anew. */
   asBefore?: boolean
   /** The password just proved may not be used again, or there is to be a new one. */

@@ -88,7 +88,8 @@ function proved(state: LoginState, sent: SentSecret): Move {
       }
       const passwordWent = await arriveByMail(here, user, mailbox)
       const mustChange = purpose === 'reset' || (passwordWent && methodsOf('password').length > 0)
-      return { ...rest, user, amr: [...state.amr, 'otp'], methods: [...state.methods, method], mustChange }
+      const proof = { mailbox: email, amr: [...state.amr, 'otp'], methods: [...state.methods, method] }
+      return { ...rest, ...proof, user, mustChange }
     },
   }
 }
