@@ -20,6 +20,7 @@ export type StepName =
   | 'invitation'
   | 'sign_in'
   | 'sign_up'
+  | 'sign_up_passkey'
   | 'reset'
   | 'email_code'
   | 'email_link'
@@ -72,6 +73,10 @@ export interface SignUp {
   passwordHash: string | null
   profile: Record<string, string>
   reason: string | null
+  /** Of the account to be, where it is made together with a passkey, which holds it. */
+  userId?: string
+  /** The address was proved already. */
+  proved?: boolean
 }
 
 /** A credential in the making. */

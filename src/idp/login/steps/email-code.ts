@@ -108,14 +108,16 @@ function isOffered({ state, journey }: Asked, { purpose }: SentSecret): boolean 
   return methodsOf(kind).length > 0
 }
 
-/** The account is made now that the address is known to be theirs. */
+/** The account is made now that the address is known to be theirs; together with a passkey, if it is to have one. */
 function signUp(state: LoginState, email: string): Move {
+  const details = { ...state.signUp!, email, proved: true }
+  if (details.userId !== undefined) return { to: { ...state, step: 'sign_up_passkey', signUp: details } }
   return {
     to: state,
     done: true,
     becomes: async (inside) => {
       try {
-        return signedUp(state, await makeAccount(inside, { ...state.signUp!, email }, true), true)
+        return signedUp(state, await makeAccount(inside, details, true), true)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
         throw new Refused({ to: anew(state, email), problems: [{ key: 'taken' }] })

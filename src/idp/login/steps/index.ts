@@ -10,6 +10,7 @@ import { organization } from './organization.js'
 import { reset } from './reset.js'
 import { signIn } from './sign-in.js'
 import { signUp } from './sign-up.js'
+import { signUpPasskey } from './sign-up-passkey.js'
 import type { Step } from './step.js'
 import { waiting } from './waiting.js'
 
@@ -18,6 +19,7 @@ export const steps: Readonly<Record<StepName, Step>> = {
   invitation,
   sign_in: signIn,
   sign_up: signUp,
+  sign_up_passkey: signUpPasskey,
   reset,
   email_code: emailCode,
   email_link: emailLink,

@@ -42,6 +42,9 @@ export const de: Texts = {
   password_used_before: 'Dieses Passwort wurde schon einmal verwendet. Bitte ein neues wählen.',
   sign_up: 'Konto anlegen',
   sign_up_lead: 'Das dauert eine Minute.',
+  sign_up_passkey: 'Mit einem Passkey anlegen',
+  sign_up_passkey_lead:
+    'Damit geht künftig die Anmeldung als {username}. Ein Passkey ist der Fingerabdruck, das Gesicht oder die PIN; ein Passwort muss sich niemand merken.',
   no_account: 'Noch kein Konto?',
   email: 'E-Mail',
   name: 'Name (freiwillig)',

@@ -39,6 +39,9 @@ export const en = {
   password_used_before: 'You have used this password before. Choose a new one.',
   sign_up: 'Create an account',
   sign_up_lead: 'It takes a minute.',
+  sign_up_passkey: 'Create it with a passkey',
+  sign_up_passkey_lead:
+    'With it you will sign in as {username}. A passkey is your fingerprint, face or PIN; there is no password to remember.',
   no_account: 'No account yet?',
   email: 'Email',
   name: 'Name (if you like)',
