@@ -18,6 +18,7 @@ import {
   owedFactors,
 } from './second-factors.js'
 import { anew, type LoginState, type StepName } from './state.js'
+import { mayLink } from './steps/link.js'
 
 /** What is known of the person and asked of them, read fresh. */
 interface Facts extends FactorFacts {
@@ -120,9 +121,11 @@ function remaining(state: LoginState & { factors: Factor[] }, facts: Facts, jour
   if (state.mustChange) return 'new_password'
   // 3. An address that nobody has confirmed yet, where the issuer wants that.
   if (settings.signup?.require_email_verification && facts.email !== null && !facts.emailVerified) return 'email_code'
-  // 4. For which organization?
+  // 4. What they came with from elsewhere, now that nothing stands between them and the account.
+  if (!state.asBefore && mayLink(state)) return 'link'
+  // 5. For which organization?
   if (state.orgId === undefined && choices(facts, journey).length > 1) return 'organization'
-  // 5. A second factor where one is demanded and there is none yet, and codes for the day when it is lost.
+  // 6. A second factor where one is demanded and there is none yet, and codes for the day when it is lost.
   if (single && isDemanded(facts)) return enrolments()[0] ?? 'no_factor'
   if (state.offersCodes && lacksCodes(facts)) return 'new_codes'
   return 'done'

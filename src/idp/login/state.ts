@@ -8,6 +8,7 @@ import { startOf } from '../../kernel/text.js'
 import type { Context } from '../../platform/context.js'
 import type { Prisma } from '../../platform/database.js'
 import { sameText } from '../../platform/secrets.js'
+import type { UpstreamIdentity } from '../../resources/credentials/linked-identity.js'
 import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import type { OpenInvitation } from '../../resources/organizations/accept-invitation.js'
 import { scope } from '../scope.js'
@@ -30,6 +31,7 @@ export type StepName =
   | 'enroll_passkey'
   | 'new_codes'
   | 'no_factor'
+  | 'link'
   | 'organization'
   | 'waiting'
 
@@ -65,6 +67,16 @@ export interface UpstreamAttempt {
   handle?: string
   /** Sealed: what came back. Gone once it is used. */
   answer?: string
+}
+
+/** An account at a provider that becomes theirs if they like, once they have signed in as an owner of its address. */
+export interface Linking extends UpstreamIdentity {
+  /** What people call the provider. */
+  name: string
+  /** Confirmed by the provider. */
+  email: string
+  /** Ids of the users who have that address here. */
+  owners: string[]
 }
 
 /** What somebody who signs up has said so far. */
@@ -120,6 +132,7 @@ export interface LoginState {
   sent?: SentSecret
   signUp?: SignUp
   upstream?: UpstreamAttempt
+  linking?: Linking
   /** Set from the beginning on where the journey is that of an invitation. */
   invitation?: InvitationFacts
   /** The organization to go on with, chosen by the person; null for none of them. */
@@ -141,9 +154,10 @@ export const beginning = (username = ''): LoginState => ({
 })
 
 /** The same journey from its first step on, with whoever comes now. */
-export const anew = ({ invitation }: LoginState, username = ''): LoginState => ({
+export const anew = ({ invitation, linking }: LoginState, username = ''): LoginState => ({
   ...beginning(username),
   ...(invitation ? { invitation } : {}),
+  ...(linking ? { linking } : {}),
 })
 
 /** How far this interaction has come; undefined for one that nobody has answered yet. */

@@ -5,6 +5,7 @@ import { emailCode, emailLink } from './email-code.js'
 import { enrollPasskey, enrollTotp, newCodes } from './enroll.js'
 import { backupCodes, noFactor, passkeyFactor, totp } from './factors.js'
 import { invitation } from './invitation.js'
+import { link } from './link.js'
 import { newPassword } from './new-password.js'
 import { organization } from './organization.js'
 import { reset } from './reset.js'
@@ -31,6 +32,7 @@ export const steps: Readonly<Record<StepName, Step>> = {
   enroll_passkey: enrollPasskey,
   new_codes: newCodes,
   no_factor: noFactor,
+  link,
   organization,
   waiting,
 }

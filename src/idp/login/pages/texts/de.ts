@@ -62,7 +62,8 @@ export const de: Texts = {
     'Die Anmeldung mit {method} hat nicht geklappt. Bitte noch einmal versuchen oder einen anderen Weg nehmen.',
   upstream_unknown:
     'Das Konto bei {method} ist hier nicht bekannt. Bitte anders anmelden oder an die Betreiber dieses Dienstes wenden.',
-  upstream_taken: 'Zu dieser Adresse gibt es schon ein Konto. Bitte dort auf anderem Weg anmelden.',
+  upstream_taken:
+    'Zu dieser Adresse gibt es schon ein Konto. Bitte dort auf anderem Weg anmelden; dann kann {method} damit verknüpft werden.',
   upstream_unverified: 'Hier wird eine bestätigte E-Mail-Adresse gebraucht, und {method} hat keine mitgeteilt.',
   go_on: 'Weiter',
   username_missing: 'Bitte zuerst angeben, wer sich anmeldet.',
@@ -90,6 +91,12 @@ export const de: Texts = {
   choose_account: 'Wer soll es sein?',
   continue_as: 'Weiter als {username}',
   other_account: 'Anderes Konto verwenden',
+  linking_title: 'Konten verknüpfen',
+  linking_question: '{method} mit diesem Konto verknüpfen?',
+  linking_lead:
+    'Sie kommen von {method} als {email} und haben sich hier als {username} angemeldet. Nach dem Verknüpfen geht die Anmeldung hier auch mit {method}.',
+  linking_yes: 'Verknüpfen',
+  linking_later: 'Jetzt nicht',
   choose_organization: 'Organisation wählen',
   choose_organization_lead: 'Es gibt mehrere. Um welche geht es?',
   choose_one: 'Bitte eine davon wählen.',

@@ -57,7 +57,8 @@ export const en = {
   upstream_failed: 'Signing in with {method} did not work. Please try again, or use another way.',
   upstream_unknown:
     'Your account at {method} is not known here. Sign in another way, or contact the people who run this service.',
-  upstream_taken: 'There is an account with your address already. Please sign in to it in another way.',
+  upstream_taken:
+    'There is an account with your address already. Sign in to it in another way; then {method} can be linked with it.',
   upstream_unverified: 'A confirmed email address is needed here, and {method} gave none.',
   go_on: 'Continue',
   username_missing: 'Please say who you are first.',
@@ -84,6 +85,12 @@ export const en = {
   choose_account: 'Who would you like to be?',
   continue_as: 'Continue as {username}',
   other_account: 'Use another account',
+  linking_title: 'Link accounts',
+  linking_question: 'Link {method} with this account?',
+  linking_lead:
+    'You came from {method} as {email} and have signed in here as {username}. Once linked, {method} signs you in here.',
+  linking_yes: 'Link them',
+  linking_later: 'Not now',
   choose_organization: 'Choose an organization',
   choose_organization_lead: 'You belong to several. Which one is this for?',
   choose_one: 'Please choose one of these.',
