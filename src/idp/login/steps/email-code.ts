@@ -8,16 +8,18 @@ import { methodsOf } from '../methods/index.js'
 import { codePage, linkPage } from '../pages/mail.js'
 import { makeAccount, maySignUp, signedUp } from '../sign-up.js'
 import { anew, type LoginState, type MailPurpose, type SentSecret } from '../state.js'
-import { type Asked, type Move, Refused, type Step } from './step.js'
+import { type Asked, AskFirst, type Move, Refused, type Step } from './step.js'
 
 /** A code that went out by mail is typed. What it proves depends on why it was sent. */
 export const emailCode: Step = {
   /** Only where the issuer wants an address confirmed that nobody has confirmed yet. */
-  async enter(inside, { state, journey, view }) {
+  async enter(inside, { state, journey, view, answers }) {
     const user = state.user!
     const email = (await mailboxOf(inside, user))?.email ?? null
     const letter = { journey, view, purpose: 'verify', email, address: user.username, user } as const
-    if (!(await mayBeSent(letter))) {
+    const question = `mail to ${user.id}`
+    if (!answers?.has(question)) throw new AskFirst(question, () => mayBeSent(letter))
+    if (!answers.get(question)) {
       const { sent } = prepareSecret(state, { ...letter, email: null })
       return { ...state, sent: { ...sent, email: email ?? sent.email, expiresAt: 0 } }
     }
