@@ -15,7 +15,7 @@ import { type Form, field } from '../request.js'
 import { scope } from '../scope.js'
 import { isOutdated, proceed } from './flow.js'
 import { invitationJourney } from './invitation.js'
-import { authorizationJourney, type Journey } from './journey.js'
+import { authorizationJourney, DeadEnd, type Journey } from './journey.js'
 import { comeBack } from './methods/upstream.js'
 import { errorPage } from './pages/error.js'
 import { sendPage, type View, viewOf } from './pages/layout.js'
@@ -60,16 +60,34 @@ export async function dispatchLogin(ctx: KoaContext, uid: string, form: Form | u
     ctx.status = 400
     return errorPage(ctx, runtime, {}, 'expired')
   }
-  const standing = (await standingOf(uid)) ?? { state: await journey.begin(), version: 0 }
+  const found = await standingOf(uid)
+  const isKnown = !found || found.state.step === 'done' || Object.hasOwn(steps, found.state.step)
+  const standing = isKnown ? (found ?? { state: await journey.begin(), version: 0 }) : await mended(journey, found)
   const view = viewOf(ctx, runtime.issuer, {
     uiLocales: journey.param('ui_locales'),
     clientName: journey.clientName,
     action: new URL(`${runtime.url}/interaction/${uid}`).pathname,
   })
   const visit = { ctx, journey, standing, view }
+  if (!isKnown) return show(visit, [{ key: 'stale' }])
   if (ctx.method === 'POST') return answer(visit, form ?? {})
   const handle = field({ ...ctx.query }, 'upstream')
   await (handle === undefined ? show(visit, []) : answerFromUpstream(visit, handle))
+}
+
+/** A step of another release has no meaning here: the journey begins again, and forms shown before count no more. */
+async function mended(journey: Journey, found: Standing): Promise<Standing> {
+  const { context } = scope()
+  const state: LoginState = journey.invitation
+    ? { ...anew(found.state, journey.invitation.email), step: 'invitation' }
+    : await journey.begin()
+  try {
+    await transaction(context, (inside) => claim(inside, journey.uid, { ...found, state }))
+    return { state, version: found.version + 1 }
+  } catch (error) {
+    if (!(error instanceof StaleForm)) throw error
+    return (await standingOf(journey.uid)) ?? { state, version: 0 }
+  }
 }
 
 const isOfBrowser = (ctx: KoaContext, uid: string): boolean =>
@@ -156,6 +174,7 @@ async function move(visit: Visit, decided: Move): Promise<void> {
   } catch (error) {
     scope().writes.forget()
     if (error instanceof StaleForm) return stale(visit)
+    if (error instanceof DeadEnd) return error.show(ctx)
     throw error
   }
 }

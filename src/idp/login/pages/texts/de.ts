@@ -145,6 +145,15 @@ export const de: Texts = {
   invitation_lead: 'Diese Einladung ging an {email}. Mit der Anmeldung wird sie angenommen.',
   invitation_sign_in: 'Anmelden und annehmen',
   invitation_gone: 'Diese Einladung wurde verwendet, zurückgezogen oder ist abgelaufen. Bitte um eine neue bitten.',
+  invitation_over_title: 'Diese Einladung gilt nicht mehr',
+  invitation_over_lead:
+    'Sie wurde inzwischen verwendet oder zurückgezogen, oder ihre Zeit ist abgelaufen. Es hat sich nichts geändert. Bitte dort, woher die Einladung zu {organization} kam, um eine neue bitten und den Link in der neuen Mail öffnen.',
+  invitation_full_title: 'Derzeit ist kein Platz',
+  invitation_full_lead:
+    'Bei {organization} ist die Höchstzahl der Mitglieder erreicht. Bitte dort, woher die Einladung kam, um Platz bitten und dann den Link in der Mail noch einmal öffnen; bis zu ihrem Ablauf bleibt sie gültig.',
+  invitation_member_title: 'Die Mitgliedschaft besteht schon',
+  invitation_member_lead:
+    'Dieses Konto gehört bereits zu {organization}; es bleibt nichts anzunehmen. Diese Seite kann geschlossen werden.',
   joined_title: 'Willkommen',
   joined_lead: 'Die Mitgliedschaft bei {organization} besteht jetzt. Diese Seite kann geschlossen werden.',
   consent: 'Zugriff erlauben?',

@@ -131,6 +131,15 @@ export const en = {
   invitation_lead: 'This invitation was sent to {email}. Sign in to accept it.',
   invitation_sign_in: 'Sign in and accept',
   invitation_gone: 'This invitation has been used, withdrawn, or has expired. Ask for a new one.',
+  invitation_over_title: 'This invitation is no longer good',
+  invitation_over_lead:
+    'It was used or withdrawn, or its time ran out, while you were on your way. Nothing was changed. Ask whoever invited you to {organization} for a new invitation, and open the link of the new mail.',
+  invitation_full_title: 'There is no room at the moment',
+  invitation_full_lead:
+    '{organization} has as many members as it may have. Ask whoever invited you to make room, then open the link of your mail again; until its time is up it stays good.',
+  invitation_member_title: 'You are a member already',
+  invitation_member_lead:
+    'You belong to {organization} with this account, so there is nothing left to accept. You can close this page.',
   joined_title: 'Welcome',
   joined_lead: 'You are a member of {organization} now. You can close this page.',
   consent: 'Allow access?',
