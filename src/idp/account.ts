@@ -31,6 +31,7 @@ interface Row {
   emailVerified: boolean
   sessionExpiresAt: number | null
   orgId: string | null
+  mfa: boolean | null
 }
 
 /** What the library hands over with a subject: a code, a token. */
@@ -45,7 +46,7 @@ const accountById: Question = {
   types: ['text', 'text', 'text'],
   text: `
   SELECT u.id, u.username, u.username_type AS "usernameType", u.profile, u.email_verified AS "emailVerified",
-    s.expires_at AS "sessionExpiresAt", s.org_id AS "orgId"
+    s.expires_at AS "sessionExpiresAt", s.org_id AS "orgId", 'mfa' = ANY(s.amr) AS mfa
   FROM users u
   LEFT JOIN sessions s ON s.issuer_id = u.issuer_id AND s.user_id = u.id AND s.id = $3
   WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`,
@@ -67,10 +68,11 @@ export async function findAccount(sub: string, token: Redeemed | undefined): Pro
   ])
   if (!user) return undefined
   const { username, sessionExpiresAt, orgId } = user
+  const mfa = user.mfa === true
   const redeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
   // Registered clients see all of them.
   const policy = isAddress(token?.clientId ?? '') ? organizationPolicy(runtime.issuer.settings) : 'all'
-  const memberships = redeemed ? await membershipClaims(context, { issuerId, userId: user.id, orgId, policy }) : {}
+  const memberships = redeemed ? await membershipClaims(context, { issuerId, userId: user.id, orgId, policy, mfa }) : {}
   if (memberships === null) throw new errors.InvalidGrant({})
   return {
     accountId: user.id,

@@ -12,7 +12,6 @@ import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
-import { TOKEN_EXCHANGE } from '../resources/clients/settings.js'
 import { endFamily } from './adapter.js'
 import { proveWallet } from './agent-proof.js'
 import { amendAnswer, failureOf, unforeseen } from './answers.js'
@@ -111,11 +110,6 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
   const form = read?.values ?? {}
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
-  // Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange.
-  // An empty one is none (RFC 6749 3.2).
-  if (name === 'token' && (form['org'] ?? '') !== '' && field(form, 'grant_type') !== TOKEN_EXCHANGE)
-    throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
-
   // Cookies are signed with the issuer's own key, by whoever sets them.
   let cookies: Koa.Context['cookies'] | undefined
   Object.defineProperty(ctx, 'cookies', {

@@ -25,33 +25,36 @@ export const effectiveScopesSql = `ARRAY(
 /** SQL: this membership counts now. */
 export const countsSql = `m.status = 'active' AND o.status = 'active'`
 
+/** SQL: what has been proved is enough for an organization `o`. @param mfa SQL: two factors were proved */
+export const provedSql = (mfa: string): string => `(NOT o.mfa_required OR ${mfa})`
+
 const memberships: Question = {
   name: 'memberships',
-  types: ['text', 'text', 'text'],
+  types: ['text', 'text', 'text', 'boolean'],
   text: `
   SELECT o.id, o.name, ${effectiveScopesSql} AS scopes,
     ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1) AS groups
   FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN issuers i ON i.id = o.issuer_id
   WHERE m.issuer_id = $1 AND m.user_id = $2 AND ($3::text IS NULL OR m.org_id = $3) AND ${countsSql}
-    AND i.status <> 'deleted'
+    AND ${provedSql('$4::boolean')} AND i.status <> 'deleted'
   ORDER BY m.id DESC`,
 }
 
-const read = (context: Context, issuerId: string, userId: string, orgId: string | null): Promise<Membership[]> =>
-  context.tools.ask<Membership & Record<string, unknown>>(memberships, [issuerId, userId, orgId])
+interface Whose {
+  issuerId: string
+  userId: string
+  /** Have they proved two factors? Without them, organizations that demand them are left out. */
+  mfa?: boolean
+}
+
+const read = (context: Context, { issuerId, userId, mfa = true }: Whose, orgId: string | null): Promise<Membership[]> =>
+  context.tools.ask<Membership & Record<string, unknown>>(memberships, [issuerId, userId, orgId, mfa])
 
 /** The memberships that count now, the newest first. Whether the user may act is another question. */
-export const membershipsOf = (
-  context: Context,
-  { issuerId, userId }: { issuerId: string; userId: string },
-): Promise<Membership[]> => read(context, issuerId, userId, null)
+export const membershipsOf = (context: Context, whose: Whose): Promise<Membership[]> => read(context, whose, null)
 
 /** The membership in one organization, if it counts now. */
-export async function membershipOf(
-  context: Context,
-  { issuerId, userId }: { issuerId: string; userId: string },
-  orgId: string,
-): Promise<Membership | null> {
-  const [membership] = await read(context, issuerId, userId, orgId)
+export async function membershipOf(context: Context, whose: Whose, orgId: string): Promise<Membership | null> {
+  const [membership] = await read(context, whose, orgId)
   return membership ?? null
 }
