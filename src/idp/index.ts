@@ -22,6 +22,7 @@ import { serveDocument } from './endpoints/documents.js'
 import { JWT_MARK } from './endpoints/live-token.js'
 import { confirmLogout, logout } from './endpoints/logout.js'
 import { session } from './endpoints/session.js'
+import { answeredBy } from './hooks/contexts.js'
 import { replayBody } from './hooks/index.js'
 import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
@@ -116,11 +117,10 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
   if (name === 'token' && (form['org'] ?? '') !== '' && field(form, 'grant_type') !== TOKEN_EXCHANGE)
     throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
 
-  // Cookies are signed with the issuer's own key, by whoever sets them.
-  let cookies: Koa.Context['cookies'] | undefined
-  Object.defineProperty(ctx, 'cookies', {
-    get: () => (cookies ??= runtime.provider.createContext(ctx.req, ctx.res).cookies),
-  })
+  // Cookies are signed with the issuer's own key, by whoever sets them; programs get none.
+  if (match.route.pages || name === 'check_session') {
+    ctx.cookies = runtime.provider.createContext(ctx.req, ctx.res).cookies
+  }
   const proved = read && takesClients.has(name) ? await proveWallet(ctx, context, runtime, form) : undefined
   const scope: Scope = {
     proof: proved?.proof,
@@ -172,6 +172,7 @@ async function runLibrary(
   const { pathname } = new URL(runtime.url)
   ctx['mountPath'] = pathname
   ctx.path = route.template.replace('{uid}', match.uid ?? '')
+  answeredBy(ctx, runtime.provider)
   await runtime.provider.middleware[0]!(ctx as never, async () => undefined)
 
   const { failure } = ctx.state as { failure?: unknown }
