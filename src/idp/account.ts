@@ -1,6 +1,7 @@
 /** Users as the library knows them: accounts with claims. */
 import { type Account, errors } from 'oidc-provider'
 import type { Question } from '../platform/together.js'
+import { type Membership, membershipsSql } from '../resources/organizations/membership.js'
 import { isAddress } from './documents/address.js'
 import { organizationPolicy } from './documents/index.js'
 import { type MembershipClaims, membershipClaims } from './membership.js'
@@ -31,6 +32,8 @@ interface Row {
   emailVerified: boolean
   sessionExpiresAt: number | null
   orgId: string | null
+  /** Only where a code or a refresh token is redeemed. */
+  memberships: Membership[] | null
 }
 
 /** What the library hands over with a subject: a code, a token. */
@@ -42,10 +45,10 @@ export interface Redeemed {
 
 const accountById: Question = {
   name: 'idp-account',
-  types: ['text', 'text', 'text'],
+  types: ['text', 'text', 'text', 'boolean'],
   text: `
   SELECT u.id, u.username, u.username_type AS "usernameType", u.profile, u.email_verified AS "emailVerified",
-    s.expires_at AS "sessionExpiresAt", s.org_id AS "orgId"
+    s.expires_at AS "sessionExpiresAt", s.org_id AS "orgId", CASE WHEN $4 THEN ${membershipsSql} END AS memberships
   FROM users u
   LEFT JOIN sessions s ON s.issuer_id = u.issuer_id AND s.user_id = u.id AND s.id = $3
   WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`,
@@ -59,18 +62,14 @@ const accountById: Question = {
 export async function findAccount(sub: string, token: Redeemed | undefined): Promise<UserAccount | undefined> {
   if (typeof sub !== 'string') return undefined
   const { context, runtime } = scope()
-  const { id: issuerId } = runtime.issuer
-  const [user] = await context.tools.ask<Row & Record<string, unknown>>(accountById, [
-    issuerId,
-    sub,
-    token?.sid ?? null,
-  ])
+  const redeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
+  const values = [runtime.issuer.id, sub, token?.sid ?? null, redeemed]
+  const [user] = await context.tools.ask<Row & Record<string, unknown>>(accountById, values)
   if (!user) return undefined
   const { username, sessionExpiresAt, orgId } = user
-  const redeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
   // Registered clients see all of them.
   const policy = isAddress(token?.clientId ?? '') ? organizationPolicy(runtime.issuer.settings) : 'all'
-  const memberships = redeemed ? await membershipClaims(context, { issuerId, userId: user.id, orgId, policy }) : {}
+  const memberships = user.memberships === null ? {} : membershipClaims(user.memberships, { orgId, policy })
   if (memberships === null) throw new errors.InvalidGrant({})
   return {
     accountId: user.id,

@@ -25,6 +25,14 @@ export const effectiveScopesSql = `ARRAY(
 /** SQL: this membership counts now. */
 export const countsSql = `m.status = 'active' AND o.status = 'active'`
 
+/** SQL: the memberships of a user `u` that count now, as a JSON list of `Membership`, the newest first. */
+export const membershipsSql = `(
+    SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'scopes', ${effectiveScopesSql},
+      'groups', ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1))
+      ORDER BY m.id DESC), '[]')
+    FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN issuers i ON i.id = o.issuer_id
+    WHERE m.issuer_id = u.issuer_id AND m.user_id = u.id AND ${countsSql} AND i.status <> 'deleted')`
+
 const memberships: Question = {
   name: 'memberships',
   types: ['text', 'text', 'text'],
