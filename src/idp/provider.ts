@@ -44,7 +44,7 @@ export const cookieNames = {
 
 /** Makes the provider of an issuer. It keeps no state, so that a newer one can take its place between two requests. */
 export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProvider {
-  const { pathname } = new URL(runtime.url)
+  const { pathname } = runtime.address
   const policy = signInPolicy()
   const off = { enabled: false }
   const provider = new Provider(runtime.url, {

@@ -45,7 +45,7 @@ export async function logout(ctx: KoaContext, values: Form): Promise<void> {
   const { runtime } = scope()
   const view = viewOf(ctx, runtime.issuer, {
     uiLocales: request.uiLocales,
-    action: `${new URL(runtime.url).pathname}/logout/confirm`,
+    action: `${runtime.address.pathname}/logout/confirm`,
     token: formToken(`logout ${session.uid}`, 0),
   })
   const { client, redirectUri, state, uiLocales } = request
@@ -159,7 +159,7 @@ async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<voi
     await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid: browserUid } })
   })
   await writes.flush(context)
-  ctx.cookies.set(cookieNames.session, null, { path: new URL(runtime.url).pathname, signed: true })
+  ctx.cookies.set(cookieNames.session, null, { path: runtime.address.pathname, signed: true })
   forgetBrowserState(ctx)
 }
 

@@ -28,27 +28,37 @@ export const countsSql = `m.status = 'active' AND o.status = 'active'`
 /** SQL: what has been proved is enough for an organization `o`. @param mfa SQL: two factors were proved */
 export const provedSql = (mfa: string): string => `(NOT o.mfa_required OR ${mfa})`
 
+/**
+ * SQL: the memberships of a user `u` that count now, as a JSON list of `Membership`, the newest first. An organization
+ * that demands two factors is none to a session `s` that was begun with one, whenever the demand was made.
+ */
+export const membershipsSql = `(
+    SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'scopes', ${effectiveScopesSql},
+      'groups', ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1))
+      ORDER BY m.id DESC), '[]')
+    FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN issuers i ON i.id = o.issuer_id
+    WHERE m.issuer_id = u.issuer_id AND m.user_id = u.id AND ${countsSql}
+      AND ${provedSql(`coalesce('mfa' = ANY(s.amr), false)`)} AND i.status <> 'deleted')`
+
 const memberships: Question = {
   name: 'memberships',
-  types: ['text', 'text', 'text', 'boolean'],
+  types: ['text', 'text', 'text'],
   text: `
   SELECT o.id, o.name, ${effectiveScopesSql} AS scopes,
     ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1) AS groups
   FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN issuers i ON i.id = o.issuer_id
   WHERE m.issuer_id = $1 AND m.user_id = $2 AND ($3::text IS NULL OR m.org_id = $3) AND ${countsSql}
-    AND ${provedSql('$4::boolean')} AND i.status <> 'deleted'
+    AND i.status <> 'deleted'
   ORDER BY m.id DESC`,
 }
 
 interface Whose {
   issuerId: string
   userId: string
-  /** Have they proved two factors? Without them, organizations that demand them are left out. */
-  mfa?: boolean
 }
 
-const read = (context: Context, { issuerId, userId, mfa = true }: Whose, orgId: string | null): Promise<Membership[]> =>
-  context.tools.ask<Membership & Record<string, unknown>>(memberships, [issuerId, userId, orgId, mfa])
+const read = (context: Context, { issuerId, userId }: Whose, orgId: string | null): Promise<Membership[]> =>
+  context.tools.ask<Membership & Record<string, unknown>>(memberships, [issuerId, userId, orgId])
 
 /** The memberships that count now, the newest first. Whether the user may act is another question. */
 export const membershipsOf = (context: Context, whose: Whose): Promise<Membership[]> => read(context, whose, null)
