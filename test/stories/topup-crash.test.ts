@@ -70,6 +70,7 @@ const stateOf = async (accountId: string): Promise<string | undefined> =>
 const timePasses = async () => {
   await client.query('UPDATE topup_attempts SET settling_until = 0')
   await client.query("UPDATE jobs SET run_at = 0 WHERE task = 'reconcile_topup'")
+  await client.query("SELECT pg_notify('gatehouse', 'jobs:reconcile_topup')")
 }
 
 test('killed before the facilitator’s answer arrives: it had settled, and is credited once after restart', async () => {
