@@ -5,7 +5,7 @@ import { sql } from '../../platform/database.js'
 
 /** How many months after this one have their table already: so long may there be no worker. */
 const MONTHS_AHEAD = 3
-/** Counts removed by one statement. */
+/** Rows removed by one statement. */
 const PORTION = 20_000
 
 const partitionsText = `
@@ -19,15 +19,14 @@ export async function keepEventPartitions(context: Context): Promise<void> {
   for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
     await sql(context.db, 'SELECT make_event_partition($1::bigint)', Date.UTC(year, month + ahead))
   }
-  const end = context.now() - context.config.eventRetentionDays * DAY
-  const rows = await sql<{ name: string }>(context.db, partitionsText)
-  const gone = rows.filter(({ name }) => endOf(name) <= end)
-  const kept = Math.max(...gone.map(({ name }) => endOf(name)), 0)
-  if (kept === 0) return
-  // The counts first: they are never more than the events.
-  for (const table of ['event_hours', 'event_counts']) await forget(context, table, kept)
+  const oldest = new Date(context.now() - context.config.eventRetentionDays * DAY)
+  const kept = Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth())
+  const gone = (await sql<{ name: string }>(context.db, partitionsText)).filter(({ name }) => endOf(name) <= kept)
+  // The counts first, for they are never more than the events; and once more, with what was counted meanwhile.
+  await forget(context, kept)
   for (const { name } of gone) await context.db.$executeRawUnsafe(`DROP TABLE ${name}`)
-  await context.db.$executeRawUnsafe('DELETE FROM events_other WHERE created_at < $1::bigint', kept)
+  await remove(context, 'events_other', 'created_at', kept)
+  await forget(context, kept)
 }
 
 /** The first moment after a month, from the name of its table. */
@@ -36,8 +35,12 @@ function endOf(name: string): number {
   return Date.UTC(Number(year), Number(month))
 }
 
-async function forget(context: Context, table: string, before: number): Promise<void> {
+async function forget(context: Context, before: number): Promise<void> {
+  for (const table of ['event_hours', 'event_counts']) await remove(context, table, 'starts_at', before)
+}
+
+async function remove(context: Context, table: string, moment: string, before: number): Promise<void> {
   const text = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ${table} WHERE starts_at < $1::bigint LIMIT ${PORTION}))`
+    SELECT ctid FROM ${table} WHERE ${moment} < $1::bigint LIMIT ${PORTION}))`
   while ((await context.db.$executeRawUnsafe(text, before)) > 0);
 }
