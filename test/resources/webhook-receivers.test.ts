@@ -111,6 +111,6 @@ describe('what a receiver does with its answer', () => {
     await hooks.send()
     const [delivery] = await hooks.deliveries(webhook)
     expect(delivery).toMatchObject({ attempt_count: 1, ...outcome })
-    expect(JSON.stringify(delivery)).not.toMatch(/gone|xx|127\.0\.0\.1/)
+    expect(String(delivery.last_error)).not.toMatch(/gone|xx|127\.0\.0\.1/)
   })
 })
