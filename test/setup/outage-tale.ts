@@ -10,11 +10,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { migrate } from '../../src/platform/migrate.js'
 import { makeTenant, must } from './actors.js'
-import { apiAs, type Loose } from './api.js'
+import type { Api, Loose } from './api.js'
 import { type BreakablePostgres, makeBreakablePostgres } from './breakable-postgres.js'
-import { endProcess, type Process, startProcess } from './process.js'
+import { type Fleet, startFleet } from './fleet.js'
 import { startReceiver } from './receiver.js'
-import type { TestApp } from './start-app.js'
 
 /** `killed` and `crashed` (one of its processes) come back by themselves, at once; the others after a while. */
 export type Outage = 'killed' | 'crashed' | { stopped: number } | { frozen: number }
@@ -49,24 +48,13 @@ export async function tellOutages(outages: readonly Outage[], between: number): 
   const postgres = await makeBreakablePostgres(folder)
   await postgres.start()
   const receiver = await startReceiver()
-  const processes: Process[] = []
+  let fleet: Fleet | undefined
   try {
     await migrate(postgres.url)
-    const secret = Buffer.alloc(32, 3).toString('base64')
-    const settings = {
-      DATABASE_URL: postgres.url,
-      SECRET_KEY: secret,
-      ALLOW_PRIVATE_NETWORKS: 'true',
-      LOG_LEVEL: 'fatal',
-    }
-    const first = await startProcess(settings, ['start', '--only', 'core'])
-    processes.push(first)
-    const { PORT: _, IDP_PORT: __, ...shared } = first.env
-    processes.push(await startProcess(shared, ['start', '--only', 'core']))
-    processes.push(await startProcess(shared, ['start', '--only', 'worker']))
-    return await tell(outages, between, postgres, processes, receiver)
+    fleet = await startFleet(postgres.url)
+    return await tell(outages, between, postgres, fleet, receiver)
   } finally {
-    await Promise.all(processes.map((process) => endProcess(process, 'SIGKILL')))
+    await fleet?.close()
     await receiver.close()
     await postgres.stop()
     rmSync(folder, { recursive: true, force: true })
@@ -77,7 +65,7 @@ async function tell(
   outages: readonly Outage[],
   between: number,
   postgres: BreakablePostgres,
-  processes: readonly Process[],
+  fleet: Fleet,
   receiver: Awaited<ReturnType<typeof startReceiver>>,
 ): Promise<OutageResult> {
   const accepted = new Set<string>()
@@ -86,9 +74,7 @@ async function tell(
     accepted.add(told.data.target.id)
     res.writeHead(204).end()
   }
-  const tenant = await makeTenant(processes[0] as unknown as TestApp, 'Outage')
-  const [id = '', ...rest] = Buffer.from(tenant.owner.authorization!.slice(6), 'base64').toString().split(':')
-  const at = ({ env }: Process) => apiAs(`http://127.0.0.1:${env['PORT']}`, { id, secret: rest.join(':') })
+  const tenant = await makeTenant(fleet.app, 'Outage')
   const body = { url: `${receiver.url}/in`, event_types: ['user.created'], auth: 'none' }
   must(await tenant.owner.post(`${tenant.A}/webhooks`, body), 201)
 
@@ -116,7 +102,7 @@ async function tell(
     if (answer.status === 503 && !/^\d+$/.test(answer.headers.get('retry-after'))) result.withoutRetryAfter += 1
     return answer
   }
-  const writer = async (api: ReturnType<typeof apiAs>) => {
+  const writer = async (api: Api) => {
     while (going) {
       const made = await ask(api.post(`${tenant.I}/users`, { username_type: 'unique', username: `u${number++}` }))
       if (made.status === 201) acknowledged.push(made.body.data.id)
@@ -124,7 +110,7 @@ async function tell(
       await ask(made.status === 201 ? api.get(`${tenant.I}/users/${made.body.data.id}`) : api.get(tenant.I))
     }
   }
-  const writers = [0, 1, 2, 3].map((n) => writer(at(processes[n % 2]!)))
+  const writers = [0, 1, 2, 3].map((n) => writer(fleet.at(n % 2, tenant.owner)))
   const more = async () => {
     for (const enough = acknowledged.length + between; acknowledged.length < enough; ) await sleep(5)
   }
@@ -153,7 +139,7 @@ async function tell(
   result.lost = acknowledged.filter((user) => !users.has(user))
   result.withoutEvent = [...users].filter((user) => !told.includes(user))
   result.neverAccepted = told.filter((user) => !accepted.has(user))
-  result.ended = processes
+  result.ended = fleet.processes
     .filter(({ child }) => child.exitCode !== null || child.signalCode !== null)
     .map((process) => process.output())
   return result

@@ -7,10 +7,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { Webhook } from 'standardwebhooks'
 import { makeTenant, must } from './actors.js'
-import { apiAs } from './api.js'
-import { endProcess, type Process, startProcess } from './process.js'
+import { startFleet, WORKER } from './fleet.js'
 import { startReceiver } from './receiver.js'
-import type { TestApp } from './start-app.js'
 
 export interface TaleResult {
   /** Changes that were acknowledged, and of them those without their event. */
@@ -67,30 +65,18 @@ export async function tellTale(databaseUrl: string, options: TaleOptions): Promi
     accepted.set(user, seen)
     res.writeHead(204).end()
   }
-  const secret = Buffer.alloc(32, 3).toString('base64')
-  const settings = { DATABASE_URL: databaseUrl, SECRET_KEY: secret, ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'error' }
-  const first = await startProcess(settings, core)
-  const { PORT: _, IDP_PORT: __, ...shared } = first.env
-  const processes: Process[] = [first, ...(await Promise.all([startProcess(shared, core), startWorker(shared)]))]
+  const fleet = await startFleet(databaseUrl)
   const database = new pg.Client({ connectionString: databaseUrl })
   await database.connect()
-  const starting: Promise<void>[] = []
-  const restart = async (which: number) => {
-    const { env } = processes[which]!
-    processes[which] = await (which === 2 ? startWorker(env) : startProcess(env, core))
-  }
   const rows = async (text: string) => (await database.query(text)).rows
   try {
-    const tenant = await makeTenant(first as unknown as TestApp, 'Tale')
-    const [id = '', ...rest] = Buffer.from(tenant.owner.authorization!.slice(6), 'base64').toString().split(':')
-    const at = ({ env }: Process) => apiAs(`http://127.0.0.1:${env['PORT']}`, { id, secret: rest.join(':') })
+    const tenant = await makeTenant(fleet.app, 'Tale')
     const body = { url: `${receiver.url}/in`, event_types: ['user.created'], auth: 'signature' }
     signature = new Webhook(
       must(await tenant.owner.post(`${tenant.A}/webhooks`, body), 201).data.signature_secret_plain,
     )
 
     const acknowledged: string[] = []
-    const killed = [0, 0, 0]
     let number = 0
     let killedAt = performance.now()
     /** What had come when the worker began: it is killed in the middle of sending. */
@@ -98,7 +84,8 @@ export async function tellTale(databaseUrl: string, options: TaleOptions): Promi
     const writers = [0, 1, 2, 3].map(async (writer) => {
       while (acknowledged.length < events) {
         const user = { username_type: 'unique', username: `u${writer}-${number++}` }
-        const answer = await at(processes[writer % 2]!)
+        const answer = await fleet
+          .at(writer % 2, tenant.owner)
           .post(`${tenant.I}/users`, user)
           .catch(() => undefined)
         if (answer?.status === 201) acknowledged.push(answer.body.data.id)
@@ -109,22 +96,15 @@ export async function tellTale(databaseUrl: string, options: TaleOptions): Promi
       for (let turn = 0; turn < kills; turn++) {
         // Anywhere in its part of the way, and anywhere in what is under way then.
         const when = (events * (turn + Math.random())) / kills
-        const which = (turn + 2) % 3
-        while (acknowledged.length < when || (which === 2 && count === sent)) await sleep(5)
+        while (acknowledged.length < when || (fleet.next === WORKER && count === sent)) await sleep(5)
         await sleep(Math.random() * 30)
-        const victim = processes[which]!
-        victim.child.kill('SIGKILL')
+        if (fleet.next === WORKER) sent = count
         killedAt = performance.now()
-        killed[which]! += 1
-        await victim.ended
-        if (which === 2) sent = count
-        starting.push(restart(which))
-        // Who is killed next may be the only one left by then.
-        if (turn % 2 === 1) await Promise.all(starting)
+        await fleet.strike()
       }
     }
     await Promise.all([...writers, killer()])
-    await Promise.all(starting)
+    await fleet.whole()
     if (options.hurry) await rows('UPDATE webhook_lanes SET held_until = 0')
     const hurry = () =>
       rows(`UPDATE webhook_deliveries SET next_attempt_at = 1 WHERE status = 'failing' AND next_attempt_at > 1;
@@ -158,19 +138,15 @@ export async function tellTale(databaseUrl: string, options: TaleOptions): Promi
       duplicates: all.filter(({ times }) => times > 1).length,
       different: all.filter(({ ids, bodies }) => ids.size > 1 || bodies.size > 1).length,
       forged,
-      kills: killed,
+      kills: fleet.kills,
       settledAfter: Math.round(performance.now() - killedAt),
     }
   } finally {
     await database.end()
-    await Promise.allSettled(starting)
-    await Promise.all(processes.map((process) => endProcess(process, 'SIGKILL')))
+    await fleet.close()
     await receiver.close()
   }
 }
-
-const core = ['start', '--only', 'core']
-const startWorker = (env: Record<string, string>): Promise<Process> => startProcess(env, ['start', '--only', 'worker'])
 
 function isSigned(signature: Webhook | undefined, body: string, headers: Record<string, string>): boolean {
   try {
