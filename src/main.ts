@@ -2,6 +2,7 @@
 import { type App, createApp, makeGatehouse } from './app.js'
 import { bootstrap } from './bootstrap.js'
 import type { Config, Role } from './config.js'
+import { HOUR } from './kernel/time.js'
 import type { Gatehouse } from './platform/context.js'
 import { systemContext } from './platform/jobs.js'
 import { announceMail } from './platform/mail-transport.js'
@@ -26,6 +27,8 @@ export async function start(config: Config, roles: readonly Role[]): Promise<voi
     throw error
   }
   const { log, tools } = gatehouse
+  // A worker alone listens to nobody: while the database is away nothing else would keep its process running.
+  setInterval(() => undefined, HOUR)
   let stopping = false
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (stopping) return
