@@ -1,10 +1,11 @@
 /** What the command line does besides starting. */
-import { bootstrap, consolePlace } from './bootstrap.js'
+import { bootstrap } from './bootstrap.js'
 import type { Config } from './config.js'
 import type { Context } from './platform/context.js'
 import { systemContext } from './platform/jobs.js'
 import { migrationStatus } from './platform/migrate.js'
 import { createAccount } from './resources/accounts/accounts.js'
+import { consolePlace } from './resources/console-place.js'
 import { type KeyFacts, listKeys, livingIssuers, rotateKeys } from './resources/issuers/key-rotation.js'
 import { openStore } from './store.js'
 

@@ -12,7 +12,7 @@ const root = fileURLToPath(new URL('../../../', import.meta.url))
 /** Each room of src with the rooms that it may import. */
 const rooms: Record<string, string[]> = {
   main: ['app', 'rest', 'graphql', 'idp', 'access', 'resources', 'platform', 'config', 'kernel'],
-  app: ['rest', 'graphql', 'idp', 'access', 'resources', 'platform', 'config', 'kernel'],
+  app: ['console-host', 'rest', 'graphql', 'idp', 'access', 'resources', 'platform', 'config', 'kernel'],
   rest: ['graphql', 'access', 'platform', 'config', 'kernel'],
   graphql: ['access', 'resources', 'platform', 'config', 'kernel'],
   idp: ['access', 'resources', 'platform', 'config', 'kernel'],
@@ -21,6 +21,8 @@ const rooms: Record<string, string[]> = {
   platform: ['config', 'kernel'],
   config: ['kernel'],
   kernel: [],
+  // The console's server part; the console itself knows nothing but its documents.
+  'console-host': ['access', 'resources', 'platform', 'config', 'kernel'],
   console: [],
 }
 /** Files of src itself are parts of the wiring, but for these. */
