@@ -1,7 +1,8 @@
-// Makes graphql/console/documents.ts: every document of graphql/console as text, typed by the schema, so that a page that
-// asks for what is not there, or reads what it did not ask for, does not compile. Runs as a step of build.mjs.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+// Makes graphql/console/made: every document of graphql/console as text, typed by the schema, so that a page that asks
+// for what is not there, or reads what it did not ask for, does not compile. One file for each, so that a page loads its
+// own only. Runs as a step of build.mjs.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { codegen } from '@graphql-codegen/core'
 import * as operationTypes from '@graphql-codegen/typescript-operations'
@@ -16,7 +17,7 @@ const documents = readdirSync(folder)
   .map((name) => ({ location: join(folder, name), document: parse(readFileSync(join(folder, name), 'utf8')) }))
 
 const types = await codegen({
-  filename: join(folder, 'documents.ts'),
+  filename: join(folder, 'made/types.ts'),
   schema: parse(schemaText),
   schemaAst: buildSchema(schemaText),
   documents,
@@ -51,22 +52,20 @@ function needed(definition, found = new Set()) {
   return found
 }
 
-const constants = definitions
-  .filter(({ kind }) => kind === Kind.OPERATION_DEFINITION)
-  .map((operation) => {
-    const { value: name } = operation.name
-    const type = name[0].toUpperCase() + name.slice(1) + operation.operation[0].toUpperCase() + operation.operation.slice(1)
-    const text = [operation, ...[...needed(operation)].map((fragment) => fragments.get(fragment))].map(print).join('\n')
-    return `export const ${name} = ${JSON.stringify(text)} as unknown as Document<${type}, ${type}Variables>`
-  })
+/** One operation as a constant whose type says what goes in and what comes out. */
+function constant(operation) {
+  const { value: name } = operation.name
+  const type = name[0].toUpperCase() + name.slice(1) + operation.operation[0].toUpperCase() + operation.operation.slice(1)
+  const text = [operation, ...[...needed(operation)].map((fragment) => fragments.get(fragment))].map(print).join('\n')
+  return `export const ${name} = ${JSON.stringify(text)} as unknown as Document<types.${type}, types.${type}Variables>\n`
+}
 
-writeFileSync(
-  join(folder, 'documents.ts'),
-  `// Made by .config/console-documents.mjs from the documents beside it; not kept in git.
-import type { TypedDocumentNode } from '@urql/core'
-
-type Document<Result, Variables> = TypedDocumentNode<Result, Variables>
-${types}
-${constants.join('\n')}
-`,
-)
+const made = join(folder, 'made')
+rmSync(made, { recursive: true, force: true })
+mkdirSync(made)
+writeFileSync(join(made, 'types.ts'), `${types}\n`)
+for (const { location, document } of documents) {
+  const constants = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION).map(constant)
+  const head = `import type { TypedDocumentNode as Document } from '@urql/core'\nimport type * as types from './types'\n\n`
+  writeFileSync(join(made, `${basename(location, '.graphql')}.ts`), head + constants.join('\n'))
+}
