@@ -37,7 +37,9 @@ const types = await codegen({
 
 const definitions = documents.flatMap(({ document }) => document.definitions)
 const fragments = new Map(
-  definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION).map((definition) => [definition.name.value, definition]),
+  definitions
+    .filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)
+    .map((definition) => [definition.name.value, definition]),
 )
 
 /** The fragments that a definition needs, and those that they need. */
@@ -55,7 +57,8 @@ function needed(definition, found = new Set()) {
 /** One operation as a constant whose type says what goes in and what comes out. */
 function constant(operation) {
   const { value: name } = operation.name
-  const type = name[0].toUpperCase() + name.slice(1) + operation.operation[0].toUpperCase() + operation.operation.slice(1)
+  const type =
+    name[0].toUpperCase() + name.slice(1) + operation.operation[0].toUpperCase() + operation.operation.slice(1)
   const text = [operation, ...[...needed(operation)].map((fragment) => fragments.get(fragment))].map(print).join('\n')
   return `export const ${name} = ${JSON.stringify(text)} as unknown as Document<types.${type}, types.${type}Variables>\n`
 }

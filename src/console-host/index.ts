@@ -38,8 +38,7 @@ export function mountConsole(
   const tokens = openTokens(gatehouse, localIdp)
   const bundle = openBundle(folder)
   const contextOf = (ctx: KoaContext): Context => ({ ...contextOfStranger(gatehouse, ctx.req), actor: system })
-  const sessionOf = (context: Context, ctx: KoaContext) =>
-    findSession(context, cookiesOf(ctx, baseUrl).read('session'))
+  const sessionOf = (context: Context, ctx: KoaContext) => findSession(context, cookiesOf(ctx, baseUrl).read('session'))
 
   /** Sent by a page of this very address? Browsers say where a request comes from; the cookie alone proves nothing. */
   const fromOurPage = (ctx: KoaContext): boolean => {

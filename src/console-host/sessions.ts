@@ -73,7 +73,11 @@ export async function purgeConsoleSessions(context: Context): Promise<void> {
  * @returns undefined when the session has ended
  * @throws unavailable when the issuer cannot be reached and the old token is no longer good
  */
-export async function accessToken(context: Context, tokens: Tokens, found: ConsoleSession): Promise<string | undefined> {
+export async function accessToken(
+  context: Context,
+  tokens: Tokens,
+  found: ConsoleSession,
+): Promise<string | undefined> {
   let session = found
   for (let waited = 0; waited <= LEASE; waited += POLL) {
     const left = Number(session.accessExpiresAt) - context.now()

@@ -80,7 +80,8 @@ export async function callback(context: Context, ctx: KoaContext, tokens: Tokens
   const from = asked.get('iss')
   const code = asked.get('code')
   if ((from !== null && from !== issuerUrl(context.config, place.issuer_id)) || code === null) {
-    const reason = asked.get('error') === 'access_denied' ? 'You have not signed in.' : 'The issuer did not sign you in.'
+    const reason =
+      asked.get('error') === 'access_denied' ? 'You have not signed in.' : 'The issuer did not sign you in.'
     return messagePage(ctx, 400, reason, 'Nothing has changed. You can try again.')
   }
   let found: TokenSet

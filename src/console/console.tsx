@@ -6,8 +6,8 @@ import { useAsk } from './graphql/hooks'
 import { type Resource, resources } from './navigation'
 import { Boundary } from './parts/boundary'
 import { EmptyState, FaultState, PageLoading } from './parts/states'
-import { lastAccount, rememberAccount } from './remember'
 import { accountHref, PlaceOf, usePlace } from './place'
+import { lastAccount, rememberAccount } from './remember'
 import { Shell } from './shell/shell'
 
 export function Console() {

@@ -2,7 +2,7 @@
  * The console's resources: one row each. A row makes the entry of the menu, the addresses below `path`, and the entry of
  * the command palette; its page is loaded when it is opened.
  */
-import { type ComponentType, lazy, type LazyExoticComponent } from 'react'
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { IconName } from './parts/icon'
 
 export interface Resource {

@@ -46,6 +46,7 @@ export const theme = createTheme({
   primaryShade: { light: 6, dark: 5 },
   colors: { gate, gray, dark },
   autoContrast: true,
+  respectReducedMotion: true,
   fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
   fontFamilyMonospace: 'ui-monospace, SFMono-Regular, Menlo, Consolas, "DejaVu Sans Mono", monospace',
   defaultRadius: 'md',
@@ -63,7 +64,14 @@ export const theme = createTheme({
     Textarea: control,
     TagsInput: control,
     Switch: { defaultProps: { size: 'sm' } },
-    Modal: { defaultProps: { radius: 'lg', centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } } },
+    Modal: {
+      styles: {
+        title: { fontSize: '1.0625rem', fontWeight: 620, letterSpacing: '-0.014em' },
+        header: { padding: '18px 20px 10px' },
+        body: { padding: '4px 20px 20px' },
+      },
+      defaultProps: { radius: 'lg', centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } },
+    },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: true } },
     Menu: { defaultProps: { shadow: 'md', radius: 'md' } },
   },

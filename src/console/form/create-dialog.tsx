@@ -30,7 +30,7 @@ export function CreateDialog<Input>({ title, fields, initial, submit, create, on
         }}
       >
         {children}
-        <FormFields form={form} />
+        <FormFields form={form} autoFocus />
         <Group justify="flex-end" mt="lg" gap="xs">
           <Button variant="default" onClick={onClose} disabled={form.busy}>
             Cancel

@@ -127,7 +127,10 @@ export function placeFaults<Input>(fields: readonly Field<Input>[], details: rea
   for (const { field: name, message } of details) {
     const plain = snake(name).replace(/^input\./, '')
     const found = fields
-      .filter(({ path }) => plain === snake(path) || plain.startsWith(`${snake(path)}[`) || plain.startsWith(`${snake(path)}.`))
+      .filter(
+        ({ path }) =>
+          plain === snake(path) || plain.startsWith(`${snake(path)}[`) || plain.startsWith(`${snake(path)}.`),
+      )
       .sort((a, b) => b.path.length - a.path.length)[0]
     const entry = /\[(\d+)\]/.exec(plain)?.[1]
     const text = `${entry === undefined ? '' : `Entry ${Number(entry) + 1} `}${entry === undefined ? capital(message) : message}`

@@ -3,8 +3,15 @@ import { Icon } from '../parts/icon'
 import { FieldInput } from './inputs'
 import type { Form } from './use-form'
 
+interface Props<Input> {
+  form: Form<Input>
+  disabled?: boolean
+  /** The cursor begins in the first field; for dialogues. */
+  autoFocus?: boolean
+}
+
 /** The fields of a form, one below the other, and what is wrong with it as a whole. */
-export function FormFields<Input>({ form, disabled = false }: { form: Form<Input>; disabled?: boolean }) {
+export function FormFields<Input>({ form, disabled = false, autoFocus = false }: Props<Input>) {
   return (
     <Stack gap="md">
       {form.trouble && (
@@ -14,10 +21,11 @@ export function FormFields<Input>({ form, disabled = false }: { form: Form<Input
       )}
       {form.fields
         .filter((field) => !field.when || field.when(form.values))
-        .map((field) => (
+        .map((field, at) => (
           <FieldInput
             key={field.path}
             field={field}
+            autoFocus={autoFocus && at === 0}
             value={form.values[field.path]}
             fault={form.faults[field.path]}
             disabled={disabled || form.busy}

@@ -17,10 +17,12 @@ interface Props<Input> {
   value: unknown
   fault: string | undefined
   disabled: boolean
+  /** The cursor begins here when the dialogue opens. */
+  autoFocus?: boolean
   onChange: (value: unknown) => void
 }
 
-export function FieldInput<Input>({ field, value, fault, disabled, onChange }: Props<Input>) {
+export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, onChange }: Props<Input>) {
   const frame = {
     label: field.label,
     description: field.hint,
@@ -28,6 +30,7 @@ export function FieldInput<Input>({ field, value, fault, disabled, onChange }: P
     error: fault,
     disabled,
     'data-field': field.path,
+    ...(autoFocus && { 'data-autofocus': true }),
   }
   const text = { ...frame, value: String(value ?? ''), placeholder: field.placeholder }
   switch (field.kind) {
@@ -45,7 +48,11 @@ export function FieldInput<Input>({ field, value, fault, disabled, onChange }: P
       )
     case 'password':
       return (
-        <PasswordInput {...text} autoComplete="new-password" onChange={(event) => onChange(event.currentTarget.value)} />
+        <PasswordInput
+          {...text}
+          autoComplete="new-password"
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
       )
     case 'long':
       return <Textarea {...text} autosize minRows={3} onChange={(event) => onChange(event.currentTarget.value)} />

@@ -1,5 +1,5 @@
 /** How the console talks to GraphQL: by its own server part, which knows who is signed in. */
-import { cacheExchange, Client, fetchExchange, mapExchange } from 'urql'
+import { Client, cacheExchange, fetchExchange, mapExchange } from 'urql'
 import { faultOf } from './fault'
 
 /** Off to the issuer, and back to this very place. */

@@ -7,7 +7,7 @@ import classes from './values.module.css'
 export function Copyable({ value, label }: { value: string; label: string }) {
   return (
     <Group gap={4} wrap="nowrap" component="span" className={classes.copyable}>
-      <Text span ff="monospace" fz="0.8125rem" className={classes.value}>
+      <Text span ff="monospace" fz="0.7813rem" className={classes.value}>
         {value}
       </Text>
       <CopyAction value={value} label={`Copy ${label}`} />
@@ -59,7 +59,12 @@ function ago(at: number): string {
 
 /** @param at Unix milliseconds */
 export function Moment({ at }: { at: number | null | undefined }) {
-  if (at === null || at === undefined) return <Text span c="dimmed">never</Text>
+  if (at === null || at === undefined)
+    return (
+      <Text span c="dimmed">
+        never
+      </Text>
+    )
   return (
     <Tooltip label={exact.format(at)}>
       <time dateTime={new Date(at).toISOString()} className={classes.moment}>

@@ -9,9 +9,9 @@ import { useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAsk } from '../graphql/hooks'
 import { resources } from '../navigation'
+import { userName } from '../pages/users/names'
 import { Icon, type IconName } from '../parts/icon'
 import { accountHref, hrefOf, issuerHref, usePlace } from '../place'
-import { userName } from '../pages/users/names'
 
 const [store, actions] = createSpotlight()
 

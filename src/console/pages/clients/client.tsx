@@ -61,9 +61,21 @@ const tokens: Field<UpdateClientInput>[] = [
     otherwise: 'ES256',
     options: ['ES256', 'RS256', 'EdDSA'].map((value) => ({ value, label: value })),
   },
-  { kind: 'number', path: 'settings.default_access_token_age', label: 'Access tokens last', unit: 's', placeholder: '1,800' },
+  {
+    kind: 'number',
+    path: 'settings.default_access_token_age',
+    label: 'Access tokens last',
+    unit: 's',
+    placeholder: '1,800',
+  },
   { kind: 'number', path: 'settings.default_id_token_age', label: 'ID tokens last', unit: 's', placeholder: '3,600' },
-  { kind: 'number', path: 'settings.default_refresh_token_age', label: 'Refresh tokens last', unit: 's', placeholder: '604,800' },
+  {
+    kind: 'number',
+    path: 'settings.default_refresh_token_age',
+    label: 'Refresh tokens last',
+    unit: 's',
+    placeholder: '604,800',
+  },
   {
     kind: 'list',
     path: 'settings.openid.allowed_resources',
@@ -134,7 +146,10 @@ export function ClientPage({ clientId }: { clientId: string }) {
                     rows={[
                       ['Client id', <Copyable key="id" value={client.id} label="client id" />],
                       ['Issuer', <Copyable key="url" value={issuer.url} label="issuer address" />],
-                      ['Secret', client.confidential ? 'kept as a hash; shown when it is made' : 'none: this client is public'],
+                      [
+                        'Secret',
+                        client.confidential ? 'kept as a hash; shown when it is made' : 'none: this client is public',
+                      ],
                       ['Made', <Moment key="made" at={client.createdAt} />],
                     ]}
                   />

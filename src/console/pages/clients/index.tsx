@@ -66,7 +66,12 @@ function ClientList() {
               <Named mark={<Icon name={kindOf(client).icon} />} name={client.name} text={kindOf(client).label} />
             ),
           },
-          { head: 'Client id', width: '300px', wide: true, cell: ({ id }) => <Copyable value={id} label="client id" /> },
+          {
+            head: 'Client id',
+            width: '300px',
+            wide: true,
+            cell: ({ id }) => <Copyable value={id} label="client id" />,
+          },
           { head: 'Status', width: '120px', cell: ({ status }) => <Status value={status} /> },
           { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
         ]}

@@ -66,7 +66,12 @@ export function kindOf({ confidential, settings }: Registered): Kind {
 }
 
 /** What is sent to register a client of this kind. */
-export function inputFor(kind: Kind, name: string, callbacks: readonly string[], after: readonly string[]): CreateClientInput {
+export function inputFor(
+  kind: Kind,
+  name: string,
+  callbacks: readonly string[],
+  after: readonly string[],
+): CreateClientInput {
   return {
     name,
     type: 'internal',

@@ -17,7 +17,12 @@ export const general: Fields = [
       { value: 'disabled', label: 'Disabled' },
     ],
   },
-  { kind: 'list', path: 'availableScopes', label: 'Available scopes', hint: 'Scopes of your own, such as orders:read.' },
+  {
+    kind: 'list',
+    path: 'availableScopes',
+    label: 'Available scopes',
+    hint: 'Scopes of your own, such as orders:read.',
+  },
   { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
 ]
 
@@ -90,7 +95,13 @@ export const security: Fields = [
 
 export const sessions: Fields = [
   { kind: 'number', path: 'settings.sessions.absolute_lifetime', label: 'At most signed in for', unit: 's', min: 1 },
-  { kind: 'number', path: 'settings.sessions.idle_timeout', label: 'Signed out after doing nothing for', unit: 's', min: 1 },
+  {
+    kind: 'number',
+    path: 'settings.sessions.idle_timeout',
+    label: 'Signed out after doing nothing for',
+    unit: 's',
+    min: 1,
+  },
 ]
 
 export const branding: Fields = [

@@ -45,7 +45,7 @@ export default function IssuerOverview() {
           ]}
         />
       </Card>
-      <SimpleGrid cols={{ base: 1, md: 2 }} spacing={20} mt={20}>
+      <SimpleGrid cols={{ base: 1, md: 2 }} spacing={20} mt={20} className="gh-grid">
         <Newest title="Clients" href={`${base}/clients`} count={issuer.clients.data.length}>
           {issuer.clients.data.length === 0 ? (
             <EmptyState
@@ -64,11 +64,7 @@ export default function IssuerOverview() {
                 {
                   head: 'Name',
                   cell: (client) => (
-                    <Named
-                      mark={<Icon name={kindOf(client).icon} />}
-                      name={client.name}
-                      text={kindOf(client).label}
-                    />
+                    <Named mark={<Icon name={kindOf(client).icon} />} name={client.name} text={kindOf(client).label} />
                   ),
                 },
                 { head: 'Made', width: '130px', align: 'right', cell: ({ createdAt }) => <Moment at={createdAt} /> },

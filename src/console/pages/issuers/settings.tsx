@@ -29,7 +29,11 @@ export default function IssuerSettings() {
     reload: async () => (await fresh(issuerQuery, { accountId, issuerId })).issuer,
   }
   const remove = async () => {
-    await run(deleteIssuer, { accountId, issuerId, ifMatch: versionOf(issuer) }, { done: 'Issuer deleted', typenames: ['Issuer'] })
+    await run(
+      deleteIssuer,
+      { accountId, issuerId, ifMatch: versionOf(issuer) },
+      { done: 'Issuer deleted', typenames: ['Issuer'] },
+    )
     navigate(`${accountHref(accountId)}/issuers`)
   }
   return (

@@ -15,7 +15,8 @@ const systems: [RegExp, string][] = [
   [/CrOS/, 'ChromeOS'],
   [/Linux/, 'Linux'],
 ]
-const first = (list: [RegExp, string][], text: string): string | undefined => list.find(([sign]) => sign.test(text))?.[1]
+const first = (list: [RegExp, string][], text: string): string | undefined =>
+  list.find(([sign]) => sign.test(text))?.[1]
 
 export function deviceName(userAgent: string | null | undefined): string {
   if (!userAgent) return 'Unknown device'

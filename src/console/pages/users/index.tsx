@@ -1,7 +1,7 @@
 /** The users of an issuer: the list, and one of them. */
 import { Button } from '@mantine/core'
-import { createUser, createVerifier, users } from 'documents/users'
 import type { CreateUserInput } from 'documents/types'
+import { createUser, createVerifier, users } from 'documents/users'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'

@@ -40,7 +40,10 @@ export function UserSessions({ userId }: { userId: string }) {
           {
             name: 'status',
             label: 'Any status',
-            options: ['active', 'inactive', 'suspended', 'revoked', 'expired'].map((value) => ({ value, label: value })),
+            options: ['active', 'inactive', 'suspended', 'revoked', 'expired'].map((value) => ({
+              value,
+              label: value,
+            })),
           },
         ]}
         columns={[
@@ -56,7 +59,12 @@ export function UserSessions({ userId }: { userId: string }) {
           },
           { head: 'Status', width: '130px', cell: ({ status }) => <Status value={status} /> },
           { head: 'Signed in', width: '140px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
-          { head: 'Last seen', width: '140px', wide: true, cell: ({ lastActivityAt }) => <Moment at={lastActivityAt} /> },
+          {
+            head: 'Last seen',
+            width: '140px',
+            wide: true,
+            cell: ({ lastActivityAt }) => <Moment at={lastActivityAt} />,
+          },
           {
             head: '',
             width: '60px',
@@ -66,7 +74,11 @@ export function UserSessions({ userId }: { userId: string }) {
               may('revokeSession') && (
                 <Menu position="bottom-end">
                   <Menu.Target>
-                    <ActionIcon variant="subtle" color="gray" aria-label={`Session of ${deviceName(session.device.userAgent)}`}>
+                    <ActionIcon
+                      variant="subtle"
+                      color="gray"
+                      aria-label={`Session of ${deviceName(session.device.userAgent)}`}
+                    >
                       <Icon name="chevronDown" />
                     </ActionIcon>
                   </Menu.Target>

@@ -17,7 +17,12 @@ import { UserVerifiers } from './verifiers'
 
 const profile: Field<UpdateUserInput>[] = [
   { kind: 'text', path: 'username', label: 'Username', required: true },
-  { kind: 'json', path: 'profile', label: 'Profile', hint: 'OpenID Connect’s claims: name, given_name, email, picture …' },
+  {
+    kind: 'json',
+    path: 'profile',
+    label: 'Profile',
+    hint: 'OpenID Connect’s claims: name, given_name, email, picture …',
+  },
   {
     kind: 'choice',
     path: 'status',
@@ -102,7 +107,12 @@ export function UserPage({ userId }: { userId: string }) {
             </>
           ),
         },
-        { path: 'sessions', label: 'Sessions', offered: may('sessions'), content: () => <UserSessions userId={userId} /> },
+        {
+          path: 'sessions',
+          label: 'Sessions',
+          offered: may('sessions'),
+          content: () => <UserSessions userId={userId} />,
+        },
         {
           path: 'verifiers',
           label: 'Ways to sign in',
