@@ -39,12 +39,26 @@ const dark: MantineColorsTuple = [
   '#0b0d12',
 ]
 
+/** Dark enough to be read on white, light enough on black. */
+const red: MantineColorsTuple = [
+  '#fff1f1',
+  '#ffdede',
+  '#ffbdbd',
+  '#ff9a9a',
+  '#ff8585',
+  '#ee5c5c',
+  '#cc2e2e',
+  '#b32424',
+  '#941d1d',
+  '#761717',
+]
+
 const control = { defaultProps: { size: 'sm', radius: 'md' } }
 
 export const theme = createTheme({
   primaryColor: 'gate',
-  primaryShade: { light: 6, dark: 5 },
-  colors: { gate, gray, dark },
+  primaryShade: 6,
+  colors: { gate, gray, dark, red },
   autoContrast: true,
   respectReducedMotion: true,
   fontFamily: 'Inter, ui-sans-serif, system-ui, -apple-system, "Segoe UI", Roboto, "Helvetica Neue", Arial, sans-serif',
@@ -70,9 +84,18 @@ export const theme = createTheme({
         header: { padding: '18px 20px 10px' },
         body: { padding: '4px 20px 20px' },
       },
-      defaultProps: { radius: 'lg', centered: true, overlayProps: { backgroundOpacity: 0.4, blur: 2 } },
+      defaultProps: {
+        radius: 'lg',
+        centered: true,
+        overlayProps: { backgroundOpacity: 0.4, blur: 2 },
+        closeButtonProps: { 'aria-label': 'Close' },
+      },
     },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: true } },
+    // Also the one inside of a field for colours: its sliders have no names of their own.
+    ColorPicker: { defaultProps: { saturationLabel: 'Saturation and lightness', hueLabel: 'Hue' } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
     Menu: { defaultProps: { shadow: 'md', radius: 'md' } },
   },
 })

@@ -23,6 +23,7 @@ export async function startConsole(): Promise<ConsoleWorld> {
     browser,
     async open(options = {}) {
       const watched = await watchedPage(browser, app.baseUrl, options)
+      watched.page.setDefaultTimeout(10_000)
       const own = [`asked ${app.idpUrl}/`, `asked blob:${app.baseUrl}/`]
       const unexpected = () => watched.faults.filter((fault) => !own.some((start) => fault.startsWith(start)))
       return { ...watched, unexpected }

@@ -22,6 +22,9 @@ interface Props<Input> {
   onChange: (value: unknown) => void
 }
 
+/** For those who cannot see the picker. */
+const colourLabels = { eyeDropperButtonProps: { 'aria-label': 'Pick a colour from the screen' } }
+
 export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, onChange }: Props<Input>) {
   const frame = {
     label: field.label,
@@ -59,7 +62,15 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
     case 'json':
       return <JsonInput {...text} autosize minRows={4} formatOnBlur onChange={onChange} ff="monospace" />
     case 'colour':
-      return <ColorInput {...text} format="hex" popoverProps={{ withinPortal: true }} onChange={onChange} />
+      return (
+        <ColorInput
+          {...text}
+          {...colourLabels}
+          format="hex"
+          popoverProps={{ withinPortal: true }}
+          onChange={onChange}
+        />
+      )
     case 'number':
       return (
         <NumberInput

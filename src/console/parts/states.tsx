@@ -74,7 +74,7 @@ export function FaultState({ fault, again }: { fault: Fault; again?: () => void 
 /** A page that is on its way. */
 export function PageLoading() {
   return (
-    <Stack gap="lg" aria-busy="true" aria-label="Loading">
+    <Stack gap="lg" role="status" aria-busy="true" aria-label="Loading">
       <Stack gap={8}>
         <Skeleton h={14} w={160} />
         <Skeleton h={28} w={260} />
@@ -87,7 +87,7 @@ export function PageLoading() {
 /** Rows of a list that are on their way. */
 export function RowsLoading({ rows = 6 }: { rows?: number }) {
   return (
-    <Stack gap={0} aria-busy="true" aria-label="Loading">
+    <Stack gap={0} role="status" aria-busy="true" aria-label="Loading">
       {Array.from({ length: rows }, (_, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: they are all the same
         <div key={at} className={classes.row}>

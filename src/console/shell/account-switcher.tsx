@@ -1,4 +1,4 @@
-import { Combobox, ScrollArea, UnstyledButton, useCombobox } from '@mantine/core'
+import { Combobox, ScrollArea, UnstyledButton, useCombobox, VisuallyHidden } from '@mantine/core'
 import { accounts } from 'documents/accounts'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
@@ -39,15 +39,15 @@ export function AccountSwitcher() {
   return (
     <Combobox store={combobox} width={300} position="bottom-start" shadow="md" radius="md" onOptionSubmit={choose}>
       <Combobox.Target targetType="button">
-        <UnstyledButton
-          className={classes.pill}
-          onClick={() => combobox.toggleDropdown()}
-          aria-label={`Account ${name}: switch`}
-        >
-          <span className={classes.letter}>{name.charAt(0).toUpperCase()}</span>
+        <UnstyledButton className={classes.pill} onClick={() => combobox.toggleDropdown()}>
+          <span className={classes.letter} aria-hidden="true">
+            {name.charAt(0).toUpperCase()}
+          </span>
           <span>
             <span className={classes.strong}>{name}</span>
-            <span className={classes.weak}>Account</span>
+            <span className={classes.weak}>
+              Account<VisuallyHidden>: switch</VisuallyHidden>
+            </span>
           </span>
           <Icon name="switch" />
         </UnstyledButton>

@@ -12,6 +12,7 @@ import { resources } from '../navigation'
 import { userName } from '../pages/users/names'
 import { Icon, type IconName } from '../parts/icon'
 import { accountHref, hrefOf, issuerHref, usePlace } from '../place'
+import classes from './shell.module.css'
 
 const [store, actions] = createSpotlight()
 
@@ -76,6 +77,7 @@ export default function Palette({ onClose }: { onClose: () => void }) {
       limit={12}
       highlightQuery
       nothingFound="Nothing is called that here"
+      classNames={{ actionDescription: classes.description }}
       scrollable
       maxHeight={420}
       searchProps={{

@@ -1,4 +1,4 @@
-import { Menu, UnstyledButton, useMantineColorScheme } from '@mantine/core'
+import { Menu, UnstyledButton, useMantineColorScheme, VisuallyHidden } from '@mantine/core'
 import { useRef } from 'react'
 import { Icon } from '../parts/icon'
 import { forgetAccount } from '../remember'
@@ -23,12 +23,15 @@ export function PersonMenu() {
       <form ref={form} method="post" action="/console/sign-out" />
       <Menu position="top-start" width={220}>
         <Menu.Target>
-          <UnstyledButton className={classes.pill} aria-label={`${name}: menu`}>
-            <span className={classes.letter} data-round>
+          <UnstyledButton className={classes.pill}>
+            <span className={classes.letter} data-round aria-hidden="true">
               {name.charAt(0).toUpperCase()}
             </span>
             <span>
-              <span className={classes.strong}>{name}</span>
+              <span className={classes.strong}>
+                {name}
+                <VisuallyHidden>: menu</VisuallyHidden>
+              </span>
               {person?.name && <span className={classes.weak}>{person.username}</span>}
             </span>
             <Icon name="chevronDown" size={14} />
