@@ -42,10 +42,16 @@ const columns = [
 
 /** Text that only some files may hold. */
 const only: { what: RegExp; where: RegExp; why: string }[] = [
-  { what: /\bprocess\.env\b/, where: /^src\/config\.ts$/, why: 'the environment is read by src/config.ts alone' },
+  {
+    what: /\bprocess\.env\b/,
+    // Besides, snippets for other people's programs read theirs.
+    where: /^src\/(config\.ts|console\/pages\/clients\/snippet-texts\.ts)$/,
+    why: 'the environment is read by src/config.ts alone',
+  },
   {
     what: /\bDate\.now\(\)|\bnew Date\(\)/,
-    where: /^src\/(kernel\/time|main|app)\.ts$/,
+    // Besides, what runs in browsers has no context.
+    where: /^src\/((kernel\/time|main|app)\.ts$|console\/)/,
     why: 'the time comes from context.now() alone',
   },
   {

@@ -84,10 +84,12 @@ export function EditForm<Input, Thing extends Versioned>(props: Props<Input, Thi
             {aside(form.values)}
           </div>
         ) : (
-          <FormFields form={form} disabled={!editable} />
+          <div className="gh-fields">
+            <FormFields form={form} disabled={!editable} />
+          </div>
         )}
         {editable && (
-          <Group mt="lg" gap="xs" justify="flex-end">
+          <Group gap="xs" justify="flex-end" className="gh-form-foot">
             {form.dirty && (
               <Button variant="default" onClick={() => form.reset(base)} disabled={form.busy}>
                 Discard

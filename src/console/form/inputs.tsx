@@ -60,7 +60,16 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
     case 'long':
       return <Textarea {...text} autosize minRows={3} onChange={(event) => onChange(event.currentTarget.value)} />
     case 'json':
-      return <JsonInput {...text} autosize minRows={4} formatOnBlur onChange={onChange} ff="monospace" />
+      return (
+        <JsonInput
+          {...text}
+          autosize
+          minRows={4}
+          formatOnBlur
+          onChange={onChange}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.7813rem' } }}
+        />
+      )
     case 'colour':
       return (
         <ColorInput
