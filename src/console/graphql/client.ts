@@ -8,10 +8,18 @@ export function signInAgain(): void {
   location.assign(`/console/sign-in?${new URLSearchParams({ return_to: here })}`)
 }
 
+/** Says of each document what it wants: a stream for a subscription, one answer for the rest. */
+const send: typeof fetch = (url, init) => {
+  const { query } = JSON.parse(String(init?.body)) as { query: string }
+  const accept = /^\s*subscription\b/.test(query) ? 'text/event-stream' : 'application/json'
+  return fetch(url, { ...init, headers: { ...(init?.headers as Record<string, string>), accept } })
+}
+
 export const client = new Client({
   url: '/console/graphql',
   // Subscriptions are Server-Sent Events of the same address.
   fetchSubscriptions: true,
+  fetch: send,
   preferGetMethod: false,
   requestPolicy: 'cache-and-network',
   fetchOptions: { headers: { 'X-Gatehouse-Console': '1' }, credentials: 'same-origin' },
