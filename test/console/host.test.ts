@@ -36,7 +36,8 @@ async function signedIn(path = '/console') {
   const heard: string[] = []
   const send: typeof fetch = async (url, init) => {
     const response = await fetch(url, init)
-    if (String(url).startsWith(app.baseUrl))
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+    if (String(url).startsWith(app.baseUrl) && !isStream)
       heard.push(JSON.stringify([...response.headers]), await response.clone().text())
     return response
   }
@@ -140,6 +141,28 @@ describe('a request with the cookie', () => {
     const sent = Object.fromEntries(Object.entries(headers).map(([k, v]) => [k, v.replace('BASE', app.baseUrl)]))
     expect((await ask(ME, app, sent)).status).toBe(403)
     expect((await ask()).status).toBe(200)
+  })
+
+  test('subscriptions pass as well, for as long as they last', async () => {
+    const { browser, ask } = await signedIn()
+    const [{ id: accountId }] = (await ask()).body.data.accounts.data
+    const stop = new AbortController()
+    const response = await browser.request(`${app.baseUrl}/console/graphql`, {
+      method: 'POST',
+      headers: { ...OURS, origin: app.baseUrl, accept: 'text/event-stream' },
+      body: JSON.stringify({ query: `subscription { eventAdded(accountId: "${accountId}") { type } }` }),
+      signal: stop.signal,
+    })
+    expect(response.headers.get('content-type')).toContain('text/event-stream')
+    must(await app.operator.patch(`/v1/accounts/${accountId}`, { description: 'Watched' }), 200)
+    let heard = ''
+    const decoder = new TextDecoder()
+    for await (const chunk of response.body!) {
+      heard += decoder.decode(chunk as Uint8Array)
+      if (heard.includes('account.updated')) break
+    }
+    stop.abort()
+    expect(heard).toContain('account.updated')
   })
 
   test('nobody signs somebody else out', async () => {
