@@ -6,19 +6,31 @@ export interface Person {
   name: string | null
 }
 
-async function ask(): Promise<Person | undefined> {
+/** What the server part knows besides GraphQL. */
+export interface Visit {
+  user: Person
+  /** The public address of the issuers: each is at `{idpUrl}/{issuerId}`. */
+  idpUrl: string
+  /** The account that the console itself lives in. */
+  consoleAccountId: string
+}
+
+async function ask(): Promise<Visit | undefined> {
   try {
     const response = await fetch('/console/session')
-    return response.ok ? ((await response.json()) as { user: Person }).user : undefined
+    return response.ok ? ((await response.json()) as Visit) : undefined
   } catch {
     return undefined
   }
 }
 
-let asked: Promise<Person | undefined> | undefined
+let asked: Promise<Visit | undefined> | undefined
 
-/** Who is signed in to the console. Asked once: another person is another page. */
-export function usePerson(): Person | undefined {
+/** Asked once: another person is another page. */
+export function useVisit(): Visit | undefined {
   asked ??= ask()
   return use(asked)
 }
+
+/** Who is signed in to the console. */
+export const usePerson = (): Person | undefined => useVisit()?.user
