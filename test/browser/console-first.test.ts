@@ -34,7 +34,13 @@ async function unset(): Promise<World> {
 async function open({ baseUrl, idpUrl }: World) {
   const watched = await watchedPage(browser, baseUrl, { viewport: { width: 1280, height: 900 } })
   watched.page.setDefaultTimeout(15_000)
-  const own = [`asked ${idpUrl}/`, `asked blob:${baseUrl}/`, 'asked data:']
+  // Chromium reports the refusal of a weak password, which one test wants.
+  const own = [
+    `asked ${idpUrl}/`,
+    `asked blob:${baseUrl}/`,
+    'asked data:',
+    'console: Failed to load resource: the server responded with a status of 400',
+  ]
   return {
     page: watched.page,
     faults: () => watched.faults.filter((one) => !own.some((start) => one.startsWith(start))),
@@ -96,8 +102,7 @@ test('the setup link makes the administrator, who is signed in to the console wi
   await page.getByLabel('Password', { exact: true }).fill(PASSWORD)
   await page.getByRole('button', { name: 'Continue', exact: true }).click()
   await heading('Your first issuer')
-  // The refusal of the weak password is what Chromium reports, and the only thing.
-  expect(faults().splice(0)).toEqual([expect.stringContaining('400')])
+  expect(faults()).toEqual([])
 })
 
 test('then the first issuer and application, and a sign-in whose tokens are shown decoded', async () => {
@@ -201,6 +206,8 @@ test('with a passkey instead of a password, which then signs in on the issuer’
         automaticPresenceSimulation: true,
       },
     })
+    // A browser that does not offer passkeys in fields, so that none is used before somebody presses a button.
+    await opened.page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false')
     await opened.page.goto(other.app.setupLink!)
     await opened.page.getByLabel('Email').fill('grace@example.com')
     await opened.page.getByRole('button', { name: 'Continue with a passkey' }).click()
@@ -208,7 +215,7 @@ test('with a passkey instead of a password, which then signs in on the issuer’
     await opened.page.context().clearCookies()
     await opened.page.goto(`${other.baseUrl}/console/welcome`)
     await opened.page.waitForURL(`${other.idpUrl}/**`)
-    await opened.page.getByRole('button', { name: /passkey/i }).click()
+    await opened.page.getByRole('button', { name: 'Use a passkey' }).click()
     await opened.page.getByRole('heading', { level: 1, name: 'Your first issuer' }).waitFor()
     expect(opened.faults()).toEqual([])
   } finally {
