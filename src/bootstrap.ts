@@ -131,7 +131,8 @@ export async function makeAdministrator(
   const person = { usernameType: 'email', username: admin.email, emailVerified: true }
   const user = await createUser(context, at, person, 'userId' in admin ? admin.userId : undefined)
   if ('passkey' in admin) {
-    await createAuthMethod(context, at, { name: 'Passkey', method: 'passkey' })
+    const offered = await context.db.authMethod.findFirst({ where: { ...at, method: 'passkey' }, select: { id: true } })
+    if (!offered) await createAuthMethod(context, at, { name: 'Passkey', method: 'passkey' })
     await keepPasskey(context, user, admin.passkey, { name: 'Passkey' })
   } else {
     const password = { type: 'password', name: 'Password', password: admin.password }
@@ -190,7 +191,7 @@ export async function consumeSetupLink(
   token: string,
   admin: FirstAdministrator,
 ): Promise<string | undefined> {
-  return transaction(context, async (inside) => {
+  const userId = await transaction(context, async (inside) => {
     const [used] = await sql(
       inside.db,
       `DELETE FROM deployment WHERE name = 'setup' AND value->>'hash' = $1 AND (value->>'expires_at')::bigint > $2 RETURNING name`,
@@ -201,4 +202,6 @@ export async function consumeSetupLink(
     if (!used || !place || (await hasAdministrator(inside))) return undefined
     return makeAdministrator(inside, place, admin)
   })
+  if (userId !== undefined) await giveMissingAdministrators(context)
+  return userId
 }
