@@ -21,7 +21,12 @@ async function ask(browser: TestBrowser, query = ME) {
   const { baseUrl } = app.gatehouse.config
   const response = await browser.request(`${baseUrl}/console/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', 'x-gatehouse-console': '1', origin: new URL(baseUrl).origin },
+    headers: {
+      accept: 'application/json',
+      'content-type': 'application/json',
+      'x-gatehouse-console': '1',
+      origin: new URL(baseUrl).origin,
+    },
     body: JSON.stringify({ query }),
   })
   return { status: response.status, body: (await response.json()) as { data?: { me: { id: string } } } }

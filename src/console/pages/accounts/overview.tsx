@@ -49,7 +49,7 @@ export default function AccountOverview() {
             {...(may('createIssuer') && { action: 'New issuer', href: `${base}/issuers?new=1` })}
           >
             An issuer signs people in. Give it a name; everything else has good defaults.{' '}
-            <TextLink href={`/welcome?account=${accountId}`} size="sm">
+            <TextLink href={`/welcome?account=${accountId}`} size="sm" underline="always">
               Take me through the first steps
             </TextLink>
           </EmptyState>
