@@ -10,6 +10,7 @@ import { SECOND } from '../kernel/time.js'
 import type { Context } from './context.js'
 import { Prisma, PrismaClient } from './prisma/client.js'
 import { type Question, together } from './together.js'
+import { keepTrace, traceQueries } from './tracing.js'
 
 export type * from './prisma/client.js'
 export { Prisma }
@@ -51,7 +52,7 @@ class Pool extends pg.Pool {
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void
   override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
     if (callback) {
-      super.connect(callback)
+      super.connect(keepTrace(callback))
       return undefined
     }
     const transaction = opening.getStore()
@@ -77,7 +78,10 @@ export function openDatabase(url: string, connections = 20): Tools {
   // An idle connection that breaks is replaced by the pool; without a listener the process would die of it.
   pool.on('error', () => {})
   // The same for one that breaks while somebody holds it, as a job does, without a statement on its way.
-  pool.on('connect', (client) => void client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    client.on('error', () => {})
+    traceQueries(client)
+  })
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) })
   const run = async (name: string, text: string, values: unknown[]) => (await pool.query({ name, text, values })).rows
   const askers = new Map<string, ReturnType<typeof together>>()
