@@ -99,11 +99,15 @@ function summaryOf(text: string): { operation: string; summary: string } {
 
 type Query = (...args: unknown[]) => unknown
 
-/** Makes a span of each statement of a connection. Call it when the connection is made; without an SDK it does nothing. */
+/**
+ * Makes a span of each statement of a connection that some other span asked for; what jobs ask all the time is none. Call
+ * it when the connection is made; without an SDK it does nothing.
+ */
 export function traceQueries(client: ClientBase): void {
   if (!tracer()) return
   const query: Query = client.query.bind(client)
   const traced: Query = (...args) => {
+    if (!trace.getActiveSpan()) return query(...args)
     const config = args[0] as string | { text?: string }
     const { operation, summary } = summaryOf(typeof config === 'string' ? config : (config.text ?? ''))
     const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': operation, 'db.query.summary': summary }

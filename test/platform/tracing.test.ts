@@ -87,6 +87,12 @@ describe('with an SDK', () => {
     )
   })
 
+  test('what nobody asked for, as jobs do all the time, makes no spans', async () => {
+    await hooks.app.gatehouse.tools.prisma.account.count()
+    const alone = exporter.getFinishedSpans().filter(({ parentSpanContext }) => parentSpanContext === undefined)
+    expect(alone.map(({ name }) => name)).toEqual([])
+  })
+
   test('the IdP names its routes too; a refusal is no fault of the span, a traceparent of nonsense no parent', async () => {
     const { databaseUrl } = hooks.app
     const { idpUrl, close } = await startApp({ databaseUrl, roles: ['idp'] })
