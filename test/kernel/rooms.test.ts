@@ -24,7 +24,13 @@ const rooms: Record<string, string[]> = {
   console: [],
 }
 /** Files of src itself are parts of the wiring, but for these. */
-const roomOfFile: Record<string, string> = { main: 'main', cli: 'main', commands: 'main', config: 'config', settings: 'config' }
+const roomOfFile: Record<string, string> = {
+  main: 'main',
+  cli: 'main',
+  commands: 'main',
+  config: 'config',
+  settings: 'config',
+}
 
 /** Inside resources the container knows its contents: no column imports one to its right. */
 const columns = [
