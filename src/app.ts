@@ -11,11 +11,13 @@ import { mountPlayground } from './graphql/playground.js'
 import { createIdp } from './idp/index.js'
 import type { Gatehouse } from './platform/context.js'
 import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
+import { watchWork } from './platform/overview.js'
 import { startWorker } from './platform/queue.js'
 import { mountProbes } from './probes.js'
 import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
 import { startSending } from './resources/webhooks/sending.js'
+import { watchSending } from './resources/webhooks/watching.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
@@ -40,6 +42,8 @@ export interface App {
 export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): Promise<App> {
   const { config, log } = gatehouse
   const state = { draining: false }
+  watchWork(gatehouse, schedule, tasks)
+  watchSending(gatehouse)
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
   let endStreams = (): void => {}

@@ -9,6 +9,8 @@ export const groups = {
   key: 'API keys',
   keys: 'signing keys of issuers',
   issuer: 'an issuer as a document',
+  billing: 'how accounts are billed, which no request can change',
+  jobs: 'periodic jobs and queued work, over all processes',
   users: 'users of an issuer, by the file',
 } as const
 
@@ -153,6 +155,49 @@ export const commands: readonly CommandRow[] = [
       'gatehouse users export --issuer iss_… --with-credentials | gzip > users.ndjson.gz',
     ],
     load: async () => (await import('./users.js')).exportFile,
+  },
+  {
+    words: 'billing show',
+    about: 'billing mode and why, credit, payments that are not concluded',
+    arguments: [['<account id>', 'of which account']],
+    options: [json],
+    examples: ['gatehouse billing show acc_…'],
+    load: async () => (await import('./billing.js')).show,
+  },
+  {
+    words: 'billing override',
+    about: 'bill an account so, whatever its payment methods; none: as they say again',
+    arguments: [
+      ['<account id>', 'which account'],
+      ['<mode>', 'gated, ungated or none'],
+    ],
+    options: [json],
+    examples: ['gatehouse billing override acc_… ungated'],
+    load: async () => (await import('./billing.js')).override,
+  },
+  {
+    words: 'jobs list',
+    about: 'last run, result, next run and holder of each periodic job; what waits in the queue, and what failed',
+    isDefault: true,
+    options: [json],
+    examples: ['gatehouse jobs list', 'gatehouse jobs list --json'],
+    load: async () => (await import('./jobs.js')).list,
+  },
+  {
+    words: 'jobs run',
+    about: 'run a periodic job now, in this process',
+    arguments: [['<name>', 'as the list has it']],
+    options: [json],
+    examples: ['gatehouse jobs run purge-expired'],
+    load: async () => (await import('./jobs.js')).run,
+  },
+  {
+    words: 'jobs retry',
+    about: 'have queued work tried again now: what failed for good begins anew',
+    arguments: [['<job id>', 'as the list has it']],
+    options: [json],
+    examples: ['gatehouse jobs retry job_…'],
+    load: async () => (await import('./jobs.js')).retry,
   },
   {
     words: 'doctor',

@@ -2,11 +2,10 @@
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
+import { sweep } from '../../platform/sweep.js'
 
 /** How many months after this one have their table already: so long may there be no worker. */
 const MONTHS_AHEAD = 3
-/** Counts removed by one statement. */
-const PORTION = 20_000
 
 const partitionsText = `
   SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -22,22 +21,26 @@ export async function keepEventPartitions(context: Context): Promise<void> {
   const end = context.now() - context.config.eventRetentionDays * DAY
   const rows = await sql<{ name: string }>(context.db, partitionsText)
   const gone = rows.filter(({ name }) => endOf(name) <= end)
-  const kept = Math.max(...gone.map(({ name }) => endOf(name)), 0)
-  if (kept === 0) return
-  // The counts first: they are never more than the events.
-  for (const table of ['event_hours', 'event_counts']) await forget(context, table, kept)
+  const [first, last] = [gone[0], gone.at(-1)]
+  if (!first || !last) return
+  const kept = endOf(last.name)
+  // The counts first: they are never more than the events. Day by day, as each look begins where the table does, at what
+  // was just deleted; the index by time knows which part of the table a day lies in.
+  for (const table of ['event_hours', 'event_counts']) {
+    for (let [from, to] = [0, startOf(first.name)]; from < kept; [from, to] = [to, to + DAY]) {
+      await sweep(context, table, 'starts_at >= $1::bigint AND starts_at < $2::bigint', from, to)
+    }
+  }
+  await sweep(context, 'events_other', 'created_at < $1::bigint', kept)
+  if (context.stop?.aborted) return
   for (const { name } of gone) await context.db.$executeRawUnsafe(`DROP TABLE ${name}`)
-  await context.db.$executeRawUnsafe('DELETE FROM events_other WHERE created_at < $1::bigint', kept)
 }
 
-/** The first moment after a month, from the name of its table. */
-function endOf(name: string): number {
+/** The first moment of a month, and the first one after it, from the name of its table. */
+const startOf = (name: string): number => monthOf(name, 0)
+const endOf = (name: string): number => monthOf(name, 1)
+
+function monthOf(name: string, ahead: number): number {
   const [, year, month] = name.split('_')
-  return Date.UTC(Number(year), Number(month))
-}
-
-async function forget(context: Context, table: string, before: number): Promise<void> {
-  const text = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ${table} WHERE starts_at < $1::bigint LIMIT ${PORTION}))`
-  while ((await context.db.$executeRawUnsafe(text, before)) > 0);
+  return Date.UTC(Number(year), Number(month) - 1 + ahead)
 }
