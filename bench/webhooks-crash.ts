@@ -9,9 +9,14 @@ export async function bench([events = '20000', kills = '30']: string[]): Promise
   const folder = makeFolder()
   const store = await openStore(readConfig({ DATA_DIR: folder }), () => {})
   const long = { events: Number(events), kills: Number(kills), patience: 10 * 60_000 }
-  const { withoutEvent, neverAccepted, statuses, ...result } = await tellTale(store.url, long)
+  const { withoutEvent, neverAccepted, statuses, kills: killed, ...result } = await tellTale(store.url, long)
   await store.close()
   removeFolder(folder)
-  const figures = { ...result, 'without event': withoutEvent.length, 'never accepted': neverAccepted.length }
+  const figures = {
+    ...result,
+    'without event': withoutEvent.length,
+    'never accepted': neverAccepted.length,
+    'kills of servers and worker': killed.join(' + '),
+  }
   return [...Object.entries(figures), ...Object.entries(statuses)].map(([figure, value]) => ({ figure, value }))
 }

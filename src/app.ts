@@ -2,8 +2,8 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
-import { consolePlace } from './bootstrap.js'
 import type { Role } from './config.js'
+import { mountConsole } from './console-host/index.js'
 import { mountDevMail } from './dev-mail.js'
 import { mountEdge } from './edge.js'
 import { mountGraphql } from './graphql/mount.js'
@@ -14,6 +14,7 @@ import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
 import { watchWork } from './platform/overview.js'
 import { startWorker } from './platform/queue.js'
 import { mountProbes } from './probes.js'
+import { consolePlace } from './resources/console-place.js'
 import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
 import { startSending } from './resources/webhooks/sending.js'
@@ -68,7 +69,10 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     const graphql = await mountGraphql(gatehouse)
     closers.push(graphql.stop)
     endStreams = graphql.endStreams
-    core = await open('core', config.port, await coreRoutes(gatehouse, graphql.middleware))
+    // Where this process has both roles, the one talks to the other without going around by the public address.
+    const consoleRoom = mountConsole(gatehouse, graphql.middleware, () => idp)
+    closers.push(consoleRoom.close)
+    core = await open('core', config.port, await coreRoutes(gatehouse, graphql.middleware, consoleRoom.middleware))
   }
   if (roles.includes('idp')) {
     const provider = createIdp(gatehouse)
@@ -100,17 +104,18 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
 }
 
 /** The Core API's addresses, by their first segment. */
-async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware): Promise<Middleware> {
+async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware, consoleRoom: Middleware): Promise<Middleware> {
   const rooms: Record<string, Middleware> = {
     v1: mountRest(gatehouse),
     graphql,
+    console: consoleRoom,
     setup: mountSetup(gatehouse),
     dev: mountDevMail(gatehouse),
     playground: mountPlayground(),
     'openapi.json': mountOpenApi(gatehouse),
     '.well-known': protectedResource(gatehouse),
   }
-  const home: Middleware = (ctx) => ctx.redirect('/playground')
+  const home: Middleware = (ctx) => ctx.redirect('/console')
   return (ctx, next) => {
     const first = ctx.path.split('/')[1] ?? ''
     const room = first === '' ? home : Object.hasOwn(rooms, first) ? rooms[first] : undefined

@@ -12,6 +12,7 @@ import { randomSecret, sha256 } from './platform/secrets.js'
 import { giveMissingAdministrators } from './resources/accounts/administrators.js'
 import { callbackFault } from './resources/clients/callbacks.js'
 import { createClient } from './resources/clients/clients.js'
+import { type ConsolePlace, consolePlace } from './resources/console-place.js'
 import { createVerifier } from './resources/credentials/verifiers.js'
 import { keepPlacesRising } from './resources/events/counting.js'
 import { emit } from './resources/events/events.js'
@@ -19,13 +20,6 @@ import { createAuthMethod } from './resources/issuers/auth-methods.js'
 import { createIssuer } from './resources/issuers/issuers.js'
 import { insertApiKey } from './resources/keys/api-keys.js'
 import { createUser } from './resources/users/users.js'
-
-/** Where the console signs in; the deployment's row `console`. */
-export interface ConsolePlace {
-  account_id: string
-  issuer_id: string
-  client_id: string
-}
 
 /** How long a setup link works (milliseconds). */
 const LINK_LIFE = 30 * MINUTE
@@ -51,12 +45,6 @@ export async function bootstrap(context: Context): Promise<{ setupLink: string |
   })
   await giveMissingAdministrators(context)
   return start
-}
-
-/** The console's place, once first start has made it. */
-export async function consolePlace(context: Context): Promise<ConsolePlace | undefined> {
-  const row = await context.db.deployment.findUnique({ where: { name: 'console' } })
-  return row?.value as ConsolePlace | undefined
 }
 
 async function makeConsole(context: Context): Promise<ConsolePlace> {
@@ -89,6 +77,8 @@ function consoleSettings(context: Context) {
   const { baseUrl } = context.config
   const callback = `${baseUrl}/console/callback`
   const usable = callbackFault('spa', callback) === undefined
+  // A notice to a private address would be refused on its way out; the console notices the end of a session by itself.
+  const told = usable && (baseUrl.startsWith('https:') || context.config.allowPrivateNetworks)
   if (!usable) context.log.warn(`${baseUrl} is neither https nor loopback, so nobody can sign in to the console there`)
   return {
     openid: {
@@ -97,6 +87,7 @@ function consoleSettings(context: Context) {
       post_logout_redirect_uris: usable ? [`${baseUrl}/console`] : [],
       grant_types: ['authorization_code', 'refresh_token'],
       allowed_resources: [baseUrl],
+      ...(told && { backchannel_logout_uri: `${baseUrl}/console/backchannel-logout` }),
     },
     scopes: [ALL, ...Object.keys(stems).flatMap((stem) => actions.map((action) => `${stem}:${action}`))],
   }
@@ -105,9 +96,15 @@ function consoleSettings(context: Context) {
 /** BASE_URL may change between starts; the console's client follows it. */
 async function followAddress(context: Context, place: ConsolePlace): Promise<void> {
   const client = await context.db.client.findUnique({ where: { id: place.client_id } })
-  const { openid } = (client?.settings ?? {}) as { openid?: { allowed_resources?: string[] } }
-  if (!client || openid?.allowed_resources?.includes(context.config.baseUrl)) return
-  const settings = consoleSettings(context) as Prisma.InputJsonObject
+  const { openid } = (client?.settings ?? {}) as {
+    openid?: { allowed_resources?: string[]; backchannel_logout_uri?: string }
+  }
+  const wanted = consoleSettings(context)
+  const same =
+    openid?.allowed_resources?.includes(context.config.baseUrl) &&
+    openid.backchannel_logout_uri === wanted.openid.backchannel_logout_uri
+  if (!client || same) return
+  const settings = wanted as Prisma.InputJsonObject
   await context.db.client.update({ where: { id: client.id }, data: { settings, updatedAt: context.now() } })
 }
 

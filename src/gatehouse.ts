@@ -29,7 +29,7 @@ export function makeGatehouse(
     sealer: makeSealer(secretKeysOf(config)),
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
     outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
-    postman: openPostman(config, log, now),
+    postman: openPostman(config, now),
     prices: options.prices ?? prices,
   }
 }

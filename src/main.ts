@@ -2,8 +2,10 @@
 import { type App, createApp, makeGatehouse } from './app.js'
 import { bootstrap } from './bootstrap.js'
 import type { Config, Role } from './config.js'
+import { HOUR } from './kernel/time.js'
 import type { Gatehouse } from './platform/context.js'
 import { systemContext } from './platform/jobs.js'
+import { announceMail } from './platform/mail-transport.js'
 import { openStore } from './store.js'
 
 /** How long readiness says 503 before listening ends, when a supervisor asks us to stop (milliseconds). */
@@ -25,6 +27,8 @@ export async function start(config: Config, roles: readonly Role[]): Promise<voi
     throw error
   }
   const { log, tools } = gatehouse
+  // A worker alone listens to nobody: while the database is away nothing else would keep its process running.
+  setInterval(() => undefined, HOUR)
   let stopping = false
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (stopping) return
@@ -42,6 +46,7 @@ export async function start(config: Config, roles: readonly Role[]): Promise<voi
 function announceStart({ config, log }: Gatehouse, { core, idp }: App, setupLink: string | undefined): void {
   if (core) log.info(`Core API on ${core} as ${config.baseUrl}`)
   if (idp) log.info(`IdP API on ${idp} as ${config.idpUrl}`)
+  announceMail(config, log)
   log.info('ready')
   if (!setupLink) return
   const lines = ['Make the first administrator (once, within 30 minutes):', setupLink]

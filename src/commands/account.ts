@@ -1,6 +1,7 @@
-import { bootstrap, consolePlace } from '../bootstrap.js'
+import { bootstrap } from '../bootstrap.js'
 import type { Config } from '../config.js'
 import { createAccount } from '../resources/accounts/accounts.js'
+import { consolePlace } from '../resources/console-place.js'
 import { inDeployment, say } from './deployment.js'
 
 /** `gatehouse account create`. */

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
-import { bootstrap, consolePlace, makeFirstAdministrator } from '../bootstrap.js'
+import { bootstrap, makeFirstAdministrator } from '../bootstrap.js'
 import type { Config } from '../config.js'
 import { randomSecret } from '../platform/secrets.js'
+import { consolePlace } from '../resources/console-place.js'
 import { inDeployment, say } from './deployment.js'
 
 export interface AdminOptions {

@@ -3,6 +3,7 @@
  * `transaction` is the only way to write more than one row.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Socket } from 'node:net'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { ApiError } from '../kernel/errors.js'
@@ -16,6 +17,8 @@ export { Prisma }
 
 /** Every wait has a limit (milliseconds). */
 const STATEMENT_TIMEOUT = 15 * SECOND
+/** A server that says nothing for longer than a statement may take, not even that it takes too long, is not there. */
+const SILENCE_TIMEOUT = STATEMENT_TIMEOUT + 2 * SECOND
 const LOCK_TIMEOUT = 5 * SECOND
 const CONNECT_TIMEOUT = 5 * SECOND
 const TRANSACTION_TIMEOUT = 15 * SECOND
@@ -62,8 +65,11 @@ class Pool extends pg.Pool {
   }
 }
 
-/** Connects lazily: opening never fails, the first query does. */
-export function openDatabase(url: string, connections = 20): Tools {
+/**
+ * Connects lazily: opening never fails, the first query does.
+ * @param silence milliseconds after which a server that says nothing counts as gone
+ */
+export function openDatabase(url: string, connections = 20, silence = SILENCE_TIMEOUT): Tools {
   const pool = new Pool({
     connectionString: url,
     max: connections,
@@ -76,8 +82,11 @@ export function openDatabase(url: string, connections = 20): Tools {
   })
   // An idle connection that breaks is replaced by the pool; without a listener the process would die of it.
   pool.on('error', () => {})
-  // The same for one that breaks while somebody holds it, as a job does, without a statement on its way.
-  pool.on('connect', (client) => void client.on('error', () => {}))
+  pool.on('connect', (client) => {
+    // The same for one that breaks while somebody holds it, as a job does, without a statement on its way.
+    client.on('error', () => {})
+    breakSilence(client as unknown as Wire, silence)
+  })
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) })
   const run = async (name: string, text: string, values: unknown[]) => (await pool.query({ name, text, values })).rows
   const askers = new Map<string, ReturnType<typeof together>>()
@@ -98,6 +107,26 @@ export function openDatabase(url: string, connections = 20): Tools {
       await pool.end()
     },
   }
+}
+
+/** What of a driver's connection its types do not tell. */
+interface Wire {
+  /** No statement is on its way. */
+  readonly readyForQuery: boolean
+  readonly connection: { readonly stream: Socket }
+}
+
+/**
+ * Breaks a connection whose server is frozen or cut off without a word: else statements would wait as long as that
+ * lasts. The connection must not be used again, for nobody knows whether the transaction on it is still open; that is
+ * why it is not the driver's own limit for a statement, which gives it back to the pool.
+ */
+function breakSilence(wire: Wire, silence: number): void {
+  const { stream } = wire.connection
+  stream.setTimeout(silence)
+  stream.on('timeout', () => {
+    if (!wire.readyForQuery) stream.destroy()
+  })
 }
 
 /**

@@ -63,6 +63,8 @@ interface Options {
 const CONNECTIONS = 512
 const KEEP_ALIVE = 10 * SECOND
 const CONNECT_TIMEOUT = 5 * SECOND
+/** How long the rest of an answer may take that nobody reads. */
+const REST = SECOND
 const USER_AGENT = 'Gatehouse/1'
 
 const notPublic = (): OutboundError => new OutboundError('refused', 'The address is not a public one.')
@@ -149,12 +151,18 @@ function targetOf(text: string, allowPrivate: boolean): URL {
   return url
 }
 
-type Body = AsyncIterable<Buffer> & { dump(options: { limit: number; signal: AbortSignal }): Promise<void> }
+type Body = AsyncIterable<Buffer> & {
+  dump(options: { limit: number; signal: AbortSignal }): Promise<void>
+  destroy(): void
+}
 
 async function readUpTo(body: Body, limit: number, signal: AbortSignal): Promise<string> {
   if (limit === 0) {
-    // A short rest is read off, so that the connection can be used again; a long one is cut.
-    await body.dump({ limit: 16 * 1024, signal })
+    // A short rest is read off, so that the connection can be used again; a long or slow one is cut. However it ends, the
+    // answer is here.
+    const cut = setTimeout(() => body.destroy(), REST)
+    await body.dump({ limit: 16 * 1024, signal }).catch(() => {})
+    clearTimeout(cut)
     return ''
   }
   const chunks: Buffer[] = []

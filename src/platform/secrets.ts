@@ -2,7 +2,15 @@
  * Secrets in their three kinds (security rule 19): random ones are compared by SHA-256, typed ones hashed with Argon2id
  * on a bounded number of threads, recoverable ones sealed with a key from outside the database.
  */
-import { createCipheriv, createDecipheriv, createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createHmac,
+  hash,
+  randomBytes,
+  timingSafeEqual,
+} from 'node:crypto'
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +19,7 @@ import type { Config } from '../config.js'
 import { fitsHash } from './password-hashes.js'
 
 /** SHA-256 in lower-case hexadecimal. */
-export const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+export const sha256 = (text: string): string => hash('sha256', text)
 
 /** HMAC-SHA256 in lower-case hexadecimal. */
 export const hmac = (key: Buffer, text: string): string => createHmac('sha256', key).update(text).digest('hex')

@@ -99,6 +99,13 @@ test('a month goes when its last day is past the retention, with its counts; a d
   expect(await rowsOf('SELECT 1 FROM event_counts WHERE starts_at < $1', [end])).toEqual([])
 })
 
+test('what lies aside and is too old leaves also when no month does', async () => {
+  const ancient = monthsLater(-60)
+  await insert(ancient)
+  await keep()
+  expect(await listed(ancient)).toBe(false)
+})
+
 test('the migration takes the events that are there along, each into its month, in their order', async () => {
   const database = await createTestDatabase({ empty: true })
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-migrations-'))

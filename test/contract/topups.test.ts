@@ -25,16 +25,9 @@ const HOUR = 60 * MINUTE
 
 let app: TestApp
 let facilitator: Facilitator
-/** Top-ups that the facilitator never answers; they wait while the other tests run. */
-const stalled: { till: Till; answer: Promise<Answer<Loose>> }[] = []
 beforeAll(async () => {
   facilitator = await startFacilitator()
   app = await startApp({ roles: ['core'], env: facilitator.env })
-  for (const question of ['verify', 'settle'] as const) {
-    const till = await open()
-    facilitator.tell(till.payer, question, 'silence')
-    stalled.push({ till, answer: till.pay(5, till.payer.pay(5)) })
-  }
 })
 afterAll(async () => {
   await app.close()
@@ -313,12 +306,15 @@ describe('an unavailable facilitator', () => {
       { body: { isValid: 'yes' } },
       { status: 401, body: { error: 'no key' } },
       { body: `{"isValid": true, "pad": "${'x'.repeat(100_000)}"}` },
+      { body: `{"isValid": true, "pad": "${'x'.repeat(10_000_000)}"}` },
+      { status: 307, body: { isValid: true }, headers: { location: '/settle' } },
     ] as const
     const till = await open()
     facilitator.tell(till.payer, 'verify', ...moods)
     for (const mood of moods) {
       const { status, body, text } = await till.pay(5, till.payer.pay(5))
-      expect({ mood, status, error: body.error }).toEqual({ mood, status: 502, error: 'bad_gateway' })
+      const about = JSON.stringify(mood).slice(0, 80)
+      expect({ about, status, error: body.error }).toEqual({ about, status: 502, error: 'bad_gateway' })
       expect(text).not.toMatch(tooClear)
     }
     expect(facilitator.transfers(till.payer)).toEqual([])
@@ -335,6 +331,10 @@ describe('an unavailable facilitator', () => {
     ['says yes without a transaction', lies('')],
     ['says yes with half a transaction', lies('0x12')],
     ['says yes for another network', lies(`0x${'a'.repeat(64)}`, { network: 'eip155:1' })],
+    ['says yes for another amount', lies(`0x${'b'.repeat(64)}`, { amount: '4' })],
+    ['says yes for another payer', lies(`0x${'c'.repeat(64)}`, { payer: PAY_TO })],
+    ['says yes in ten megabytes', lies(`0x${'d'.repeat(64)}`, { pad: 'x'.repeat(10_000_000) })],
+    ['redirects', { status: 308, body: {}, headers: { location: '/settle' } }],
     ['settles, and its answer gets lost', 'lose_answer'],
   ] as const
   test.each(moods)('a settlement whose outcome is unknown is 502 and reconciled: it %s', async (_, mood) => {
@@ -723,13 +723,39 @@ test('a settled payment that cannot be credited at once is 503, and credited by 
   expect(facilitator.asked(till.payer, 'settle')).toBe(1)
 })
 
-test('a facilitator that stalls: 502 in the end, and a settlement is made up for once', async () => {
-  const [verifying, settling] = stalled as [(typeof stalled)[0], (typeof stalled)[0]]
-  expect((await verifying.answer).status).toBe(502)
-  expect(facilitator.transfers(verifying.till.payer)).toEqual([])
-  expect((await settling.answer).status).toBe(502)
-  app.clock.advance(MINUTE)
-  await workOff(app.gatehouse, tasks)
-  expect(facilitator.transfers(settling.till.payer)).toHaveLength(1)
-  expect(await settling.till.balance()).toBe(5)
+test('a facilitator that stalls: 502 in the end, after 8 and 20 seconds, and a settlement is made up for once', async () => {
+  const waits: number[] = []
+  const hasty = await startApp({
+    databaseUrl: app.databaseUrl,
+    clock: app.clock,
+    roles: ['core'],
+    env: facilitator.env,
+    // The same as with the time that it asks for, only sooner.
+    outbound: (own) => ({
+      ...own,
+      send(request) {
+        waits.push(request.timeout)
+        return own.send({ ...request, timeout: request.timeout / 10 })
+      },
+    }),
+  })
+  try {
+    const tills: Till[] = []
+    for (const question of ['verify', 'settle'] as const) {
+      const till = await open({}, { ...hasty, operator: apiOf(hasty, app.operator) })
+      facilitator.tell(till.payer, question, 'silence')
+      expect((await till.pay(5, till.payer.pay(5))).status).toBe(502)
+      expect(facilitator.transfers(till.payer)).toEqual([])
+      tills.push(till)
+    }
+    expect(waits).toEqual([8000, 8000, 20_000])
+    app.clock.advance(MINUTE)
+    await workOff(app.gatehouse, tasks)
+    for (const [n, till] of tills.entries()) {
+      expect(facilitator.transfers(till.payer)).toHaveLength(n)
+      expect(await till.balance()).toBe(5 * n)
+    }
+  } finally {
+    await hasty.close()
+  }
 })

@@ -395,6 +395,25 @@ describe('redelivery', () => {
     expect((await run(span, { w: webhook.id, i: { after: -1 } })).errors[0].extensions.status).toBe(400)
   })
 
+  test('of a span of time: what is on its way already is not sent twice, whoever asks again or at the same moment', async () => {
+    const webhook = await hooks.hook()
+    const began = hooks.app.clock.now()
+    await hooks.happen(3)
+    await hooks.app.gatehouse.tools.query(
+      'fail-all',
+      `UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL`,
+      [],
+    )
+    hooks.app.clock.advance(1)
+    const count = async () =>
+      (await run(span, { w: webhook.id, i: { after: began } })).data.redeliverWebhookDeliveries.count
+    const counts = await Promise.all([count(), count(), count()])
+    expect(counts.sort()).toEqual([0, 0, 3])
+    expect(await count()).toBe(0)
+    await hooks.send()
+    expect(hooks.came()).toHaveLength(3)
+  })
+
   test('a test event goes to its webhook alone, whatever that listens to, and is not in the trail', async () => {
     const webhook = await hooks.hook({ event_types: ['note.created'] })
     await hooks.hook({ event_types: null, url: `${hooks.receiver.url}/all` })

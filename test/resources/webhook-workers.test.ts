@@ -92,6 +92,25 @@ describe('a running worker', () => {
   })
 })
 
+test('a worker that broke off in the middle takes its own lane up again when its lease ends, without any news', async () => {
+  const webhook = await hooks.hook()
+  await hooks.happen(3)
+  const { gatehouse, clock } = hooks.app
+  let broken = false
+  const query: typeof gatehouse.tools.query = (name, text, values) => {
+    if (name !== 'webhooks-take' || broken) return gatehouse.tools.query(name, text, values)
+    broken = true
+    return Promise.reject(new Error('the connection broke'))
+  }
+  senders.push(startSending({ ...gatehouse, tools: { ...gatehouse.tools, query } }))
+  await until(() => broken)
+  // The last notices have come by now.
+  await new Promise((go) => setTimeout(go, 500))
+  clock.advance(21_000)
+  await until(() => hooks.receiver.notices.length === 3)
+  await until(async () => (await hooks.deliveries(webhook)).every(({ status }) => status === 'delivered'))
+})
+
 test('a worker that dies is taken over when its lease ends; what it had in hand is sent again with the same id, and nothing stays delivering', async () => {
   hooks.receiver.answer = () => undefined
   const webhook = await hooks.hook()

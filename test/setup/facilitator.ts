@@ -118,7 +118,7 @@ export function newPayer(secret = secp256k1.utils.randomSecretKey()): Payer {
 type Question = 'verify' | 'settle'
 /** What it does instead of the truth: an answer, or nothing and then the end of the connection, or silence. */
 export type Mood =
-  | { status?: number; body: string | object }
+  | { status?: number; body: string | object; headers?: Record<string, string> }
   | 'hang_up'
   | 'silence'
   /** Does it, but the answer gets lost. */
@@ -201,7 +201,10 @@ export async function startFacilitator(port = 0): Promise<Facilitator> {
       const truth = lies ? undefined : answer(question, body)
       if (mood === 'lose_answer') return void request.socket.destroy()
       const said = lies ? mood.body : typeof mood === 'function' ? await mood(truth) : truth
-      response.writeHead(lies ? (mood.status ?? 200) : 200, { 'content-type': 'application/json' })
+      response.writeHead(lies ? (mood.status ?? 200) : 200, {
+        'content-type': 'application/json',
+        ...(lies && mood.headers),
+      })
       response.end(typeof said === 'string' ? said : JSON.stringify(said))
     })().catch(() => request.socket.destroy())
   })

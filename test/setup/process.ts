@@ -49,7 +49,7 @@ export function spawnCli(args: string[], env: Record<string, string>) {
   return { child, output: () => text, stdout: () => out, ended }
 }
 
-/** Starts `gatehouse start` on free ports and waits until it is ready. */
+/** Starts `gatehouse start` on free ports and waits until it is ready; a worker alone has no address to ask. */
 export async function startProcess(env: Record<string, string>, args: string[] = ['start']): Promise<Process> {
   const [port, idpPort] = await freePorts(2)
   const key = { id: newId('ak', Date.now()), secret: randomBytes(32).toString('hex') }
@@ -66,7 +66,7 @@ export async function startProcess(env: Record<string, string>, args: string[] =
   const { child, output, ended } = spawnCli(args, full)
   const [baseUrl, idpUrl] = [`http://127.0.0.1:${full['PORT']}`, `http://127.0.0.1:${full['IDP_PORT']}`]
   const probe = args.includes('idp') ? idpUrl : baseUrl
-  for (let tries = 0; ; tries++) {
+  for (let tries = 0; !args.includes('worker'); tries++) {
     if (child.exitCode !== null || tries > 600) throw new Error(`Gatehouse did not start:\n${output()}`)
     if (
       await fetch(`${probe}/readyz`).then(

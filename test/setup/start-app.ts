@@ -9,6 +9,7 @@ import { type Role, readConfig } from '../../src/config.js'
 import { newId } from '../../src/kernel/ids.js'
 import type { Gatehouse } from '../../src/platform/context.js'
 import { systemContext } from '../../src/platform/jobs.js'
+import type { Outbound } from '../../src/platform/outbound.js'
 import { type Api, apiAs } from './api.js'
 import { createTestDatabase } from './database.js'
 
@@ -51,6 +52,8 @@ interface Options {
   clock?: TestClock
   /** Micro-USD by operation. */
   prices?: Record<string, number>
+  /** Stands between the product and other people's servers. */
+  outbound?: (own: Outbound) => Outbound
 }
 
 /**
@@ -98,10 +101,11 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
   }
   const config = readConfig(env)
   const clock = options.clock ?? testClock()
-  const gatehouse = makeGatehouse(config, databaseUrl, {
+  const made = makeGatehouse(config, databaseUrl, {
     now: clock.now,
     ...(options.prices && { prices: options.prices }),
   })
+  const gatehouse: Gatehouse = options.outbound ? { ...made, outbound: options.outbound(made.outbound) } : made
   const { setupLink } = await bootstrap(systemContext(gatehouse))
   const app: App = await createApp(gatehouse, options.roles ?? ['core', 'idp'])
   const others: TestApp[] = []

@@ -168,22 +168,28 @@ export async function recordFailure(
   })
 }
 
-/** A credential was checked and fits: its last use, where it is kept as a verifier, and its event. Call it in the transaction of the step. */
+/**
+ * A credential was checked and fits: its last use, where it is kept as a verifier, and its event. Call it in the
+ * transaction of the step.
+ * @returns false for a verifier that has gone meanwhile; then nothing is written
+ */
 export async function recordVerification(
   context: Context,
   user: SignInUser,
   method: string,
   verifierId?: string,
-): Promise<void> {
+): Promise<boolean> {
   const { accountId, issuerId, id } = user
   if (verifierId !== undefined) {
-    await context.db.verifier.updateMany({
+    const { count } = await context.db.verifier.updateMany({
       where: { id: verifierId, issuerId, userId: id },
       data: { lastUsedAt: context.now() },
     })
+    if (count === 0) return false
   }
   const target = { type: 'user', id }
   await emit(context, 'user.verification.succeeded', { accountId, issuerId, userId: id, target, data: { method } })
+  return true
 }
 
 /** All steps of a sign-in are done. Call it in the transaction that completes it. */

@@ -18,22 +18,28 @@ export async function keepEventPartitions(context: Context): Promise<void> {
   for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
     await sql(context.db, 'SELECT make_event_partition($1::bigint)', Date.UTC(year, month + ahead))
   }
-  const end = context.now() - context.config.eventRetentionDays * DAY
-  const rows = await sql<{ name: string }>(context.db, partitionsText)
-  const gone = rows.filter(({ name }) => endOf(name) <= end)
-  const [first, last] = [gone[0], gone.at(-1)]
-  if (!first || !last) return
-  const kept = endOf(last.name)
-  // The counts first: they are never more than the events. Day by day, as each look begins where the table does, at what
-  // was just deleted; the index by time knows which part of the table a day lies in.
-  for (const table of ['event_hours', 'event_counts']) {
-    for (let [from, to] = [0, startOf(first.name)]; from < kept; [from, to] = [to, to + DAY]) {
-      await sweep(context, table, 'starts_at >= $1::bigint AND starts_at < $2::bigint', from, to)
-    }
-  }
-  await sweep(context, 'events_other', 'created_at < $1::bigint', kept)
+  const oldest = new Date(context.now() - context.config.eventRetentionDays * DAY)
+  const kept = Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth())
+  const gone = (await sql<{ name: string }>(context.db, partitionsText)).filter(({ name }) => endOf(name) <= kept)
+  const from = gone[0] ? startOf(gone[0].name) : kept
+  // The counts first, for they are never more than the events; and once more, with what was counted meanwhile.
+  await forgetCounts(context, from, kept)
   if (context.stop?.aborted) return
   for (const { name } of gone) await context.db.$executeRawUnsafe(`DROP TABLE ${name}`)
+  await sweep(context, 'events_other', 'created_at < $1::bigint', kept)
+  await forgetCounts(context, from, kept)
+}
+
+/**
+ * Day by day, as each look begins where the table does, at what was just deleted; the index by time knows which part of
+ * the table a day lies in. What lies before `from` is one look.
+ */
+async function forgetCounts(context: Context, from: number, kept: number): Promise<void> {
+  for (const table of ['event_hours', 'event_counts']) {
+    for (let [start, end] = [0, from]; start < kept; [start, end] = [end, end + DAY]) {
+      await sweep(context, table, 'starts_at >= $1::bigint AND starts_at < $2::bigint', start, end)
+    }
+  }
 }
 
 /** The first moment of a month, and the first one after it, from the name of its table. */

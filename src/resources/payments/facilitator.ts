@@ -64,13 +64,18 @@ export async function verify(context: Context, request: FacilitatorRequest, paym
 /**
  * Settles a payment. Asking again for the same payment is safe: its nonce is good for one transfer.
  * Never throws for what the facilitator does.
+ * @param payer who has signed it, as verified; a settlement that names anybody else, or another amount, is not this one
  */
-export async function settle(context: Context, request: FacilitatorRequest): Promise<Outcome> {
+export async function settle(context: Context, request: FacilitatorRequest, payer: string | null): Promise<Outcome> {
   const body = await ask(context, 'settle', request, SETTLE_TIMEOUT)
   if (!body) return { kind: 'unknown' }
-  const { network } = request.paymentRequirements
+  const { network, amount } = request.paymentRequirements
   const transactionId = transactionIn(body['transaction'], network)
-  const isOurs = body['network'] === undefined || body['network'] === network
+  const named = addressIn(body['payer'])
+  const isOurs =
+    [undefined, network].includes(body['network'] as string | undefined) &&
+    [undefined, null, '', amount].includes(scalarIn(body['amount'])) &&
+    (named === undefined || payer === null || sameAddress(network, named, payer))
   if (body['success'] === true) {
     if (!transactionId || !isOurs) return { kind: 'unknown' }
     return { kind: 'settled', transactionId, payer: addressIn(body['payer']) ?? null }
@@ -84,7 +89,7 @@ export async function settle(context: Context, request: FacilitatorRequest): Pro
   return { kind: 'refused', reason, transactionId }
 }
 
-/** @returns undefined when there is no answer, one of 5xx, or one that is no JSON object */
+/** @returns undefined when there is no answer, a redirect, one of 5xx, or one that is no JSON object */
 async function ask(
   context: Context,
   question: 'verify' | 'settle',
@@ -107,7 +112,8 @@ async function ask(
     context.log.warn({ ...about, fault: error.fault }, 'the payment facilitator did not answer')
     return undefined
   }
-  const body = answer.status >= 500 ? undefined : objectIn(answer.body)
+  const isClear = answer.status < 300 || (answer.status >= 400 && answer.status < 500)
+  const body = isClear ? objectIn(answer.body) : undefined
   if (!body) context.log.warn({ ...about, status: answer.status }, 'the payment facilitator gave no clear answer')
   return body
 }
@@ -121,6 +127,9 @@ function objectIn(text: string): Record<string, unknown> | undefined {
     throw error
   }
 }
+
+const scalarIn = (value: unknown): string | null | undefined =>
+  value === undefined || value === null ? value : String(value)
 
 /** A code of the protocol, or ours for whatever else stands there. */
 const codeIn = (value: unknown, otherwise: string): string =>

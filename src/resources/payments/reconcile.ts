@@ -28,7 +28,9 @@ export const reconcileTopup: Task = {
     if (attempt.state === 'settling' && context.now() < until) return { postponeTo: until }
     // Nothing more is taken for a method that could not be credited.
     const isTaken = await takesPayments(context, attempt)
-    const outcome = isTaken ? await settle(context, requestIn(context, attempt)) : ({ kind: 'unknown' } as const)
+    const outcome = isTaken
+      ? await settle(context, requestIn(context, attempt), attempt.payer)
+      : ({ kind: 'unknown' } as const)
     if (outcome.kind === 'settled') {
       await noteOutcome(context, attempt, outcome)
       await credit(context, id)

@@ -79,7 +79,7 @@ export async function topUp(
   // 5. Write down what is about to happen, then settle, then write down what has happened.
   const { attempt, isOurs } = await beginAttempt(context, { accountId, method, payment, requirements, request, payer })
   if (!isOurs) return answerFor(context, attempt, { accountId, amount })
-  const outcome = await settle(context, request)
+  const outcome = await settle(context, request, payer)
   await noteOutcome(context, attempt, outcome).catch((error) => {
     context.log.error({ err: error, attempt: attempt.id }, 'the outcome of a settlement could not be written')
     throw outcome.kind === 'settled' ? notYetCredited() : outcome.kind === 'unknown' ? stillOpen() : error

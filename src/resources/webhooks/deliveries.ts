@@ -162,7 +162,9 @@ const spanText = `
   SELECT DISTINCT ON (d.event_id) d.event_id AS "eventId", d.event_at AS "eventAt", d.event_type AS "eventType"
   FROM webhook_deliveries d
   WHERE d.webhook_id = $1 AND d.account_id = $2 AND d.created_at >= $3::bigint AND d.created_at < $4::bigint
-    AND d.status = ANY ($5::text[]) AND d.test_event IS NULL
+    AND d.status = ANY ($5::text[]) AND d.test_event IS NULL AND NOT EXISTS (
+      SELECT FROM webhook_deliveries under_way WHERE under_way.webhook_id = $1 AND under_way.event_id = d.event_id
+        AND under_way.next_attempt_at IS NOT NULL)
   ORDER BY d.event_id LIMIT $6::int`
 
 /**
@@ -175,6 +177,8 @@ export async function redeliverSpan(context: Context, place: WebhookPlace, input
   const { id: webhookId, accountId } = await requireInForce(context, place)
   const ended = status === 'success' ? ['delivered'] : ['failed']
   return transaction(context, async (inside) => {
+    // In turns, so that two calls do not both find an event that is not on its way.
+    await sql(inside.db, 'SELECT id FROM webhooks WHERE id = $1 FOR NO KEY UPDATE', webhookId)
     const now = inside.now()
     const values = [webhookId, accountId, after, before ?? now, ended, MOST_AGAIN + 1]
     const events = await sql<Pick<Row, 'eventId' | 'eventAt' | 'eventType'>>(inside.db, spanText, ...values)

@@ -84,11 +84,14 @@ export const withWaiting = `
 const waitingText = `${withWaiting}
   SELECT w.id AS "webhookId", greatest(waiting.next_attempt_at, l.open_until, l.held_until) AS at
   FROM waiting JOIN webhooks w ON w.id = waiting.webhook_id AND ${inForce} JOIN webhook_lanes l ON l.webhook_id = w.id
-  WHERE l.holder IS DISTINCT FROM $1 ORDER BY 2 LIMIT 1000`
+  WHERE w.id <> ALL ($1::text[]) ORDER BY 2 LIMIT 1000`
 
-/** Webhooks that something waits for, and when each may be sent to; without the lanes of this holder. */
-export const waitingLanes = (context: Context, holder: string) =>
-  context.tools.query<{ webhookId: string; at: number }>('webhooks-waiting', waitingText, [holder])
+/**
+ * Webhooks that something waits for, and when each may be sent to.
+ * @param but leaves out those that the caller is sending to; not all that it holds, for sending may have broken off
+ */
+export const waitingLanes = (context: Context, but: readonly string[]) =>
+  context.tools.query<{ webhookId: string; at: number }>('webhooks-waiting', waitingText, [but])
 
 const settleText = `
   WITH before AS (

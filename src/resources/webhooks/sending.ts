@@ -16,8 +16,8 @@ const ALL_PLACES = 512
 /** Without a notice, and where nothing is planned, the table is looked at this often; and never more often than that. */
 const LOOK = 5 * SECOND
 const SHORTEST_LOOK = 100
-/** How soon again when there was more to take than could be. */
-const LOOK_FOR_PLACES = 500
+/** How soon again when there was more to take than could be, or a lane has ended and something in it is due again. */
+const LOOK_AGAIN = 500
 
 /** The places of a process; lanes that found none are served one after the other when some get free. */
 function openPlaces(count: number): Places & { free(): number } {
@@ -56,14 +56,14 @@ interface Sender {
   stop(): void
 }
 
-function openSender(gatehouse: Gatehouse): Sender {
-  const holder = randomUUID()
+/** @param onEnd a lane has ended: what it waits for next is looked for by the next look */
+function openSender(gatehouse: Gatehouse, onEnd: () => void = () => {}): Sender {
   const places = openPlaces(ALL_PLACES)
   const drives = new Map<string, { drive: Drive; lane: Lane }>()
   const context: Context = systemContext(gatehouse)
   let stopped = false
 
-  function start(lane: Lane): void {
+  function start(holder: string, lane: Lane): void {
     const under = drive(systemContext(gatehouse), holder, lane, places)
     drives.set(lane.webhookId, { drive: under, lane })
     void under.ended
@@ -75,25 +75,28 @@ function openSender(gatehouse: Gatehouse): Sender {
       .then((more) => {
         if (drives.get(lane.webhookId)?.drive === under) drives.delete(lane.webhookId)
         if (more && !stopped) void take({ webhooks: [lane.webhookId] }).catch(() => 0)
+        onEnd()
       })
   }
 
   async function take(where: { accounts?: readonly string[]; webhooks?: readonly string[] }): Promise<number> {
     if (stopped || places.free() === 0) return 0
+    // Its own each time: whoever in this process lost a lane and does not know yet is as wrong as one of another.
+    const holder = randomUUID()
     const lanes = await holdLanes(context, holder, where)
-    for (const lane of lanes) start(lane)
+    for (const lane of lanes) start(holder, lane)
     return lanes.length
   }
 
   return {
     take,
     async look() {
-      const waiting = await waitingLanes(context, holder)
+      const waiting = await waitingLanes(context, [...drives.keys()])
       const now = gatehouse.now()
       const due = waiting.filter(({ at }) => at <= now).map(({ webhookId }) => webhookId)
       const taken = due.length === 0 ? 0 : await take({ webhooks: due })
       const next = waiting.find(({ at }) => at > now)?.at
-      if (taken < due.length) return { taken, wait: LOOK_FOR_PLACES }
+      if (taken < due.length) return { taken, wait: LOOK_AGAIN }
       return { taken, wait: next === undefined ? LOOK : Math.max(SHORTEST_LOOK, Math.min(LOOK, next - now)) }
     },
     heard(id) {
@@ -114,7 +117,14 @@ function openSender(gatehouse: Gatehouse): Sender {
 
 /** Sends until stopped; stopping waits for the attempts under way. */
 export function startSending(gatehouse: Gatehouse): Jobs {
-  const sender = openSender(gatehouse)
+  let ended = false
+  const sender = openSender(gatehouse, () => {
+    ended = true
+    const soon = gatehouse.now() + LOOK_AGAIN
+    if (lookAt <= soon) return
+    lookAt = soon
+    if (!looking) plan(LOOK_AGAIN)
+  })
   const heard = new Set<string>()
   let timer: NodeJS.Timeout | undefined
   let looking: Promise<void> | undefined
@@ -146,8 +156,10 @@ export function startSending(gatehouse: Gatehouse): Jobs {
       await sender.take({ accounts: ids, webhooks: ids })
     }
     if (gatehouse.now() < lookAt && lookAt - gatehouse.now() <= LOOK) return
+    ended = false
     const { wait } = await sender.look()
-    lookAt = gatehouse.now() + wait
+    // A lane that ended meanwhile may have been left out as one that is under way.
+    lookAt = gatehouse.now() + (ended ? Math.min(wait, LOOK_AGAIN) : wait)
   }
 
   const subscription = listen(gatehouse.tools, gatehouse.log, {

@@ -1,0 +1,21 @@
+import { expect, test } from '@jest/globals'
+import { createTestDatabase } from '../setup/database.js'
+import { tellTopups } from '../setup/topup-tale.js'
+
+test('kill -9 of two servers and a worker while payments come several times at once: every transfer is credited, each once', async () => {
+  const database = await createTestDatabase()
+  try {
+    const { answers, transfers, states, ...rest } = await tellTopups(database.url, {
+      payments: 30,
+      racers: 5,
+      kills: 3,
+    })
+    expect(rest).toEqual({ notOnce: [], withoutTransfer: [], lost: [], wrongBalances: 0, kills: [1, 1, 1] })
+    expect(answers['200']).toBeGreaterThan(0)
+    expect(answers['500']).toBeUndefined()
+    expect(transfers).toBeGreaterThan(0)
+    expect(states).toEqual({ credited: transfers })
+  } finally {
+    await database.drop()
+  }
+}, 180_000)
