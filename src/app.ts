@@ -23,6 +23,8 @@ import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
 import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
+import { prices } from './resources/payments/prices.js'
+import { startSending } from './resources/webhooks/sending.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
@@ -33,7 +35,7 @@ import { tasks } from './tasks.js'
 export function makeGatehouse(
   config: Config,
   databaseUrl: string,
-  options: { now?: Clock; log?: Log } = {},
+  options: { now?: Clock; log?: Log; prices?: Gatehouse['prices'] } = {},
 ): Gatehouse {
   const now = options.now ?? systemClock
   const tools = openDatabase(databaseUrl)
@@ -48,6 +50,7 @@ export function makeGatehouse(
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
     outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
     postman: openPostman(config, log, now),
+    prices: options.prices ?? prices,
   }
 }
 
@@ -69,6 +72,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const state = { draining: false }
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
+  let endStreams = (): void => {}
   const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close(), async () => gatehouse.postman.close()]
   let core: string | undefined
   let idp: string | undefined
@@ -89,6 +93,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   if (roles.includes('core')) {
     const graphql = await mountGraphql(gatehouse)
     closers.push(graphql.stop)
+    endStreams = graphql.endStreams
     core = await open('core', config.port, await coreRoutes(gatehouse, graphql.middleware))
   }
   if (roles.includes('idp')) {
@@ -98,7 +103,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   }
   const jobs: Jobs[] = []
   if (roles.includes('worker')) {
-    jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks))
+    jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks), startSending(gatehouse))
     closers.push(keepSpareKeys(gatehouse))
   }
 
@@ -112,6 +117,7 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
         for (const server of servers) server.closeAllConnections()
       }, limit)
       await new Promise((done) => setTimeout(done, lameDuck))
+      endStreams()
       await Promise.all([...servers.map(closed), ...jobs.map((job) => job.stop())])
       clearTimeout(deadline)
       for (const close of closers.reverse()) await close()

@@ -12,6 +12,7 @@ import { giveMissingAdministrators } from './resources/accounts/administrators.j
 import { callbackFault } from './resources/clients/callbacks.js'
 import { createClient } from './resources/clients/clients.js'
 import { createVerifier } from './resources/credentials/verifiers.js'
+import { keepPlacesRising } from './resources/events/counting.js'
 import { emit } from './resources/events/events.js'
 import { createAuthMethod } from './resources/issuers/auth-methods.js'
 import { createIssuer } from './resources/issuers/issuers.js'
@@ -36,6 +37,7 @@ const BOOTSTRAP_LOCK = 72_707_371
 export async function bootstrap(context: Context): Promise<{ setupLink: string | undefined }> {
   const start = await transaction(context, async (inside) => {
     await inside.db.$executeRawUnsafe('SELECT pg_advisory_xact_lock($1::bigint)', BOOTSTRAP_LOCK)
+    await keepPlacesRising(inside)
     const place = (await consolePlace(inside)) ?? (await makeConsole(inside))
     await followAddress(inside, place)
     if (await hasAdministrator(inside)) return { setupLink: undefined }

@@ -72,7 +72,8 @@ program
   .description('print the OpenAPI document of /v1')
   .action(async () => {
     const { openApiDocument } = await import('./rest/openapi.js')
-    process.stdout.write(`${JSON.stringify(openApiDocument(readConfig().baseUrl), null, 2)}\n`)
+    const { prices } = await import('./resources/payments/prices.js')
+    process.stdout.write(`${JSON.stringify(openApiDocument(readConfig().baseUrl, prices), null, 2)}\n`)
   })
 
 // A reader that went away (`gatehouse start | head`) must not take the process with it.

@@ -61,6 +61,8 @@ export interface Config {
   readonly dnsResolver: string | undefined
   readonly logLevel: string
   readonly metricsToken: string | undefined
+  /** Events stay for at least so many days (docs/decisions/0027). */
+  readonly eventRetentionDays: number
 }
 
 /** Everything that is wrong with the environment, one sentence per problem, each with its fix. */
@@ -216,6 +218,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     dnsResolver: dnsResolver === 'system' ? undefined : dnsResolver,
     logLevel,
     metricsToken: secret('METRICS_TOKEN'),
+    eventRetentionDays: whole('EVENT_RETENTION_DAYS', 400, 1, 36_500),
   }
   if (problems.length > 0) throw new ConfigError(problems)
   return Object.freeze(config)

@@ -5,16 +5,23 @@ import type { PeriodicJob } from './platform/jobs.js'
 import { purgeChallenges } from './resources/agents/challenges.js'
 import { purgeClients } from './resources/clients/purge.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
+import { countEvents } from './resources/events/counting.js'
+import { keepEventPartitions } from './resources/events/partitions.js'
 import { planRotations, removeOldKeys } from './resources/issuers/key-rotation.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgeApiKeys, purgePersonalTokens } from './resources/keys/purge.js'
 import { purgeDeletedUsers, purgeInvitations } from './resources/organizations/departures.js'
+import { expireSessions } from './resources/sessions/expiry.js'
 import { purgeExpired } from './resources/sessions/purge.js'
+import { purgeDeliveries, purgeWebhooks } from './resources/webhooks/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
+  { name: 'count-events', every: MINUTE, run: countEvents },
+  { name: 'event-partitions', every: HOUR, run: keepEventPartitions },
   { name: 'rotate-keys', every: 5 * MINUTE, run: planRotations },
   { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
+  { name: 'expire-sessions', every: MINUTE, run: expireSessions },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
   { name: 'purge-challenges', every: 5 * MINUTE, run: purgeChallenges },
@@ -23,6 +30,8 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-api-keys', every: HOUR, run: purgeApiKeys },
   { name: 'purge-clients', every: HOUR, run: purgeClients },
   { name: 'purge-invitations', every: HOUR, run: purgeInvitations },
+  { name: 'purge-deliveries', every: 10 * MINUTE, run: purgeDeliveries },
+  { name: 'purge-webhooks', every: HOUR, run: purgeWebhooks },
   { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]

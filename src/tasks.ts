@@ -2,6 +2,8 @@
 import { mailTask } from './platform/mail.js'
 import type { Task } from './platform/queue.js'
 import { rotateKeysTask } from './resources/issuers/key-rotation.js'
+import { reconcileTopup } from './resources/payments/reconcile.js'
 import { backchannelLogout } from './resources/sessions/backchannel-logout.js'
+import { cancelDeliveries } from './resources/webhooks/cancelling.js'
 
-export const tasks: readonly Task[] = [mailTask, backchannelLogout, rotateKeysTask]
+export const tasks: readonly Task[] = [mailTask, backchannelLogout, rotateKeysTask, cancelDeliveries, reconcileTopup]

@@ -9,6 +9,10 @@ export function demandOf(field: GraphQLField<unknown, Context>): Demand | undefi
   return scope === undefined ? undefined : { scope, ...(operator && { operator }), ...(inIssuer && { inIssuer }) }
 }
 
+/** Does this field commit its work in several transactions of its own? See resources/graphql. */
+export const commitsItself = (field: GraphQLField<unknown, Context>): boolean =>
+  (field.extensions as { commitsItself?: boolean }).commitsItself === true
+
 /** The place that arguments name. */
 export const placeOf = ({ accountId, issuerId, orgId }: Record<string, unknown>): Place => ({
   accountId: accountId as string | undefined,

@@ -19,6 +19,8 @@ export interface Answer {
   body: string
   etag: string | null
   replayed?: boolean
+  /** Of this answer alone: they are not kept. */
+  headers?: Record<string, string>
 }
 
 export interface IdempotentCall {
@@ -26,6 +28,11 @@ export interface IdempotentCall {
   key: string
   /** Of what makes two requests the same; see fingerprintsOf. */
   fingerprints: readonly string[]
+  /**
+   * The work commits in transactions of its own, because what it does outside cannot be undone with one. Such work
+   * must know its own repetitions: a crash may come between it and the keeping of its answer.
+   */
+  commitsItself: boolean
 }
 
 /** @throws invalid_request unless 1 to 256 characters */
@@ -56,6 +63,13 @@ export async function idempotent(
   const kept = await lease(context, call, leaseId)
   if (kept) return kept
   try {
+    if (call.commitsItself) {
+      const answer = await work(context)
+      await keep(context, call, leaseId, answer).catch((failure) =>
+        context.log.warn({ err: failure }, 'an answer could not be kept for its Idempotency-Key'),
+      )
+      return answer
+    }
     return await transaction(context, async (inside) => {
       const answer = await work(inside)
       await keep(inside, call, leaseId, answer)

@@ -5,7 +5,7 @@ import { authorize } from '../access/guard.js'
 import { canonicalJson } from '../kernel/canonical.js'
 import { badRequest } from '../kernel/errors.js'
 import type { Context } from '../platform/context.js'
-import { demandOf, placeOf } from './demands.js'
+import { commitsItself, demandOf, placeOf } from './demands.js'
 import { checkKey, fingerprintsOf, idempotent } from './idempotency.js'
 import { rootFieldsOf } from './root-fields.js'
 import { schema } from './schema.js'
@@ -26,9 +26,10 @@ const neverCached = new Set([
 
 /** Of these, it depends on what is made. */
 function isNeverCached(mutation: string, input: unknown): boolean {
-  const { confidential, type } = (input ?? {}) as { confidential?: boolean; type?: string }
+  const { confidential, type, auth } = (input ?? {}) as { confidential?: boolean; type?: string; auth?: string }
   if (mutation === 'createClient') return confidential === true
   if (mutation === 'createAgentVerifier') return type === 'secret'
+  if (mutation === 'createWebhook') return auth !== 'none'
   if (mutation === 'createVerifier') return type === 'totp_enrollment' || type === 'backup_codes'
   return neverCached.has(mutation)
 }
@@ -66,7 +67,8 @@ export async function answerOnce(
   // The whole document counts: a fragment decides what the answer holds.
   const operationName = operation.name?.value
   const parts = [`graphql ${operationName ?? ''}`, print(document), canonicalJson(variables), authority]
-  const call = { accountId, key, fingerprints: fingerprintsOf(context, ...parts) }
+  const fingerprints = fingerprintsOf(context, ...parts)
+  const call = { accountId, key, fingerprints, commitsItself: commitsItself(field) }
   const answer = await idempotent(context, call, async (inside) => {
     const result = await execute({
       schema: schema(),

@@ -36,7 +36,7 @@ export function documentLimits(context: ValidationContext): ASTVisitor {
   /** Does this selection ask for the rows of a page, be it through a fragment? */
   function hasRows(set: SelectionSetNode, inside: ReadonlySet<string>): boolean {
     return set.selections.some((selection) => {
-      if (selection.kind === 'Field') return selection.name.value === 'data'
+      if (selection.kind === 'Field') return selection.name.value === 'data' && selection.selectionSet !== undefined
       if (selection.kind === 'InlineFragment') return hasRows(selection.selectionSet, inside)
       const name = selection.name.value
       const fragment = inside.has(name) ? undefined : fragments.get(name)

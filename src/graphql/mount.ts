@@ -19,7 +19,8 @@ import { answerOnce } from './idempotent-mutation.js'
 import { documentLimits, MAX_TOKENS } from './limits.js'
 import { literalGate } from './literals.js'
 import { rootFieldsOf } from './root-fields.js'
-import { schema } from './schema.js'
+import { checkPrices, schema } from './schema.js'
+import { makeStreams, wantsStream } from './streams.js'
 
 /** Bytes (decisions D19). */
 const BODY_LIMIT = 256 * 1024
@@ -32,6 +33,18 @@ const countsMutations: ApolloServerPlugin<Context> = {
         if (operation?.operation !== 'mutation') return
         for (const _ of rootFieldsOf(document, operation))
           await spend(contextValue, 'core_write', contextValue.actor.id ?? '')
+      },
+    }
+  },
+}
+
+/** What Apollo would run once and answer with nothing. */
+const refusesSubscriptions: ApolloServerPlugin<Context> = {
+  async requestDidStart() {
+    return {
+      async didResolveOperation({ operation }) {
+        if (operation?.operation !== 'subscription') return
+        throw badRequest('Subscriptions are answered as a stream: send Accept: text/event-stream.')
       },
     }
   },
@@ -76,8 +89,17 @@ const formatsErrors: ApolloServerPlugin<Context> = {
   },
 }
 
-/** GraphQL as Koa middleware. */
-export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: Middleware; stop(): Promise<void> }> {
+/** GraphQL as Koa middleware. Its streams are ended first, so that the server can stop listening. */
+export interface Graphql {
+  middleware: Middleware
+  endStreams(): void
+  stop(): Promise<void>
+}
+
+/** Makes it ready. */
+export async function mountGraphql(gatehouse: Gatehouse): Promise<Graphql> {
+  checkPrices(gatehouse.prices)
+  const streams = makeStreams(gatehouse)
   const apollo = new ApolloServer<Context>({
     schema: schema(),
     introspection: true,
@@ -92,6 +114,7 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
       ApolloServerPluginLandingPageDisabled(),
       ApolloServerPluginCacheControlDisabled(),
       countsMutations,
+      refusesSubscriptions,
       answersOnce,
       formatsErrors,
     ],
@@ -119,6 +142,7 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
       if (ctx.method !== 'POST') {
         throw new ApiError('method_not_allowed', 'This address takes POST.', { headers: { Allow: 'POST' } })
       }
+      if (wantsStream(ctx)) return await streams.answer(ctx, context, await jsonBody(ctx.req))
       const answer = await apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: {
           method: ctx.method,
@@ -139,7 +163,7 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<{ middleware: 
       ctx.body = { errors: [formatted(known, stranger.request.id)] }
     }
   }
-  return { middleware, stop: () => apollo.stop() }
+  return { middleware, endStreams: streams.end, stop: () => apollo.stop() }
 }
 
 /** What Apollo refuses before it has a request to speak of has a code of its own; callers know ours only. */

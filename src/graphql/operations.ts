@@ -12,6 +12,7 @@ import {
   type OperationDefinitionNode,
   parse,
   validate,
+  visit,
 } from 'graphql'
 import type { Context } from '../platform/context.js'
 import { packageRoot } from '../platform/package-root.js'
@@ -29,16 +30,20 @@ export interface Operation {
 
 /**
  * Reads all documents of a folder of `graphql/`. Fragments of one file serve the others.
+ * @param wireName what an alias is called in the answer, where that is no name of GraphQL's
  * @throws Error naming the operation that does not fit the schema
  */
-export function readOperations(folder: string): Map<string, Operation> {
+export function readOperations(folder: string, wireName = (alias: string): string => alias): Map<string, Operation> {
   const path = join(packageRoot, 'graphql', folder)
   const text = readdirSync(path)
     .filter((name) => name.endsWith('.graphql'))
     .sort()
     .map((name) => readFileSync(join(path, name), 'utf8'))
     .join('\n')
-  const document = parse(text, { noLocation: true })
+  const document = visit(parse(text, { noLocation: true }), {
+    Field: ({ alias, ...field }) =>
+      alias ? { ...field, alias: { ...alias, value: wireName(alias.value) } } : undefined,
+  })
   const fragments = document.definitions.filter((definition) => definition.kind === 'FragmentDefinition')
   const operations = new Map<string, Operation>()
   for (const definition of document.definitions) {

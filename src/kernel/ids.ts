@@ -25,6 +25,7 @@ export type IdPrefix =
   | 'dom'
   | 'pm'
   | 'led'
+  | 'top'
   | 'mail'
   | 'req'
   | 'job'
@@ -93,6 +94,20 @@ function base32(from: Buffer): string {
 export function timeOf(id: string): number {
   const digits = id.slice(id.indexOf('_') + 1).slice(0, TIME_DIGITS)
   return [...digits].reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
+}
+
+/** The last moment that an identifier can hold: 48 bits. */
+const LAST_TIME = 2 ** 48 - 1
+
+/** What no identifier of this moment or a later one sorts before. @param time Unix milliseconds; any number will do */
+export function firstIdOf(prefix: IdPrefix, time: number): string {
+  let left = Math.min(Math.max(0, Math.ceil(time)), LAST_TIME)
+  let text = ''
+  for (let digit = 0; digit < TIME_DIGITS; digit++) {
+    text = alphabet[left % 32] + text
+    left = Math.floor(left / 32)
+  }
+  return `${prefix}_${text}${'0'.repeat(26 - TIME_DIGITS)}`
 }
 
 /**

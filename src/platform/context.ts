@@ -22,18 +22,46 @@ export interface Gatehouse {
   /** The only way to call other people's addresses. */
   readonly outbound: Outbound
   readonly postman: Postman
+  /** What operations cost, in micro-USD, by the name of their root field (decisions D28). */
+  readonly prices: Readonly<Record<string, number>>
 }
 
 /** What every operation gets first: the process's tools, who asks, and the database or the transaction in progress. */
 export interface Context extends Gatehouse {
   readonly db: Database
+  /** The same for what happens all the time: one prepared statement, in the transaction in progress or on the pool. */
+  readonly query: Tools['query']
   readonly actor: Actor
   readonly request: RequestFacts
   /** DataLoaders of this request, by the function that fills them. Never shared between requests. */
   readonly loaders: Map<unknown, DataLoader<string, unknown>>
+  /** Does something when and if the transaction in progress commits; at once outside of one. It must not throw. */
+  readonly afterCommit: (work: () => void) => void
+  /** Of a request whose answer stays open. */
+  readonly stream?: Stream
+}
+
+/** An answer that goes on for as long as its caller listens and may. */
+export interface Stream {
+  /** Ends with the answer. */
+  readonly signal: AbortSignal
+  /** What the caller had of it before it was cut off: the header Last-Event-ID. */
+  readonly lastEventId: string | undefined
+  /** The caller as it is now, with what it may do now. @throws unauthorized when its credential counts no more */
+  readmit(): Promise<Context>
+  /** @throws ApiError when the caller may not have what it listens to any more */
+  stillAllowed(): Promise<void>
 }
 
 /** A context for one request or job. */
 export function contextFor(gatehouse: Gatehouse, actor: Actor, request: RequestFacts): Context {
-  return { ...gatehouse, db: gatehouse.tools.prisma, actor, request, loaders: new Map() }
+  return {
+    ...gatehouse,
+    db: gatehouse.tools.prisma,
+    query: gatehouse.tools.query,
+    actor,
+    request,
+    loaders: new Map(),
+    afterCommit: (work) => work(),
+  }
 }

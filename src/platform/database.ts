@@ -2,6 +2,7 @@
  * The database: Prisma for what is ordinary, one prepared statement each for what is hot, both on one pool.
  * `transaction` is the only way to write more than one row.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
 import { ApiError } from '../kernel/errors.js'
@@ -29,7 +30,8 @@ export interface Tools {
   readonly pool: pg.Pool
   /**
    * Runs one prepared statement outside of any transaction.
-   * @param name names the prepared statement; one name, one text
+   * @param name names the prepared statement; one name, one text. A statement without one ('') is planned anew each
+   *   time, with its values
    */
   query<Row extends pg.QueryResultRow>(name: string, text: string, values: unknown[]): Promise<Row[]>
   /** The same for a question that many requests ask at once: they share a statement, see together.ts. */
@@ -40,9 +42,29 @@ export interface Tools {
 // Milliseconds are BIGINT in the database and safe integers by the input gate: raw rows read them as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
+/** The connection of the transaction that is being opened. */
+const opening = new AsyncLocalStorage<{ client?: pg.PoolClient }>()
+
+/** A pool that tells a transaction of Prisma's which connection it has got, for statements beside Prisma. */
+class Pool extends pg.Pool {
+  override connect(): Promise<pg.PoolClient>
+  override connect(callback: Parameters<pg.Pool['connect']>[0]): void
+  override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
+    if (callback) {
+      super.connect(callback)
+      return undefined
+    }
+    const transaction = opening.getStore()
+    return super.connect().then((client) => {
+      if (transaction) transaction.client ??= client
+      return client
+    })
+  }
+}
+
 /** Connects lazily: opening never fails, the first query does. */
 export function openDatabase(url: string, connections = 20): Tools {
-  const pool = new pg.Pool({
+  const pool = new Pool({
     connectionString: url,
     max: connections,
     connectionTimeoutMillis: CONNECT_TIMEOUT,
@@ -86,11 +108,19 @@ export function openDatabase(url: string, connections = 20): Tools {
 export async function transaction<T>(context: Context, work: (context: Context) => Promise<T>): Promise<T> {
   if (context.db !== context.tools.prisma) return work(context)
   for (let attempt = 1; ; attempt++) {
+    const after: (() => void)[] = []
+    const afterCommit = (step: () => void): void => void after.push(step)
+    const own: { client?: pg.PoolClient } = {}
+    const query: Context['query'] = async (name, text, values) => (await own.client!.query({ name, text, values })).rows
     try {
-      return await context.tools.prisma.$transaction((db) => work({ ...context, db, loaders: new Map() }), {
-        maxWait: CONNECT_TIMEOUT,
-        timeout: TRANSACTION_TIMEOUT,
-      })
+      const result = await opening.run(own, () =>
+        context.tools.prisma.$transaction((db) => work({ ...context, db, query, loaders: new Map(), afterCommit }), {
+          maxWait: CONNECT_TIMEOUT,
+          timeout: TRANSACTION_TIMEOUT,
+        }),
+      )
+      for (const step of after) step()
+      return result
     } catch (error) {
       if (!isRetryable(error) || attempt === ATTEMPTS) throw translated(error)
     }

@@ -11,7 +11,7 @@ import type { Tools } from './database.js'
 import type { Log } from './log.js'
 
 /** What can be kept in memory, and so can go stale. */
-export type Topic = 'issuer' | 'client' | 'api_key' | 'account' | 'spare_keys' | 'jobs'
+export type Topic = 'issuer' | 'client' | 'api_key' | 'account' | 'spare_keys' | 'jobs' | 'event' | 'webhook'
 
 /** What a listener is told. */
 export interface Listener {
@@ -56,6 +56,29 @@ const emitterOf = (tools: Tools): EventEmitter => {
 export async function announce(context: Context, topic: Topic, id: string): Promise<void> {
   emitterOf(context.tools).emit('pending', topic, id)
   await context.db.$executeRawUnsafe(`SELECT pg_notify('${CHANNEL}', $1)`, `${topic}:${id}`)
+}
+
+/** Hints of this process that wait to be sent together, by the database that they go to. */
+const waiting = new WeakMap<Tools, Set<string>>()
+/** How long the first of them waits (milliseconds). */
+const HINT_WAIT = 20
+
+/**
+ * Tells every process that there may be something new, outside of any transaction: a transaction that notifies takes
+ * a lock of the whole server while it commits, which nothing that happens all the time may do. A hint may get lost
+ * with its process; who waits for it looks without one now and then.
+ */
+export function hint(tools: Tools, topic: Topic, id: string): void {
+  const notice = `${topic}:${id}`
+  const others = waiting.get(tools)
+  if (others) return void others.add(notice)
+  const notices = new Set([notice])
+  waiting.set(tools, notices)
+  setTimeout(() => {
+    waiting.delete(tools)
+    const text = `SELECT pg_notify('${CHANNEL}', notice) FROM unnest($1::text[]) AS notice`
+    tools.query('hint', text, [[...notices]]).catch(() => {})
+  }, HINT_WAIT).unref()
 }
 
 /**

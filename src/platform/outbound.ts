@@ -56,8 +56,11 @@ interface Options {
   isPublic?: (address: string) => boolean
 }
 
-/** Connections to one target that are open at the same time, and for how long an unused one is kept (milliseconds). */
-const CONNECTIONS = 16
+/**
+ * Connections to one target that are open at the same time, and for how long an unused one is kept (milliseconds). Many
+ * tenants may have their receivers at one target: those of one that never answers must leave room for the others.
+ */
+const CONNECTIONS = 512
 const KEEP_ALIVE = 10 * SECOND
 const CONNECT_TIMEOUT = 5 * SECOND
 const USER_AGENT = 'Gatehouse/1'

@@ -44,6 +44,27 @@ export const Authenticated = () => Extensions({ scope: 'authenticated' satisfies
 /** For fields that only operators may ask for: principals of the system account (decisions part 0). */
 export const OperatorOnly = () => Extensions({ scope: 'accounts:manage' satisfies Demand, operator: true })
 
+/**
+ * For mutations whose work cannot stand in one transaction, because something outside happens in the midst of it. They
+ * have no price, and an Idempotency-Key keeps their answer after the work, not with it.
+ */
+export const CommitsItself = () => Extensions({ commitsItself: true })
+
+/** Micro-USD: an integer beyond GraphQL's 32 bits. */
+export const MicroUsd = new GraphQLScalarType<bigint | number, number>({
+  name: 'MicroUsd',
+  description: 'Millionths of a US dollar, as an integer.',
+  serialize: (value) => Number(value),
+  parseValue: (value) => wholeAmount(value),
+  parseLiteral: (node) => wholeAmount(node.kind === 'IntValue' ? Number(node.value) : undefined),
+})
+
+function wholeAmount(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value))
+    throw new GraphQLError('MicroUsd takes whole micro-USD.')
+  return value
+}
+
 @ArgsType()
 export class AccountPlace {
   @Field(() => ID)

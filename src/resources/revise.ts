@@ -26,6 +26,7 @@ export interface Revision<Row extends Versioned, Changes> {
     | 'agents'
     | 'notes'
     | 'personal_tokens'
+    | 'webhooks'
     | OrganizationTable
   /** Undefined: no precondition. */
   ifMatch: string | null | undefined

@@ -1,5 +1,5 @@
 import { ApiError } from '../kernel/errors.js'
-import { snake } from './input.js'
+import { snake } from '../kernel/names.js'
 
 /** The body of an error (decisions D2). */
 export function errorBody(error: ApiError, requestId: string): string {

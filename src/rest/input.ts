@@ -15,9 +15,7 @@ import type { Operation } from '../graphql/operations.js'
 import { schema } from '../graphql/schema.js'
 import type { Detail } from '../kernel/errors.js'
 import { isObject } from '../kernel/merge.js'
-
-export const camel = (name: string): string => name.replace(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase())
-export const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+import { camel, folded, snake } from '../kernel/names.js'
 
 /** Variables of an operation with their types. */
 export function variablesOf(operation: Operation): Map<string, GraphQLInputType> {
@@ -61,15 +59,16 @@ function objectOf(type: GraphQLInputObjectType, value: unknown, field: string, d
   }
   const fields = type.getFields()
   const result: Record<string, unknown> = {}
-  for (const [name, part] of Object.entries(value)) {
+  for (const [written, part] of Object.entries(value)) {
+    const name = folded(written)
     const key = camel(name)
     const known = snake(key) === name ? fields[key] : undefined
-    if (known) result[key] = inputOf(known.type, part, at(name), details)
+    if (known && key in result) details.push(fault(at(name), 'repeated', 'may be given once only.'))
+    else if (known) result[key] = inputOf(known.type, part, at(name), details)
     else details.push(fault(at(name), 'unknown_field', 'is not a field that can be set here.'))
   }
   for (const [key, { type: fieldType }] of Object.entries(fields)) {
-    if (isNonNullType(fieldType) && !(snake(key) in value))
-      details.push(fault(at(snake(key)), 'required', 'is required.'))
+    if (isNonNullType(fieldType) && !(key in result)) details.push(fault(at(snake(key)), 'required', 'is required.'))
   }
   return result
 }
@@ -90,6 +89,7 @@ const scalars: Record<string, { fits: (value: unknown) => boolean; message: stri
     message: 'must be a whole number.',
   },
   Timestamp: { fits: Number.isSafeInteger, message: 'must be a whole number of Unix milliseconds.' },
+  MicroUsd: { fits: Number.isSafeInteger, message: 'must be a whole number of micro-USD.' },
   JSONObject: { fits: isObject, message: 'must be a JSON object.' },
 }
 
@@ -123,6 +123,7 @@ export function queryOf(
 }
 
 function textValue(type: GraphQLInputType, text: string): unknown {
+  if (isListType(type)) return text === '' ? [] : text.split(',')
   const name = isNonNullType(type) ? String(type.ofType) : String(type)
   if (name === 'Boolean' && (text === 'true' || text === 'false')) return text === 'true'
   // Spec 4.13: «boolean or null». No filter either way.

@@ -3,6 +3,7 @@ import { admit, contextOfStranger } from '../access/admit.js'
 import { apiErrorOf } from '../graphql/errors.js'
 import type { Gatehouse } from '../platform/context.js'
 import { errorBody } from './errors.js'
+import { exposedHeaders } from './payment.js'
 import { readEntries, serve } from './serve.js'
 
 /** `/v1` as Koa middleware: admits the caller, serves the request, writes the answer or the error body. */
@@ -12,6 +13,7 @@ export function mountRest(gatehouse: Gatehouse): Middleware {
     const stranger = contextOfStranger(gatehouse, ctx.req)
     ctx.set('X-Request-Id', stranger.request.id)
     ctx.set('Cache-Control', 'no-store')
+    ctx.set(exposedHeaders)
     try {
       const limit = ctx.method === 'GET' || ctx.method === 'HEAD' ? 'core_read' : 'core_write'
       const { context, headers } = await admit(stranger, ctx.get('Authorization') || undefined, limit)

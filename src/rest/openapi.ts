@@ -1,34 +1,14 @@
 /** The OpenAPI 3.1 document of `/v1`, made from the route table, the operations and the schema: none of it by hand. */
-import {
-  type FragmentDefinitionNode,
-  GraphQLEnumType,
-  GraphQLInputObjectType,
-  type GraphQLInputType,
-  GraphQLObjectType,
-  type GraphQLOutputType,
-  getNamedType,
-  isListType,
-  isNonNullType,
-  type SelectionSetNode,
-} from 'graphql'
+import { type GraphQLObjectType, getNamedType, isListType, isNonNullType } from 'graphql'
 import type { Middleware } from 'koa'
 import { demandOf } from '../graphql/demands.js'
 import { type Operation, readOperations } from '../graphql/operations.js'
-import { schema } from '../graphql/schema.js'
+import { snake, wireName } from '../kernel/names.js'
 import type { Gatehouse } from '../platform/context.js'
-import { snake, variablesOf } from './input.js'
+import { variablesOf } from './input.js'
+import { inputSchema, type Json, selectionSchema } from './openapi-schemas.js'
+import { paymentHeaders, withoutSettlement } from './payment.js'
 import { type Route, routes } from './routes.js'
-
-type Json = Record<string, unknown>
-
-const scalars: Record<string, Json> = {
-  ID: { type: 'string' },
-  String: { type: 'string' },
-  Boolean: { type: 'boolean' },
-  Int: { type: 'integer' },
-  Timestamp: { type: 'integer', format: 'int64', description: 'Unix milliseconds.' },
-  JSONObject: { type: 'object', additionalProperties: true },
-}
 
 const errorSchema: Json = {
   type: 'object',
@@ -63,6 +43,7 @@ const preconditionSchema: Json = {
 const statusText: Record<number, string> = {
   400: 'Malformed or invalid request',
   401: 'Authentication required or failed',
+  402: 'Payment required or settlement failed',
   403: 'Permission denied',
   404: 'Resource absent',
   409: 'Conflict',
@@ -72,16 +53,20 @@ const statusText: Record<number, string> = {
   422: 'Idempotency-Key reused with a different request',
   429: 'Rate or resource limit reached',
   500: 'Internal error',
+  502: 'The payment facilitator is unavailable',
   503: 'The database is away',
 }
 
-/** @param baseUrl the public address of the Core API */
-export function openApiDocument(baseUrl: string): Json {
-  const operations = readOperations('rest')
+/**
+ * @param baseUrl the public address of the Core API
+ * @param prices micro-USD by operation: who has a price may answer 402
+ */
+export function openApiDocument(baseUrl: string, prices: Readonly<Record<string, number>>): Json {
+  const operations = readOperations('rest', wireName)
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     paths[route.path] ??= {}
-    paths[route.path]![route.method.toLowerCase()] = operationObject(route, operations.get(route.operation)!)
+    paths[route.path]![route.method.toLowerCase()] = operationObject(route, operations.get(route.operation)!, prices)
   }
   return {
     openapi: '3.1.0',
@@ -103,12 +88,12 @@ export function openApiDocument(baseUrl: string): Json {
   }
 }
 
-function operationObject(route: Route, operation: Operation): Json {
+function operationObject(route: Route, operation: Operation, prices: Readonly<Record<string, number>>): Json {
   const variables = variablesOf(operation)
   const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
   const input = variables.get('input')
   const query = [...variables].filter(
-    ([name]) => !inPath.includes(snake(name)) && name !== 'input' && name !== 'ifMatch',
+    ([name]) => !inPath.includes(snake(name)) && !['input', 'ifMatch', 'paymentSignature'].includes(name),
   )
   const statuses = new Set([
     ...route.errors,
@@ -120,6 +105,7 @@ function operationObject(route: Route, operation: Operation): Json {
     503,
     ...(inPath.length > 0 ? [404] : []),
     ...(route.method === 'POST' ? [409, 422] : []),
+    ...(prices[operation.field.name] ? [402] : []),
   ])
   if (input) for (const status of [413, 415]) statuses.add(status)
   return {
@@ -133,9 +119,12 @@ function operationObject(route: Route, operation: Operation): Json {
         name: snake(name),
         in: 'query',
         required: isNonNullType(type),
+        // Several values stand in one parameter, with commas between them.
+        ...(isListType(type) && { explode: false }),
         schema: inputSchema(type, true),
       })),
       ...(route.ifMatch ? [header('If-Match', 'A quoted version, a comma-separated list of them, or *.')] : []),
+      ...(route.payment ? [header('PAYMENT-SIGNATURE', 'A PaymentPayload of x402 v2, as base64 of its JSON.')] : []),
       ...(route.method === 'POST' ? [header('Idempotency-Key', '1 to 256 characters; good for 24 hours.')] : []),
     ],
     ...(input && {
@@ -146,7 +135,7 @@ function operationObject(route: Route, operation: Operation): Json {
     }),
     responses: {
       [route.success]: successResponse(route, operation),
-      ...Object.fromEntries([...statuses].sort().map((status) => [status, errorResponse(status)])),
+      ...Object.fromEntries([...statuses].sort().map((status) => [status, errorResponse(status, route)])),
     },
   }
 }
@@ -161,13 +150,14 @@ const header = (name: string, description: string): Json => ({
 
 /** Last words of paths that name an action, not a thing. */
 const action =
-  /^(rotate|block|unblock|revoke|secret|verify|assign|unassign|suspend|reactivate|\w+-enrollment|\w+-challenge)$/
+  /^(rotate|block|unblock|revoke|secret|ledger|topups|verify|assign|unassign|suspend|reactivate|\w+-enrollment|\w+-challenge)$/
 
 const tagOf = ({ path }: Route): string =>
   path.split('/').findLast((part) => !/^(|v1|\{.*)$/.test(part) && !action.test(part)) ?? 'accounts'
 
-const errorResponse = (status: number): Json => ({
+const errorResponse = (status: number, route: Route): Json => ({
   description: statusText[status] ?? 'Error',
+  ...(route.payment && paymentHeaders[status] && { headers: paymentHeaders[status] }),
   content: {
     'application/json': {
       schema: { $ref: `#/components/schemas/${status === 412 ? 'PreconditionFailedError' : 'Error'}` },
@@ -186,12 +176,22 @@ function successResponse(route: Route, operation: Operation): Json {
     ),
   )
   const type = getNamedType(operation.field.type) as GraphQLObjectType
-  const value = selectionSchema(type, root.selectionSet, fragments)
-  const isPage = 'data' in type.getFields()
+  const value = selectionSchema(
+    type,
+    route.payment ? withoutSettlement(root.selectionSet) : root.selectionSet,
+    fragments,
+    route.omitted,
+  )
+  const isPage = 'hasMore' in type.getFields()
   return {
     description: isPage ? 'One page.' : 'The resource.',
     ...(!isPage &&
-      !route.bare && { headers: { ETag: { description: 'The quoted version.', schema: { type: 'string' } } } }),
+      !route.bare && {
+        headers: {
+          ETag: { description: 'The quoted version.', schema: { type: 'string' } },
+          ...(route.payment && paymentHeaders[200]),
+        },
+      }),
     content: {
       'application/json': {
         schema: isPage || route.bare ? value : { type: 'object', required: ['data'], properties: { data: value } },
@@ -200,96 +200,9 @@ function successResponse(route: Route, operation: Operation): Json {
   }
 }
 
-function selectionSchema(
-  type: GraphQLObjectType,
-  set: SelectionSetNode,
-  fragments: Map<string, FragmentDefinitionNode>,
-): Json {
-  const properties: Record<string, Json> = {}
-  const required: string[] = []
-  const collect = (selections: SelectionSetNode, at: GraphQLObjectType): void => {
-    for (const selection of selections.selections) {
-      if (selection.kind === 'FragmentSpread') collect(fragments.get(selection.name.value)!.selectionSet, at)
-      else if (selection.kind === 'InlineFragment') {
-        const kind = selection.typeCondition?.name.value
-        collect(selection.selectionSet, kind ? (schema().getType(kind) as GraphQLObjectType) : at)
-      } else {
-        const field = at.getFields()[selection.name.value]!
-        const name = selection.alias?.value ?? selection.name.value
-        const shape = outputSchema(field.type, selection.selectionSet, fragments)
-        properties[name] = field.description ? { description: field.description, ...shape } : shape
-        // What only some kinds of the thing have is not always there.
-        if (at === type) required.push(name)
-      }
-    }
-  }
-  collect(set, type)
-  return { type: 'object', required, properties }
-}
-
-function outputSchema(
-  type: GraphQLOutputType,
-  set: SelectionSetNode | undefined,
-  fragments: Map<string, FragmentDefinitionNode>,
-): Json {
-  if (!isNonNullType(type)) return orNull(bareOutput(type, set, fragments))
-  return bareOutput(type.ofType, set, fragments)
-}
-
-function bareOutput(
-  type: GraphQLOutputType,
-  set: SelectionSetNode | undefined,
-  fragments: Map<string, FragmentDefinitionNode>,
-): Json {
-  if (isListType(type)) return { type: 'array', items: outputSchema(type.ofType as GraphQLOutputType, set, fragments) }
-  if (type instanceof GraphQLObjectType) return selectionSchema(type, set!, fragments)
-  return leafSchema(type)
-}
-
-/** `inQuery`: a parameter that is not given is absent, never null. */
-function inputSchema(type: GraphQLInputType, inQuery: boolean): Json {
-  if (isNonNullType(type)) return bareInput(type.ofType as GraphQLInputType)
-  return inQuery ? bareInput(type) : orNull(bareInput(type))
-}
-
-function bareInput(type: GraphQLInputType): Json {
-  if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType as GraphQLInputType, false) }
-  if (!(type instanceof GraphQLInputObjectType)) return leafSchema(type)
-  const fields = Object.values(type.getFields())
-  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snake(field.name))
-  return {
-    type: 'object',
-    additionalProperties: false,
-    ...(required.length > 0 && { required }),
-    properties: Object.fromEntries(
-      fields.map((field) => {
-        const schema = inputSchema(field.type, false)
-        return [snake(field.name), field.description ? { ...schema, description: field.description } : schema]
-      }),
-    ),
-  }
-}
-
-function leafSchema(type: unknown): Json {
-  if (type instanceof GraphQLEnumType) return { type: 'string', enum: type.getValues().map((value) => value.name) }
-  const schema = scalars[String(type)]
-  if (!schema) throw new Error(`rest/openapi knows no scalar ${String(type)}; add it to the table.`)
-  return schema
-}
-
-/** The same schema that also takes null. */
-function orNull(schema: Json): Json {
-  if (typeof schema['type'] !== 'string') return { anyOf: [schema, { type: 'null' }] }
-  return {
-    ...schema,
-    type: [schema['type'], 'null'],
-    ...(Array.isArray(schema['enum']) && { enum: [...schema['enum'], null] }),
-  }
-}
-
 /** `GET /openapi.json`, made once. */
-export function mountOpenApi({ config }: Gatehouse): Middleware {
-  const text = JSON.stringify(openApiDocument(config.baseUrl))
+export function mountOpenApi({ config, prices }: Gatehouse): Middleware {
+  const text = JSON.stringify(openApiDocument(config.baseUrl, prices))
   return (ctx, next) => {
     if (ctx.path !== '/openapi.json') return next()
     ctx.set('Access-Control-Allow-Origin', '*')

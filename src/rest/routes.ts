@@ -21,8 +21,12 @@ export interface Route {
   ifMatch?: true
   /** The answer holds a secret or must run anew: its Idempotency-Key is checked but never used (spec 4.1 rule 7). */
   neverCached?: true | ((body: Record<string, unknown>) => boolean)
+  /** Paid for by x402: takes PAYMENT-SIGNATURE, and answers PAYMENT-RESPONSE (decisions D18). */
+  payment?: true | undefined
   /** The answer is the object itself, without `data` (decisions D29). */
   bare?: true
+  /** Keys that are left out where they would be null (spec 4.14). */
+  omitted?: readonly string[]
   /**
    * The answer shows more than its row: a state read off the clock, what groups give, counts. Its tag is the row's
    * version all the same (spec 4.1) and does not tell when that changes, so If-None-Match never makes it a 304.
@@ -40,6 +44,12 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: '/v1/accounts', operation: 'listAccounts', summary: 'List the accounts that you can reach', success: 200, errors: [], section: '4.2' },
   { method: 'GET', path: A, operation: 'getAccount', summary: 'Read an account', success: 200, errors: single, derived: true, section: '4.2' },
   { method: 'PATCH', path: A, operation: 'updateAccount', summary: 'Change an account', success: 200, errors: [400, 404, 409, 412], ifMatch: true, section: '4.2' },
+  { method: 'GET', path: `${A}/credits/ledger`, operation: 'listLedgerEntries', summary: 'List the movements of prepaid credit, most recent first', success: 200, errors: single, section: '4.2' },
+  { method: 'POST', path: `${A}/credits/topups`, operation: 'createTopup', summary: 'Settle a payment and add it to the prepaid credit', success: 200, errors: [400, 402, 404, 409, 502], payment: true, section: '4.2' },
+  { method: 'GET', path: `${A}/payment-methods`, operation: 'listPaymentMethods', summary: 'List payment methods, removed ones too', success: 200, errors: single, section: '4.2' },
+  { method: 'POST', path: `${A}/payment-methods`, operation: 'createPaymentMethod', summary: 'Add a payment method', success: 201, errors: [400, 404], section: '4.2' },
+  { method: 'PATCH', path: `${A}/payment-methods/{method_id}`, operation: 'updatePaymentMethod', summary: 'Change, enable or disable a payment method', success: 200, errors: [400, 404], section: '4.2' },
+  { method: 'DELETE', path: `${A}/payment-methods/{method_id}`, operation: 'deletePaymentMethod', summary: 'Remove a payment method for good', success: 204, errors: single, section: '4.2' },
 
   { method: 'GET', path: `${A}/domains`, operation: 'listDomains', summary: 'List custom domains', success: 200, errors: single, section: '4.3' },
   { method: 'POST', path: `${A}/domains`, operation: 'createDomain', summary: 'Add a domain, unverified', success: 201, errors: [400, 404, 409], section: '4.3' },
@@ -155,4 +165,15 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: `${A}/notes/{note_id}`, operation: 'getNote', summary: 'Read a note', success: 200, errors: single, section: '4.13' },
   { method: 'PATCH', path: `${A}/notes/{note_id}`, operation: 'updateNote', summary: 'Change a note', success: 200, errors: write, ifMatch: true, section: '4.13' },
   { method: 'DELETE', path: `${A}/notes/{note_id}`, operation: 'deleteNote', summary: 'Delete a note', success: 204, errors: [404, 412], ifMatch: true, section: '4.13' },
+
+  { method: 'GET', path: `${A}/events`, operation: 'listEvents', summary: 'List events, newest first', success: 200, errors: [], section: '4.14' },
+  { method: 'GET', path: `${A}/events/aggregate`, operation: 'getEventAggregate', summary: 'Count events by interval and group', success: 200, errors: [400], bare: true, omitted: ['ts', 'key', 'uniques'], section: '4.14' },
+  { method: 'GET', path: `${A}/events/{event_id}`, operation: 'getEvent', summary: 'Read an event', success: 200, errors: single, section: '4.14' },
+
+  { method: 'GET', path: `${A}/webhooks`, operation: 'listWebhooks', summary: 'List webhooks, newest first', success: 200, errors: [], section: '4.15' },
+  { method: 'POST', path: `${A}/webhooks`, operation: 'createWebhook', summary: 'Make a webhook', success: 201, errors: [400, 429], neverCached: (body) => body['auth'] !== 'none', section: '4.15' },
+  { method: 'GET', path: `${A}/webhooks/{webhook_id}`, operation: 'getWebhook', summary: 'Read a webhook', success: 200, errors: single, derived: true, section: '4.15' },
+  { method: 'PATCH', path: `${A}/webhooks/{webhook_id}`, operation: 'updateWebhook', summary: 'Change a webhook', success: 200, errors: write, ifMatch: true, section: '4.15' },
+  { method: 'DELETE', path: `${A}/webhooks/{webhook_id}`, operation: 'deleteWebhook', summary: 'Delete a webhook and cancel what waits', success: 204, errors: [404, 412], ifMatch: true, section: '4.15' },
+  { method: 'GET', path: `${A}/webhooks/{webhook_id}/deliveries`, operation: 'listWebhookDeliveries', summary: 'List deliveries, newest first', success: 200, errors: single, section: '4.15' },
 ]

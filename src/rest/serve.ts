@@ -5,19 +5,21 @@
 import type { IncomingMessage } from 'node:http'
 import type { GraphQLInputType } from 'graphql'
 import { authorize } from '../access/guard.js'
-import { demandOf, placeOf } from '../graphql/demands.js'
+import { commitsItself, demandOf, placeOf } from '../graphql/demands.js'
 import { type Answer, checkKey, fingerprintsOf, idempotent } from '../graphql/idempotency.js'
 import { type Operation, readOperations, run } from '../graphql/operations.js'
 import { ApiError, badRequest, type Detail, insufficientScope, invalid } from '../kernel/errors.js'
 import { etagOf, noneMatch } from '../kernel/etag.js'
 import { GateError, gateFault, parseJson } from '../kernel/gate.js'
 import { isObject } from '../kernel/merge.js'
+import { camel, wireName } from '../kernel/names.js'
 import { covers, isPlatformScope } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
 import { mustBeJson, readBody } from '../platform/http.js'
 import { inWireWords } from './errors.js'
-import { camel, inputOf, queryOf, variablesOf } from './input.js'
+import { inputOf, queryOf, variablesOf } from './input.js'
 import { match } from './match.js'
+import { settlementOf } from './payment.js'
 import { type Route, routes } from './routes.js'
 
 /** Bytes (decisions D19). */
@@ -32,7 +34,7 @@ interface Entry {
 
 /** The operation of each route. @throws Error at start when a row names none, or its parameters do not fit */
 export function readEntries(): Map<Route, Entry> {
-  const operations = readOperations('rest')
+  const operations = readOperations('rest', wireName)
   return new Map(routes.map((route) => [route, entryOf(route, operations.get(route.operation))]))
 }
 
@@ -45,6 +47,8 @@ function entryOf(route: Route, operation: Operation | undefined): Entry {
   }
   if (query.delete('ifMatch') !== (route.ifMatch === true))
     throw new Error(`${route.operation}: ifMatch and its row differ.`)
+  if (query.delete('paymentSignature') !== (route.payment === true))
+    throw new Error(`${route.operation}: paymentSignature and its row differ.`)
   const input = query.get('input')
   query.delete('input')
   return { operation, input, query }
@@ -81,6 +85,8 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
   const text = route.method === 'GET' ? '' : await bodyOf(request)
   const variables = { ...place, ...inputs({ input, query }, search, text) }
   if (route.ifMatch && request.headers['if-match'] !== undefined) variables['ifMatch'] = request.headers['if-match']
+  const payment = request.headers['payment-signature']
+  if (route.payment && payment !== undefined) variables['paymentSignature'] = String(payment)
 
   // 4. Answered before? If not, do it.
   const work = async (inside: Context): Promise<Answer> => {
@@ -94,18 +100,16 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
   const repeatable = key !== undefined && checkKey(String(key)) && !isNeverCached(route, variables['input'])
   const accountId = parameters['account_id'] ?? context.actor.accountId ?? ''
   if (repeatable) mayRepeat(context, variables['input'])
+  const call = { accountId, key: String(key), commitsItself: commitsItself(operation.field) }
   const answer = repeatable
-    ? await idempotent(
-        context,
-        { accountId, key: String(key), fingerprints: fingerprintsOf(context, path, text) },
-        work,
-      )
+    ? await idempotent(context, { ...call, fingerprints: fingerprintsOf(context, path, text) }, work)
     : await work(context)
 
   // 5. Do they have it already?
   const tag = route.method === 'GET' && !route.derived ? answer.etag : null
   const fresh = tag !== null && noneMatch(request.headers['if-none-match'], tag)
   const headers = {
+    ...answer.headers,
     ...(answer.etag && { ETag: answer.etag }),
     ...(answer.replayed && { 'Idempotent-Replayed': 'true' }),
   }
@@ -176,12 +180,19 @@ function isNeverCached({ neverCached }: Route, input: unknown): boolean {
     : neverCached === true
 }
 
+const bareBody = ({ omitted }: Route, value: unknown): string =>
+  JSON.stringify(value, omitted && ((key, part) => (part === null && omitted.includes(key) ? undefined : part)))
+
 /** One resource is `{data}` with its ETag (spec 2.1, 4.1); a page is itself; a deletion has no body. */
 function answerOf(route: Route, value: unknown): Answer {
   const { success: status } = route
+  if (route.payment) {
+    const { headers, body } = settlementOf(value)
+    return { ...answerOf({ ...route, payment: undefined }, body), headers }
+  }
   if (status === 204 || status === 202) return { status, body: '', etag: null }
   const page = value as { data?: unknown }
-  if (route.bare || Array.isArray(page.data)) return { status, body: JSON.stringify(value), etag: null }
+  if (route.bare || Array.isArray(page.data)) return { status, body: bareBody(route, value), etag: null }
   const { updated_at } = value as { updated_at?: number }
   const etag = updated_at === undefined ? null : etagOf({ updatedAt: updated_at })
   return { status, body: JSON.stringify({ data: value }), etag }

@@ -1,10 +1,53 @@
 /** Every mutation leaves its event, in the transaction of the change (spec 6.1, decisions D3, security rules 4 and 20). */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { systemContext } from '../../src/platform/jobs.js'
+import { packageRoot } from '../../src/platform/package-root.js'
 import { catalogue } from '../../src/resources/events/catalogue.js'
+import { expireSessions } from '../../src/resources/sessions/expiry.js'
 import { makeTenant, must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
+import { makeSession } from '../setup/sessions.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { bodies, confidentialClient, fresh, makeWorld, PASSWORD, type World } from './world.js'
+
+/** Spec 6.1. */
+const specified = [
+  'user.created',
+  'user.updated',
+  'user.deleted',
+  'session.created',
+  'session.terminated',
+  'session.expired',
+  'user.verification.succeeded',
+  'user.verification.failed',
+  'client.created',
+  'client.updated',
+  'client.deleted',
+  'organization.created',
+  'organization.membership.created',
+  'organization.membership.deleted',
+  'user.approval.approved',
+  'user.approval.rejected',
+]
+/** Decisions D3: beginnings with what may follow. */
+const decided = `account.updated issuer.created|updated|deleted issuer.auth_method.created|updated|deleted
+  issuer.signing_key.rotated client.secret.rotated user.status.changed user.verifier.created|deleted
+  user.login.succeeded|failed user.locked session.suspended|reactivated organization.updated|deleted
+  organization.membership.updated organization.group.created|updated|deleted agent.created|updated|deleted
+  agent.verifier.created|deleted agent.authentication.succeeded|failed
+  api_key.created|updated|rotated|blocked|unblocked|revoked personal_token.created|revoked token.exchanged token.revoked
+  webhook.created|updated|deleted|failing domain.created|verified|assigned|unassigned|deleted
+  payment_method.created|updated|deleted credits.topup.succeeded|failed note.created|updated|deleted`
+  .split(/\s+/)
+  .flatMap((words) => {
+    const at = words.lastIndexOf('.') + 1
+    return words
+      .slice(at)
+      .split('|')
+      .map((end) => words.slice(0, at) + end)
+  })
 
 let app: TestApp
 let world: World
@@ -87,6 +130,9 @@ test('each mutation adds the events of its kind, about the right things, by the 
         return owner.patch(`${I}/approvals/${id}`, { action: 'reject', reason: 'r' })
       },
     ],
+    [['webhook.created'], 'webhook', () => owner.post(`${A}/webhooks`, bodies['createWebhook']!())],
+    [['webhook.updated'], 'webhook', () => owner.patch(`${A}/webhooks/${ids.webhook_id}`, { name: 'n' })],
+    [['webhook.deleted'], 'webhook', () => owner.delete(`${A}/webhooks/${ids.webhook_id}`)],
     [['agent.created'], 'agent', () => owner.post(`${I}/agents`, { name: 'n' })],
     [['agent.updated'], 'agent', () => owner.patch(agent, { name: 'n' })],
     [
@@ -135,7 +181,7 @@ test('each mutation adds the events of its kind, about the right things, by the 
         },
       })
       expect(event.actor.operator).toBeUndefined()
-      expect(event.issuerId !== null).toBe(!['account', 'api_key'].includes(target))
+      expect(event.issuerId !== null).toBe(!['account', 'api_key', 'webhook'].includes(target))
       expect(event.clientId !== null).toBe(target === 'client' || isSession)
       expect(event.userId !== null).toBe(['user', 'verifier', 'personal_token'].includes(target))
       expect(event.agentId !== null).toBe(['agent', 'agent_verifier'].includes(target))
@@ -147,6 +193,35 @@ test('each mutation adds the events of its kind, about the right things, by the 
     ),
   )
   expect(expectedHere.filter((type) => !covered.has(type))).toEqual([])
+})
+
+test('each type of the catalogue is emitted by something, and the catalogue has what the specification names', () => {
+  const folder = join(packageRoot, 'src')
+  const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts') && !/events[\\/]catalogue|platform[\\/]prisma/.test(path))
+    .map((path) => readFileSync(join(folder, path), 'utf8'))
+  const unheard = Object.keys(catalogue).filter((type) => !sources.some((text) => text.includes(`'${type}'`)))
+  expect(unheard).toEqual([])
+  for (const type of Object.keys(catalogue)) expect(type).toMatch(/^[a-z_]+(\.[a-z_]+)+$/)
+  const missing = [...specified, ...decided].filter((type) => !(type in catalogue))
+  expect(missing.filter((type) => !/^(webhook|payment_method|credits)\./.test(type))).toEqual([])
+})
+
+test('a session whose lifetime is over is told of once, whoever tells', async () => {
+  const { ids, owner, I } = world
+  const id = await makeSession(app, world, ids.user_id, { lives: 1000 })
+  const suspended = await makeSession(app, world, ids.user_id, { lives: 1000 })
+  must(await owner.post(`${I}/sessions/${suspended}/suspend`, { reason: 'other' }), 200)
+  const revoked = await makeSession(app, world, ids.user_id, { lives: 1000 })
+  must(await owner.post(`${I}/sessions/${revoked}/revoke`, { reason: 'other' }), 200)
+  const context = systemContext(app.gatehouse)
+  expect(await added(() => expireSessions(context))).toEqual([])
+  const later = { ...context, now: () => app.clock.now() + 1001 }
+  const list = await added(() => Promise.all([expireSessions(later), expireSessions(later), expireSessions(later)]))
+  expect(list.map(({ type, sessionId, authType }) => [type, sessionId, authType]).sort()).toEqual(
+    [id, suspended].sort().map((session) => ['session.expired', session, 'system']),
+  )
+  expect(list[0]).toMatchObject({ userId: ids.user_id, issuerId: world.issuerId, target: { type: 'session' } })
 })
 
 test('changes hold what changed, old and new, in the words of REST, and nothing else', async () => {

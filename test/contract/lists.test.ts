@@ -5,6 +5,9 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { timeOf } from '../../src/kernel/ids.js'
+import { transaction } from '../../src/platform/database.js'
+import { systemContext } from '../../src/platform/jobs.js'
+import { addEntry } from '../../src/resources/payments/credits.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import { apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -20,6 +23,8 @@ beforeAll(async () => {
   app = await startApp({ roles: ['core'], env: { BOOTSTRAP_API_KEY: `${firstKey.id}:${firstKey.secret}` } })
   world = await makeWorld(app)
   other = await makeTenant(app, 'Other')
+  const entry = { accountId: world.accountId, type: 'adjustment', amountMicroUsd: 5, description: null } as const
+  for (const _ of [1, 2]) await transaction(systemContext(app.gatehouse), (inside) => addEntry(inside, entry))
 })
 afterAll(() => app.close())
 
@@ -52,6 +57,8 @@ const lists: [path: string, query: string, table: string, index: RegExp][] = [
   ['A/api-keys', '', 'api_keys', /^api_keys_of_account/],
   ['U/tokens', '', 'personal_tokens', /^personal_tokens_user_id_created_at/],
   ['U/sessions', '', 'sessions', /^sessions_of_user/],
+  ['A/payment-methods', '', 'payment_methods', /^payment_methods_account_id_created_at/],
+  ['A/credits/ledger', '', 'ledger_entries', /^ledger_entries_account_id_created_at/],
   ['A/notes', '', 'notes', /^notes_account_id_pinned/],
   ['A/notes', 'created_by=usr_x', 'notes', /^notes_/],
   ['A/notes', 'subject_type=user&subject_id=usr_x', 'notes', /^notes_/],

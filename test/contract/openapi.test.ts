@@ -6,12 +6,14 @@ import { type Route, routes } from '../../src/rest/routes.js'
 import { must } from '../setup/actors.js'
 import { type Answer, apiAs, type Loose } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
+import { type Facilitator, startFacilitator } from '../setup/facilitator.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { ready } from './ready.js'
 import { bodies, confidentialClient, makeWorld, pathOf, populate, send, type World } from './world.js'
 
 let app: TestApp
 let dns: TestDns
+let facilitator: Facilitator
 let world: World
 let document: Loose
 let ajv: Ajv2020
@@ -19,7 +21,8 @@ const validators = new Map<string, ValidateFunction>()
 
 beforeAll(async () => {
   dns = await startDns()
-  app = await startApp({ env: { DNS_RESOLVER: dns.address } })
+  facilitator = await startFacilitator()
+  app = await startApp({ env: { DNS_RESOLVER: dns.address, ...facilitator.env } })
   world = await makeWorld(app)
   const answer = await apiAs(app.baseUrl).get('/openapi.json')
   expect(answer.status).toBe(200)
@@ -30,6 +33,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close()
   await dns.close()
+  await facilitator.close()
 })
 
 const name = ({ method, path }: Route) => `${method} ${path}`
@@ -88,7 +92,11 @@ test('it has exactly the routes of the table, each with its parameters', () => {
       [...route.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort(),
     )
     expect(named('header').sort()).toEqual(
-      [...(route.ifMatch ? ['If-Match'] : []), ...(route.method === 'POST' ? ['Idempotency-Key'] : [])].sort(),
+      [
+        ...(route.ifMatch ? ['If-Match'] : []),
+        ...(route.payment ? ['PAYMENT-SIGNATURE'] : []),
+        ...(route.method === 'POST' ? ['Idempotency-Key'] : []),
+      ].sort(),
     )
     for (const status of [route.success, ...route.errors, 401, 403, 429])
       expect(Object.keys(responses)).toContain(String(status))
@@ -115,6 +123,9 @@ test('every list tells limit and cursor, and the filters of the specification', 
     listOrganizationInvitations: ['status'],
     listOrganizationApiKeys: ['status'],
     listSessions: ['status'],
+    listWebhooks: ['status'],
+    listWebhookDeliveries: ['event_type', 'status', 'after', 'before'],
+    listEvents: ['issuer_id', 'user_id', 'client_id', 'event_types', 'after', 'before'],
   }
   for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
     const query = operationOf(route)

@@ -2,7 +2,7 @@
 import { must } from '../setup/actors.js'
 import type { TestDns } from '../setup/dns.js'
 import { totpCode } from '../setup/totp.js'
-import type { World } from './world.js'
+import { bodies, disableMethods, type World } from './world.js'
 
 type Preparation = (world: World, dns: TestDns) => Promise<object | undefined>
 
@@ -14,6 +14,17 @@ export const ready: Record<string, Preparation> = {
   },
   unblockOrganizationApiKey: async ({ owner, I, ids }) => {
     must(await owner.post(`${I}/organizations/${ids.org_id}/api-keys/${ids.org_key_id}/block`), 200)
+    return undefined
+  },
+  createPaymentMethod: async (world) => {
+    await disableMethods(world)
+    return undefined
+  },
+  createTopup: async (world) => {
+    const path = `${world.A}/payment-methods`
+    const { data } = must(await world.owner.get(path), 200)
+    if (!data.some(({ enabled }: { enabled: boolean }) => enabled))
+      must(await world.owner.post(path, bodies['createPaymentMethod']!()), 201)
     return undefined
   },
   verifyDomain: publishDomain,

@@ -1,8 +1,10 @@
 /** The root fields of GraphQL as the interface itself tells them, with their twins in `/v1`. */
+
+import { camel, snake } from '../../src/kernel/names.js'
 import { type Route, routes } from '../../src/rest/routes.js'
 import { must } from '../setup/actors.js'
 import type { Api, Loose } from '../setup/api.js'
-import { bodies, type Ids, idName, queries } from './world.js'
+import { bodies, type Ids, idName, paymentFor, queries } from './world.js'
 
 export interface Root {
   name: string
@@ -33,10 +35,6 @@ function selectionOf(types: Loose[], type: Loose): string {
   })
   return `{ ${parts.join(' ')} }`
 }
-
-/** `issuerId` is `issuer_id`. */
-const snake = (text: string) => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
-const camel = (text: string) => text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
 /** All root fields. */
 export async function rootsOf(api: Api): Promise<Root[]> {
@@ -79,6 +77,7 @@ export async function callRoot(api: Api, root: Root, ids: Ids, more: Record<stri
   if (root.args.some((arg) => arg.name === 'input') && body) {
     variables['input'] = Object.fromEntries(Object.entries(body).map(([key, value]) => [camel(key), value]))
   }
+  if (root.args.some((arg) => arg.name === 'paymentSignature')) variables['paymentSignature'] = paymentFor(body)
   if (root.name === 'createAccount') variables['input'] = { name: 'Not for you' }
   Object.assign(variables, more)
   const answer = await api.graphql(

@@ -1,6 +1,6 @@
 /**
  * The state table of spec section 3, row by row, each with its other effects, and the moves that decisions D22 adds.
- * Sessions and domains have their rows in files of their own; webhooks, their deliveries and payment methods come later.
+ * Sessions, domains, webhooks and payment methods have their rows in files of their own.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { TestBrowser } from '../idp/browser.js'

@@ -2,6 +2,7 @@
 import type { Route } from '../../src/rest/routes.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Answer, Api, Loose } from '../setup/api.js'
+import { newPayer } from '../setup/facilitator.js'
 import { makeSession } from '../setup/sessions.js'
 import type { TestApp } from '../setup/start-app.js'
 
@@ -30,8 +31,12 @@ export interface Ids {
   other_member_id: string
   outsider_id: string
   session_id: string
+  event_id: string
   /** A host. */
   domain: string
+  webhook_id: string
+  delivery_id: string
+  payment_method_id: string
 }
 
 export interface World extends Tenant {
@@ -63,8 +68,9 @@ export async function populate(tenant: Tenant): Promise<World> {
   const verifier = { type: 'password', name: null, password: PASSWORD }
   const organization = await populateOrganization(tenant)
   const host = await makeRoomForHost(tenant)
+  await disableMethods(tenant)
   const agent = must(await owner.post(`${I}/agents`, { name: fresh('agent') }), 201).data
-  const [method, client, key, password, domain, agentSecret, note, pending, token] = await Promise.all([
+  const [method, client, key, password, domain, agentSecret, note, pending, token, payment] = await Promise.all([
     owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
     owner.post(`${I}/clients`, confidentialClient()),
     owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
@@ -78,7 +84,9 @@ export async function populate(tenant: Tenant): Promise<World> {
     }),
     owner.post(`${I}/users`, { username_type: 'unique', username: fresh('waiting'), requires_approval: true }),
     owner.post(`${I}/users/${user.id}/tokens`, bodies['createPersonalToken']?.()),
+    owner.post(`${A}/payment-methods`, bodies['createPaymentMethod']?.()),
   ])
+  const webhook = await populateWebhook(tenant)
   return {
     ...tenant,
     ids: {
@@ -96,7 +104,10 @@ export async function populate(tenant: Tenant): Promise<World> {
       token_id: must(token, 201).data.id,
       ...organization,
       domain: must(domain, 201).data.host,
+      ...webhook,
+      payment_method_id: must(payment, 201).data.id,
       session_id: await makeSession(tenant.app!, tenant, user.id),
+      event_id: must(await owner.get(`${A}/events?limit=1`), 200).data[0].id,
     },
   }
 }
@@ -122,11 +133,31 @@ async function populateOrganization({ owner, I }: Tenant) {
   return { org_id, member_id, group_id, org_key_id, invitation_id, other_member_id, outsider_id }
 }
 
+/** One payment method is active at most. */
+export async function disableMethods({ owner, A }: Tenant): Promise<void> {
+  const { data } = must(await owner.get(`${A}/payment-methods`), 200)
+  for (const { id, enabled } of data)
+    if (enabled) must(await owner.patch(`${A}/payment-methods/${id}`, { enabled: false }), 200)
+}
+
 /** An account has 20 domains at most: the first world in it keeps its own, later ones take turns. */
 async function makeRoomForHost({ owner, A }: Tenant): Promise<string> {
   const { data } = must(await owner.get(`${A}/domains`), 200)
   for (const { host } of data) if (host.startsWith('spare')) await owner.delete(`${A}/domains/${host}`)
   return `${fresh(data.length === 0 ? 'first' : 'spare')}.example.com`
+}
+
+/** An account has 20 webhooks at most, and each worth of events adds deliveries: later worlds take turns here too. */
+async function populateWebhook({ owner, A, accountId }: Tenant) {
+  const { data } = must(await owner.get(`${A}/webhooks`), 200)
+  for (const { id, name } of data) if (name === 'spare') await owner.delete(`${A}/webhooks/${id}`)
+  const name = data.length === 0 ? 'first' : 'spare'
+  // Told of nothing that the tests do.
+  const body = { url: 'https://hooks.example.com/in', event_types: ['webhook.failing'], name }
+  const { id } = must(await owner.post(`${A}/webhooks`, body), 201).data
+  const document = 'mutation ($a: ID!, $w: ID!) { testWebhook(accountId: $a, webhookId: $w) { id } }'
+  const delivery = must(await owner.graphql(document, { a: accountId, w: id }), 200).data.testWebhook
+  return { webhook_id: id, delivery_id: delivery.id }
 }
 
 export const makeWorld = async (app: TestApp, name = 'World'): Promise<World> => populate(await makeTenant(app, name))
@@ -140,6 +171,7 @@ const meanings: [parameter: string, path: RegExp, id: keyof Ids][] = [
   ['key_id', /\/organizations\//, 'org_key_id'],
   ['verifier_id', /\/agents\//, 'agent_verifier_id'],
   ['user_id', /\/approvals\//, 'pending_user_id'],
+  ['method_id', /\/payment-methods\//, 'payment_method_id'],
 ]
 /** Which id a parameter stands for: keys of organizations and of accounts share a name, for example. */
 export const idName = (parameter: string, path: string): keyof Ids =>
@@ -154,6 +186,9 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
   updateAccount: () => ({ description: fresh('d') }),
   createDomain: () => ({ host: `${fresh('extra')}.example.com` }),
   assignDomain: (ids) => ({ issuer_id: ids?.issuer_id ?? '' }),
+  createTopup: () => ({ amount_μusd: 5_000_000 }),
+  createPaymentMethod: () => ({ type: 'x402', label: fresh('wallet') }),
+  updatePaymentMethod: () => ({ label: fresh('wallet') }),
   createIssuer: () => ({ name: fresh('Issuer') }),
   updateIssuer: () => ({ description: fresh('d') }),
   createAuthMethod: () => ({ name: 'Passkey', method: 'passkey' }),
@@ -197,6 +232,9 @@ export const bodies: Record<string, (ids?: Ids) => object> = {
   createAgent: () => ({ name: fresh('agent') }),
   updateAgent: () => ({ description: fresh('d') }),
   createAgentVerifier: () => ({ type: 'secret', name: fresh('secret') }),
+  createWebhook: () => ({ url: 'https://hooks.example.com/new', event_types: ['webhook.failing'], name: 'spare' }),
+  updateWebhook: () => ({ description: fresh('d') }),
+  redeliverWebhookDeliveries: () => ({ after: 0 }),
   createNote: (ids) => ({ subject_type: 'issuer', subject_id: ids?.issuer_id, content: fresh('note') }),
   updateNote: () => ({ content: fresh('note') }),
 }
@@ -206,6 +244,10 @@ export const queries: Record<string, (ids: Ids) => Record<string, string>> = {
   getNoteCount: (ids) => ({ subject_type: 'issuer', subject_id: ids.issuer_id }),
   listNoteBacklinks: (ids) => ({ ref_type: 'issuer', ref_id: ids.issuer_id }),
 }
+
+/** The payment that a top-up is sent with: a new one each time. */
+export const paymentFor = (body: object | undefined): string =>
+  newPayer().pay((body as { amount_μusd?: number } | undefined)?.amount_μusd ?? 1)
 
 /** Sends a row's request with good ids and a good body, or the given ones. */
 export function send(
@@ -217,5 +259,6 @@ export function send(
 ): Promise<Answer<Loose>> {
   const query = queries[route.operation]?.(ids)
   const path = pathOf(route, ids) + (query ? `?${new URLSearchParams(query)}` : '')
-  return api.request(route.method, path, body, headers)
+  const payment = route.payment && { 'payment-signature': paymentFor(body) }
+  return api.request(route.method, path, body, { ...payment, ...headers })
 }

@@ -10,10 +10,13 @@ import { type Ids, makeWorld, parametersOf, pathOf, populate, send, type World }
 import { keyWith as makeKey, must } from '../setup/actors.js'
 import { type Api, apiAs } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
+import { type Facilitator, startFacilitator } from '../setup/facilitator.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 /** The stem of a path: its nouns, as decisions D7 lists them. */
 const stems: [RegExp, string][] = [
+  [/\/events/, 'events'],
+  [/\/webhooks/, 'webhooks'],
   [/\/sessions/, 'issuers.sessions'],
   [/\/notes/, 'notes'],
   [/\/tokens/, 'issuers.users.tokens'],
@@ -31,6 +34,8 @@ const stems: [RegExp, string][] = [
   [/\/issuers/, 'issuers'],
   [/\/api-keys/, 'api_keys'],
   [/\/domains/, 'domains'],
+  [/\/credits/, 'credits'],
+  [/\/payment-methods/, 'payment_methods'],
   [/./, 'accounts'],
 ]
 const actions: Record<string, string> = { GET: 'read', POST: 'write', PATCH: 'write', DELETE: 'delete' }
@@ -38,6 +43,7 @@ const actions: Record<string, string> = { GET: 'read', POST: 'write', PATCH: 'wr
 function scopeOf({ method, path }: Route): string {
   const stem = stems.find(([pattern]) => pattern.test(path))![1]
   if (stem === 'issuers.approvals' && method === 'PATCH') return `${stem}:manage`
+  if (path.endsWith('/topups')) return `${stem}:manage`
   const revokesKey = path.endsWith('/revoke') && stem !== 'issuers.sessions'
   return `${stem}:${revokesKey ? 'delete' : actions[method]}`
 }
@@ -52,13 +58,15 @@ const table = routes.map((route) => [name(route), route] as const)
 
 let app: TestApp
 let dns: TestDns
+let facilitator: Facilitator
 let mine: World
 let theirs: World
 const strangers: Record<string, Api> = {}
 
 beforeAll(async () => {
   dns = await startDns()
-  app = await startApp({ env: { DNS_RESOLVER: dns.address } })
+  facilitator = await startFacilitator()
+  app = await startApp({ env: { DNS_RESOLVER: dns.address, ...facilitator.env } })
   mine = await makeWorld(app, 'Mine')
   theirs = await makeWorld(app, 'Zweitmieter')
   const { owner, A } = mine
@@ -95,6 +103,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await app.close()
   await dns.close()
+  await facilitator.close()
 })
 
 /** Keys live as long as one test: an account has at most 100. */

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomInt } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -49,21 +49,29 @@ interface Options {
   roles?: Role[]
   databaseUrl?: string
   clock?: TestClock
+  /** Micro-USD by operation. */
+  prices?: Record<string, number>
 }
 
-/** Ports that nobody listens on. */
+/**
+ * Ports that nobody listens on. They lie below those that systems give to outgoing connections, one of which could take
+ * a port between this look and the server's start.
+ */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = await Promise.all(
-    Array.from({ length: count }, async () => {
-      const server = createServer()
-      await new Promise<void>((done) => server.listen(0, '127.0.0.1', done))
-      return server
-    }),
-  )
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => new Promise((done) => server.close(done))))
-  return ports
+  const ports = new Set<number>()
+  while (ports.size < count) {
+    const port = randomInt(12_000, 32_000)
+    if (await isFree(port)) ports.add(port)
+  }
+  return [...ports]
 }
+
+const isFree = (port: number): Promise<boolean> =>
+  new Promise((done) => {
+    const server = createServer()
+    server.once('error', () => done(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => done(true)))
+  })
 
 /**
  * Starts the whole product on a database of its own (or the given one), with limits off unless `env` says otherwise.
@@ -90,10 +98,14 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
   }
   const config = readConfig(env)
   const clock = options.clock ?? testClock()
-  const gatehouse = makeGatehouse(config, databaseUrl, { now: clock.now })
+  const gatehouse = makeGatehouse(config, databaseUrl, {
+    now: clock.now,
+    ...(options.prices && { prices: options.prices }),
+  })
   const { setupLink } = await bootstrap(systemContext(gatehouse))
   const app: App = await createApp(gatehouse, options.roles ?? ['core', 'idp'])
   const others: TestApp[] = []
+  let closed = false
   const self: TestApp = {
     gatehouse,
     clock,
@@ -110,6 +122,8 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
       return other
     },
     async close() {
+      if (closed) return
+      closed = true
       for (const other of others) await other.close()
       await app.close({ limit: 2000 })
       await gatehouse.tools.close()

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
 import { createTestDatabase } from '../setup/database.js'
+import { subscribe } from '../setup/event-stream.js'
 import { endProcess, type Process, startProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
 
@@ -73,4 +74,21 @@ test('a changed issuer is served anew by both IdPs, a deleted one by neither', a
     }
     expect(status).toBe(404)
   }
+})
+
+test('events of one process are heard at the other; when that is killed, the first goes on where it stopped', async () => {
+  const change = async (description: string) => must(await tenant.owner.patch(tenant.A, { description }), 200)
+  const kept = { ...other.env }
+  const there = await subscribe(elsewhere(tenant.owner.authorization), tenant.accountId)
+  for (let n = 0; n < 3; n++) await change(`before ${n}`)
+  const heard = (await there.until(3)).map(({ id }) => id)
+  await endProcess(other, 'SIGKILL')
+  await there.ended
+  for (let n = 0; n < 3; n++) await change(`after ${n}`)
+  const here = await subscribe(tenant.owner, tenant.accountId, { lastEventId: heard.at(-1) })
+  const rest = (await here.until(3)).map(({ id }) => id)
+  here.close()
+  const { data } = must(await tenant.owner.get(`${tenant.A}/events?event_types=account.updated`), 200)
+  expect([...heard, ...rest]).toEqual(data.map(({ id }: { id: string }) => id).reverse())
+  other = await startProcess(kept)
 })

@@ -17,6 +17,8 @@ import type { Context } from '../../platform/context.js'
 import type { Account as AccountRow, Domain as DomainRow } from '../../platform/database.js'
 import { loader, pageLoader } from '../../platform/loader.js'
 import { Domain } from '../domains/domains.graphql.js'
+import { EventPage } from '../events/events.graphql.js'
+import { eventsOf, subjectKey } from '../events/listing.js'
 import {
   AccountPlace,
   Authenticated,
@@ -35,6 +37,8 @@ import { ApiKeyPage } from '../keys/api-keys.graphql.js'
 import { apiKeysOfAccounts } from '../keys/relations.js'
 import { NotePage } from '../notes/notes.graphql.js'
 import { notesOf } from '../notes/relations.js'
+import { webhooksOf } from '../webhooks/statistics.js'
+import { WebhookPage } from '../webhooks/webhooks.graphql.js'
 import {
   type AccountWithDomains,
   billingMode,
@@ -160,8 +164,8 @@ export class AccountResolver {
   }
 
   @FieldResolver(() => String, { description: 'gated or ungated; derived, never written.' })
-  billingMode(@Root() account: AccountRow): string {
-    return billingMode(account)
+  billingMode(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<string> {
+    return billingMode(context, account)
   }
 
   /** A field of the account itself (spec 2.2): whoever may have the account in an answer may have it whole. */
@@ -199,5 +203,25 @@ export class AccountResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
     return pageLoader(context, notesOf, limit).load(account.id)
+  }
+
+  @FieldResolver(() => WebhookPage, { description: 'The newest webhooks; page on with `webhooks`.' })
+  @Scope('webhooks', 'read')
+  webhooks(
+    @Ctx() context: Context,
+    @Root() account: AccountRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, webhooksOf, limit).load(account.id)
+  }
+
+  @FieldResolver(() => EventPage, { description: 'The newest events; page on with `events`.' })
+  @Scope('events', 'read')
+  events(
+    @Ctx() context: Context,
+    @Root() account: AccountRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, eventsOf.account, limit).load(subjectKey(account.id, account.id))
   }
 }

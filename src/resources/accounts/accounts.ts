@@ -6,9 +6,11 @@ import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type Account, type Domain, type Prisma, transaction } from '../../platform/database.js'
+import { loader } from '../../platform/loader.js'
 import { setDomains } from '../domains/domains.js'
 import { changesBetween, emit } from '../events/events.js'
 import { insertApiKey } from '../keys/api-keys.js'
+import { haveActiveMethod } from '../payments/payment-methods.js'
 import { after, type InAccount } from '../place.js'
 import { revise } from '../revise.js'
 import { administeredBy, consoleIssuer, giveAdministrators } from './administrators.js'
@@ -29,14 +31,18 @@ const updateRules = z.strictObject({
   metadata: rules.metadata.optional(),
 })
 
-/** An account comes with its domains (spec 2.2), in the one query that reads it. */
+/** An account comes with its domains and its active payment method (spec 2.2), in the one query that reads it. */
 export interface AccountWithDomains extends Account {
   domains?: Domain[]
+  paymentMethods?: { id: string }[]
 }
 
 const withDomains = {
   relationLoadStrategy: 'join',
-  include: { domains: { orderBy: { id: 'asc' } } },
+  include: {
+    domains: { orderBy: { id: 'asc' } },
+    paymentMethods: { where: { status: 'active' }, select: { id: true }, take: 1 },
+  },
 } as const
 
 /**
@@ -68,7 +74,12 @@ export async function getAccount(context: Context, { accountId }: InAccount): Pr
 }
 
 /** `gated` once an active payment method exists, unless an operator decided otherwise (spec 2.2). */
-export const billingMode = (account: Account): string => account.billingModeOverride ?? 'ungated'
+export async function billingMode(context: Context, account: AccountWithDomains): Promise<string> {
+  const { billingModeOverride: override, paymentMethods } = account
+  if (override) return override
+  const gated = paymentMethods ? paymentMethods.length > 0 : await loader(context, haveActiveMethod).load(account.id)
+  return gated ? 'gated' : 'ungated'
+}
 
 export interface CreatedAccount {
   account: Account

@@ -4,15 +4,22 @@ import {
   ArgsType,
   Ctx,
   Field,
+  FieldResolver,
   ID,
   InputType,
+  Int,
   Mutation,
   ObjectType,
   Query,
   Resolver,
+  Root,
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
+import type { Client as ClientRow } from '../../platform/database.js'
+import { pageLoader } from '../../platform/loader.js'
+import { EventPage } from '../events/events.graphql.js'
+import { eventsOf, subjectKey } from '../events/listing.js'
 import {
   enumOf,
   IssuerPlace,
@@ -190,5 +197,15 @@ export class ClientResolver {
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
     return once(await rotateClientSecret(context, place))
+  }
+
+  @FieldResolver(() => EventPage, { description: 'The newest events of the client; page on with `events`.' })
+  @Scope('events', 'read')
+  events(
+    @Ctx() context: Context,
+    @Root() client: ClientRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, eventsOf.client, limit).load(subjectKey(client.accountId, client.id))
   }
 }

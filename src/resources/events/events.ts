@@ -2,9 +2,10 @@
  * The audit trail (spec 6.1): `emit` writes an event with the transaction of the change that it tells of, so that
  * neither stands without the other. Nothing secret comes in: no hash, token or code (decisions D3).
  */
-import { newId } from '../../kernel/ids.js'
+import { newRow } from '../../kernel/ids.js'
+import { snake } from '../../kernel/names.js'
 import type { Context } from '../../platform/context.js'
-import type { Prisma } from '../../platform/database.js'
+import { hint } from '../../platform/notify.js'
 import type { EventType } from './catalogue.js'
 
 export interface Happening {
@@ -23,41 +24,53 @@ export interface Happening {
 
 export type Changes = Record<string, { old: unknown; new: unknown }>
 
-/** Writes one event. Call it inside the transaction of the change. */
+/**
+ * The event, and with it a delivery for each webhook of the account that wants it (spec 6.2). The id of a delivery is the
+ * moment of its event and something of both ids, so that it need not be made here for each webhook.
+ */
+const insertText = `
+  WITH told AS (
+    INSERT INTO events (id, type, created_at, account_id, issuer_id, org_id, user_id, client_id, agent_id, session_id,
+      auth_type, actor, target, context, data, changes)
+    VALUES ($1::text, $2::text, $3::bigint, $4::text, $5, $6, $7, $8, $9, $10,
+      $11, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb, $16::jsonb))
+  INSERT INTO webhook_deliveries (id, account_id, webhook_id, event_id, event_at, event_type, status, next_attempt_at,
+    created_at, updated_at)
+  SELECT 'dlv_' || substr($1::text, 5, 14) || substr(md5($1::text || w.id), 1, 12), $4::text, w.id, $1::text, $3::bigint,
+    $2::text, 'pending', $3::bigint, $3::bigint, $3::bigint
+  FROM webhooks w
+  WHERE w.account_id = $4::text AND w.status IN ('active', 'failing')
+    AND (w.event_types = '{}' OR $2::text = ANY (w.event_types))
+  RETURNING 1`
+
+/**
+ * Writes one event, and who is to be told of it. Call it inside the transaction of the change: whoever waits for events,
+ * and who sends them, is told once that has committed.
+ */
 export async function emit(context: Context, type: EventType, happening: Happening): Promise<void> {
-  const { actor, request } = context
-  const now = context.now()
-  await context.db.event.create({
-    data: {
-      id: newId('evt', now),
-      type,
-      createdAt: now,
-      accountId: happening.accountId,
-      issuerId: happening.issuerId ?? null,
-      orgId: happening.orgId ?? null,
-      userId: happening.userId ?? null,
-      clientId: happening.clientId ?? null,
-      agentId: happening.agentId ?? null,
-      sessionId: happening.sessionId ?? null,
-      authType: actor.authType,
-      actor: {
-        type: actor.type,
-        id: actor.id,
-        name: actor.name,
-        ...(actor.operator && actor.accountId !== happening.accountId ? { operator: true } : {}),
-      },
-      target: happening.target,
-      context: {
-        ip_address: request.ip,
-        user_agent: request.userAgent,
-        request_id: request.id,
-        method: request.method,
-        path: request.path,
-      },
-      data: jsonOf(happening.data ?? {}) as Prisma.InputJsonObject,
-      changes: jsonOf(happening.changes ?? {}) as Prisma.InputJsonObject,
-    },
-    select: { id: true },
+  const { actor, request, tools } = context
+  const { accountId, issuerId, orgId, userId, clientId, agentId, sessionId, target, data, changes } = happening
+  const { id, createdAt } = newRow('evt', context.now())
+  const teller = {
+    type: actor.type,
+    id: actor.id,
+    name: actor.name,
+    ...(actor.operator && actor.accountId !== accountId ? { operator: true } : {}),
+  }
+  const facts = {
+    ip_address: request.ip,
+    user_agent: request.userAgent,
+    request_id: request.id,
+    method: request.method,
+    path: request.path,
+  }
+  const ids = [accountId, issuerId, orgId, userId, clientId, agentId, sessionId].map((value) => value ?? null)
+  const parts = [teller, target, facts, data ?? {}, changes ?? {}].map(jsonText)
+  const values = [id, type, createdAt, ...ids, actor.authType, ...parts]
+  const deliveries = await context.query('emit', insertText, values)
+  context.afterCommit(() => {
+    hint(tools, 'event', accountId)
+    if (deliveries.length > 0) hint(tools, 'webhook', accountId)
   })
 }
 
@@ -82,13 +95,13 @@ export function changesBetween<Row extends object>(before: Row, after: Row): Cha
     const old = (before as Record<string, unknown>)[key]
     if (unspoken.has(key) || key.startsWith('_')) continue
     if (JSON.stringify(jsonOf(old)) === JSON.stringify(jsonOf(value))) continue
-    changes[key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] = { old: jsonOf(old), new: jsonOf(value) }
+    changes[snake(key)] = { old: jsonOf(old), new: jsonOf(value) }
   }
   return changes
 }
 
 /** A value as JSON can hold it: milliseconds as numbers, undefined as null. */
-function jsonOf(value: unknown): unknown {
-  if (value === undefined) return null
-  return JSON.parse(JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? Number(part) : part)))
-}
+const jsonOf = (value: unknown): unknown => (value === undefined ? null : JSON.parse(jsonText(value)))
+
+const jsonText = (value: unknown): string =>
+  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? Number(part) : part))

@@ -21,6 +21,8 @@ import { AgentPage } from '../agents/agents.graphql.js'
 import { agentsOf } from '../agents/agents.js'
 import { ClientPage } from '../clients/clients.graphql.js'
 import { clientsOf } from '../clients/clients.js'
+import { EventPage } from '../events/events.graphql.js'
+import { eventsOf, subjectKey } from '../events/listing.js'
 import {
   AccountPlace,
   enumOf,
@@ -223,5 +225,17 @@ export class IssuerResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
     return pageLoader(context, authMethodsOf, limit).load(issuer.id)
+  }
+
+  @FieldResolver(() => EventPage, {
+    description: 'The newest events of its users, clients and settings; page on with `events`.',
+  })
+  @Scope('events', 'read')
+  events(
+    @Ctx() context: Context,
+    @Root() issuer: IssuerRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, eventsOf.issuer, limit).load(subjectKey(issuer.accountId, issuer.id))
   }
 }

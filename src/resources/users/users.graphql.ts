@@ -20,6 +20,8 @@ import type { User as UserRow } from '../../platform/database.js'
 import { pageLoader } from '../../platform/loader.js'
 import { VerifierPage } from '../credentials/verifiers.graphql.js'
 import { verifiersOf } from '../credentials/verifiers.js'
+import { EventPage } from '../events/events.graphql.js'
+import { eventsOf, subjectKey } from '../events/listing.js'
 import {
   enumOf,
   IssuerPlace,
@@ -258,5 +260,15 @@ export class UserResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
     return pageLoader(context, tokensOf, limit).load(user.id)
+  }
+
+  @FieldResolver(() => EventPage, { description: 'The newest events about the user; page on with `events`.' })
+  @Scope('events', 'read')
+  events(
+    @Ctx() context: Context,
+    @Root() user: UserRow,
+    @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+  ) {
+    return pageLoader(context, eventsOf.user, limit).load(subjectKey(user.accountId, user.id))
   }
 }

@@ -1,0 +1,208 @@
+/**
+ * What the trail of an account with 9,000,000 events costs against that of one with 10,000, among 10,000,000 of both and
+ * others: pages of lists with each filter, and counts of 30 days. Options: the number of events in all.
+ */
+import { once } from 'node:events'
+import { createWriteStream } from 'node:fs'
+import { chmod } from 'node:fs/promises'
+import { join } from 'node:path'
+import { finished } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { readConfig } from '../src/config.js'
+import { firstIdOf } from '../src/kernel/ids.js'
+import { DAY, HOUR } from '../src/kernel/time.js'
+import { openStore } from '../src/store.js'
+import { makeFolder, removeFolder, type Server, startServer } from './server.js'
+
+const MANY = 10_000_000
+const FEW = 10_000
+const ROUNDS = 60
+const DAYS = 30
+/** Rows that one statement copies. */
+const PORTION = 50_000
+
+/** @returns the cost of each page and count for an account with few events and one with many, and how they compare */
+export async function bench([count]: string[]): Promise<Record<string, unknown>[]> {
+  const folder = makeFolder()
+  const server = await startServer(folder)
+  try {
+    return await measure(folder, server, Number(count ?? MANY))
+  } finally {
+    await server.stop()
+    removeFolder(folder)
+  }
+}
+
+async function measure(folder: string, server: Server, count: number): Promise<Record<string, unknown>[]> {
+  const call = caller(server)
+  const account = async (name: string): Promise<string> => {
+    const query = `mutation { createAccount(input: {name: "${name}"}) { account { id } } }`
+    const { data } = await call('/graphql', { query })
+    return (data as { createAccount: { account: { id: string } } }).createAccount.account.id
+  }
+  const [few, many] = [await account('Few'), await account('Many')]
+  const { url } = await openStore(readConfig({ DATA_DIR: folder }), () => {}, true)
+  const db = new pg.Client({ connectionString: url })
+  // When a measurement fails the database stops before this connection ends.
+  db.on('error', () => {})
+  await db.connect()
+  await seed(db, folder, [few, many], count)
+  await db.query('VACUUM ANALYZE events, event_hours, event_counts')
+  const asked = [await questions(db, few), await questions(db, many)]
+  await db.end()
+  const often = await inTurns(
+    asked.map(({ pages }) => pages),
+    ROUNDS,
+    call,
+  )
+  const seldom = await inTurns(
+    asked.map(({ counts }) => counts),
+    5,
+    call,
+  )
+  return [...often, ...seldom]
+}
+
+/** Addresses by what they show. */
+type Asked = Record<string, string>
+
+async function questions(db: pg.Client, accountId: string): Promise<{ pages: Asked; counts: Asked }> {
+  const now = Date.now()
+  const today = Math.floor(now / DAY) * DAY
+  const at = async (part: number): Promise<string> => {
+    const text = 'SELECT id FROM events WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT 1'
+    const { rows } = await db.query(text, [accountId, firstIdOf('evt', now - part * DAYS * DAY)])
+    return rows[0].id
+  }
+  const [middle, last] = [await at(0.5), await at(0.99)]
+  const five = 'issuer.deleted,note.created,user.created,user.login.failed,session.created'
+  const days = `after=${today - 29 * DAY}&before=${today + DAY}`
+  const pages: Asked = {
+    'first page': '',
+    'page in the middle': `?cursor=${middle}`,
+    'last pages': `?cursor=${last}`,
+    'by issuer': '?issuer_id=iss_1',
+    'by client, in the middle': `?client_id=cli_3&cursor=${middle}`,
+    'by user': '?user_id=usr_77',
+    'by a frequent type': '?event_types=user.login.succeeded',
+    'by a rare type': '?event_types=issuer.deleted',
+    'by five types': `?event_types=${five}`,
+    'by client and a rare type': '?client_id=cli_3&event_types=client.updated',
+    'by issuer and five types': `?issuer_id=iss_1&event_types=${five}`,
+    'between two moments': `?after=${today - 10 * DAY}&before=${today - 9 * DAY}`,
+    'one event': `/${middle}`,
+    '30 days by type': `/aggregate?group_by=type&${days}`,
+    'the last 30 times 24 hours by type': `/aggregate?group_by=type&after=${now - 30 * DAY}`,
+    'between two odd moments by type': `/aggregate?group_by=type&after=${now - 29.3 * DAY}&before=${now - HOUR / 3}`,
+    '30 days by type and day': `/aggregate?group_by=type&interval=day&${days}`,
+    '30 days by type and hour': `/aggregate?group_by=type&interval=hour&${days}`,
+    'one user by type': '/aggregate?group_by=type&user_id=usr_77',
+  }
+  const counts: Asked = {
+    'one day by type, with different users': `/aggregate?group_by=type&count_unique=user_id&after=${today - DAY}&before=${today}`,
+    '30 days by client': `/aggregate?group_by=client_id&${days}`,
+    '30 days, different users': `/aggregate?count_unique=user_id&${days}`,
+  }
+  const of = (asked: Asked): Asked =>
+    Object.fromEntries(Object.entries(asked).map(([name, path]) => [name, `/v1/accounts/${accountId}/events${path}`]))
+  return { pages: of(pages), counts: of(counts) }
+}
+
+function caller({ baseUrl, authorization }: Server) {
+  return async (path: string, body?: object) => {
+    const answer = await fetch(`${baseUrl}${path}`, {
+      headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { method: 'POST', body: JSON.stringify(body) }),
+    })
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`)
+    return (await answer.json()) as { data: unknown }
+  }
+}
+
+/** By turns, so that a busy moment of the machine hits all of them. @returns medians in milliseconds */
+async function inTurns(
+  [few, many]: Asked[],
+  rounds: number,
+  call: (path: string) => Promise<unknown>,
+): Promise<Record<string, unknown>[]> {
+  const paths = Object.entries(few!).flatMap(([name, path]) => [path, many![name]!])
+  const times = paths.map((): number[] => [])
+  for (let round = -rounds / 4; round < rounds; round++) {
+    for (const [n, path] of paths.entries()) {
+      const began = performance.now()
+      await call(path)
+      if (round >= 0) times[n]!.push(performance.now() - began)
+    }
+  }
+  const medians = times.map((list) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)]!)
+  return Object.keys(few!).map((figure, n) => {
+    const [one, other] = [medians[2 * n]!, medians[2 * n + 1]!]
+    return { figure, [`ms of ${FEW}`]: one.toFixed(2), 'ms of many': other.toFixed(2), ratio: (other / one).toFixed(2) }
+  })
+}
+
+const timeDigits = (moment: number): string => firstIdOf('evt', moment).slice(4, 14)
+
+const types = [
+  'user.login.succeeded',
+  'session.created',
+  'session.terminated',
+  'user.verification.succeeded',
+  'user.login.failed',
+  'user.updated',
+  'user.created',
+  'note.created',
+  'agent.updated',
+  'token.revoked',
+]
+/** Spreads numbers, so that what every thousandth event has is as mixed as what all have. */
+const mix = (n: number): number => Math.imul(n, 2_654_435_761) >>> 0
+/** One event of 151 is of a type of its own, and so on: seldom, but a page of them even among 10,000. */
+const typeOf = (mixed: number): string =>
+  mixed % 151 === 0 ? 'issuer.deleted' : mixed % 151 === 1 ? 'client.updated' : types[mixed % 10]!
+const userOf = (mixed: number): string => `usr_${mixed % 151 === 2 ? 77 : mixed % 100_003}`
+
+const facts = [
+  '{"type":"user","id":"usr_1","name":"Somebody"}',
+  '{"type":"user","id":"usr_1"}',
+  '{"ip_address":"192.0.2.7","user_agent":"Mozilla/5.0 (X11; Linux x86_64)","request_id":"req_1","method":"POST","path":"/"}',
+].join('\t')
+
+/**
+ * 30 days of events in the order of time, of four issuers, 20 clients and 100,000 users: written into files that the database copies, then counted by the job.
+ */
+async function seed(db: pg.Client, folder: string, [few, many]: string[], count: number): Promise<void> {
+  const first = Date.now() - DAYS * DAY
+  const step = (DAYS * DAY) / count
+  await db.query('SELECT make_event_partition($1)', [first])
+  const { rows: indexes } = await db.query<{ name: string; text: string }>(
+    `SELECT indexname AS name, indexdef AS text FROM pg_indexes WHERE tablename = 'events' AND indexname <> 'events_pkey'`,
+  )
+  for (const { name } of indexes) await db.query(`DROP INDEX ${name}`)
+  const file = join(folder, 'events.tsv')
+  // The database runs as somebody else.
+  await chmod(folder, 0o755)
+  for (let from = 0; from < count; from += PORTION) {
+    const out = createWriteStream(file)
+    for (let n = from; n < Math.min(from + PORTION, count); n++) {
+      const at = Math.floor(first + n * step)
+      const id = `evt_${timeDigits(at)}${n.toString(8).padStart(16, '0')}`
+      const account = n % Math.ceil(count / FEW) === 0 ? few : n % 10 === 9 ? `acc_${n % 7}` : many
+      const mixed = mix(n)
+      const ids = `iss_${(mixed >>> 4) % 4}\t${userOf(mixed)}\tcli_${(mixed >>> 8) % 20}`
+      const by = ['user', 'api_key', 'unauthenticated'][mixed % 3]
+      if (!out.write(`${id}\t${typeOf(mixed)}\t${at}\t${account}\t${ids}\t${by}\t${facts}\n`)) await once(out, 'drain')
+    }
+    out.end()
+    await finished(out)
+    await chmod(file, 0o644)
+    await db.query(`COPY events (id, type, created_at, account_id, issuer_id, user_id, client_id, auth_type, actor, target,
+      context) FROM '${file}'`)
+  }
+  await chmod(folder, 0o700)
+  for (const { text } of indexes) await db.query(text.replace(' ON ONLY ', ' ON '))
+  await db.query('ANALYZE events')
+  const left = 'SELECT 1 FROM events WHERE place >= (SELECT counted_to FROM event_progress) LIMIT 1'
+  while ((await db.query(left)).rows.length > 0) await sleep(500)
+}

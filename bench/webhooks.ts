@@ -1,0 +1,170 @@
+/**
+ * What webhooks cost (spec 6.2): deliveries per CPU second of the worker, to a receiver in a process of its own; what an
+ * event costs the server that emits it, with and without a webhook; how soon the first attempt comes.
+ */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { createInterface } from 'node:readline'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { makeGatehouse } from '../src/app.js'
+import { bootstrap } from '../src/bootstrap.js'
+import { readConfig } from '../src/config.js'
+import { newRow } from '../src/kernel/ids.js'
+import type { Gatehouse } from '../src/platform/context.js'
+import { transaction } from '../src/platform/database.js'
+import { systemContext } from '../src/platform/jobs.js'
+import { emit } from '../src/resources/events/events.js'
+import { startSending } from '../src/resources/webhooks/sending.js'
+import { createWebhook } from '../src/resources/webhooks/webhooks.js'
+import { openStore } from '../src/store.js'
+import { makeFolder, removeFolder } from './server.js'
+
+const WARM_UP = 2000
+const DELIVERIES = 20_000
+const EVENTS = 3000
+const SINGLE = 40
+
+/** Answers 204 at once, and says how many requests came, and when the last one did, whenever it is asked. */
+const receiverText = `
+  let count = 0, last = 0
+  const server = require('http').createServer((req, res) => {
+    req.resume().on('end', () => { count++; last = Date.now(); res.writeHead(204).end() })
+  })
+  server.keepAliveTimeout = 60000
+  server.listen(0, '127.0.0.1', () => console.log(server.address().port))
+  process.stdin.on('data', () => console.log(JSON.stringify([count, last])))`
+
+async function startReceiver() {
+  const child: ChildProcess = spawn(process.execPath, ['-e', receiverText], { stdio: ['pipe', 'pipe', 'inherit'] })
+  const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
+  const port = (await lines.next()).value as string
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    async count(): Promise<[count: number, last: number]> {
+      child.stdin!.write('?\n')
+      return JSON.parse((await lines.next()).value as string)
+    },
+    stop: () => void child.kill(),
+  }
+}
+
+const cpuOf = async (work: () => Promise<void>): Promise<{ cpu: number; wall: number }> => {
+  const [before, began] = [process.cpuUsage(), performance.now()]
+  await work()
+  const { user, system } = process.cpuUsage(before)
+  return { cpu: (user + system) / 1000, wall: performance.now() - began }
+}
+
+/** One account with so many webhooks. */
+async function makeAccount(gatehouse: Gatehouse, webhooks: number, url: string): Promise<string> {
+  const context = systemContext(gatehouse)
+  const row = newRow('acc', gatehouse.now())
+  await context.db.account.create({ data: { ...row, name: 'Bench' } })
+  for (let n = 0; n < webhooks; n++) await createWebhook(context, { accountId: row.id }, { url })
+  return row.id
+}
+
+/** Changes of an account as operations make them: a transaction with one row and its event. */
+async function mutate(gatehouse: Gatehouse, accountId: string, count: number, withEvent = true): Promise<void> {
+  for (let n = 0; n < count; n++) {
+    await transaction(systemContext(gatehouse), async (inside) => {
+      await inside.db.account.update({ where: { id: accountId }, data: { description: `d${n}` }, select: { id: true } })
+      if (!withEvent) return
+      const changes = { description: { old: `d${n - 1}`, new: `d${n}` } }
+      await emit(inside, 'account.updated', { accountId, target: { type: 'account', id: accountId }, changes })
+    })
+  }
+}
+
+/** @returns figures with what they must reach */
+export async function bench(): Promise<Record<string, unknown>[]> {
+  const folder = makeFolder()
+  const config = readConfig({ DATA_DIR: folder, ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'warn' })
+  const store = await openStore(config, () => {})
+  const gatehouse = makeGatehouse(config, store.url)
+  await bootstrap(systemContext(gatehouse))
+  const receiver = await startReceiver()
+  const rows: Record<string, unknown>[] = []
+
+  const none = await makeAccount(gatehouse, 0, receiver.url)
+  const one = await makeAccount(gatehouse, 1, receiver.url)
+  const cost: Record<string, number> = {}
+  const kinds = [
+    ['no event', none, false],
+    ['an event, no webhook', none, true],
+    ['an event, one webhook', one, true],
+  ] as const
+  for (let round = 0; round < 3; round++) {
+    for (const [kind, accountId, withEvent] of kinds) {
+      const { cpu } = await cpuOf(() => mutate(gatehouse, accountId, EVENTS / 3, withEvent))
+      if (round > 0) cost[kind] = Math.min(cost[kind] ?? Number.POSITIVE_INFINITY, cpu / (EVENTS / 3))
+    }
+  }
+  for (const [kind] of kinds) {
+    const added = cost[kind]! - cost['no event']!
+    rows.push({
+      figure: `CPU of a mutation with ${kind}`,
+      value: `${cost[kind]!.toFixed(3)} ms (+${added.toFixed(3)})`,
+      bound: '+ 0.15 ms',
+    })
+  }
+
+  const wait = async (count: number): Promise<void> => {
+    while ((await receiver.count())[0] < count) await sleep(50)
+  }
+  /** Deliveries of events that are there, made at once. */
+  const make = async (count: number, webhooks: number): Promise<void> => {
+    const accountId = await makeAccount(gatehouse, webhooks, receiver.url)
+    const events = Math.min(200, count / webhooks)
+    await mutate(gatehouse, accountId, events)
+    const text = `INSERT INTO webhook_deliveries (id, account_id, webhook_id, event_id, event_at, event_type, status,
+        next_attempt_at, created_at, updated_at)
+      SELECT 'dlv_' || substr(md5(d.id || n), 1, 26), account_id, webhook_id, event_id, event_at, event_type, 'pending',
+        next_attempt_at, created_at, updated_at
+      FROM webhook_deliveries d, generate_series(1, ${count / webhooks / events - 1}) n WHERE account_id = $1`
+    await gatehouse.tools.query(`make-${count}-${webhooks}`, text, [accountId])
+  }
+  for (const webhooks of [1, 20]) {
+    const before = (await receiver.count())[0]
+    await gatehouse.tools.query('none', 'DELETE FROM webhook_deliveries', [])
+    await make(WARM_UP, webhooks)
+    let sender = startSending(gatehouse)
+    await wait(before + WARM_UP)
+    await sender.stop()
+    await make(DELIVERIES, webhooks)
+    const { cpu, wall } = await cpuOf(async () => {
+      sender = startSending(gatehouse)
+      await wait(before + WARM_UP + DELIVERIES)
+      await sender.stop()
+    })
+    rows.push({
+      figure: `${DELIVERIES} deliveries to ${webhooks} webhook${webhooks > 1 ? 's' : ''}`,
+      value: `${Math.round(DELIVERIES / (cpu / 1000))} per CPU second, ${Math.round(DELIVERIES / (wall / 1000))} per second`,
+      bound: '1,500 per CPU second',
+    })
+  }
+
+  const sender = startSending(gatehouse)
+  await sleep(1000)
+  const delays: number[] = []
+  for (let n = 0; n < SINGLE; n++) {
+    const [before] = await receiver.count()
+    await mutate(gatehouse, one, 1)
+    const committed = Date.now()
+    await wait(before + 1)
+    delays.push((await receiver.count())[1] - committed)
+    await sleep(50)
+  }
+  await sender.stop()
+  delays.sort((a, b) => a - b)
+  rows.push({
+    figure: 'first attempt after the commit, idle',
+    value: `p50 ${delays[SINGLE / 2]} ms, p99 ${delays.at(-1)} ms`,
+    bound: 'p50 < 1000 ms',
+  })
+  receiver.stop()
+  await gatehouse.outbound.close()
+  await gatehouse.tools.close()
+  await store.close()
+  removeFolder(folder)
+  return rows
+}

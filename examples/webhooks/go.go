@@ -1,0 +1,86 @@
+// A server that is told of events: it believes none that the signature does not prove, and knows those that come twice.
+//
+//	SIGNATURE_SECRET=whsec_… PORT=8080 go run examples/webhooks/go.go
+package main
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+const tolerance = 5 * time.Minute
+
+// verify tells whether a request is from Gatehouse, and new. Give it the body as it came, before any JSON decoder.
+// The header is `t=<unix seconds>,v1=<hex>`, with a second `v1` while the secret is being changed.
+func verify(secret, header string, body []byte) bool {
+	var timestamp string
+	var signatures []string
+	for _, part := range strings.Split(header, ",") {
+		name, value, _ := strings.Cut(part, "=")
+		switch name {
+		case "t":
+			timestamp = value
+		case "v1":
+			signatures = append(signatures, value)
+		}
+	}
+	seconds, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil || time.Since(time.Unix(seconds, 0)).Abs() > tolerance {
+		return false
+	}
+	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_"))
+	if err != nil {
+		return false
+	}
+	mac := hmac.New(sha256.New, key)
+	mac.Write([]byte(timestamp + "."))
+	mac.Write(body)
+	expected := mac.Sum(nil)
+	for _, signature := range signatures {
+		given, err := hex.DecodeString(signature)
+		if err == nil && hmac.Equal(given, expected) {
+			return true
+		}
+	}
+	return false
+}
+
+func main() {
+	var seen sync.Map
+	http.HandleFunc("POST /", func(response http.ResponseWriter, request *http.Request) {
+		body, err := io.ReadAll(http.MaxBytesReader(response, request.Body, 1<<20))
+		if err != nil || !verify(os.Getenv("SIGNATURE_SECRET"), request.Header.Get("X-Webhook-Signature"), body) {
+			response.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		var event struct{ ID, Type string }
+		if err := json.Unmarshal(body, &event); err != nil {
+			response.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		// Deliveries may come more than once and in any order; an event keeps its id.
+		if _, twice := seen.LoadOrStore(event.ID, true); !twice {
+			fmt.Println(event.Type, event.ID)
+		}
+		// Answer soon, within 15 seconds, and do what takes long afterwards.
+		response.WriteHeader(http.StatusNoContent)
+	})
+	port := os.Getenv("PORT")
+	if port == "" {
+		port = "8080"
+	}
+	fmt.Println("listening on", port)
+	log.Fatal(http.ListenAndServe("127.0.0.1:"+port, nil))
+}

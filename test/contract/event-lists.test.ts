@@ -1,0 +1,271 @@
+/** Reading the trail (spec 4.14, decisions D3): the record, filters, pages, who may. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { keyWith, makeAccount, must } from '../setup/actors.js'
+import { type Api, apiAs, type Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { confidentialClient, fresh, makeWorld, type World } from './world.js'
+
+let app: TestApp
+let world: World
+let theirs: World
+let list: (query?: Loose, api?: Api) => Promise<Loose>
+beforeAll(async () => {
+  app = await startApp()
+  world = await makeWorld(app)
+  theirs = await makeWorld(app)
+  list = async (query = {}, api = world.owner) =>
+    must(await api.get(`${world.A}/events?${new URLSearchParams(query)}`), 200)
+})
+afterAll(() => app.close())
+
+const user = async () =>
+  must(await world.owner.post(`${world.I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data
+
+/** All events of a filter, page by page. */
+async function all(query: Loose = {}): Promise<Loose[]> {
+  const found: Loose[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = await list({ limit: 100, ...query, ...(cursor !== '' && { cursor }) })
+    found.push(...page.data)
+    cursor = page.next_cursor
+  }
+  return found
+}
+
+test('an event is the record of D3, in lists, alone, and in GraphQL', async () => {
+  const { id } = await user()
+  const sent = { 'user-agent': 'Script/2' }
+  must(await world.owner.patch(`${world.I}/users/${id}`, { profile: { name: 'N' } }, sent), 200)
+  const [event] = (await list({ user_id: id, limit: 1 })).data
+  const [keyId] = Buffer.from(world.owner.authorization!.slice(6), 'base64').toString().split(':')
+  expect(event).toEqual({
+    id: expect.stringMatching(/^evt_[0-9a-z]{26}$/),
+    type: 'user.updated',
+    created_at: expect.any(Number),
+    updated_at: event.created_at,
+    account_id: world.accountId,
+    issuer_id: world.issuerId,
+    org_id: null,
+    user_id: id,
+    client_id: null,
+    agent_id: null,
+    session_id: null,
+    auth_type: 'api_key',
+    actor: { type: 'api_key', id: keyId, name: 'First key', operator: false },
+    target: { type: 'user', id },
+    context: {
+      ip_address: '127.0.0.1',
+      user_agent: 'Script/2',
+      request_id: expect.stringMatching(/^req_/),
+      method: 'PATCH',
+      path: `${world.I}/users/${id}`,
+    },
+    data: {},
+    changes: { profile: { old: {}, new: { name: 'N' } } },
+  })
+  const one = await world.owner.get(`${world.A}/events/${event.id}`)
+  expect(must(one, 200)).toEqual({ data: event })
+  expect(one.headers.get('etag')).toBe(`"${event.created_at}"`)
+  const query =
+    'query ($a: ID!, $e: ID!) { event(accountId: $a, eventId: $e) { id updatedAt actor { operator } data } }'
+  expect((await world.owner.graphql(query, { a: world.accountId, e: event.id })).body.data.event).toEqual({
+    id: event.id,
+    updatedAt: event.created_at,
+    actor: { operator: false },
+    data: {},
+  })
+})
+
+test('what is not there or not theirs is 404', async () => {
+  const [event] = must(await theirs.owner.get(`${theirs.A}/events?limit=1`), 200).data
+  for (const id of [
+    event.id,
+    `evt_${'0'.repeat(26)}`,
+    `evt_${'7'.repeat(26)}`,
+    'evt_',
+    'x',
+    world.ids.user_id,
+    '..%2f',
+  ])
+    expect({ id, status: (await world.owner.get(`${world.A}/events/${id}`)).status }).toEqual({ id, status: 404 })
+  expect((await world.owner.get(`${theirs.A}/events`)).status).toBe(404)
+  expect((await app.operator.get(`/v1/accounts/acc_${'0'.repeat(26)}/events`)).status).toBe(404)
+})
+
+describe('filters', () => {
+  const names = ['issuer_id', 'user_id', 'client_id'] as const
+
+  test.each(names)('%s lets through what is about it, all of it and nothing else', async (name) => {
+    const every = await all()
+    for (const value of [world.ids[name], theirs.ids[name], 'nothing']) {
+      const found = (await all({ [name]: value })).map(({ id }) => id)
+      expect(found).toEqual(every.filter((event) => event[name] === value).map(({ id }) => id))
+      expect(found.length > 0).toBe(value === world.ids[name])
+    }
+  })
+
+  test('event_types takes several, and goes together with the others', async () => {
+    const every = await all()
+    const types = ['user.created', 'client.created', 'agent.created', 'user.created', 'note.deleted']
+    expect(await all({ event_types: types.join(',') })).toEqual(every.filter(({ type }) => types.includes(type)))
+    expect(await all({ event_types: 'user.created' })).toEqual(every.filter(({ type }) => type === 'user.created'))
+    for (const name of names) {
+      const query = { [name]: world.ids[name], event_types: types.join(','), issuer_id: world.issuerId }
+      expect(await all(query)).toEqual(
+        every.filter((event) => event[name] === world.ids[name] && types.includes(event.type)),
+      )
+    }
+    expect(await all({ user_id: world.ids.user_id, client_id: world.ids.client_id })).toEqual([])
+  })
+
+  test('after is the first moment that counts, before the first that does not', async () => {
+    const every = await all()
+    const middle = every[Math.floor(every.length / 2)]!.created_at
+    const [late, early] = [await all({ after: middle }), await all({ before: middle })]
+    expect(late.every(({ created_at }) => created_at >= middle)).toBe(true)
+    expect(late.length).toBeGreaterThan(0)
+    expect([...late, ...early]).toEqual(every)
+    expect(await all({ after: middle, before: middle + 1, event_types: late.at(-1)!.type })).toContainEqual(late.at(-1))
+    expect(await all({ after: middle, before: middle })).toEqual([])
+    for (const far of [Number.MAX_SAFE_INTEGER, -Number.MAX_SAFE_INTEGER, 2 ** 48, 0]) {
+      expect(await all({ after: far })).toEqual(far > 0 ? [] : every)
+      expect(await all({ before: far })).toEqual(far > 0 ? every : [])
+    }
+  })
+
+  test.each([
+    [{ event_types: 'user.created,user.eaten' }, 'event_types[1]'],
+    [{ event_types: 'constructor' }, 'event_types[0]'],
+    [{ event_types: 'user.created,' }, 'event_types[1]'],
+    [{ event_types: '' }, 'event_types'],
+    [{ after: 'now' }, 'after'],
+    [{ before: '1.5' }, 'before'],
+    [{ org_id: 'x' }, 'org_id'],
+    [{ cursor: 'x' }, 'cursor'],
+    [{ cursor: `usr_${'0'.repeat(26)}` }, 'cursor'],
+    [{ limit: '0' }, 'limit'],
+    [{ limit: '101' }, 'limit'],
+  ])('%j is 400', async (query, field) => {
+    const answer = await world.owner.get(`${world.A}/events?${new URLSearchParams(query as Loose)}`)
+    expect(answer.status).toBe(400)
+    expect(answer.body.details).toEqual([expect.objectContaining({ field })])
+  })
+})
+
+test('walking by cursor sees each event once, newest first, while others happen', async () => {
+  const { owner, accountId } = await makeAccount(app)
+  const A = `/v1/accounts/${accountId}`
+  const add = async () => must(await owner.patch(A, { description: fresh('d') }), 200)
+  for (let i = 0; i < 6; i++) await add()
+  for (const query of [
+    '',
+    '&event_types=account.updated,account.created',
+    '&event_types=account.updated',
+    '&after=0',
+  ]) {
+    const before = must(await owner.get(`${A}/events?limit=100${query}`), 200).data.map(({ id }: Loose) => id)
+    expect(before).toEqual([...before].sort().reverse())
+    const seen: string[] = []
+    let cursor = ''
+    do {
+      const page: Loose = must(await owner.get(`${A}/events?limit=2${query}${cursor}`), 200)
+      expect(page.has_more).toBe(page.next_cursor !== null)
+      seen.push(...page.data.map(({ id }: Loose) => id))
+      cursor = page.next_cursor ? `&cursor=${page.next_cursor}` : ''
+      await add()
+    } while (cursor !== '')
+    expect(seen).toEqual(before)
+  }
+})
+
+describe('who may', () => {
+  const paths = () => ['', '/aggregate', `/${world.ids.event_id}`].map((end) => `${world.A}/events${end}`)
+
+  test('events:read is enough, other scopes are not, writing is nobody’s', async () => {
+    const reader = await keyWith(world, { scopes: ['events:read'] })
+    const other = await keyWith(world, { scopes: ['accounts:manage', 'issuers.users:manage'] })
+    for (const path of paths()) {
+      expect((await reader.get(path)).status).toBe(200)
+      expect((await other.get(path)).body).toMatchObject({ error: 'insufficient_scope' })
+      expect((await world.owner.post(path)).status).toBe(405)
+      expect((await world.owner.delete(path)).status).toBe(405)
+    }
+  })
+
+  test('to the key of an organization the trail of the account is not there', async () => {
+    const O = `${world.I}/organizations/${world.ids.org_id}`
+    const made = await world.owner.post(`${O}/api-keys`, { type: 'api_key', name: 'org', restrictions: {} })
+    const { id, secret_plain: secret } = must(made, 201).data
+    const key = apiAs(app.baseUrl, { id, secret })
+    expect((await key.get(O)).status).toBe(200)
+    for (const path of paths()) expect((await key.get(path)).status).toBe(404)
+    const query = 'query ($a: ID!) { events(accountId: $a) { data { id } } }'
+    expect((await key.graphql(query, { a: world.accountId })).body.errors[0].extensions.status).toBe(404)
+  })
+
+  test('relations show the newest events of a thing, and ask for events:read too', async () => {
+    const query = `query ($a: ID!, $i: ID!, $u: ID!, $c: ID!) {
+      account(accountId: $a) { events(limit: 2) { data { id } hasMore } }
+      issuer(accountId: $a, issuerId: $i) { events(limit: 2) { data { id } } }
+      user(accountId: $a, issuerId: $i, userId: $u) { events { data { id } } }
+      client(accountId: $a, issuerId: $i, clientId: $c) { events { data { id } } }
+    }`
+    const variables = { a: world.accountId, i: world.issuerId, u: world.ids.user_id, c: world.ids.client_id }
+    const { body } = await world.owner.graphql(query, variables)
+    const ids = async (filter: Loose) => (await list(filter)).data.map(({ id }: Loose) => ({ id }))
+    expect(body.errors).toBeUndefined()
+    expect(body.data.account.events.data).toEqual(await ids({ limit: 2 }))
+    expect(body.data.issuer.events.data).toEqual(await ids({ limit: 2, issuer_id: world.issuerId }))
+    expect(body.data.user.events.data).toEqual(await ids({ user_id: world.ids.user_id }))
+    expect(body.data.client.events.data).toEqual(await ids({ client_id: world.ids.client_id }))
+    expect(body.data.client.events.data.length).toBeGreaterThan(0)
+    const blind = await keyWith(world, {
+      scopes: ['accounts:read', 'issuers:read', 'issuers.users:read', 'issuers.clients:read'],
+    })
+    const fields = query.split('\n').filter((line) => line.includes('events'))
+    expect(fields).toHaveLength(4)
+    for (const field of fields) {
+      const used = Object.entries(variables).filter(([name]) => field.includes(`$${name}`))
+      const declared = used.map(([name]) => `$${name}: ID!`).join(', ')
+      const { body } = await blind.graphql(`query (${declared}) { ${field} }`, Object.fromEntries(used))
+      expect(body.errors[0].extensions).toMatchObject({ code: 'INSUFFICIENT_SCOPE', status: 403 })
+    }
+  })
+})
+
+test('auth_type and actor say which kind of caller it was', async () => {
+  const settings = {
+    openid: { application_type: 'm2m', grant_types: ['client_credentials'], allowed_resources: [app.baseUrl] },
+    scopes: ['issuers.users:write'],
+  }
+  const client = must(await world.owner.post(`${world.I}/clients`, confidentialClient({ settings })), 201).data
+  const token = await fetch(`${app.idpUrl}/${world.issuerId}/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${client.id}:${client.secret}`).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource: app.baseUrl }),
+  }).then((answer) => answer.json() as Loose)
+  const person = await user()
+  must(await world.owner.patch(`${world.I}/users/${person.id}`, { scopes: ['issuers.users:write'] }), 200)
+  const personal = must(
+    await world.owner.post(`${world.I}/users/${person.id}/tokens`, {
+      type: 'personal_token',
+      name: 'script',
+      restrictions: {},
+    }),
+    201,
+  ).data
+  const callers: [Api, Loose][] = [
+    [world.owner, { auth_type: 'api_key', actor: { type: 'api_key', operator: false } }],
+    [app.operator, { auth_type: 'api_key', actor: { type: 'api_key', operator: true } }],
+    [apiAs(app.baseUrl, token.access_token), { auth_type: 'client', actor: { type: 'client', id: client.id } }],
+    [
+      apiAs(app.baseUrl, personal.token_plain),
+      { auth_type: 'token', actor: { type: 'personal_token', id: personal.id, name: 'script' } },
+    ],
+  ]
+  for (const [api, expected] of callers) {
+    const { id } = await user()
+    must(await api.patch(`${world.I}/users/${id}`, { metadata: { by: 'x' } }), 200)
+    expect((await list({ user_id: id, limit: 1 })).data[0]).toMatchObject(expected)
+  }
+})

@@ -1,0 +1,201 @@
+/** Payment methods and the billing mode that follows from them (spec 2.2, 2.16, 4.2, section 3, decisions D28). */
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { makeAccount, must } from '../setup/actors.js'
+import type { Api, Loose } from '../setup/api.js'
+import { listenTo } from '../setup/events.js'
+import { newPayer } from '../setup/facilitator.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+
+let app: TestApp
+let owner: Api
+let accountId: string
+let A: string
+let methods: string
+beforeAll(async () => {
+  app = await startApp({ roles: ['core'] })
+})
+afterAll(() => app.close())
+beforeEach(async () => {
+  const account = await makeAccount(app)
+  owner = account.owner
+  accountId = account.accountId
+  A = `/v1/accounts/${account.accountId}`
+  methods = `${A}/payment-methods`
+})
+
+const wallet = newPayer().address
+const create = async (more: object = {}): Promise<Loose> =>
+  must(await owner.post(methods, { type: 'x402', ...more }), 201).data
+const list = async (): Promise<Loose[]> => must(await owner.get(methods), 200).data
+const mode = async (): Promise<string> => must(await owner.get(A), 200).data.billing_mode
+
+test('payment method: created with the fields of 2.16 and D28, in the names of the contract', async () => {
+  const body = { label: 'Main', allowed_payer_wallets: [wallet], auto_topup_increment_μusd: 25_000_000 }
+  const answer = await owner.post(methods, { type: 'x402', ...body })
+  const { data } = must(answer, 201)
+  expect(data).toEqual({
+    id: expect.stringMatching(/^pm_/),
+    type: 'x402',
+    ...body,
+    enabled: true,
+    status: 'active',
+    created_at: expect.any(Number),
+    updated_at: expect.any(Number),
+  })
+  expect(answer.headers.get('etag')).toBe(`"${data.updated_at}"`)
+  expect(answer.text).toContain('"auto_topup_increment_\u03bcusd":25000000')
+  expect(await list()).toEqual([data])
+})
+
+test('payment method: everything but the type is optional', async () => {
+  expect(await create()).toMatchObject({
+    label: null,
+    allowed_payer_wallets: null,
+    auto_topup_increment_μusd: null,
+    enabled: true,
+  })
+})
+
+test('a payload of any other type is 400, and so is whatever else does not fit, each with its field', async () => {
+  const cases: [object, string][] = [
+    [{}, 'type'],
+    [{ type: 'card' }, 'type'],
+    [{ type: 'stripe', token: 'tok_1' }, 'type'],
+    [{ type: 'x402', enabled: true }, 'enabled'],
+    [{ type: 'x402', label: '' }, 'label'],
+    [{ type: 'x402', allowed_payer_wallets: wallet }, 'allowed_payer_wallets'],
+    [{ type: 'x402', allowed_payer_wallets: ['0x12'] }, 'allowed_payer_wallets[0]'],
+    [{ type: 'x402', allowed_payer_wallets: [null] }, 'allowed_payer_wallets[0]'],
+    ...[0, -1, 1.5, '5', 1e12 + 1].map((amount): [object, string] => [
+      { type: 'x402', auto_topup_increment_μusd: amount },
+      'auto_topup_increment_μusd',
+    ]),
+    [{ type: 'x402', auto_topup_increment_micro_usd: 5 }, 'auto_topup_increment_micro_usd'],
+  ]
+  for (const [body, field] of cases) {
+    const { status, body: told } = await owner.post(methods, body)
+    expect({ body, status, fields: told.details?.map((detail: Loose) => detail.field) }).toMatchObject({
+      body,
+      status: 400,
+      fields: expect.arrayContaining([field]),
+    })
+  }
+  expect(await list()).toEqual([])
+})
+
+test('trap 1: U+00B5 is taken for U+03BC, but not both at once', async () => {
+  const micro = 'auto_topup_increment_\u00b5usd'
+  expect(await create({ [micro]: 7 })).toMatchObject({ auto_topup_increment_μusd: 7 })
+  const { id } = (await list())[0]
+  const both = await owner.patch(`${methods}/${id}`, { [micro]: 8, auto_topup_increment_μusd: 9 })
+  expect({ status: both.status, code: both.body.details[0].code }).toEqual({ status: 400, code: 'repeated' })
+})
+
+test('one active x402 payment method per account: a second one is 400, also under 10 parallel requests', async () => {
+  const answers = await Promise.all(Array.from({ length: 10 }, () => owner.post(methods, { type: 'x402' })))
+  expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(400)])
+  const { id } = (await list())[0]
+  must(await owner.patch(`${methods}/${id}`, { enabled: false }), 200)
+  const second = await create()
+  const back = await owner.patch(`${methods}/${id}`, { enabled: true })
+  expect({ status: back.status, error: back.body.error }).toEqual({ status: 400, error: 'invalid_request' })
+  must(await owner.delete(`${methods}/${second.id}`), 204)
+  must(await owner.patch(`${methods}/${id}`, { enabled: true }), 200)
+})
+
+test('PATCH: absent stays, null clears; the type cannot be changed, and If-Match is no matter (trap 6)', async () => {
+  const { id } = await create({ label: 'L', allowed_payer_wallets: [wallet], auto_topup_increment_μusd: 5 })
+  const path = `${methods}/${id}`
+  must(await owner.patch(path, { label: 'M' }, { 'if-match': '"1"' }), 200)
+  const kept = { label: 'M', allowed_payer_wallets: [wallet], auto_topup_increment_μusd: 5 }
+  expect((await list())[0]).toMatchObject(kept)
+  const cleared = { label: null, allowed_payer_wallets: null, auto_topup_increment_μusd: null }
+  expect(must(await owner.patch(path, cleared), 200).data).toMatchObject({ ...cleared, enabled: true })
+  for (const body of [{ type: 'x402' }, { enabled: null }, { status: 'removed' }, { enabled: 'no' }])
+    expect((await owner.patch(path, body)).status).toBe(400)
+})
+
+test('Payment method | enabled | PATCH enabled false | disabled, and back', async () => {
+  const { id } = await create()
+  expect(must(await owner.patch(`${methods}/${id}`, { enabled: false }), 200).data).toMatchObject({
+    enabled: false,
+    status: 'disabled',
+  })
+  expect(must(await owner.patch(`${methods}/${id}`, { enabled: true }), 200).data).toMatchObject({
+    enabled: true,
+    status: 'active',
+  })
+})
+
+test('Payment method | any | DELETE | removed: terminal, kept in the list; PATCH and DELETE of it are 404', async () => {
+  const { id } = await create({ label: 'Old' })
+  must(await owner.delete(`${methods}/${id}`), 204)
+  const next = await create({ label: 'New' })
+  expect((await list()).map((method) => [method.label, method.status, method.enabled])).toEqual([
+    ['New', 'active', true],
+    ['Old', 'removed', false],
+  ])
+  expect((await owner.patch(`${methods}/${id}`, { enabled: true })).status).toBe(404)
+  expect((await owner.delete(`${methods}/${id}`)).status).toBe(404)
+  must(await owner.patch(`${methods}/${next.id}`, { enabled: false }), 200)
+  must(await owner.delete(`${methods}/${next.id}`), 204)
+})
+
+test('billing_mode is gated while an active payment method exists, unless an operator has decided otherwise', async () => {
+  const viaGraphql = async () =>
+    (
+      await owner.graphql(
+        'mutation ($a: ID!) { updateAccount(accountId: $a, input: {description: "d"}) { billingMode } }',
+        { a: accountId },
+      )
+    ).body.data.updateAccount.billingMode
+  expect(await mode()).toBe('ungated')
+  const { id } = await create()
+  expect([await mode(), await viaGraphql()]).toEqual(['gated', 'gated'])
+  expect(must(await owner.get('/v1/accounts'), 200).data[0].billing_mode).toBe('gated')
+  must(await owner.patch(`${methods}/${id}`, { enabled: false }), 200)
+  expect([await mode(), await viaGraphql()]).toEqual(['ungated', 'ungated'])
+  const override = (billingModeOverride: string | null) =>
+    app.gatehouse.tools.prisma.account.update({ where: { id: accountId }, data: { billingModeOverride } })
+  await override('gated')
+  expect(await mode()).toBe('gated')
+  must(await owner.patch(`${methods}/${id}`, { enabled: true }), 200)
+  await override('ungated')
+  expect([await mode(), await viaGraphql()]).toEqual(['ungated', 'ungated'])
+})
+
+test('the trail tells of payment methods, in the names of the contract', async () => {
+  const since = await listenTo(app, accountId)
+  const { id } = await create({ label: 'A' })
+  must(await owner.patch(`${methods}/${id}`, { enabled: false, auto_topup_increment_μusd: 3 }), 200)
+  must(await owner.delete(`${methods}/${id}`), 204)
+  const told = await since('payment_method.')
+  expect(told.map(({ type, target }) => [type, target])).toEqual(
+    ['created', 'updated', 'deleted'].map((end) => [`payment_method.${end}`, { type: 'payment_method', id }]),
+  )
+  expect(told[1]!.changes).toEqual({
+    enabled: { old: true, new: false },
+    status: { old: 'active', new: 'disabled' },
+    auto_topup_increment_μusd: { old: null, new: 3 },
+  })
+})
+
+describe('lists', () => {
+  test('payment methods come newest first, in pages', async () => {
+    const ids: string[] = []
+    for (let n = 0; n < 5; n++) {
+      const { id } = await create()
+      ids.unshift(id)
+      must(await owner.delete(`${methods}/${id}`), 204)
+    }
+    const seen: string[] = []
+    for (let cursor = ''; ; ) {
+      const page = must(await owner.get(`${methods}?limit=2${cursor}`), 200)
+      seen.push(...page.data.map(({ id }: Loose) => id))
+      if (!page.has_more) break
+      cursor = `&cursor=${page.next_cursor}`
+    }
+    expect(seen).toEqual(ids)
+    expect((await owner.get(`${methods}?cursor=pm_1`)).status).toBe(400)
+  })
+})

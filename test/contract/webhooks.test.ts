@@ -1,0 +1,391 @@
+/** Webhooks in `/v1` and GraphQL (spec 2.15, 4.15, 6.2, decisions D4, D15). What is sent stands in resources/webhook-sending. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { systemContext } from '../../src/platform/jobs.js'
+import { workOff } from '../../src/platform/queue.js'
+import { schedule } from '../../src/schedule.js'
+import { tasks } from '../../src/tasks.js'
+import { makeTenant, must, type Tenant } from '../setup/actors.js'
+import type { Loose } from '../setup/api.js'
+import { listenTo } from '../setup/events.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { storedAnswers } from './trail.js'
+
+const DAY = 86_400_000
+const url = 'https://hooks.example.com/in?key=very-secret'
+
+let app: TestApp
+let tenant: Tenant
+beforeAll(async () => {
+  app = await startApp({ roles: ['core'] })
+  tenant = await makeTenant(app)
+})
+afterAll(() => app.close())
+
+async function create(body: object = {}, { owner, A } = tenant): Promise<Loose> {
+  return must(await owner.post(`${A}/webhooks`, { url, ...body }), 201).data
+}
+const path = (webhook: Loose, { A } = tenant) => `${A}/webhooks/${webhook.id}`
+const clear = async () => {
+  const { data } = must(await tenant.owner.get(`${tenant.A}/webhooks?limit=100`), 200)
+  for (const webhook of data) must(await tenant.owner.delete(path(webhook)), 204)
+}
+
+describe('all fields of 2.15 and D15', () => {
+  test('event_types omitted means all events; auth is signature if not given; statistics, and no secrets when read', async () => {
+    const made = await create()
+    expect(made).toEqual({
+      id: expect.stringMatching(/^whk_/),
+      account_id: tenant.accountId,
+      name: null,
+      description: null,
+      url,
+      event_types: null,
+      auth: 'signature',
+      status: 'active',
+      stats: { success_rate: null, last_delivery_at: null },
+      metadata: {},
+      created_at: expect.any(Number),
+      updated_at: made.created_at,
+      bearer_token_plain: null,
+      signature_secret_plain: expect.stringMatching(/^whsec_[A-Za-z0-9+/]{43}=$/),
+    })
+    const { bearer_token_plain: _, signature_secret_plain: secret, ...shown } = made
+    expect(must(await tenant.owner.get(path(made)), 200).data).toEqual(shown)
+    const list = await tenant.owner.get(`${tenant.A}/webhooks`)
+    expect(must(list, 200).data[0]).toEqual(shown)
+    expect(list.text).not.toContain(secret)
+    const rows = JSON.stringify(await app.gatehouse.tools.query('rows', 'SELECT * FROM webhooks', []))
+    expect(rows).not.toContain(secret.slice(6))
+  })
+
+  test.each([
+    ['none', false, false],
+    ['bearer', true, false],
+    ['signature', false, true],
+    ['bearer+signature', true, true],
+  ])('auth %s: secrets returned once', async (auth, bearer, signature) => {
+    await clear()
+    const made = await create({
+      auth,
+      name: 'One',
+      description: 'd',
+      metadata: { a: 1 },
+      event_types: ['user.created'],
+    })
+    expect([made.bearer_token_plain !== null, made.signature_secret_plain !== null]).toEqual([bearer, signature])
+    expect(made).toMatchObject({
+      auth,
+      name: 'One',
+      description: 'd',
+      metadata: { a: 1 },
+      event_types: ['user.created'],
+    })
+  })
+
+  test.each<[string, object, string]>([
+    ['no url', { url: undefined }, 'url'],
+    ['an unknown event type', { event_types: ['user.created', 'user.exploded'] }, 'event_types[1]'],
+    ['an empty list', { event_types: [] }, 'event_types'],
+    ['an unknown auth', { auth: 'basic' }, 'auth'],
+    ['a status', { status: 'active' }, 'status'],
+    ['a secret of the caller', { signature_secret_plain: 'whsec_x' }, 'signature_secret_plain'],
+  ])('%s is 400', async (_, body, field) => {
+    const { status, body: answer } = await tenant.owner.post(`${tenant.A}/webhooks`, { url, ...body })
+    expect([status, answer.details[0].field]).toEqual([400, field])
+  })
+
+  test.each([
+    'http://example.com/',
+    'ftp://example.com/',
+    'https:example.com',
+    'https://',
+    'https:///example.com',
+    'javascript:alert(1)',
+    'https://user:pass@example.com/',
+    'https://user@example.com/',
+    'https://@example.com/',
+    'https://example.com/#part',
+    'https://example.com/#',
+    'https://example.com/a b',
+    'https://exam\tple.com/',
+    'https://example.com\\@127.0.0.1/',
+    'https://127.0.0.1/',
+    'https://127.1/',
+    'https://2130706433/',
+    'https://0x7f000001/',
+    'https://0177.0.0.1/',
+    'https://0.0.0.0/',
+    'https://10.0.0.1/',
+    'https://172.16.0.1/',
+    'https://192.168.1.1/',
+    'https://169.254.169.254/latest/meta-data',
+    'https://100.64.0.1/',
+    'https://224.0.0.1/',
+    'https://[::1]/',
+    'https://[::]/',
+    'https://[fe80::1]/',
+    'https://[fd00::1]/',
+    'https://[::ffff:127.0.0.1]/',
+    'https://[64:ff9b::7f00:1]/',
+    'https://localhost/',
+    'https://LOCALHOST./',
+    'https://a.localhost/',
+    'https://metadata.google.internal/',
+    'https://printer.local/',
+    'https://intranet/',
+  ])('hostile address %s is refused at creation and at change', async (hostile) => {
+    const refused = await tenant.owner.post(`${tenant.A}/webhooks`, { url: hostile })
+    expect([refused.status, refused.body.details[0].field]).toEqual([400, 'url'])
+    const made = must(await tenant.owner.get(`${tenant.A}/webhooks?limit=1`), 200).data[0]
+    expect((await tenant.owner.patch(path(made), { url: hostile })).status).toBe(400)
+  })
+
+  test('at most 20 per account, also under parallel requests; a deleted one makes room; the 21st is 429', async () => {
+    const other = await makeTenant(app)
+    for (let n = 0; n < 15; n++) await create({}, other)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => other.owner.post(`${other.A}/webhooks`, { url })),
+    )
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(5)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect([refused.length, refused[0]!.body.error]).toEqual([15, 'too_many_requests'])
+    must(await other.owner.delete(path(answers.find(({ status }) => status === 201)!.body.data, other)), 204)
+    await create({}, other)
+  })
+
+  test('section 4.1 rule 7: created with bearer or signature it is never cached, without it is replayable', async () => {
+    await clear()
+    const send = (body: object, key: string) =>
+      tenant.owner.post(`${tenant.A}/webhooks`, { url, ...body }, { 'idempotency-key': key })
+    for (const auth of [undefined, 'bearer', 'signature', 'bearer+signature']) {
+      const [one, two] = [await send({ auth }, `w-${auth}`), await send({ auth }, `w-${auth}`)]
+      expect([one.status, two.status, two.headers.get('idempotent-replayed')]).toEqual([201, 201, null])
+      expect(one.body.data.id).not.toBe(two.body.data.id)
+      expect(await storedAnswers(app)).not.toContain(one.body.data.id)
+    }
+    const [one, two] = [await send({ auth: 'none' }, 'w-none'), await send({ auth: 'none' }, 'w-none')]
+    expect([two.headers.get('idempotent-replayed'), two.body]).toEqual(['true', one.body])
+    const document =
+      'mutation ($a: ID!, $i: CreateWebhookInput!, $k: String) { createWebhook(accountId: $a, input: $i, idempotencyKey: $k) { id } }'
+    const run = async (auth: string) =>
+      (await tenant.owner.graphql(document, { a: tenant.accountId, i: { url, auth }, k: `g-${auth}` })).body.data
+        .createWebhook
+    expect(await run('bearer')).not.toEqual(await run('bearer'))
+    expect(await run('none')).toEqual(await run('none'))
+  })
+})
+
+describe('PATCH', () => {
+  test('url, event_types, status, name, description, metadata; null means all events', async () => {
+    await clear()
+    const made = await create({ event_types: ['user.created'] })
+    const body = {
+      url: 'https://hooks.example.com/other',
+      event_types: null,
+      status: 'disabled',
+      name: 'N',
+      metadata: { b: 2 },
+    }
+    const { data } = must(await tenant.owner.patch(path(made), body), 200)
+    expect(data).toMatchObject(body)
+    expect([data.bearer_token_plain, data.signature_secret_plain]).toEqual([null, null])
+    for (const bad of [
+      { status: 'failing' },
+      { status: 'deleted' },
+      { url: null },
+      { auth: null },
+      { event_types: [] },
+    ])
+      expect((await tenant.owner.patch(path(made), bad)).status).toBe(400)
+  })
+
+  test('new secrets are returned once if auth changes, and only then', async () => {
+    await clear()
+    const made = await create({ auth: 'signature' })
+    const same = must(await tenant.owner.patch(path(made), { auth: 'signature' }), 200).data
+    expect([same.bearer_token_plain, same.signature_secret_plain]).toEqual([null, null])
+    const both = must(await tenant.owner.patch(path(made), { auth: 'bearer+signature' }), 200).data
+    expect(both.bearer_token_plain).toMatch(/^[\w-]{43}$/)
+    expect(both.signature_secret_plain).toMatch(/^whsec_/)
+    expect(both.signature_secret_plain).not.toBe(made.signature_secret_plain)
+    const none = must(await tenant.owner.patch(path(made), { auth: 'none' }), 200).data
+    expect([none.bearer_token_plain, none.signature_secret_plain]).toEqual([null, null])
+  })
+
+  test('rule 19: another origin gets another bearer token', async () => {
+    await clear()
+    const made = await create({ auth: 'bearer+signature' })
+    const near = must(await tenant.owner.patch(path(made), { url: 'https://hooks.example.com/v2' }), 200).data
+    expect(near.bearer_token_plain).toBeNull()
+    const far = must(await tenant.owner.patch(path(made), { url: 'https://attacker.example.net/' }), 200).data
+    expect(far.bearer_token_plain).toMatch(/^[\w-]{43}$/)
+    expect(far.bearer_token_plain).not.toBe(made.bearer_token_plain)
+    expect(far.signature_secret_plain).toBeNull()
+  })
+})
+
+test('Webhook | any | DELETE | deleted: 404 from then on, listed by status only, its row removed after 31 days', async () => {
+  await clear()
+  const made = await create()
+  must(await tenant.owner.delete(path(made)), 204)
+  for (const answer of [
+    await tenant.owner.get(path(made)),
+    await tenant.owner.patch(path(made), { name: 'x' }),
+    await tenant.owner.delete(path(made)),
+    await tenant.owner.get(`${path(made)}/deliveries`),
+  ])
+    expect(answer.status).toBe(404)
+  const ids = async (status: string) =>
+    must(await tenant.owner.get(`${tenant.A}/webhooks${status}`), 200).data.map(({ id }: Loose) => id)
+  expect(await ids('')).toEqual([])
+  expect(await ids('?status=deleted')).toContain(made.id)
+  expect((await tenant.owner.get(`${tenant.A}/webhooks?status=failing`)).status).toBe(400)
+  const disabled = await create()
+  must(await tenant.owner.patch(path(disabled), { status: 'disabled' }), 200)
+  const active = await create()
+  expect([await ids('?status=disabled'), await ids('?status=active')]).toEqual([[disabled.id], [active.id]])
+
+  const purge = () => schedule.find(({ name }) => name === 'purge-webhooks')!.run(systemContext(app.gatehouse))
+  const left = () => app.gatehouse.tools.prisma.webhook.count({ where: { id: made.id } })
+  app.clock.advance(31 * DAY - 60_000)
+  await purge()
+  expect(await left()).toBe(1)
+  app.clock.advance(60_000)
+  await purge()
+  expect(await left()).toBe(0)
+  expect(await ids('')).toHaveLength(2)
+})
+
+test('events webhook.created, updated and deleted name the origin, no path, query or secret', async () => {
+  await clear()
+  const told = await listenTo(app, tenant.accountId)
+  const made = await create()
+  must(await tenant.owner.patch(path(made), { url: 'https://two.example.com/hidden-path', auth: 'bearer' }), 200)
+  must(await tenant.owner.delete(path(made)), 204)
+  const events = await told('webhook.')
+  expect(events.map(({ type }) => type)).toEqual(['webhook.created', 'webhook.updated', 'webhook.deleted'])
+  expect(events[1]!.changes).toEqual({
+    origin: { old: 'https://hooks.example.com', new: 'https://two.example.com' },
+    auth: { old: 'signature', new: 'bearer' },
+    secrets: { old: null, new: 'renewed' },
+  })
+  for (const word of ['very-secret', 'hidden-path', made.signature_secret_plain.slice(6)])
+    expect(JSON.stringify(events)).not.toContain(word)
+})
+
+describe('deliveries', () => {
+  const user = () => tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: `u${Math.random()}` })
+  const deliveries = async (webhook: Loose, query = '') =>
+    must(await tenant.owner.get(`${path(webhook)}/deliveries${query}`), 200)
+
+  test('made in the transaction of the event, for those that want its type; disabled webhooks get none', async () => {
+    await clear()
+    const [all, users, notes, off] = [
+      await create(),
+      await create({ event_types: ['user.created', 'user.deleted'] }),
+      await create({ event_types: ['note.created'] }),
+      await create(),
+    ]
+    must(await tenant.owner.patch(path(off), { status: 'disabled' }), 200)
+    const { id } = must(await user(), 201).data
+    const [delivery] = (await deliveries(users)).data
+    expect(delivery).toEqual({
+      id: expect.stringMatching(/^dlv_/),
+      account_id: tenant.accountId,
+      webhook_id: users.id,
+      event_id: expect.stringMatching(/^evt_/),
+      event_type: 'user.created',
+      status: 'pending',
+      attempt_count: 0,
+      last_response_status: null,
+      last_error: null,
+      first_attempt_at: null,
+      last_attempt_at: null,
+      next_attempt_at: expect.any(Number),
+      created_at: expect.any(Number),
+      updated_at: expect.any(Number),
+    })
+    const event = must(await tenant.owner.get(`${tenant.A}/events/${delivery.event_id}`), 200).data
+    expect([event.target.id, event.type]).toEqual([id, 'user.created'])
+    expect((await deliveries(all, '?event_type=user.created')).data.map((row: Loose) => row.event_id)).toEqual([
+      event.id,
+    ])
+    for (const silent of [notes, off]) expect((await deliveries(silent, '?event_type=user.created')).data).toEqual([])
+  })
+
+  test('newest first in pages; event_type, status success or failed, after and before', async () => {
+    await clear()
+    const webhook = await create({ event_types: ['user.created'] })
+    for (let n = 0; n < 5; n++) must(await user(), 201)
+    const all = (await deliveries(webhook)).data
+    expect(all.map(({ created_at }: Loose) => created_at)).toEqual(
+      all.map(({ created_at }: Loose) => created_at).sort((a: number, b: number) => b - a),
+    )
+    const found: string[] = []
+    for (let cursor = ''; ; ) {
+      const page = await deliveries(webhook, `?limit=2${cursor && `&cursor=${cursor}`}`)
+      found.push(...page.data.map(({ id }: Loose) => id))
+      if (!page.has_more) break
+      cursor = page.next_cursor
+    }
+    expect(found).toEqual(all.map(({ id }: Loose) => id))
+    const { query } = app.gatehouse.tools
+    for (const [n, status] of ['delivered', 'failing', 'failed', 'delivering'].entries())
+      await query(`set-${n}`, 'UPDATE webhook_deliveries SET status = $1 WHERE id = $2', [status, found[n]])
+    const ids = async (text: string) => (await deliveries(webhook, text)).data.map(({ id }: Loose) => id)
+    expect(await ids('?status=success')).toEqual([found[0]])
+    expect(await ids('?status=failed')).toEqual([found[1], found[2]])
+    expect(await ids('?event_type=user.created&status=failed&limit=1')).toEqual([found[1]])
+    expect(await ids('?event_type=user.deleted')).toEqual([])
+    const middle = all[2].created_at
+    expect(await ids(`?after=${middle}`)).toEqual(found.slice(0, 3))
+    expect(await ids(`?before=${middle}`)).toEqual(found.slice(3))
+    for (const bad of ['status=pending', 'event_type=user.exploded', 'cursor=x', 'after=x', 'limit=0'])
+      expect((await tenant.owner.get(`${path(webhook)}/deliveries?${bad}`)).status).toBe(400)
+  })
+
+  test('6.2 rule 5: deleting a webhook cancels what waits, and records are kept 14 days', async () => {
+    await clear()
+    const [gone, kept] = [
+      await create({ event_types: ['user.created'] }),
+      await create({ event_types: ['user.created'] }),
+    ]
+    must(await user(), 201)
+    must(await tenant.owner.delete(path(gone)), 204)
+    await workOff(app.gatehouse, tasks)
+    const rows = (webhook: Loose) =>
+      app.gatehouse.tools.prisma.webhookDelivery.findMany({ where: { webhookId: webhook.id } })
+    expect(await rows(gone)).toMatchObject([
+      { status: 'failed', nextAttemptAt: null, lastError: 'The webhook was deleted.' },
+    ])
+    expect(await rows(kept)).toMatchObject([{ status: 'pending' }])
+    const purge = () => schedule.find(({ name }) => name === 'purge-deliveries')!.run(systemContext(app.gatehouse))
+    app.clock.advance(14 * DAY - 60_000)
+    await purge()
+    expect((await rows(kept)).length).toBe(1)
+    app.clock.advance(120_000)
+    await purge()
+    expect((await rows(kept)).length + (await rows(gone)).length).toBe(0)
+  })
+
+  test('GraphQL: a webhook with its deliveries and an account with its webhooks', async () => {
+    await clear()
+    const webhook = await create({ event_types: ['user.created'] })
+    must(await user(), 201)
+    const text = `query ($a: ID!) { account(accountId: $a) { webhooks { data { id stats { successRate } deliveries(limit: 1) { data { eventType } } } } } }`
+    const { body } = await tenant.owner.graphql(text, { a: tenant.accountId })
+    expect(body.data.account.webhooks.data).toEqual([
+      { id: webhook.id, stats: { successRate: null }, deliveries: { data: [{ eventType: 'user.created' }] } },
+    ])
+  })
+})
+
+test('Issuer | any | DELETE | deleted: webhooks belong to the account; they are told of it and stay active for the others', async () => {
+  await clear()
+  const webhook = await create({ event_types: ['issuer.deleted', 'client.deleted'] })
+  const issuer = must(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Short' }), 201).data.id
+  must(await tenant.owner.delete(`${tenant.A}/issuers/${issuer}`), 204)
+  expect(must(await tenant.owner.get(path(webhook)), 200).data.status).toBe('active')
+  const { data } = must(await tenant.owner.get(`${path(webhook)}/deliveries`), 200)
+  expect(data.map((row: Loose) => row.event_type)).toEqual(['issuer.deleted'])
+})
