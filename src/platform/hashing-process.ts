@@ -1,8 +1,8 @@
 /** What hashing.ts starts: hashes what it is sent, and ends when nobody sends anything. */
-import { MINUTE } from '../kernel/time.js'
+import { SECOND } from '../kernel/time.js'
 import { hashHere, type Task } from './hashing.js'
 
-const idle = setTimeout(() => process.exit(), MINUTE)
+const idle = setTimeout(() => process.exit(), 20 * SECOND)
 
 process.on('message', async ({ number, task }: { number: number; task: Task }) => {
   idle.refresh()
