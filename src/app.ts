@@ -17,6 +17,7 @@ import { type Log, openLog } from './platform/log.js'
 import { openPostman } from './platform/mail-transport.js'
 import { openMetrics } from './platform/metrics.js'
 import { openOutbound } from './platform/outbound.js'
+import { watchWork } from './platform/overview.js'
 import { startWorker } from './platform/queue.js'
 import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
@@ -25,6 +26,7 @@ import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
 import { prices } from './resources/payments/prices.js'
 import { startSending } from './resources/webhooks/sending.js'
+import { watchSending } from './resources/webhooks/watching.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
 import { schedule } from './schedule.js'
@@ -70,6 +72,8 @@ export interface App {
 export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): Promise<App> {
   const { config, log } = gatehouse
   const state = { draining: false }
+  watchWork(gatehouse, schedule, tasks)
+  watchSending(gatehouse)
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
   let endStreams = (): void => {}

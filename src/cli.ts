@@ -1,7 +1,7 @@
 #!/usr/bin/env node
-/** The command line: gatehouse start | migrate | account | keys | schema | openapi. Exit code 1 with a text for the operator when it cannot. */
+/** The command line: gatehouse start | migrate | account | billing | keys | jobs | schema | openapi. Exit code 1 with a text for the operator when it cannot. */
 import 'reflect-metadata'
-import { Command, Option } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import { type Role, readConfig } from './config.js'
 
 const program = new Command('gatehouse').description('Self-hosted, multi-tenant identity provider')
@@ -39,6 +39,27 @@ account
     await createAccountCommand(readConfig(), options)
   })
 
+const billing = program.command('billing').description('how accounts are billed, which no request can change')
+billing
+  .command('show')
+  .description('billing mode and why, credit, payments that are not concluded')
+  .argument('<account id>')
+  .option('--json', 'answer as JSON')
+  .action(async (accountId: string, { json }: { json?: boolean }) => {
+    const { showBillingCommand } = await import('./billing-commands.js')
+    await showBillingCommand(readConfig(), accountId, json === true)
+  })
+billing
+  .command('override')
+  .description('bill an account so, whatever its payment methods; none: as they say again')
+  .argument('<account id>')
+  .addArgument(new Argument('<mode>').choices(['gated', 'ungated', 'none']))
+  .addHelpText('after', '\nExample:\n  gatehouse billing override acc_… ungated')
+  .action(async (accountId: string, mode: 'gated' | 'ungated' | 'none') => {
+    const { overrideBillingCommand } = await import('./billing-commands.js')
+    await overrideBillingCommand(readConfig(), accountId, mode === 'none' ? null : mode)
+  })
+
 const keys = program.command('keys').description('signing keys of issuers')
 keys
   .command('list')
@@ -57,6 +78,33 @@ keys
   .action(async (options: { issuer?: string }) => {
     const { rotateKeysCommand } = await import('./commands.js')
     await rotateKeysCommand(readConfig(), options)
+  })
+
+const jobs = program.command('jobs').description('periodic jobs and queued work, over all processes')
+jobs
+  .command('list', { isDefault: true })
+  .description('last run, result, next run and holder of each periodic job; what waits in the queue, and what failed')
+  .option('--json', 'answer as JSON')
+  .action(async ({ json }: { json?: boolean }) => {
+    const { listJobsCommand } = await import('./job-commands.js')
+    await listJobsCommand(readConfig(), json === true)
+  })
+jobs
+  .command('run')
+  .description('run a periodic job now, in this process')
+  .argument('<name>')
+  .addHelpText('after', '\nExample:\n  gatehouse jobs run purge-expired')
+  .action(async (name: string) => {
+    const { runJobCommand } = await import('./job-commands.js')
+    await runJobCommand(readConfig(), name)
+  })
+jobs
+  .command('retry')
+  .description('have queued work tried again now: what failed for good begins anew')
+  .argument('<job id>')
+  .action(async (id: string) => {
+    const { retryJobCommand } = await import('./job-commands.js')
+    await retryJobCommand(readConfig(), id)
   })
 
 program

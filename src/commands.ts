@@ -8,7 +8,8 @@ import { createAccount } from './resources/accounts/accounts.js'
 import { type KeyFacts, listKeys, livingIssuers, rotateKeys } from './resources/issuers/key-rotation.js'
 import { openStore } from './store.js'
 
-const say = (text: string): void => void process.stdout.write(`${text}\n`)
+/** A line of the answer. */
+export const say = (text: string): void => void process.stdout.write(`${text}\n`)
 
 /** `gatehouse migrate [status]`. */
 export async function migrateCommand(config: Config, statusOnly: boolean, json: boolean): Promise<void> {
@@ -80,7 +81,7 @@ export async function rotateKeysCommand(config: Config, options: { issuer?: stri
 }
 
 /** Works on the deployment's database, beside processes that run on it. */
-async function inDeployment(config: Config, work: (context: Context) => Promise<void>): Promise<void> {
+export async function inDeployment(config: Config, work: (context: Context) => Promise<void>): Promise<void> {
   const { makeGatehouse } = await import('./app.js')
   const store = await openStore(config, () => {}, true)
   const gatehouse = makeGatehouse(config, store.url)

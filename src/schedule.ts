@@ -2,6 +2,8 @@
 import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
+import { purgeFailedJobs } from './platform/queue.js'
+import { sweep } from './platform/sweep.js'
 import { purgeChallenges } from './resources/agents/challenges.js'
 import { purgeClients } from './resources/clients/purge.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
@@ -32,16 +34,17 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-invitations', every: HOUR, run: purgeInvitations },
   { name: 'purge-deliveries', every: 10 * MINUTE, run: purgeDeliveries },
   { name: 'purge-webhooks', every: HOUR, run: purgeWebhooks },
+  { name: 'purge-failed-jobs', every: HOUR, run: purgeFailedJobs },
   { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]
 
 /** Answers kept for repeated POSTs leave after their 24 hours. */
 async function purgeIdempotency(context: Context): Promise<void> {
-  await context.db.idempotentRequest.deleteMany({ where: { expiresAt: { lt: context.now() } } })
+  await sweep(context, 'idempotent_requests', 'expires_at < $1::bigint', context.now())
 }
 
 /** A bucket that nobody has touched for two hours is full again, whatever its limit. */
 async function purgeRateLimits(context: Context): Promise<void> {
-  await context.db.rateLimit.deleteMany({ where: { updatedAt: { lt: context.now() - 2 * HOUR } } })
+  await sweep(context, 'rate_limits', 'updated_at < $1::bigint', context.now() - 2 * HOUR)
 }

@@ -58,11 +58,13 @@ export function makeStreams(gatehouse: Gatehouse): Streams {
     if (ended) throw goneSoon()
     const asked = subscriptionOf(body)
     const end = admitStream(context)
+    // Who is gone before the stream begins would else be told nothing for ever.
+    ctx.res.once('close', () => end.abort())
+    if (ctx.res.closed) end.abort()
     try {
       const stream = streamOf(gatehouse, context, ctx.req, end.signal)
       const source = await createSourceEventStream({ schema: schema(), ...asked, contextValue: { ...context, stream } })
       if (!(Symbol.asyncIterator in source)) throw originalOf(source.errors?.[0])
-      ctx.res.once('close', () => end.abort())
       ctx.state['route'] = '/graphql (stream)'
       ctx.status = 200
       ctx.type = 'text/event-stream'

@@ -1,10 +1,13 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** Prometheus metrics of the process. Labels hold templates and names of operations, never ids. */
 export interface Metrics {
   readonly registry: Registry
   readonly requests: Histogram<'server' | 'method' | 'route' | 'status'>
   readonly refusals: Counter<'limit'>
+  readonly periodicRuns: Counter<'job' | 'result'>
+  readonly periodicDuration: Histogram<'job'>
+  readonly queueAttempts: Counter<'task' | 'outcome'>
 }
 
 /** A registry of its own for each application, so that several can live in one process. */
@@ -26,5 +29,60 @@ export function openMetrics(): Metrics {
       labelNames: ['limit'],
       registers: [registry],
     }),
+    periodicRuns: new Counter({
+      name: 'gatehouse_periodic_job_runs_total',
+      help: 'Runs of periodic jobs in this process, by job and result (ok, failed, stopped).',
+      labelNames: ['job', 'result'],
+      registers: [registry],
+    }),
+    periodicDuration: new Histogram({
+      name: 'gatehouse_periodic_job_duration_seconds',
+      help: 'How long runs of periodic jobs in this process took.',
+      labelNames: ['job'],
+      buckets: [0.01, 0.1, 1, 10, 60, 600],
+      registers: [registry],
+    }),
+    queueAttempts: new Counter({
+      name: 'gatehouse_queue_attempts_total',
+      help: 'Attempts at queued work in this process, by task and outcome (done, again, postponed, failed).',
+      labelNames: ['task', 'outcome'],
+      registers: [registry],
+    }),
+  }
+}
+
+/**
+ * A gauge that is filled whenever somebody reads the metrics.
+ * @param fill what it cannot find out it leaves out
+ */
+export function gauge<Label extends string>(
+  registry: Registry,
+  name: string,
+  help: string,
+  labelNames: Label[],
+  fill: (set: (labels: Record<Label, string>, value: number) => void) => Promise<void>,
+): void {
+  new Gauge({
+    name,
+    help,
+    labelNames,
+    registers: [registry],
+    async collect() {
+      this.reset()
+      await fill((labels, value) => this.set(labels, value))
+    },
+  })
+}
+
+/** One look at the database for several gauges, and for several readers at once; nothing when it cannot be asked. */
+export function shared<State>(ask: () => Promise<State[]>): () => Promise<State[]> {
+  let answer: Promise<State[]> | undefined
+  return () => {
+    answer ??= ask()
+      .catch(() => [])
+      .finally(() => {
+        answer = undefined
+      })
+    return answer
   }
 }

@@ -5,11 +5,12 @@
  * bear being done again. Times in milliseconds.
  */
 import { newId } from '../kernel/ids.js'
-import { SECOND } from '../kernel/time.js'
+import { DAY, SECOND } from '../kernel/time.js'
 import type { Context, Gatehouse } from './context.js'
 import { type Prisma, translated } from './database.js'
-import { type Jobs, systemContext } from './jobs.js'
+import { causeOf, type Jobs, newHolder, systemContext } from './jobs.js'
 import { announce, listen } from './notify.js'
+import { sweep } from './sweep.js'
 
 /** How an attempt ended. Throwing is `failed`, too, and gets into the log. */
 export type Outcome =
@@ -53,6 +54,8 @@ interface JobRow {
 const LOOK_INTERVAL = 5 * SECOND
 /** A last attempt whose process died is made again, this often. */
 const LEASES_TO_LOSE = 2
+/** What was given up can be looked at and tried again for as long. */
+const FAILED_KEPT = 7 * DAY
 
 /**
  * Promises work, in the transaction that gives a reason for it.
@@ -73,17 +76,23 @@ export async function enqueue(
 
 /** `run_at` is the proof of the taker: nobody else gets the same end of a lease. */
 const takeText = `
-  UPDATE jobs SET attempts = attempts + 1, run_at = $2::bigint + $3::bigint
+  UPDATE jobs SET attempts = attempts + 1, run_at = $2::bigint + $3::bigint, holder = $5
   WHERE id IN (
-    SELECT id FROM jobs WHERE task = $1 AND run_at <= $2::bigint ORDER BY run_at LIMIT $4::int FOR UPDATE SKIP LOCKED
+    SELECT id FROM jobs WHERE task = $1 AND failed_at IS NULL AND run_at <= $2::bigint
+    ORDER BY run_at LIMIT $4::int FOR UPDATE SKIP LOCKED
   )
   RETURNING id, task, payload, run_at AS "runAt", attempts`
 const doneText = 'DELETE FROM jobs WHERE id = $1 AND run_at = $2::bigint'
-const againText = 'UPDATE jobs SET run_at = $3::bigint, attempts = $4::int WHERE id = $1 AND run_at = $2::bigint'
-const nextText = 'SELECT min(run_at) AS at FROM jobs WHERE task = ANY($1::text[])'
+const againText = `
+  UPDATE jobs SET run_at = $3::bigint, attempts = $4::int, error = $5, holder = NULL
+  WHERE id = $1 AND run_at = $2::bigint`
+const failedText = `
+  UPDATE jobs SET failed_at = $3::bigint, error = $4, holder = NULL WHERE id = $1 AND run_at = $2::bigint`
+const nextText = 'SELECT min(run_at) AS at FROM jobs WHERE task = ANY($1::text[]) AND failed_at IS NULL'
 
 /** Works on the queue until stopped; of tasks that it does not know it keeps its hands off. */
 export function startWorker(gatehouse: Gatehouse, tasks: readonly Task[]): Jobs {
+  const holder = newHolder()
   const running = new Map(tasks.map((task) => [task, new Set<Promise<void>>()]))
   let stopped = false
   let looking = false
@@ -120,7 +129,7 @@ export function startWorker(gatehouse: Gatehouse, tasks: readonly Task[]): Jobs 
     for (const [task, under] of running) {
       const room = task.parallel - under.size
       if (stopped || room <= 0) continue
-      for (const job of await take(gatehouse, task, room)) {
+      for (const job of await take(gatehouse, holder, task, room)) {
         const work = attempt(gatehouse, task, job).finally(() => {
           under.delete(work)
           look()
@@ -152,46 +161,66 @@ export function startWorker(gatehouse: Gatehouse, tasks: readonly Task[]): Jobs 
 
 /** Does everything that is due, and what falls due by doing it, then returns: for the command line and for tests. */
 export async function workOff(gatehouse: Gatehouse, tasks: readonly Task[]): Promise<void> {
+  const holder = newHolder()
   for (let found = true; found; ) {
     found = false
     for (const task of tasks) {
-      const jobs = await take(gatehouse, task, task.parallel)
+      const jobs = await take(gatehouse, holder, task, task.parallel)
       if (jobs.length > 0) found = true
       await Promise.all(jobs.map((job) => attempt(gatehouse, task, job)))
     }
   }
 }
 
-const take = (gatehouse: Gatehouse, { name, lease }: Task, room: number): Promise<JobRow[]> =>
-  gatehouse.tools.query<JobRow & Record<string, unknown>>('jobs-take', takeText, [name, gatehouse.now(), lease, room])
+function take(gatehouse: Gatehouse, holder: string, { name, lease }: Task, room: number): Promise<JobRow[]> {
+  const values = [name, gatehouse.now(), lease, room, holder]
+  return gatehouse.tools.query<JobRow & Record<string, unknown>>('jobs-take', takeText, values)
+}
 
 /** One attempt, and what becomes of the job. Whoever was overtaken by the end of their lease changes nothing. */
 async function attempt(gatehouse: Gatehouse, task: Task, { id, payload, runAt, attempts }: JobRow): Promise<void> {
-  const { tools, log } = gatehouse
+  const { tools, log, metrics, now } = gatehouse
   const last = attempts >= task.attempts
   let outcome: Outcome = 'failed'
+  let cause: string | null = null
   try {
     // Whatever this job does to its process, it does not do it for ever.
     if (attempts > task.attempts + LEASES_TO_LOSE) throw new Error('every attempt ended with its process')
     outcome = await task.run(systemContext(gatehouse), payload, { number: attempts, last })
   } catch (error) {
+    cause = causeOf(error)
     log.error({ err: error, task: task.name, job: id }, 'a job failed')
   }
   const postponed = typeof outcome === 'object' && 'postponeTo' in outcome
+  const end = outcome === 'done' ? 'done' : postponed ? 'postponed' : last ? 'failed' : 'again'
+  metrics.queueAttempts.inc({ task: task.name, outcome: end })
   try {
-    if (outcome === 'done' || (last && !postponed)) {
+    if (end === 'done') {
       await tools.query('jobs-done', doneText, [id, runAt])
+    } else if (end === 'failed') {
+      await tools.query('jobs-failed', failedText, [id, runAt, now(), cause])
     } else {
       const due =
         typeof outcome === 'string'
-          ? gatehouse.now() + task.delay(attempts)
+          ? now() + task.delay(attempts)
           : 'postponeTo' in outcome
             ? outcome.postponeTo
             : outcome.retryAt
-      await tools.query('jobs-again', againText, [id, runAt, Math.ceil(due), postponed ? attempts - 1 : attempts])
+      await tools.query('jobs-again', againText, [
+        id,
+        runAt,
+        Math.ceil(due),
+        postponed ? attempts - 1 : attempts,
+        cause,
+      ])
     }
   } catch (error) {
     // The lease ends by itself; then the job is taken again.
     log.warn({ err: translated(error), task: task.name, job: id }, 'the end of a job could not be written')
   }
+}
+
+/** Removes work that was given up a week ago. A periodic job. */
+export async function purgeFailedJobs(context: Context): Promise<void> {
+  await sweep(context, 'jobs', 'failed_at <= $1::bigint', context.now() - FAILED_KEPT)
 }

@@ -1,6 +1,7 @@
 /** How rows leave whose time is over. */
 import type { Context } from '../platform/context.js'
 import { sql } from '../platform/database.js'
+import { inPortions } from '../platform/sweep.js'
 
 /** Rows per statement, so that none holds its locks for long. */
 const BATCH = 500
@@ -17,5 +18,5 @@ export async function purge(context: Context, table: string, condition: string, 
         AND NOT EXISTS (SELECT 1 FROM issuers i WHERE i.id = t.issuer_id AND i.status = 'deleted')
       LIMIT ${BATCH} FOR UPDATE OF t SKIP LOCKED)
     RETURNING id`
-  for (let count = BATCH; count === BATCH; ) count = (await sql(context.db, text, ...values)).length
+  await inPortions(context, BATCH, async () => (await sql(context.db, text, ...values)).length)
 }

@@ -242,6 +242,33 @@ test('a credential has ten streams at most; one that was closed makes room', asy
   expect(status).toBe(200)
 })
 
+test('who goes away before the stream begins leaves nothing open', async () => {
+  const key = await keyWith(world, { scopes: ['events:read'] })
+  const body = JSON.stringify({
+    query: 'subscription ($a: ID!) { eventAdded(accountId: $a) { id } }',
+    variables: { a: world.accountId },
+  })
+  const headers = {
+    Authorization: key.authorization!,
+    'Content-Type': 'application/json',
+    Accept: 'text/event-stream',
+  }
+  const comeAndGo = async (wait: number): Promise<void> => {
+    const signal = AbortSignal.timeout(wait)
+    await fetch(`${app.baseUrl}/graphql`, { method: 'POST', headers, body, signal }).catch(() => {})
+  }
+  for (let wait = 1; wait <= 30; wait++) await comeAndGo(wait)
+  const statuses = new Set<number>()
+  for (let tries = 0; !statuses.has(200) && tries < 200; tries++) {
+    const streams = await Promise.all(Array.from({ length: 10 }, () => listen({}, key)))
+    statuses.clear()
+    if (streams.every(({ status }) => status === 200)) statuses.add(200)
+    for (const stream of streams) stream.close()
+    await sleep(20)
+  }
+  expect([...statuses]).toEqual([200])
+})
+
 test('the package graphql-sse understands it', async () => {
   const client = createClient({
     url: `${app.baseUrl}/graphql`,

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { makeAccount, must } from '../setup/actors.js'
 import type { Api, Loose } from '../setup/api.js'
 import { type Facilitator, newPayer, startFacilitator } from '../setup/facilitator.js'
+import { runCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { fresh } from './world.js'
 
@@ -145,4 +146,44 @@ test('a table of prices that names what cannot have one keeps the product from s
     })
     await expect(starting).rejects.toThrow(Object.keys(wrong)[0]!)
   }
+})
+
+test('gatehouse billing: shows how an account is billed and why; the override of an operator counts at once, with an event', async () => {
+  const { DATABASE_URL, SECRET_KEY, DATA_DIR } = {
+    DATABASE_URL: app.databaseUrl,
+    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    DATA_DIR: app.gatehouse.config.dataDir,
+  }
+  const billing = (...words: string[]) => runCli(['billing', ...words], { DATABASE_URL, SECRET_KEY, DATA_DIR })
+  const rich = await customer(500)
+  const { accountId, owner, A } = rich
+  const shown = await billing('show', accountId, '--json')
+  expect(JSON.parse(shown.stdout)).toEqual({
+    id: accountId,
+    billing_mode: 'gated',
+    override: null,
+    has_active_payment_method: true,
+    balance_micro_usd: 500,
+    open_payments: [],
+  })
+  must(await owner.post(`${A}/issuers`, { name: 'One' }), 201)
+  expect(await billing('override', accountId, 'ungated')).toMatchObject({
+    code: 0,
+    stdout: `${accountId} is ungated from now on.\n`,
+  })
+  expect(must(await owner.get(A), 200).data.billing_mode).toBe('ungated')
+  must(await owner.post(`${A}/issuers`, { name: 'Two' }), 201)
+  expect((await billing('show', accountId)).stdout).toMatch(
+    /^billing mode {2}ungated \(set by an operator\)\ncredit {8}400 micro-USD$/m,
+  )
+  const [told] = must(await owner.get(`${A}/events?event_types=account.updated`), 200).data
+  expect(told).toMatchObject({
+    auth_type: 'system',
+    changes: { billing_mode_override: { old: null, new: 'ungated' } },
+  })
+  expect(await billing('override', accountId, 'none')).toMatchObject({ stdout: `${accountId} is gated from now on.\n` })
+  must(await owner.post(`${A}/issuers`, { name: 'Three' }), 201)
+  expect((await rich.ledger())[0]).toMatchObject({ type: 'charge', balance_μusd: 300 })
+  expect(await billing('override', accountId, 'free')).toMatchObject({ code: 1 })
+  expect(await billing('show', `acc_${'0'.repeat(26)}`)).toMatchObject({ code: 1 })
 })

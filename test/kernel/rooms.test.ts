@@ -24,7 +24,14 @@ const rooms: Record<string, string[]> = {
   console: [],
 }
 /** Files of src itself are parts of the wiring, but for these. */
-const roomOfFile: Record<string, string> = { main: 'main', cli: 'main', commands: 'main', config: 'config' }
+const roomOfFile: Record<string, string> = {
+  main: 'main',
+  cli: 'main',
+  commands: 'main',
+  'job-commands': 'main',
+  'billing-commands': 'main',
+  config: 'config',
+}
 
 /** Inside resources the container knows its contents: no column imports one to its right. */
 const columns = [

@@ -59,7 +59,7 @@ const work = (gatehouse: Gatehouse, ...tasks: Task[]): Jobs => {
   workers.push(worker)
   return worker
 }
-const left = () => app.gatehouse.tools.prisma.job.count()
+const left = () => app.gatehouse.tools.prisma.job.count({ where: { failedAt: null } })
 async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
   for (const end = Date.now() + 8000; !(await isTrue()); await new Promise((go) => setTimeout(go, 10)))
     if (Date.now() > end) throw new Error('it did not come true in time')

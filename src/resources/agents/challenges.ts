@@ -7,6 +7,7 @@ import { invalidField } from '../../kernel/errors.js'
 import { MINUTE } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { sha256 } from '../../platform/secrets.js'
+import { sweep } from '../../platform/sweep.js'
 import { printMessage, readMessage, type SignInMessage } from './sign-in-message.js'
 import { schemes } from './wallet-signatures.js'
 import { walletKey } from './wallets.js'
@@ -139,5 +140,5 @@ export async function redeemChallenge(
 
 /** Removes challenges whose time is over. A periodic job. */
 export async function purgeChallenges(context: Context): Promise<void> {
-  await context.db.agentChallenge.deleteMany({ where: { expiresAt: { lt: context.now() } } })
+  await sweep(context, 'agent_challenges', 'expires_at < $1::bigint', context.now())
 }

@@ -5,6 +5,7 @@
 import { newId } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
 import type { Enrollment, Prisma } from '../../platform/database.js'
+import { sweep } from '../../platform/sweep.js'
 import type { VerifiersPlace } from './kind.js'
 
 export type EnrollmentKind = 'totp' | 'passkey'
@@ -75,5 +76,5 @@ export async function endEnrollment(context: Context, id: string): Promise<boole
 
 /** Removes what nobody completed in time. A periodic job. */
 export async function purgeEnrollments(context: Context): Promise<void> {
-  await context.db.enrollment.deleteMany({ where: { expiresAt: { lt: context.now() } } })
+  await sweep(context, 'enrollments', 'expires_at < $1::bigint', context.now())
 }

@@ -34,7 +34,8 @@ const progressText = `
 const startOf = (unit: number): string => `created_at / ${unit} * ${unit}`
 const some = dimensions.map((dimension) => `coalesce(${dimension}, '') AS ${dimension}`).join(', ')
 
-const countText = `
+/** Counts the events from place $1 up to $2. */
+export const countText = `
   WITH fresh AS (SELECT account_id, created_at, ${some} FROM events WHERE place >= $1::bigint AND place < $2::bigint),
   hours AS (
     INSERT INTO event_hours AS kept (account_id, starts_at, ${dimensions.join(', ')}, key, count)
@@ -53,7 +54,7 @@ const countText = `
 
 /** Counts what has committed since the last run. A periodic job; several at once take turns. */
 export async function countEvents(context: Context): Promise<void> {
-  while (await countPortion(context));
+  while (!context.stop?.aborted && (await countPortion(context)));
 }
 
 /** @returns whether there is more */

@@ -124,11 +124,8 @@ interface Watch {
 }
 
 function join(context: Context, accountId: string, signal: AbortSignal): Follower {
-  let watch = watches.get(context.tools)
-  if (!watch) {
-    watch = startWatch(context)
-    watches.set(context.tools, watch)
-  }
+  const watch = watches.get(context.tools) ?? startWatch(context)
+  watches.set(context.tools, watch)
   const { followers } = watch
   let horizon = 0
   let told = false
@@ -162,12 +159,14 @@ function join(context: Context, accountId: string, signal: AbortSignal): Followe
     },
   }
   followers.add(follower)
-  signal.addEventListener('abort', () => {
+  const leave = (): void => {
     followers.delete(follower)
     if (followers.size > 0) return
     watches.delete(context.tools)
-    watch?.stop()
-  })
+    watch.stop()
+  }
+  if (signal.aborted) leave()
+  else signal.addEventListener('abort', leave, { once: true })
   return follower
 }
 

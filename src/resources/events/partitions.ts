@@ -2,11 +2,10 @@
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
+import { sweep } from '../../platform/sweep.js'
 
 /** How many months after this one have their table already: so long may there be no worker. */
 const MONTHS_AHEAD = 3
-/** Rows removed by one statement. */
-const PORTION = 20_000
 
 const partitionsText = `
   SELECT c.relname AS name FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
@@ -22,25 +21,33 @@ export async function keepEventPartitions(context: Context): Promise<void> {
   const oldest = new Date(context.now() - context.config.eventRetentionDays * DAY)
   const kept = Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth())
   const gone = (await sql<{ name: string }>(context.db, partitionsText)).filter(({ name }) => endOf(name) <= kept)
+  const first = gone[0] ? startOf(gone[0].name) : kept
   // The counts first, for they are never more than the events; and once more, with what was counted meanwhile.
-  await forget(context, kept)
+  await forgetCounts(context, first, kept)
+  await sweep(context, 'events_other', 'created_at < $1::bigint', kept)
+  if (context.stop?.aborted) return
   for (const { name } of gone) await context.db.$executeRawUnsafe(`DROP TABLE ${name}`)
-  await remove(context, 'events_other', 'created_at', kept)
-  await forget(context, kept)
+  await forgetCounts(context, first, kept)
 }
 
-/** The first moment after a month, from the name of its table. */
-function endOf(name: string): number {
+/** The first moment of a month, and the first one after it, from the name of its table. */
+const startOf = (name: string): number => monthOf(name, 0)
+const endOf = (name: string): number => monthOf(name, 1)
+
+function monthOf(name: string, ahead: number): number {
   const [, year, month] = name.split('_')
-  return Date.UTC(Number(year), Number(month))
+  return Date.UTC(Number(year), Number(month) - 1 + ahead)
 }
 
-async function forget(context: Context, before: number): Promise<void> {
-  for (const table of ['event_hours', 'event_counts']) await remove(context, table, 'starts_at', before)
-}
-
-async function remove(context: Context, table: string, moment: string, before: number): Promise<void> {
-  const text = `DELETE FROM ${table} WHERE ctid = ANY (ARRAY(
-    SELECT ctid FROM ${table} WHERE ${moment} < $1::bigint LIMIT ${PORTION}))`
-  while ((await context.db.$executeRawUnsafe(text, before)) > 0);
+/**
+ * Day by day, as each look begins where the table does, at what was just deleted; the index by time knows which part of
+ * the table a day lies in.
+ * @param first the first moment of the oldest month; what lies before it is taken at once
+ */
+async function forgetCounts(context: Context, first: number, before: number): Promise<void> {
+  for (const table of ['event_hours', 'event_counts']) {
+    for (let [from, to] = [0, first]; from < before; [from, to] = [to, to + DAY]) {
+      await sweep(context, table, 'starts_at >= $1::bigint AND starts_at < $2::bigint', from, to)
+    }
+  }
 }

@@ -4,17 +4,20 @@
  * many processes there are, and whenever one of them runs again. The key before signs no more, but stays published for
  * as long as tokens signed with it may live, and longer.
  */
-import { MINUTE, SECOND } from '../../kernel/time.js'
+import { DAY, MINUTE, SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { sql, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
 import { enqueue, type Task } from '../../platform/queue.js'
+import { inPortions, sweep } from '../../platform/sweep.js'
 import { emit } from '../events/events.js'
 import { giveSigningKeys, KEY_RETENTION, signingAlgorithms, takeKeyPairs } from './signing-keys.js'
 
 const TASK = 'rotate_keys'
-/** Issuers planned in one transaction, and removed from in one statement. */
+/** Issuers planned in one transaction, and looked at by one statement. */
 const BATCH = 500
+/** How long it is known that a rotation was done; only the latest one is asked for. */
+const ROTATION_RETENTION = 400 * DAY
 
 interface Planned {
   issuerId: string
@@ -44,8 +47,8 @@ const planText = `
 /** Promises the rotations that are due: a job each, so that every worker takes its share. A periodic job. */
 export async function planRotations(context: Context): Promise<void> {
   const { period, at } = lastRotation(context.now())
-  for (let planned = BATCH; planned === BATCH; ) {
-    planned = await transaction(context, async (inside) => {
+  await inPortions(context, BATCH, () =>
+    transaction(context, async (inside) => {
       const rows = await sql<Planned>(inside.db, planText, period, at, BATCH)
       await enqueue(
         inside,
@@ -53,8 +56,8 @@ export async function planRotations(context: Context): Promise<void> {
         rows.map((row) => ({ ...row })),
       )
       return rows.length
-    })
-  }
+    }),
+  )
 }
 
 /** One issuer's turn. Making keys takes time on another thread; one after the other leaves room for everything else. */
@@ -124,24 +127,38 @@ export async function* livingIssuers(context: Context): AsyncGenerator<string> {
  * The newest two of each algorithm stay, whatever their age.
  */
 const removeText = `
-  WITH ranked AS (
-    SELECT id, row_number() OVER newest AS rank, lag(created_at) OVER newest AS replaced_at FROM signing_keys
-    WINDOW newest AS (PARTITION BY issuer_id, alg ORDER BY created_at DESC, kid)
-  )
-  DELETE FROM signing_keys
-  WHERE id IN (SELECT id FROM ranked WHERE rank > 2 AND replaced_at < $1::bigint LIMIT $2::int)
-  RETURNING issuer_id AS "issuerId"`
+  WITH looked AS (SELECT id FROM issuers WHERE id > $2 ORDER BY id LIMIT ${BATCH}),
+  ranked AS (
+    SELECT k.id, row_number() OVER newest AS rank, lag(k.created_at) OVER newest AS replaced_at
+    FROM looked JOIN signing_keys k ON k.issuer_id = looked.id
+    WINDOW newest AS (PARTITION BY k.issuer_id, k.alg ORDER BY k.created_at DESC, k.kid)
+  ),
+  gone AS (
+    DELETE FROM signing_keys WHERE id IN (SELECT id FROM ranked WHERE rank > 2 AND replaced_at < $1::bigint)
+    RETURNING issuer_id)
+  SELECT max(looked.id) AS last, count(*)::int AS count,
+    (SELECT coalesce(array_agg(DISTINCT issuer_id), '{}') FROM gone) AS changed
+  FROM looked`
 
-/** Removes keys whose retention is over. A periodic job. */
+/** Removes keys whose retention is over, issuer by issuer, and what is known of rotations long ago. A periodic job. */
 export async function removeOldKeys(context: Context): Promise<void> {
   const before = context.now() - KEY_RETENTION
-  for (let removed = BATCH; removed === BATCH; ) {
-    removed = await transaction(context, async (inside) => {
-      const rows = await sql<{ issuerId: string }>(inside.db, removeText, before, BATCH)
-      for (const issuerId of new Set(rows.map((row) => row.issuerId))) await announce(inside, 'issuer', issuerId)
-      return rows.length
-    })
-  }
+  let after = ''
+  await inPortions(context, BATCH, () =>
+    transaction(context, async (inside) => {
+      const [looked] = await sql<Looked>(inside.db, removeText, before, after)
+      for (const issuerId of looked!.changed) await announce(inside, 'issuer', issuerId)
+      after = looked!.last ?? after
+      return looked!.count
+    }),
+  )
+  await sweep(context, 'key_rotations', 'done_at < $1::bigint', context.now() - ROTATION_RETENTION)
+}
+
+interface Looked {
+  last: string | null
+  count: number
+  changed: string[]
 }
 
 export interface KeyFacts {

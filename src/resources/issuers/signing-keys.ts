@@ -137,6 +137,7 @@ export async function refillSpareKeys(context: Context, issuers = 8): Promise<vo
     try {
       for (const alg of signingAlgorithms) {
         for (let have = await context.db.spareKey.count({ where: { alg } }); have < target; have++) {
+          if (context.stop?.aborted) return
           const pair = await makePair(context, alg)
           await context.db.spareKey.create({ data: { ...pair, publicJwk: { ...pair.publicJwk } } })
         }

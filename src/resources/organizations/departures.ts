@@ -2,6 +2,7 @@
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { sql, transaction } from '../../platform/database.js'
+import { inPortions } from '../../platform/sweep.js'
 import { emit } from '../events/events.js'
 import { purge } from '../purge.js'
 import { purgeUsers } from '../users/purge.js'
@@ -19,11 +20,7 @@ const BATCH = 100
  * harm.
  */
 export async function purgeDeletedUsers(context: Context): Promise<void> {
-  for (const step of [forgetInvitations, leave]) {
-    while ((await step(context)) === BATCH) {
-      // The next ones.
-    }
-  }
+  for (const step of [forgetInvitations, leave]) await inPortions(context, BATCH, () => step(context))
   await purgeUsers(context)
 }
 

@@ -155,3 +155,11 @@ export async function tellFailure(context: Context, failure: Failure): Promise<v
     data: { amount_μusd: Number(amountMicroUsd), payer, reason, payment_reference: referenceOf(failure) },
   })
 }
+
+/** Payments of an account that are neither credited nor refused, newest first: under way, or for people to look after. */
+export const openTopups = (context: Context, { accountId }: InAccount): Promise<TopupAttempt[]> =>
+  context.db.topupAttempt.findMany({
+    where: { accountId, state: { notIn: ['credited', 'refused'] } },
+    orderBy: { createdAt: 'desc' },
+    take: 50,
+  })

@@ -1,5 +1,6 @@
 import type { Context } from '../../platform/context.js'
 import { sql, transaction } from '../../platform/database.js'
+import { inPortions } from '../../platform/sweep.js'
 import { emit } from '../events/events.js'
 
 /** Sessions told of by one transaction. */
@@ -26,7 +27,7 @@ const expireText = `
  * writes it down, with one event each. A periodic job; several at once share the work.
  */
 export async function expireSessions(context: Context): Promise<void> {
-  while ((await expirePortion(context)) === PORTION);
+  await inPortions(context, PORTION, () => expirePortion(context))
 }
 
 function expirePortion(context: Context): Promise<number> {

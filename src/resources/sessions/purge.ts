@@ -1,5 +1,6 @@
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
+import { sweep } from '../../platform/sweep.js'
 
 /** Sessions stay readable this long (milliseconds) after their end. */
 const SESSION_RETENTION = 31 * DAY
@@ -10,10 +11,10 @@ const SESSION_RETENTION = 31 * DAY
  */
 export async function purgeExpired(context: Context): Promise<void> {
   const now = context.now()
-  const expired = { where: { expiresAt: { lt: now } } }
-  await context.db.idpArtifact.deleteMany(expired)
-  await context.db.loginState.deleteMany(expired)
-  await context.db.revokedToken.deleteMany(expired)
-  await context.db.loginFailure.deleteMany({ where: { updatedAt: { lt: now - DAY } } })
-  await context.db.session.deleteMany({ where: { expiresAt: { lt: now - SESSION_RETENTION } } })
+  for (const table of ['idp_artifacts', 'login_states', 'revoked_tokens']) {
+    await sweep(context, table, 'expires_at < $1::bigint', now)
+  }
+  await sweep(context, 'login_failures', 'updated_at < $1::bigint', now - DAY)
+  const ended = `status IN ('revoked', 'expired')`
+  await sweep(context, 'sessions', `${ended} AND expires_at < $1::bigint`, now - SESSION_RETENTION)
 }

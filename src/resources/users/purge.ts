@@ -2,6 +2,7 @@
 
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql, transaction } from '../../platform/database.js'
+import { inPortions } from '../../platform/sweep.js'
 import { emit } from '../events/events.js'
 
 /** Users per transaction, so that none holds its locks for long. */
@@ -12,9 +13,7 @@ const BATCH = 100
  * processes at once, does no harm.
  */
 export async function purgeUsers(context: Context): Promise<void> {
-  while ((await purgeBatch(context)) === BATCH) {
-    // The next one.
-  }
+  await inPortions(context, BATCH, () => purgeBatch(context))
 }
 
 const dueText = `

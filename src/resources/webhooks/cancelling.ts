@@ -2,6 +2,7 @@
 import { MINUTE, SECOND } from '../../kernel/time.js'
 import { sql } from '../../platform/database.js'
 import type { Task } from '../../platform/queue.js'
+import { inPortions } from '../../platform/sweep.js'
 
 export const CANCEL = 'cancel_deliveries'
 const PORTION = 2000
@@ -22,9 +23,9 @@ export const cancelDeliveries: Task = {
 
   async run(context, payload) {
     const { webhookId } = payload as { webhookId: string }
-    for (let count = PORTION; count === PORTION; ) {
-      count = (await sql(context.db, cancelText, webhookId, context.now())).length
-    }
+    await inPortions(context, PORTION, async () => {
+      return (await sql(context.db, cancelText, webhookId, context.now())).length
+    })
     return 'done'
   },
 }

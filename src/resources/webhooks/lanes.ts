@@ -72,7 +72,7 @@ export async function holdLanes(
 }
 
 /** One step of the index for each webhook that something waits for, however much that is. */
-const waitingText = `
+export const withWaiting = `
   WITH RECURSIVE waiting AS (
     (SELECT webhook_id, next_attempt_at FROM webhook_deliveries WHERE next_attempt_at IS NOT NULL
       ORDER BY webhook_id, next_attempt_at LIMIT 1)
@@ -80,7 +80,8 @@ const waitingText = `
     SELECT following.* FROM waiting CROSS JOIN LATERAL (
       SELECT d.webhook_id, d.next_attempt_at FROM webhook_deliveries d
       WHERE d.next_attempt_at IS NOT NULL AND d.webhook_id > waiting.webhook_id
-      ORDER BY d.webhook_id, d.next_attempt_at LIMIT 1) following)
+      ORDER BY d.webhook_id, d.next_attempt_at LIMIT 1) following)`
+const waitingText = `${withWaiting}
   SELECT w.id AS "webhookId", greatest(waiting.next_attempt_at, l.open_until, l.held_until) AS at
   FROM waiting JOIN webhooks w ON w.id = waiting.webhook_id AND ${inForce} JOIN webhook_lanes l ON l.webhook_id = w.id
   WHERE w.id <> ALL ($1::text[]) ORDER BY 2 LIMIT 1000`

@@ -1,0 +1,50 @@
+/** `gatehouse billing`: how an account is billed, and the operator's word over it (spec 2.2). */
+import { inDeployment, say } from './commands.js'
+import type { Config } from './config.js'
+import { type BillingMode, billingOf, overrideBilling } from './resources/accounts/billing.js'
+import { referenceOf } from './resources/payments/credits.js'
+
+/** `gatehouse billing show`. */
+export async function showBillingCommand(config: Config, accountId: string, json: boolean): Promise<void> {
+  await inDeployment(config, async (context) => {
+    const { account, mode, override, hasActivePaymentMethod, balanceMicroUsd, open } = await billingOf(context, {
+      accountId,
+    })
+    const payments = open.map((attempt) => ({
+      id: attempt.id,
+      state: attempt.state,
+      amount_micro_usd: Number(attempt.amountMicroUsd),
+      payer: attempt.payer,
+      payment_reference: referenceOf(attempt),
+      reason: attempt.reason,
+      created_at: Number(attempt.createdAt),
+    }))
+    if (json) {
+      const facts = { billing_mode: mode, override, has_active_payment_method: hasActivePaymentMethod }
+      say(JSON.stringify({ id: account.id, ...facts, balance_micro_usd: balanceMicroUsd, open_payments: payments }))
+      return
+    }
+    const because = override
+      ? 'set by an operator'
+      : `${hasActivePaymentMethod ? 'has an' : 'has no'} active payment method`
+    say(`account       ${account.id}${account.name ? `  ${account.name}` : ''}`)
+    say(`billing mode  ${mode} (${because})`)
+    say(`credit        ${balanceMicroUsd} micro-USD`)
+    for (const { id, state, amount_micro_usd: amount, payer, payment_reference: reference, reason } of payments) {
+      say(`payment       ${id}  ${state}  ${amount} micro-USD of ${payer}  ${reference ?? '-'}  ${reason ?? '-'}`)
+    }
+  })
+}
+
+/** `gatehouse billing override`. */
+export async function overrideBillingCommand(
+  config: Config,
+  accountId: string,
+  mode: BillingMode | null,
+): Promise<void> {
+  await inDeployment(config, async (context) => {
+    await overrideBilling(context, { accountId }, mode)
+    const { mode: now } = await billingOf(context, { accountId })
+    say(`${accountId} is ${now} from now on.`)
+  })
+}
