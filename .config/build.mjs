@@ -3,13 +3,13 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { dirname, join, relative } from 'node:path'
+import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-// name, the tool (a program of node_modules), its words, what it reads (no step when the first is absent),
-// a file that it makes, and what to do around it.
+// name, the tool (a program of node_modules, or what a script of ours needs from there), its words, what it reads (no step
+// when the first is absent), a file that it makes, and what to do around it.
 const steps = [
   {
     name: 'database client',
@@ -29,6 +29,21 @@ const steps = [
     // The compiler believes its notes and would not write again what somebody removed.
     before: () => rmSync(join(root, 'dist/.tsbuildinfo'), { force: true }),
     after: removeStale,
+  },
+  {
+    name: 'console documents',
+    script: '.config/console-documents.mjs',
+    tool: '@graphql-codegen/core/package.json',
+    words: [],
+    inputs: ['graphql/console', 'graphql/schema.graphql', '.config/console-documents.mjs'],
+    output: 'graphql/console/made/types.ts',
+  },
+  {
+    name: 'console',
+    tool: 'vite/bin/vite.js',
+    words: ['build', '--config', 'src/console/vite.config.mjs'],
+    inputs: ['src/console', 'graphql/console', 'graphql/schema.graphql', 'node_modules/@mantine/core/package.json'],
+    output: 'dist/console/index.html',
   },
   {
     name: 'playground',
@@ -60,11 +75,14 @@ function filesIn(path) {
   return below.filter((entry) => entry.isFile()).map((entry) => relative(root, join(entry.parentPath, entry.name)))
 }
 
+/** What a step makes beside its inputs would make it run for ever. */
+const isSource = (path) => !path.split(sep).includes('made')
+
 /** Changes with the name, time or size of any input, with the tool's version and with the step itself. */
 function fingerprint({ inputs, tool, words }) {
   const hash = createHash('sha256').update(words.join(' '))
-  hash.update(readFileSync(join(root, 'node_modules', tool.split('/')[0], 'package.json')))
-  for (const file of inputs.flatMap(filesIn).sort()) {
+  hash.update(readFileSync(join(root, 'node_modules', /^(@[^/]+\/)?[^/]+/.exec(tool)[0], 'package.json')))
+  for (const file of inputs.flatMap(filesIn).filter(isSource).sort()) {
     const { mtimeMs, size } = statSync(join(root, file))
     hash.update(`${file}\n${mtimeMs}\n${size}\n`)
   }
@@ -82,7 +100,7 @@ function build(step) {
   if (!made) step.before?.()
   const { status, stdout, stderr, error } = spawnSync(
     process.execPath,
-    [join(root, 'node_modules', step.tool), ...step.words],
+    [step.script ? join(root, step.script) : join(root, 'node_modules', step.tool), ...step.words],
     { cwd: root, encoding: 'utf8', env: { ...process.env, ...step.environment }, windowsHide: true },
   )
   if (status !== 0) {

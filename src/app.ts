@@ -1,30 +1,22 @@
-/** The only wiring place: makes the two servers out of the rooms, and the process's own tools. */
+/** The only wiring place: makes the two servers out of the rooms. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
-import { consolePlace } from './bootstrap.js'
-import type { Config, Role } from './config.js'
+import type { Role } from './config.js'
+import { mountConsole } from './console-host/index.js'
 import { mountDevMail } from './dev-mail.js'
 import { mountEdge } from './edge.js'
 import { mountGraphql } from './graphql/mount.js'
 import { mountPlayground } from './graphql/playground.js'
 import { createIdp } from './idp/index.js'
-import { type Clock, systemClock } from './kernel/time.js'
 import type { Gatehouse } from './platform/context.js'
-import { openDatabase } from './platform/database.js'
 import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
-import { type Log, openLog } from './platform/log.js'
-import { openPostman } from './platform/mail-transport.js'
-import { openMetrics } from './platform/metrics.js'
-import { openOutbound } from './platform/outbound.js'
 import { watchWork } from './platform/overview.js'
 import { startWorker } from './platform/queue.js'
-import { makeRateLimiter } from './platform/rate-limit.js'
-import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { mountProbes } from './probes.js'
+import { consolePlace } from './resources/console-place.js'
 import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
-import { prices } from './resources/payments/prices.js'
 import { startSending } from './resources/webhooks/sending.js'
 import { watchSending } from './resources/webhooks/watching.js'
 import { mountRest } from './rest/mount.js'
@@ -33,28 +25,7 @@ import { schedule } from './schedule.js'
 import { mountSetup } from './setup-page.js'
 import { tasks } from './tasks.js'
 
-/** The process's tools on a database that is migrated already. Closing them is the caller's. */
-export function makeGatehouse(
-  config: Config,
-  databaseUrl: string,
-  options: { now?: Clock; log?: Log; prices?: Gatehouse['prices'] } = {},
-): Gatehouse {
-  const now = options.now ?? systemClock
-  const tools = openDatabase(databaseUrl)
-  const log = options.log ?? openLog(config.logLevel)
-  return {
-    config,
-    now,
-    tools,
-    log,
-    metrics: openMetrics(),
-    sealer: makeSealer(secretKeysOf(config)),
-    rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
-    outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
-    postman: openPostman(config, log, now),
-    prices: options.prices ?? prices,
-  }
-}
+export { makeGatehouse } from './gatehouse.js'
 
 /** A running product, or the roles of it that this process has. */
 export interface App {
@@ -98,7 +69,10 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     const graphql = await mountGraphql(gatehouse)
     closers.push(graphql.stop)
     endStreams = graphql.endStreams
-    core = await open('core', config.port, await coreRoutes(gatehouse, graphql.middleware))
+    // Where this process has both roles, the one talks to the other without going around by the public address.
+    const consoleRoom = mountConsole(gatehouse, graphql.middleware, () => idp)
+    closers.push(consoleRoom.close)
+    core = await open('core', config.port, await coreRoutes(gatehouse, graphql.middleware, consoleRoom.middleware))
   }
   if (roles.includes('idp')) {
     const provider = createIdp(gatehouse)
@@ -130,17 +104,18 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
 }
 
 /** The Core API's addresses, by their first segment. */
-async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware): Promise<Middleware> {
+async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware, consoleRoom: Middleware): Promise<Middleware> {
   const rooms: Record<string, Middleware> = {
     v1: mountRest(gatehouse),
     graphql,
+    console: consoleRoom,
     setup: mountSetup(gatehouse),
     dev: mountDevMail(gatehouse),
     playground: mountPlayground(),
     'openapi.json': mountOpenApi(gatehouse),
     '.well-known': protectedResource(gatehouse),
   }
-  const home: Middleware = (ctx) => ctx.redirect('/playground')
+  const home: Middleware = (ctx) => ctx.redirect('/console')
   return (ctx, next) => {
     const first = ctx.path.split('/')[1] ?? ''
     const room = first === '' ? home : Object.hasOwn(rooms, first) ? rooms[first] : undefined

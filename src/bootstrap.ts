@@ -2,6 +2,7 @@
  * First start on an empty database (decisions part 0): the system account, its console issuer and client, the first
  * administrator and key from the environment, or a one-time setup link. Later starts change nothing.
  */
+import { conflict } from './kernel/errors.js'
 import { newId } from './kernel/ids.js'
 import { ALL, actions, stems } from './kernel/scopes.js'
 import { MINUTE } from './kernel/time.js'
@@ -11,6 +12,7 @@ import { randomSecret, sha256 } from './platform/secrets.js'
 import { giveMissingAdministrators } from './resources/accounts/administrators.js'
 import { callbackFault } from './resources/clients/callbacks.js'
 import { createClient } from './resources/clients/clients.js'
+import { type ConsolePlace, consolePlace } from './resources/console-place.js'
 import { createVerifier } from './resources/credentials/verifiers.js'
 import { keepPlacesRising } from './resources/events/counting.js'
 import { emit } from './resources/events/events.js'
@@ -18,13 +20,6 @@ import { createAuthMethod } from './resources/issuers/auth-methods.js'
 import { createIssuer } from './resources/issuers/issuers.js'
 import { insertApiKey } from './resources/keys/api-keys.js'
 import { createUser } from './resources/users/users.js'
-
-/** Where the console signs in; the deployment's row `console`. */
-export interface ConsolePlace {
-  account_id: string
-  issuer_id: string
-  client_id: string
-}
 
 /** How long a setup link works (milliseconds). */
 const LINK_LIFE = 30 * MINUTE
@@ -50,12 +45,6 @@ export async function bootstrap(context: Context): Promise<{ setupLink: string |
   })
   await giveMissingAdministrators(context)
   return start
-}
-
-/** The console's place, once first start has made it. */
-export async function consolePlace(context: Context): Promise<ConsolePlace | undefined> {
-  const row = await context.db.deployment.findUnique({ where: { name: 'console' } })
-  return row?.value as ConsolePlace | undefined
 }
 
 async function makeConsole(context: Context): Promise<ConsolePlace> {
@@ -88,6 +77,8 @@ function consoleSettings(context: Context) {
   const { baseUrl } = context.config
   const callback = `${baseUrl}/console/callback`
   const usable = callbackFault('spa', callback) === undefined
+  // A notice to a private address would be refused on its way out; the console notices the end of a session by itself.
+  const told = usable && (baseUrl.startsWith('https:') || context.config.allowPrivateNetworks)
   if (!usable) context.log.warn(`${baseUrl} is neither https nor loopback, so nobody can sign in to the console there`)
   return {
     openid: {
@@ -96,6 +87,7 @@ function consoleSettings(context: Context) {
       post_logout_redirect_uris: usable ? [`${baseUrl}/console`] : [],
       grant_types: ['authorization_code', 'refresh_token'],
       allowed_resources: [baseUrl],
+      ...(told && { backchannel_logout_uri: `${baseUrl}/console/backchannel-logout` }),
     },
     scopes: [ALL, ...Object.keys(stems).flatMap((stem) => actions.map((action) => `${stem}:${action}`))],
   }
@@ -104,9 +96,15 @@ function consoleSettings(context: Context) {
 /** BASE_URL may change between starts; the console's client follows it. */
 async function followAddress(context: Context, place: ConsolePlace): Promise<void> {
   const client = await context.db.client.findUnique({ where: { id: place.client_id } })
-  const { openid } = (client?.settings ?? {}) as { openid?: { allowed_resources?: string[] } }
-  if (!client || openid?.allowed_resources?.includes(context.config.baseUrl)) return
-  const settings = consoleSettings(context) as Prisma.InputJsonObject
+  const { openid } = (client?.settings ?? {}) as {
+    openid?: { allowed_resources?: string[]; backchannel_logout_uri?: string }
+  }
+  const wanted = consoleSettings(context)
+  const same =
+    openid?.allowed_resources?.includes(context.config.baseUrl) &&
+    openid.backchannel_logout_uri === wanted.openid.backchannel_logout_uri
+  if (!client || same) return
+  const settings = wanted as Prisma.InputJsonObject
   await context.db.client.update({ where: { id: client.id }, data: { settings, updatedAt: context.now() } })
 }
 
@@ -117,13 +115,14 @@ async function hasAdministrator(context: Context): Promise<boolean> {
 
 /**
  * Makes the first administrator: a user of the console issuer who owns the system account, and so is an operator.
+ * @returns the user's id
  * @throws invalid_request for an email or password that the rules refuse
  */
 export async function makeAdministrator(
   context: Context,
   place: ConsolePlace,
   { email, password }: { email: string; password: string },
-): Promise<void> {
+): Promise<string> {
   const at = { accountId: place.account_id, issuerId: place.issuer_id }
   const user = await createUser(context, at, { usernameType: 'email', username: email, emailVerified: true })
   await createVerifier(context, { ...at, userId: user.id }, { type: 'password', name: 'Password', password })
@@ -132,6 +131,27 @@ export async function makeAdministrator(
     data: { ownerUserId: user.id, updatedAt: context.now() },
   })
   await context.db.deployment.deleteMany({ where: { name: 'setup' } })
+  return user.id
+}
+
+/**
+ * The same for the command line, once: of two at the same moment one comes too late. Ends the setup link.
+ * @returns the user's id
+ * @throws conflict when there is an administrator; invalid_request
+ */
+export async function makeFirstAdministrator(
+  context: Context,
+  admin: { email: string; password: string },
+): Promise<string> {
+  const userId = await transaction(context, async (inside) => {
+    await inside.db.$executeRawUnsafe('SELECT pg_advisory_xact_lock($1::bigint)', BOOTSTRAP_LOCK)
+    const place = await consolePlace(inside)
+    if (!place || (await hasAdministrator(inside)))
+      throw conflict('There is an administrator already; further ones are members of the administrator organization.')
+    return makeAdministrator(inside, place, admin)
+  })
+  await giveMissingAdministrators(context)
+  return userId
 }
 
 /** Each start without an administrator makes a new link and ends the one before. */

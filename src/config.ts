@@ -224,6 +224,9 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   return Object.freeze(config)
 }
 
+/** A secret that a document of `gatehouse issuer apply` names; undefined when it is not set. */
+export const environmentValue = (name: string): string | undefined => process.env[name] || undefined
+
 function readRateLimits(value: string | undefined, problems: string[]): RateLimits {
   if (value === undefined || value === 'default') return defaultRateLimits
   if (value === 'off') return 'off'

@@ -5,6 +5,7 @@ import type { Config, Role } from './config.js'
 import { HOUR } from './kernel/time.js'
 import type { Gatehouse } from './platform/context.js'
 import { systemContext } from './platform/jobs.js'
+import { announceMail } from './platform/mail-transport.js'
 import { openStore } from './store.js'
 
 /** How long readiness says 503 before listening ends, when a supervisor asks us to stop (milliseconds). */
@@ -45,6 +46,7 @@ export async function start(config: Config, roles: readonly Role[]): Promise<voi
 function announceStart({ config, log }: Gatehouse, { core, idp }: App, setupLink: string | undefined): void {
   if (core) log.info(`Core API on ${core} as ${config.baseUrl}`)
   if (idp) log.info(`IdP API on ${idp} as ${config.idpUrl}`)
+  announceMail(config, log)
   log.info('ready')
   if (!setupLink) return
   const lines = ['Make the first administrator (once, within 30 minutes):', setupLink]

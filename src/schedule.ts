@@ -1,4 +1,5 @@
 /** Every periodic job: its name, how often (milliseconds), and what it does. One process runs each at a time. */
+import { purgeConsoleSessions } from './console-host/sessions.js'
 import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
 import type { PeriodicJob } from './platform/jobs.js'
@@ -25,6 +26,7 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
   { name: 'expire-sessions', every: MINUTE, run: expireSessions },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
+  { name: 'purge-console-sessions', every: 10 * MINUTE, run: purgeConsoleSessions },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
   { name: 'purge-challenges', every: 5 * MINUTE, run: purgeChallenges },
   { name: 'purge-users', every: 10 * MINUTE, run: purgeDeletedUsers },

@@ -76,7 +76,7 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
       ctx.body = done
         ? page(
             'All set',
-            `<p>${escaped(email)} is now the administrator.</p><p><a href="/playground">Open the playground</a></p>`,
+            `<p>${escaped(email)} is now the administrator.</p><p><a href="/console">Open the console</a></p>`,
           )
         : gone
     } catch (error) {

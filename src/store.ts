@@ -27,6 +27,10 @@ export async function openStore(config: Config, say: (message: string) => void, 
   }
 }
 
+/** The same as it is, without migrations: for looking. */
+export const reachStore = async (config: Config): Promise<Store> =>
+  config.databaseUrl ? { url: config.databaseUrl, close: async () => {} } : openEmbedded(config, () => {}, true)
+
 async function openEmbedded({ dataDir }: Config, say: (message: string) => void, join: boolean): Promise<Store> {
   try {
     const { url, stop } = await startEmbeddedPostgres(dataDir, say)

@@ -1,6 +1,7 @@
 /** Users as the library knows them: accounts with claims. */
 import { type Account, errors } from 'oidc-provider'
 import type { Question } from '../platform/together.js'
+import { type Membership, membershipsSql } from '../resources/organizations/membership.js'
 import { isAddress } from './documents/address.js'
 import { organizationPolicy } from './documents/index.js'
 import { type MembershipClaims, membershipClaims } from './membership.js'
@@ -23,14 +24,18 @@ export interface UserAccount extends Account {
   membershipClaims: MembershipClaims
 }
 
-interface Row {
+/** A user as the database has them, and their session. */
+export interface AccountRow {
   id: string
+  sessionId: string | null
   username: string
   usernameType: string
   profile: Record<string, unknown>
   emailVerified: boolean
   sessionExpiresAt: number | null
   orgId: string | null
+  /** Only where a code or a refresh token is redeemed. */
+  memberships: Membership[] | null
 }
 
 /** What the library hands over with a subject: a code, a token. */
@@ -40,12 +45,17 @@ export interface Redeemed {
   clientId?: string | undefined
 }
 
+/** SQL: columns of an `AccountRow`, of a user `u` and their session `s`. @param redeemed says whether memberships are asked for */
+export const accountSql = (redeemed: string): string => `
+    u.id, u.username, u.username_type AS "usernameType", u.profile, u.email_verified AS "emailVerified",
+    s.id AS "sessionId", s.expires_at AS "sessionExpiresAt", s.org_id AS "orgId",
+    CASE WHEN ${redeemed} THEN ${membershipsSql} END AS memberships`
+
 const accountById: Question = {
   name: 'idp-account',
-  types: ['text', 'text', 'text'],
+  types: ['text', 'text', 'text', 'boolean'],
   text: `
-  SELECT u.id, u.username, u.username_type AS "usernameType", u.profile, u.email_verified AS "emailVerified",
-    s.expires_at AS "sessionExpiresAt", s.org_id AS "orgId"
+  SELECT ${accountSql('$4')}
   FROM users u
   LEFT JOIN sessions s ON s.issuer_id = u.issuer_id AND s.user_id = u.id AND s.id = $3
   WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`,
@@ -58,19 +68,19 @@ const accountById: Question = {
  */
 export async function findAccount(sub: string, token: Redeemed | undefined): Promise<UserAccount | undefined> {
   if (typeof sub !== 'string') return undefined
-  const { context, runtime } = scope()
-  const { id: issuerId } = runtime.issuer
-  const [user] = await context.tools.ask<Row & Record<string, unknown>>(accountById, [
-    issuerId,
-    sub,
-    token?.sid ?? null,
-  ])
+  const { context, runtime, redeemer } = scope()
+  const redeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
+  const sid = token?.sid ?? null
+  let user = redeemed && redeemer?.id === sub && redeemer.sessionId === sid ? redeemer : undefined
+  if (!user) {
+    const values = [runtime.issuer.id, sub, sid, redeemed]
+    ;[user] = await context.tools.ask<AccountRow & Record<string, unknown>>(accountById, values)
+  }
   if (!user) return undefined
   const { username, sessionExpiresAt, orgId } = user
-  const redeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
   // Registered clients see all of them.
   const policy = isAddress(token?.clientId ?? '') ? organizationPolicy(runtime.issuer.settings) : 'all'
-  const memberships = redeemed ? await membershipClaims(context, { issuerId, userId: user.id, orgId, policy }) : {}
+  const memberships = user.memberships === null ? {} : membershipClaims(user.memberships, { orgId, policy })
   if (memberships === null) throw new errors.InvalidGrant({})
   return {
     accountId: user.id,
@@ -84,7 +94,7 @@ export async function findAccount(sub: string, token: Redeemed | undefined): Pro
 }
 
 /** Everything that the scopes may choose from. A claim that nobody knows is left out, not null. */
-function profileClaims({ username, usernameType, profile, emailVerified }: Row): Record<string, unknown> {
+function profileClaims({ username, usernameType, profile, emailVerified }: AccountRow): Record<string, unknown> {
   const own = Object.fromEntries(
     [...claimsOfScope.profile, 'address', 'email', 'phone_number', 'phone_number_verified']
       .map((name) => [name, profile[name]] as const)

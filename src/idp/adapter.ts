@@ -5,6 +5,7 @@ import { sha256 } from '../platform/secrets.js'
 import type { Question } from '../platform/together.js'
 import { emit } from '../resources/events/events.js'
 import { endSessions, type RevocationReason } from '../resources/sessions/sessions.js'
+import { type AccountRow, accountSql } from './account.js'
 import { asClient } from './client.js'
 import type { OpenIdClient } from './library.js'
 import { scope } from './scope.js'
@@ -36,11 +37,14 @@ const artifactById: Question = {
   name: 'idp-find',
   types: ['text', 'text', 'text', 'bigint', 'boolean'],
   text: `
-  SELECT a.payload, a.consumed_at AS "consumedAt", g.id AS "grantId", g.payload AS "grant"
+  SELECT a.payload, a.consumed_at AS "consumedAt", g.id AS "grantId", g.payload AS "grant",
+    CASE WHEN u.id IS NOT NULL THEN (SELECT to_json(account) FROM (SELECT ${accountSql('true')}) account) END AS redeemer
   FROM idp_artifacts a
   LEFT JOIN sessions s ON s.issuer_id = a.issuer_id AND s.grant_id = a.grant_id
   LEFT JOIN idp_artifacts g ON a.kind <> 'Grant' AND g.issuer_id = a.issuer_id AND g.kind = 'Grant' AND g.id = a.grant_id
     AND (g.expires_at IS NULL OR g.expires_at > $4)
+  LEFT JOIN users u ON a.kind IN ('AuthorizationCode', 'RefreshToken') AND u.issuer_id = a.issuer_id AND u.id = s.user_id
+    AND u.status = 'active'
   WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)
     AND (a.grant_id IS NULL OR ((s.status = 'active' OR $5 AND s.status = 'suspended') AND s.expires_at > $4))`,
 }
@@ -55,6 +59,8 @@ interface Found {
   /** Of a code or refresh token: the library asks for its grant next. */
   grantId: string | null
   grant: AdapterPayload | null
+  /** Of the same: their user, for whom it asks after that. */
+  redeemer: AccountRow | null
 }
 
 /** The library's adapter of one kind. Reads go to the database at once, writes to the request's `Writes`. */
@@ -73,7 +79,8 @@ export function adapterFor(kind: string): Adapter {
     },
 
     async find(id) {
-      const { context, runtime, writes } = scope()
+      const current = scope()
+      const { context, runtime, writes } = current
       const artifact = stored(kind, id)
       const own = writes.peek(artifact)
       if (own !== undefined) return own === null ? undefined : { ...own, jti: id }
@@ -83,6 +90,7 @@ export function adapterFor(kind: string): Adapter {
       const [row] = await context.tools.ask<Found & Record<string, unknown>>(artifactById, values)
       if (!row) return undefined
       writes.remember(artifact, row.payload)
+      if (row.redeemer) current.redeemer = row.redeemer
       if (row.grantId !== null && row.grant) writes.remember(stored('Grant', row.grantId), row.grant)
       return {
         ...row.payload,

@@ -12,7 +12,6 @@ import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
-import { TOKEN_EXCHANGE } from '../resources/clients/settings.js'
 import { endFamily } from './adapter.js'
 import { proveWallet } from './agent-proof.js'
 import { amendAnswer, failureOf, unforeseen } from './answers.js'
@@ -22,6 +21,7 @@ import { serveDocument } from './endpoints/documents.js'
 import { JWT_MARK } from './endpoints/live-token.js'
 import { confirmLogout, logout } from './endpoints/logout.js'
 import { session } from './endpoints/session.js'
+import { answeredBy } from './hooks/contexts.js'
 import { replayBody } from './hooks/index.js'
 import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
@@ -46,12 +46,13 @@ export interface Idp {
 export function createIdp(gatehouse: Gatehouse): Idp {
   const runtimes = openRuntimes(gatehouse)
   const limitMetadata = metadataLimit()
-  const prefix = new URL(gatehouse.config.idpUrl).pathname.replace(/\/$/, '')
+  const own = new URL(gatehouse.config.idpUrl)
+  const prefix = own.pathname.replace(/\/$/, '')
 
   async function middleware(ctx: Koa.Context): Promise<void> {
     const facts = requestFacts(gatehouse, ctx.req)
-    const host = askedHost(ctx.req, gatehouse)
-    canonicalise(ctx.req, gatehouse.config.idpUrl, facts)
+    const host = askedHost(ctx.req, own, gatehouse.config.trustProxy)
+    canonicalise(ctx.req, own, facts)
     ctx.set('X-Request-Id', facts.id)
     ctx.set('X-Content-Type-Options', 'nosniff')
     const context = contextFor(gatehouse, unauthenticated, facts)
@@ -65,7 +66,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       if (isDocument || match.route.name === 'check_session') limitMetadata(ctx, context)
       runtime = await runtimes.of(context, match.issuerId, host, isDocument)
       if (!runtime) throw new ApiError('not_found', 'There is no such issuer.')
-      canonicalise(ctx.req, runtime.url, facts)
+      canonicalise(ctx.req, runtime.address, facts)
       if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
       if (ctx.method === 'OPTIONS') ctx.set('Allow', match.route.methods.join(', '))
       if (isDocument) answerDocument(ctx, runtime, match)
@@ -111,16 +112,10 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
   const form = read?.values ?? {}
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
-  // Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange.
-  // An empty one is none (RFC 6749 3.2).
-  if (name === 'token' && (form['org'] ?? '') !== '' && field(form, 'grant_type') !== TOKEN_EXCHANGE)
-    throw new ApiError('invalid_request', 'org cannot be sent to the token endpoint')
-
-  // Cookies are signed with the issuer's own key, by whoever sets them.
-  let cookies: Koa.Context['cookies'] | undefined
-  Object.defineProperty(ctx, 'cookies', {
-    get: () => (cookies ??= runtime.provider.createContext(ctx.req, ctx.res).cookies),
-  })
+  // Cookies are signed with the issuer's own key, by whoever sets them; programs get none.
+  if (match.route.pages || name === 'check_session') {
+    ctx.cookies = runtime.provider.createContext(ctx.req, ctx.res).cookies
+  }
   const proved = read && takesClients.has(name) ? await proveWallet(ctx, context, runtime, form) : undefined
   const scope: Scope = {
     proof: proved?.proof,
@@ -169,9 +164,9 @@ async function runLibrary(
   // Programs get OAuthError in JSON, whatever they say that they like to read.
   if (!route.pages) ctx.req.headers.accept = 'application/json'
 
-  const { pathname } = new URL(runtime.url)
-  ctx['mountPath'] = pathname
+  ctx['mountPath'] = runtime.address.pathname
   ctx.path = route.template.replace('{uid}', match.uid ?? '')
+  answeredBy(ctx, runtime.provider)
   await runtime.provider.middleware[0]!(ctx as never, async () => undefined)
 
   const { failure } = ctx.state as { failure?: unknown }

@@ -28,12 +28,14 @@ export async function demandsSecondFactor(userId: string, orgId: string | null |
 }
 
 const changedText = `
-  SELECT EXISTS (SELECT 1 FROM verifiers WHERE issuer_id = $1 AND user_id = $2
-    AND type IN ('password', 'temporary_password') AND coalesce(secret_set_at, created_at) >= $3::bigint) AS changed`
+  SELECT coalesce(u.owned_since >= $3::bigint, false) OR EXISTS (SELECT 1 FROM verifiers v
+    WHERE v.issuer_id = $1 AND v.user_id = $2 AND v.type IN ('password', 'temporary_password')
+      AND coalesce(v.secret_set_at, v.created_at) >= $3::bigint) AS changed
+  FROM users u WHERE u.issuer_id = $1 AND u.id = $2`
 
 /**
- * Has the person's password been changed since this browser signed in? That ends sessions, and must not spare a sign-in
- * that was finished before and is brought to its end only now.
+ * Has the person's password been changed since this browser signed in, or the account gone to its owner? That ends
+ * sessions, and must not spare a sign-in that was finished before and is brought to its end only now.
  */
 export async function isOutdated(userId: string, { loginTs }: BrowserSession): Promise<boolean> {
   if (loginTs === undefined) return false

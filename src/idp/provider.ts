@@ -6,10 +6,10 @@ import { claimsOfScope, findAccount, type Redeemed } from './account.js'
 import { adapterFor } from './adapter.js'
 import { checkAudience, checkOrganization } from './authorization.js'
 import { rowOf } from './client.js'
-import type { Handler } from './grants/grant.js'
+import type { Grant, Handler } from './grants/grant.js'
 import { grants } from './grants/index.js'
 import { installHooks, libraryGrant } from './hooks/index.js'
-import type { AccessToken } from './library.js'
+import type { AccessToken, OpenIdContext } from './library.js'
 import { spendTokenLimit } from './limits.js'
 import { acrOfMethod } from './login/acr.js'
 import { errorPage } from './login/pages/error.js'
@@ -25,6 +25,16 @@ const notThere: Handler = async () => {
   throw new Error('The library has no such grant.')
 }
 
+/**
+ * Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange. An empty one
+ * is none (RFC 6749 3.2). Here the client is known, so that its scripts may read the refusal.
+ * @throws InvalidRequest
+ */
+function refuseOrganization(ctx: OpenIdContext, { parameters }: Grant): void {
+  if (!parameters.includes('org') && (ctx.oidc.body?.['org'] ?? '') !== '')
+    throw new errors.InvalidRequest('org cannot be sent to the token endpoint')
+}
+
 /** Cookies of an issuer: signed with a key of its own, seen by its own paths only (security rule 10). */
 export const cookieNames = {
   session: 'gatehouse_session',
@@ -34,7 +44,7 @@ export const cookieNames = {
 
 /** Makes the provider of an issuer. It keeps no state, so that a newer one can take its place between two requests. */
 export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProvider {
-  const { pathname } = new URL(runtime.url)
+  const { pathname } = runtime.address
   const policy = signInPolicy()
   const off = { enabled: false }
   const provider = new Provider(runtime.url, {
@@ -130,6 +140,7 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
     const own = grant.ours ? notThere : libraryGrant(provider, type)
     const handle: Handler = async (ctx) => {
       await spendTokenLimit(ctx)
+      refuseOrganization(ctx, grant)
       await grant.handle(ctx, own)
     }
     provider.registerGrantType(type, handle, grant.parameters, grant.repeatable)

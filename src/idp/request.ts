@@ -5,7 +5,6 @@ import type { Context as KoaContext } from 'koa'
 import type { RequestFacts } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { gateFault } from '../kernel/gate.js'
-import type { Gatehouse } from '../platform/context.js'
 import { readBody, refuseLength } from '../platform/http.js'
 
 /** Forms are read up to this many bytes (decisions D19). */
@@ -14,25 +13,26 @@ const MAX_FORM = 64 * 1024
 /**
  * The host name by which the request came, for looking it up among custom domains and for nothing else (security rule
  * 18): anybody can write anything there. `X-Forwarded-Host` counts only from a trusted proxy.
+ * @param own the IdP's own address
+ * @param trustProxy so many proxies are believed
  * @returns null for the IdP's own host, and for what is no host name
  */
-export function askedHost(req: IncomingMessage, { config }: Gatehouse): string | null {
-  const forwarded = String((config.trustProxy > 0 && req.headers['x-forwarded-host']) || '')
+export function askedHost(req: IncomingMessage, own: URL, trustProxy: number): string | null {
+  const forwarded = String((trustProxy > 0 && req.headers['x-forwarded-host']) || '')
     .split(',')
     .map((part) => part.trim())
     .filter(Boolean)
-  const text = forwarded.at(-config.trustProxy) ?? forwarded[0] ?? req.headers.host ?? ''
+  const text = forwarded.at(-trustProxy) ?? forwarded[0] ?? req.headers.host ?? ''
   const host = /^([a-z0-9.-]{1,253}?)\.?(?::[0-9]{1,5})?$/i.exec(text)?.[1]?.toLowerCase()
-  return host === undefined || host === new URL(config.idpUrl).hostname ? null : host
+  return host === undefined || host === own.hostname ? null : host
 }
 
 /**
  * Makes the request say what we say: the library builds addresses from `Host` and `X-Forwarded-*`, and those are
  * whatever the sender likes.
- * @param url the public address that the request is answered under
+ * @param address the public one that the request is answered under
  */
-export function canonicalise(req: IncomingMessage, url: string, facts: RequestFacts): void {
-  const { host, protocol } = new URL(url)
+export function canonicalise(req: IncomingMessage, { host, protocol }: URL, facts: RequestFacts): void {
   req.headers.host = host
   req.headers['x-forwarded-proto'] = protocol.slice(0, -1)
   delete req.headers['x-forwarded-host']

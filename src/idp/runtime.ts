@@ -51,6 +51,8 @@ export interface Runtime {
   readonly issuer: IssuerFacts
   /** The issuer identifier: `{IDP_URL}/{issuer_id}`, or that under a custom domain. */
   readonly url: string
+  /** The same, taken apart once. */
+  readonly address: URL
   /** The custom domain of that name; null for the IdP's own address. */
   readonly host: string | null
   readonly keys: readonly SigningKey[]
@@ -214,6 +216,7 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
     const runtime: Runtime = {
       issuer,
       url,
+      address: new URL(url),
       host,
       keys,
       metadata: documentOf(

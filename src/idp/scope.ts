@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Actor } from '../kernel/context.js'
 import type { Context } from '../platform/context.js'
 import type { AuthenticationMethod } from '../resources/agents/authentication.js'
+import type { AccountRow } from './account.js'
 import type { Runtime } from './runtime.js'
 import type { Writes } from './writes.js'
 
@@ -16,6 +17,8 @@ export interface Scope {
   readonly writes: Writes
   /** What an agent's wallet has proved before the library looks at the request. */
   readonly proof?: WalletProof | undefined
+  /** The user of the code or refresh token that this request has found: read with it, if they may act. */
+  redeemer?: AccountRow
   /** How the agent proved who it is, once it has. */
   agent?: { verifierId: string; method: AuthenticationMethod }
 }

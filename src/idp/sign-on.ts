@@ -23,11 +23,12 @@ interface Prior {
   idleExpiresAt: bigint | null
   revocationReason: string | null
   grantId: string
+  amr: string[]
   state: SessionState
 }
 
 const priorText = `
-  SELECT id, user_id AS "userId", org_id AS "orgId", status, expires_at AS "expiresAt",
+  SELECT id, amr, user_id AS "userId", org_id AS "orgId", status, expires_at AS "expiresAt",
     idle_expires_at AS "idleExpiresAt", revocation_reason AS "revocationReason", grant_id AS "grantId"
   FROM sessions WHERE issuer_id = $1 AND id = $2`
 
@@ -203,7 +204,9 @@ export async function grantFor(
       addScopes(ctx, grant)
       await grant.save()
       writes.touch(context, prior.id)
-      if (ctx.oidc.result?.login) writes.change((inside) => refreshAuthentication(inside, prior.id, session!))
+      // With two factors the browser may have come back at another client.
+      const more = session!.amr?.includes('mfa') === true && !prior.amr.includes('mfa')
+      if (ctx.oidc.result?.login || more) writes.change((inside) => refreshAuthentication(inside, prior.id, session!))
       return grant
     }
   }

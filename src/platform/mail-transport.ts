@@ -21,14 +21,12 @@ export interface Postman {
 }
 
 /** The mail server of MAIL_URL; without one the development inbox. */
-export function openPostman(config: Config, log: Log, now: Clock): Postman {
+export function openPostman(config: Config, now: Clock): Postman {
   const { url, from } = config.mail
   if (url === undefined) {
-    if (!hasInbox(config)) log.warn('MAIL_URL is not set: mail is not sent; set it to smtp://user:password@host:587')
     return { deliver: async (mail, id) => keepInInbox(config, id, { ...mail, sent_at: now() }), close: () => {} }
   }
-  const waits = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 20 * SECOND }
-  const transport = createTransport({ url, ...waits, disableFileAccess: true, disableUrlAccess: true }, { from })
+  const transport = transportTo(url, from)
   return {
     deliver: async (mail, id) => {
       await transport.sendMail({ ...mail, messageId: `<${id}@${new URL(config.idpUrl).hostname}>` })
@@ -37,9 +35,47 @@ export function openPostman(config: Config, log: Log, now: Clock): Postman {
   }
 }
 
-/** Is mail kept for reading at `/dev/mail`? On one's own machine only: whoever reads it can sign in as anybody. */
-export const hasInbox = ({ mail, baseUrl }: Config): boolean =>
-  mail.url === undefined && ['localhost', '127.0.0.1', '[::1]'].includes(new URL(baseUrl).hostname)
+function transportTo(url: string, from: string) {
+  const waits = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 20 * SECOND }
+  return createTransport({ url, ...waits, disableFileAccess: true, disableUrlAccess: true }, { from })
+}
+
+/** Why the mail server of MAIL_URL does not take us, without sending anything; undefined when it does. */
+export async function reachMailServer({ mail }: Config): Promise<string | undefined> {
+  const transport = transportTo(mail.url ?? '', mail.from)
+  try {
+    await transport.verify()
+    return undefined
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error)
+  } finally {
+    transport.close()
+  }
+}
+
+/** Addresses at which nobody but this machine is listened to. */
+const isOwnMachine = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)
+
+/**
+ * Is mail kept for reading at `/dev/mail`? On one's own machine only, by what people call it and by where it listens:
+ * whoever reads it can sign in as anybody, and anybody can write `localhost` into a Host header.
+ */
+export const hasInbox = ({ mail, baseUrl, host }: Config): boolean =>
+  mail.url === undefined && isOwnMachine(new URL(baseUrl).hostname) && isOwnMachine(host)
+
+/** Says at the start where mail goes while there is no mail server. */
+export function announceMail(config: Config, log: Log): void {
+  const { mail, baseUrl, host } = config
+  if (mail.url !== undefined) return
+  if (hasInbox(config)) {
+    log.info(`MAIL_URL is not set: mail is kept at ${baseUrl}/dev/mail`)
+    return
+  }
+  const why = isOwnMachine(new URL(baseUrl).hostname)
+    ? ` HOST is ${host}, where others may come as well, so there is no development inbox: whoever reads it can sign in as anybody. For one set HOST to 127.0.0.1.`
+    : ''
+  log.warn(`MAIL_URL is not set: mail is not sent; set it to smtp://user:password@host:587.${why}`)
+}
 
 export interface InboxMail extends Mail {
   id: string

@@ -154,6 +154,36 @@ test('the field for the username offers it as well: picked there, nothing else i
   await page.context().close()
 })
 
+test('an account is made with it; from then on it is all that signing in takes', async () => {
+  const at = await place([])
+  const { owner, I } = at.realm.tenant
+  must(await owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey', enabled_signup: true }), 201)
+  const [password] = must(await owner.get(`${I}/auth-methods`), 200).data.filter(
+    (one: { method: string }) => one.method === 'password',
+  )
+  must(await owner.patch(`${I}/auth-methods/${password.id}`, { enabled_signup: true }), 200)
+  const { page, cdp, authenticatorId, unexpected } = await device(at)
+  await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = async () => false')
+
+  await open(page, at)
+  await page.getByRole('button', { name: 'Create an account' }).click()
+  await page.getByLabel('Email').fill('grace@example.com')
+  await page.getByRole('button', { name: 'Create it with a passkey' }).click()
+  await page.getByRole('heading', { name: 'Create a passkey' }).waitFor()
+  await page.getByRole('button', { name: 'Create a passkey' }).click()
+  const { sub, amr } = await signedIn(page, at)
+  expect(amr).toEqual(['hwk', 'mfa'])
+  const [made] = await credentials(cdp, authenticatorId)
+  expect(made).toMatchObject({ isResidentCredential: true, rpId: 'localhost', userName: 'grace@example.com' })
+  expect(Buffer.from(made!.userHandle!, 'base64').toString()).toBe(sub)
+
+  await open(page, at, { prompt: 'login' })
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  expect(await signedIn(page, at)).toMatchObject({ sub, amr: ['hwk', 'mfa'] })
+  expect(unexpected()).toEqual([])
+  await page.context().close()
+})
+
 test('whoever cancels is told so, and goes on with the password', async () => {
   const at = await place(['passkey'])
   const person = await makePerson(at.realm)

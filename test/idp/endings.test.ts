@@ -346,6 +346,25 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     expect((await realm.refresh(spa, tokens.refresh_token)).status).toBe(200)
   })
 
+  test.each<[string, (client: TestClient, token: string) => Record<string, string>]>([
+    ['a hint', (_, id_token_hint) => ({ id_token_hint })],
+    ['its id', ({ id }) => ({ client_id: id })],
+    ['a hint and its id', ({ id }, id_token_hint) => ({ id_token_hint, client_id: id })],
+  ])('with %s of a deleted client asks first, and sends nobody to its address', async (_, params) => {
+    const { username } = await somebody()
+    const passing = await realm.client({ grant_types: ['authorization_code', 'refresh_token'] })
+    const { browser } = await realm.tokens(passing, username)
+    const { id_token } = await realm.tokens(passing, username, { prompt: 'none' }, browser)
+    must(await realm.tenant.owner.delete(`${realm.tenant.I}/clients/${passing.id}`), 204)
+    const address = url({ ...params(passing, id_token), post_logout_redirect_uri: AFTER_LOGOUT, state: 's' })
+    const question = await browser.open(address)
+    expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
+    const done = await browser.submit(question, { logout: 'yes' })
+    expect([done.status, headingOf(done)]).toEqual([200, 'You are signed out'])
+    expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
+    expect(headingOf(await browser.open(address))).toBe('You are signed out')
+  })
+
   test('without a client an address is not used', async () => {
     expect(headingOf(await new TestBrowser().open(url({ post_logout_redirect_uri: AFTER_LOGOUT })))).toBe(
       'You are signed out',

@@ -3,13 +3,15 @@
  * is relied on. Each test fails when the library changes underneath.
  */
 import { createHash, generateKeyPairSync } from 'node:crypto'
-import { IncomingMessage } from 'node:http'
+import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import Provider from 'oidc-provider'
 import instance from 'oidc-provider/lib/helpers/weak_cache.js'
 import { adapterFor } from '../../src/idp/adapter.js'
+import { answeredBy } from '../../src/idp/hooks/contexts.js'
 import { installHooks, libraryGrant, replayBody } from '../../src/idp/hooks/index.js'
+import type { OpenIdContext } from '../../src/idp/library.js'
 import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { CALLBACK, claimsOf, Realm, type TestClient } from './setup.js'
@@ -79,6 +81,21 @@ test('replayBody: the library reads the body it is given, by `readable` and `ite
   for await (const chunk of (req as unknown as { iterator(options: object): AsyncIterable<Buffer> }).iterator({}))
     chunks.push(chunk)
   expect(Buffer.concat(chunks).toString()).toBe('a=1&b=%7E')
+})
+
+test('answeredBy: `ctx.oidc` is a plain property, which goes with its request; elsewhere the getter of the library stays', async () => {
+  const provider = plain()
+  const ofRequest = async (named: boolean) => {
+    const req = Object.assign(new IncomingMessage(new Socket()), { method: 'GET', url: '/jwks' })
+    const ctx = provider.createContext(req, new ServerResponse(req)) as OpenIdContext
+    if (named) answeredBy(ctx, provider)
+    await provider.middleware[0]!(ctx as never, async () => undefined)
+    expect(ctx.status).toBe(200)
+    expect(ctx.oidc.provider).toBe(provider)
+    return typeof Object.getOwnPropertyDescriptor(ctx, 'oidc')?.get
+  }
+  expect(await ofRequest(true)).toBe('undefined')
+  expect(await ofRequest(false)).toBe('function')
 })
 
 describe('the library goes through them', () => {

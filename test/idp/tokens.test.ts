@@ -1,7 +1,7 @@
 /** Tokens and the endpoints that take them (spec 4.17, 5.2, 5.3). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../setup/actors.js'
-import { apiAs } from '../setup/api.js'
+import { apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { TestBrowser } from './browser.js'
 import { answerOf, CALLBACK, claimsOf, headerOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
@@ -569,6 +569,19 @@ test('CORS: the origin of a public client reads answers, another one does not', 
   expect([strange.status, strange.headers.get('access-control-allow-origin')]).toEqual([400, null])
   const own = await send(new URL(CALLBACK).origin)
   expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example.com'])
+  // A refusal that scripts cannot read helps nobody.
+  body.set('refresh_token', ((await own.json()) as Loose).refresh_token)
+  body.set('org', 'org_x')
+  for (const [origin, readable] of [
+    ['https://app.example.com', 'https://app.example.com'],
+    ['https://evil.example', null],
+  ] as const) {
+    const refused = await send(origin)
+    expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([400, readable])
+    expect(((await refused.json()) as Loose).error).toBe('invalid_request')
+  }
+  body.set('org', '')
+  expect((await send('https://app.example.com')).status).toBe(200)
   const preflight = {
     method: 'OPTIONS',
     headers: { origin: 'https://app.example.com', 'access-control-request-method': 'POST' },

@@ -33,7 +33,8 @@ export async function runCli(
   return { code, output: output(), stdout: stdout() }
 }
 
-function spawnCli(args: string[], env: Record<string, string>) {
+/** Starts it, and does not wait. */
+export function spawnCli(args: string[], env: Record<string, string>) {
   const child = spawn(process.execPath, [cli, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -45,7 +45,7 @@ export async function logout(ctx: KoaContext, values: Form): Promise<void> {
   const { runtime } = scope()
   const view = viewOf(ctx, runtime.issuer, {
     uiLocales: request.uiLocales,
-    action: `${new URL(runtime.url).pathname}/logout/confirm`,
+    action: `${runtime.address.pathname}/logout/confirm`,
     token: formToken(`logout ${session.uid}`, 0),
   })
   const { client, redirectUri, state, uiLocales } = request
@@ -75,16 +75,7 @@ async function readRequest(values: Form): Promise<Request> {
     if (Array.isArray(values[name])) throw invalid(`${name} must be given once`)
   }
   const token = field(values, 'id_token_hint') || undefined
-  let clientId = field(values, 'client_id') || undefined
-  let hint: Request['hint']
-  if (token !== undefined) {
-    const claims = await hintClaims(token)
-    if (clientId !== undefined && clientId !== claims.aud) throw invalid('client_id does not match the id_token_hint')
-    clientId = claims.aud
-    hint = claims
-  }
-  const client = clientId === undefined ? undefined : await readClient(clientId)
-  if (clientId !== undefined && client?.status !== 'active') throw invalid('client_id is unknown')
+  const { client, hint } = await senderOf(token, field(values, 'client_id') || undefined)
   const wanted = field(values, 'post_logout_redirect_uri') || undefined
   // Section 3: without a client there is nothing to check the address against, so it is not used. Anybody can publish a
   // document with any address in it: without a token that we issued for it, it would make us send people anywhere.
@@ -101,8 +92,28 @@ async function readRequest(values: Form): Promise<Request> {
   }
 }
 
+/**
+ * The application that sends the browser. One that was deleted vouches for nothing, and its people may sign out all the
+ * same: they are asked, as if nobody had sent them.
+ * @throws invalid_request
+ */
+async function senderOf(
+  token: string | undefined,
+  named: string | undefined,
+): Promise<{ client?: ClientRow; hint?: Request['hint'] }> {
+  const audience = token === undefined ? undefined : audienceOf(token)
+  if (token !== undefined && named !== undefined && audience !== undefined && named !== audience)
+    throw invalid('client_id does not match the id_token_hint')
+  const clientId = audience ?? named
+  const client = clientId === undefined ? undefined : await readClient(clientId)
+  if (client?.status === 'deleted') return {}
+  const hint = token === undefined ? undefined : await hintClaims(token)
+  if (clientId !== undefined && client?.status !== 'active') throw invalid('client_id is unknown')
+  return { ...(client ? { client } : {}), ...(hint ? { hint } : {}) }
+}
+
 /** An ID token of this issuer, expired or not: it says who was signed in, and lets nobody in. */
-async function hintClaims(token: string): Promise<{ sub: string; sid: string | undefined; aud: string }> {
+async function hintClaims(token: string): Promise<{ sub: string; sid: string | undefined }> {
   const { provider } = scope().runtime
   const audience = audienceOf(token)
   const client = audience === undefined ? undefined : await provider.Client.find(audience)
@@ -110,7 +121,7 @@ async function hintClaims(token: string): Promise<{ sub: string; sid: string | u
   try {
     const { payload } = await provider.IdToken.validate(token, client)
     const { sub, sid } = payload
-    return { sub: String(sub), sid: typeof sid === 'string' ? sid : undefined, aud: client.clientId }
+    return { sub: String(sub), sid: typeof sid === 'string' ? sid : undefined }
   } catch {
     throw invalid('id_token_hint is not valid')
   }
@@ -148,7 +159,7 @@ async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<voi
     await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid: browserUid } })
   })
   await writes.flush(context)
-  ctx.cookies.set(cookieNames.session, null, { path: new URL(runtime.url).pathname, signed: true })
+  ctx.cookies.set(cookieNames.session, null, { path: runtime.address.pathname, signed: true })
   forgetBrowserState(ctx)
 }
 

@@ -13,7 +13,7 @@ import {
 } from '../../resources/clients/exchange-policy.js'
 import type { ClientSettings } from '../../resources/clients/settings.js'
 import { emit } from '../../resources/events/events.js'
-import { countsSql, effectiveScopesSql, type Membership } from '../../resources/organizations/membership.js'
+import { countsSql, effectiveScopesSql, type Membership, provedSql } from '../../resources/organizations/membership.js'
 import { type AccessTokenClaims, verifyAccessToken } from '../../resources/sessions/access-token.js'
 import { rowOf } from '../client.js'
 import { type AccessToken, type OpenIdContext, param } from '../library.js'
@@ -101,6 +101,8 @@ const factsText = `
       'groups', ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1)) AS membership
     FROM organization_members m JOIN organizations o ON o.id = m.org_id AND o.issuer_id = m.issuer_id
     WHERE m.issuer_id = i.id AND m.user_id = u.id AND m.org_id = $4 AND ${countsSql}
+      AND ${provedSql(`EXISTS (SELECT 1 FROM sessions s
+        WHERE s.issuer_id = i.id AND s.id = $5 AND s.user_id = u.id AND 'mfa' = ANY(s.amr))`)}
   ) member ON true
   WHERE i.id = $1`
 
@@ -120,7 +122,7 @@ async function loadFacts(
   const org = param(ctx, 'org')
   // What cannot be an id does not reach the database.
   const orgId = org === undefined || gateFault(org) || org.length > 128 ? null : org
-  const values = [runtime.issuer.id, ctx.oidc.client!.clientId, subject.sub, orgId]
+  const values = [runtime.issuer.id, ctx.oidc.client!.clientId, subject.sub, orgId, subject.sid ?? null]
   const [row] = await context.tools.query<Row & Record<string, unknown>>('idp-exchange-facts', factsText, values)
   const named = Array.isArray(subject['organizations']) ? (subject['organizations'] as { id?: unknown }[]) : []
   const facts: ExchangeFacts = {

@@ -1,4 +1,4 @@
-/** The one internal of the library that is imported: where it keeps what belongs to a provider. */
+/** The internals of the library that are imported: where it keeps what belongs to a provider, */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider'
   import type { KoaContextWithOIDC } from 'oidc-provider'
@@ -8,4 +8,26 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
     responseModes: Map<string, unknown>
   }
   export default function instance(provider: Provider): Internals
+}
+
+/** how it knows the request that it is answering, */
+declare module 'oidc-provider/lib/helpers/als.js' {
+  import type { AsyncLocalStorage } from 'node:async_hooks'
+  import type { KoaContextWithOIDC } from 'oidc-provider'
+
+  const als: AsyncLocalStorage<KoaContextWithOIDC>
+  export default als
+}
+
+/** and its routes, each of which is a list of functions that begins with `ensureOIDC`. */
+declare module 'oidc-provider/lib/helpers/router.js' {
+  import type { KoaContextWithOIDC } from 'oidc-provider'
+
+  export type Middleware = (ctx: KoaContextWithOIDC, next: () => Promise<void>) => Promise<void>
+  type Register = (this: Router, name: string, path: string, ...middleware: Middleware[]) => Router
+  export default class Router {
+    get: Register
+    post: Register
+    options: Register
+  }
 }

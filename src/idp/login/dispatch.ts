@@ -15,7 +15,7 @@ import { type Form, field } from '../request.js'
 import { scope } from '../scope.js'
 import { isOutdated, proceed } from './flow.js'
 import { invitationJourney } from './invitation.js'
-import { authorizationJourney, type Journey } from './journey.js'
+import { authorizationJourney, DeadEnd, type Journey } from './journey.js'
 import { comeBack } from './methods/upstream.js'
 import { errorPage } from './pages/error.js'
 import { sendPage, type View, viewOf } from './pages/layout.js'
@@ -33,7 +33,7 @@ import {
 } from './state.js'
 import { askConsent } from './steps/consent.js'
 import { steps } from './steps/index.js'
-import { type Move, Refused } from './steps/step.js'
+import { AskFirst, type Move, Refused } from './steps/step.js'
 
 /** One answer of a browser on its way. */
 interface Visit {
@@ -60,16 +60,34 @@ export async function dispatchLogin(ctx: KoaContext, uid: string, form: Form | u
     ctx.status = 400
     return errorPage(ctx, runtime, {}, 'expired')
   }
-  const standing = (await standingOf(uid)) ?? { state: await journey.begin(), version: 0 }
+  const found = await standingOf(uid)
+  const isKnown = !found || found.state.step === 'done' || Object.hasOwn(steps, found.state.step)
+  const standing = isKnown ? (found ?? { state: await journey.begin(), version: 0 }) : await mended(journey, found)
   const view = viewOf(ctx, runtime.issuer, {
     uiLocales: journey.param('ui_locales'),
     clientName: journey.clientName,
     action: new URL(`${runtime.url}/interaction/${uid}`).pathname,
   })
   const visit = { ctx, journey, standing, view }
+  if (!isKnown) return show(visit, [{ key: 'stale' }])
   if (ctx.method === 'POST') return answer(visit, form ?? {})
   const handle = field({ ...ctx.query }, 'upstream')
   await (handle === undefined ? show(visit, []) : answerFromUpstream(visit, handle))
+}
+
+/** A step of another release has no meaning here: the journey begins again, and forms shown before count no more. */
+async function mended(journey: Journey, found: Standing): Promise<Standing> {
+  const { context } = scope()
+  const state: LoginState = journey.invitation
+    ? { ...anew(found.state, journey.invitation.email), step: 'invitation' }
+    : await journey.begin()
+  try {
+    await transaction(context, (inside) => claim(inside, journey.uid, { ...found, state }))
+    return { state, version: found.version + 1 }
+  } catch (error) {
+    if (!(error instanceof StaleForm)) throw error
+    return (await standingOf(journey.uid)) ?? { state, version: 0 }
+  }
 }
 
 const isOfBrowser = (ctx: KoaContext, uid: string): boolean =>
@@ -156,6 +174,7 @@ async function move(visit: Visit, decided: Move): Promise<void> {
   } catch (error) {
     scope().writes.forget()
     if (error instanceof StaleForm) return stale(visit)
+    if (error instanceof DeadEnd) return error.show(ctx)
     throw error
   }
 }
@@ -171,7 +190,7 @@ function sendAway(ctx: KoaContext, address: string): void {
 /** What takes the place of a refused move may be refused itself, a few times. */
 async function carryOut(visit: Visit, decided: Move, tries = 3): Promise<Outcome> {
   try {
-    return await write(visit, decided)
+    return await writePrepared(visit, decided)
   } catch (error) {
     if (!(error instanceof Refused) || tries === 0) throw error
     return await carryOut(visit, error.instead, tries - 1)
@@ -180,11 +199,28 @@ async function carryOut(visit: Visit, decided: Move, tries = 3): Promise<Outcome
   }
 }
 
+/** Writes a move; what it turns out to need from outside of its transaction is asked in between, each thing once. */
+async function writePrepared(visit: Visit, decided: Move): Promise<Outcome> {
+  const answers = new Map<string, boolean>()
+  for (;;) {
+    try {
+      return await write(visit, decided, answers)
+    } catch (error) {
+      if (!(error instanceof AskFirst) || answers.has(error.question)) throw error
+      answers.set(error.question, await error.ask())
+    }
+  }
+}
+
 /**
  * Writes a move. Where the step is done, the next one is looked for with the effects in place, and prepared; all of it
  * is one transaction. A move that the transaction refuses gives way to the one that says why.
  */
-async function write(visit: Visit, { to, done, effects, becomes, redirect, problems = [] }: Move): Promise<Outcome> {
+async function write(
+  visit: Visit,
+  { to, done, effects, becomes, redirect, problems = [] }: Move,
+  answers: ReadonlyMap<string, boolean>,
+): Promise<Outcome> {
   const { journey, standing, view } = visit
   const { context, writes } = scope()
   return transaction(context, async (inside) => {
@@ -197,8 +233,8 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }
     let next = then.to
     if (done && next.step !== 'done') {
-      next =
-        (await steps[next.step].enter?.(inside, { state: next, journey, view, version: standing.version + 1 })) ?? next
+      const asked = { state: next, journey, view, version: standing.version + 1, answers }
+      next = (await steps[next.step].enter?.(inside, asked)) ?? next
     }
     await keep(inside, journey.uid, next)
     if (next.step === 'done') await journey.finish(next)

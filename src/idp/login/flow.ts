@@ -4,7 +4,8 @@
  */
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
-import { scope } from '../scope.js'
+import { confirmEmail } from '../../resources/credentials/mail-owner.js'
+import { asUser, scope } from '../scope.js'
 import type { Journey } from './journey.js'
 import type { Sentence } from './pages/texts.js'
 import {
@@ -17,6 +18,7 @@ import {
   owedFactors,
 } from './second-factors.js'
 import { anew, type LoginState, type StepName } from './state.js'
+import { mayLink } from './steps/link.js'
 
 /** What is known of the person and asked of them, read fresh. */
 interface Facts extends FactorFacts {
@@ -51,13 +53,16 @@ async function factsOf({ db }: Context, userId: string, orgId: string | null): P
   return facts
 }
 
+// The row is locked, so that of a move and a change of who owns the account one sees the other.
 const changedText = `
-  SELECT EXISTS (SELECT 1 FROM verifiers WHERE issuer_id = $1 AND user_id = $2
-    AND type IN ('password', 'temporary_password') AND coalesce(secret_set_at, created_at) > $3::bigint) AS changed`
+  SELECT coalesce(u.owned_since > $3::bigint, false) OR EXISTS (SELECT 1 FROM verifiers v
+    WHERE v.issuer_id = $1 AND v.user_id = $2 AND v.type IN ('password', 'temporary_password')
+      AND coalesce(v.secret_set_at, v.created_at) > $3::bigint) AS changed
+  FROM users u WHERE u.issuer_id = $1 AND u.id = $2 FOR UPDATE`
 
 /**
- * Has the person's password been changed since they showed who they are? Then that was perhaps somebody else, and
- * counts no more, as sessions do that were begun before.
+ * Has the person's password been changed since they showed who they are, or the account gone to its owner? Then that
+ * was perhaps somebody else, and counts no more, as sessions do that were begun before.
  */
 export async function isOutdated({ db }: Context, { user, since }: LoginState): Promise<boolean> {
   if (!user || since === undefined) return false
@@ -81,6 +86,16 @@ export async function proceed(
   const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
   // What was proved in this browser before is for sign-on.ts to judge.
   const factors = state.asBefore ? [] : owedFactors(state, facts, journey)
+  // Mail alone decided nothing while a second factor of others stood in its way; with both, the address is theirs.
+  if (
+    state.mailbox !== undefined &&
+    state.mailbox === facts.email &&
+    !facts.emailVerified &&
+    !owes(state, factors, facts)
+  ) {
+    await confirmEmail(asUser(inside, user), user)
+    facts.emailVerified = true
+  }
   const now = { ...settled, factors, since }
   return { to: { ...now, step: remaining(now, facts, journey) }, problems: [] }
 }
@@ -89,6 +104,10 @@ function barred({ status, rejection }: Facts): Sentence {
   if (status === 'pending_approval') return { key: 'pending_approval' }
   return rejection ? { key: 'rejected', places: { reason: rejection } } : { key: 'barred' }
 }
+
+/** Is a second factor that they have still to be used? */
+const owes = (state: LoginState, factors: readonly Factor[], facts: Facts): boolean =>
+  factors.length > 0 || (!state.asBefore && !state.amr.includes('mfa') && isEnrolled(facts))
 
 /** What is still owed, in this order. */
 function remaining(state: LoginState & { factors: Factor[] }, facts: Facts, journey: Journey): StepName | 'done' {
@@ -102,9 +121,11 @@ function remaining(state: LoginState & { factors: Factor[] }, facts: Facts, jour
   if (state.mustChange) return 'new_password'
   // 3. An address that nobody has confirmed yet, where the issuer wants that.
   if (settings.signup?.require_email_verification && facts.email !== null && !facts.emailVerified) return 'email_code'
-  // 4. For which organization?
+  // 4. What they came with from elsewhere, now that nothing stands between them and the account.
+  if (!state.asBefore && mayLink(state)) return 'link'
+  // 5. For which organization?
   if (state.orgId === undefined && choices(facts, journey).length > 1) return 'organization'
-  // 5. A second factor where one is demanded and there is none yet, and codes for the day when it is lost.
+  // 6. A second factor where one is demanded and there is none yet, and codes for the day when it is lost.
   if (single && isDemanded(facts)) return enrolments()[0] ?? 'no_factor'
   if (state.offersCodes && lacksCodes(facts)) return 'new_codes'
   return 'done'

@@ -3,17 +3,19 @@
  * ends with a membership instead of an answer to an application.
  */
 import type { Context as KoaContext } from 'koa'
+import { ApiError, type ErrorCode } from '../../kernel/errors.js'
 import { networkOf } from '../../kernel/network.js'
 import { transaction } from '../../platform/database.js'
 import { randomSecret, sha256 } from '../../platform/secrets.js'
 import { acceptInvitation, openInvitation } from '../../resources/organizations/accept-invitation.js'
+import { AlreadyMember } from '../../resources/organizations/members.js'
 import { spend } from '../limits.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
 import { asUser, scope } from '../scope.js'
-import type { Journey } from './journey.js'
+import { DeadEnd, type Journey } from './journey.js'
 import { errorPage } from './pages/error.js'
-import { joinedPage } from './pages/invitation.js'
+import { joinedPage, type UnacceptedEnd, unacceptedPage } from './pages/invitation.js'
 import { sendPage, viewOf } from './pages/layout.js'
 import { beginning, claim, type InvitationFacts, type Standing } from './state.js'
 
@@ -54,7 +56,11 @@ export function invitationJourney(uid: string, standing: Standing, invitation: I
     async finish({ user, asBefore }) {
       if (!user || asBefore) return
       writes.change(async (inside) => {
-        await acceptInvitation(asUser(inside, user), invitation.tokenHash, user)
+        try {
+          await acceptInvitation(asUser(inside, user), invitation.tokenHash, user)
+        } catch (error) {
+          throw deadEnd(error, invitation)
+        }
       })
     },
     leave(ctx) {
@@ -64,3 +70,17 @@ export function invitationJourney(uid: string, standing: Standing, invitation: I
     },
   }
 }
+
+/** What became of the invitation while somebody was on their way. */
+function deadEnd(error: unknown, { organization }: InvitationFacts): unknown {
+  if (!(error instanceof ApiError)) return error
+  const end = error instanceof AlreadyMember ? 'member' : ends[error.code]
+  if (end === undefined) return error
+  return new DeadEnd((ctx) => {
+    const view = viewOf(ctx, scope().runtime.issuer, { clientName: organization ?? undefined })
+    sendPage(ctx, view, unacceptedPage(view, end), statuses[end])
+  })
+}
+
+const ends: Partial<Record<ErrorCode, UnacceptedEnd>> = { not_found: 'over', conflict: 'full' }
+const statuses: Readonly<Record<UnacceptedEnd, number>> = { over: 410, full: 409, member: 200 }

@@ -24,10 +24,17 @@ export interface Journey {
   readonly invitation: { email: string } | undefined
   /** How it begins for a browser that has answered nothing yet. */
   begin(): Promise<LoginState>
-  /** All steps are done: what follows, written with the last move. */
+  /** All steps are done: what follows, written with the last move; what is written then may throw DeadEnd. */
   finish(state: LoginState): Promise<void>
   /** Sends the browser on after the end; false when there is nowhere to go yet. */
   leave(ctx: KoaContext): boolean
+}
+
+/** There is no getting to the end of a journey: what it wrote is undone, and a page says why and what to do. */
+export class DeadEnd extends Error {
+  constructor(readonly show: (ctx: KoaContext) => void) {
+    super('the journey cannot end')
+  }
 }
 
 /** The journey of an authorization request. Also finds out whether the issuer still signs anybody in. */

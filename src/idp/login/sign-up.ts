@@ -11,23 +11,30 @@ import type { LoginState, SignUp } from './state.js'
 
 const signup = () => scope().runtime.issuer.settings.signup ?? {}
 
-/** Kinds of methods with which an account can be made on the page itself. */
-const kinds = ['password', 'email_otp', 'email_link']
-const signUpKinds = (): string[] =>
-  scope()
-    .runtime.issuer.methods.filter(({ kind, signup: open }) => open && kinds.includes(kind))
-    .map(({ kind }) => kind)
+/** How an account can be made on the page itself; the first one that an issuer has is meant by the main button. */
+const ways = ['password', 'mail', 'passkey'] as const
+export type SignUpWay = (typeof ways)[number]
+const wayOf: Partial<Record<string, SignUpWay>> = {
+  password: 'password',
+  email_otp: 'mail',
+  email_link: 'mail',
+  passkey: 'passkey',
+}
+
+/** The ways to make an account that are open here. Without a password or a passkey people sign in by mail. */
+export function signUpWays(): SignUpWay[] {
+  const { methods } = scope().runtime.issuer
+  const open = new Set(methods.filter((method) => method.signup).map(({ kind }) => wayOf[kind]))
+  return ways.filter((way) => open.has(way) && !(way === 'mail' && open.has('password')))
+}
 
 /** May somebody with this journey make an account at all? Where it is by invitation only, invited people may. */
 export const maySignUp = (journey: Journey): boolean =>
-  signUpKinds().length > 0 && (signup().mode !== 'invite_only' || journey.invitation !== undefined)
-
-/** Is a password part of it? Without that method people sign in by mail. */
-export const wantsPassword = (): boolean => signUpKinds().includes('password')
+  signUpWays().length > 0 && (signup().mode !== 'invite_only' || journey.invitation !== undefined)
 
 /** Must the address be proved before there is an account? Always where people come by mail or by invitation. */
-export const wantsProof = (journey: Journey): boolean =>
-  signup().require_email_verification === true || !wantsPassword() || journey.invitation !== undefined
+export const wantsProof = (journey: Journey, way: SignUpWay): boolean =>
+  signup().require_email_verification === true || way === 'mail' || journey.invitation !== undefined
 
 export const wantsApproval = (): boolean => signup().require_admin_approval === true
 
@@ -56,7 +63,11 @@ export function mailSignUp(journey: Journey, email: string): SignUp | undefined 
  * Makes the account. Call it in the transaction of the step.
  * @throws conflict when somebody has the address meanwhile
  */
-export async function makeAccount(inside: Context, { email, passwordHash, profile, reason }: SignUp, proved: boolean) {
+export async function makeAccount(
+  inside: Context,
+  { email, passwordHash, profile, reason, userId }: SignUp,
+  proved: boolean,
+) {
   const { id: issuerId, accountId } = scope().runtime.issuer
   const requiresApproval = wantsApproval()
   const user = await createUser(
@@ -70,6 +81,7 @@ export async function makeAccount(inside: Context, { email, passwordHash, profil
       ...(reason ? { signupReason: reason } : {}),
       ...(requiresApproval ? { requiresApproval, triggeredRule: 'require_admin_approval' } : {}),
     },
+    userId,
   )
   if (passwordHash !== null) {
     const columns = { type: 'password', hash: passwordHash, secretSetAt: inside.now(), createdBy: user.id }
@@ -82,10 +94,17 @@ export async function makeAccount(inside: Context, { email, passwordHash, profil
 export function signedUp(state: LoginState, user: SignInUser, proved: boolean): LoginState {
   const { signUp, amr, methods } = state
   const withPassword = signUp?.passwordHash != null
+  const withPasskey = signUp?.userId !== undefined
   return {
     ...state,
     user,
-    amr: [...amr, ...(withPassword ? ['pwd'] : []), ...(proved ? ['otp'] : [])],
-    methods: [...methods, ...(withPassword ? ['password'] : []), ...(proved ? ['email_otp'] : [])],
+    amr: [...amr, ...(withPassword ? ['pwd'] : []), ...(proved ? ['otp'] : []), ...(withPasskey ? ['hwk', 'mfa'] : [])],
+    methods: [
+      ...methods,
+      ...(withPassword ? ['password'] : []),
+      ...(proved ? ['email_otp'] : []),
+      ...(withPasskey ? ['passkey'] : []),
+    ],
+    ...(withPasskey ? { offersCodes: true } : {}),
   }
 }

@@ -8,6 +8,7 @@ import { startOf } from '../../kernel/text.js'
 import type { Context } from '../../platform/context.js'
 import type { Prisma } from '../../platform/database.js'
 import { sameText } from '../../platform/secrets.js'
+import type { UpstreamIdentity } from '../../resources/credentials/linked-identity.js'
 import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import type { OpenInvitation } from '../../resources/organizations/accept-invitation.js'
 import { scope } from '../scope.js'
@@ -20,6 +21,7 @@ export type StepName =
   | 'invitation'
   | 'sign_in'
   | 'sign_up'
+  | 'sign_up_passkey'
   | 'reset'
   | 'email_code'
   | 'email_link'
@@ -29,6 +31,7 @@ export type StepName =
   | 'enroll_passkey'
   | 'new_codes'
   | 'no_factor'
+  | 'link'
   | 'organization'
   | 'waiting'
 
@@ -66,12 +69,26 @@ export interface UpstreamAttempt {
   answer?: string
 }
 
+/** An account at a provider that becomes theirs if they like, once they have signed in as an owner of its address. */
+export interface Linking extends UpstreamIdentity {
+  /** What people call the provider. */
+  name: string
+  /** Confirmed by the provider. */
+  email: string
+  /** Ids of the users who have that address here. */
+  owners: string[]
+}
+
 /** What somebody who signs up has said so far. */
 export interface SignUp {
   email: string
   passwordHash: string | null
   profile: Record<string, string>
   reason: string | null
+  /** Of the account to be, where it is made together with a passkey, which holds it. */
+  userId?: string
+  /** The address was proved already. */
+  proved?: boolean
 }
 
 /** A credential in the making. */
@@ -101,6 +118,8 @@ export interface LoginState {
   /** What was proved, in terms of `amr` (RFC 8176) and of our own methods. */
   amr: string[]
   methods: string[]
+  /** The address whose mail they have shown to read in this sign-in. */
+  mailbox?: string
   /** The user is the one who is signed in with this browser already, and nothing was proved anew. */
   asBefore?: boolean
   /** The password just proved may not be used again, or there is to be a new one. */
@@ -113,6 +132,7 @@ export interface LoginState {
   sent?: SentSecret
   signUp?: SignUp
   upstream?: UpstreamAttempt
+  linking?: Linking
   /** Set from the beginning on where the journey is that of an invitation. */
   invitation?: InvitationFacts
   /** The organization to go on with, chosen by the person; null for none of them. */
@@ -134,9 +154,10 @@ export const beginning = (username = ''): LoginState => ({
 })
 
 /** The same journey from its first step on, with whoever comes now. */
-export const anew = ({ invitation }: LoginState, username = ''): LoginState => ({
+export const anew = ({ invitation, linking }: LoginState, username = ''): LoginState => ({
   ...beginning(username),
   ...(invitation ? { invitation } : {}),
+  ...(linking ? { linking } : {}),
 })
 
 /** How far this interaction has come; undefined for one that nobody has answered yet. */

@@ -40,14 +40,14 @@ const addressText = `
   SELECT CASE WHEN username_type = 'email' THEN username ELSE profile->>'email' END AS email,
     email_verified AS confirmed,
     EXISTS (SELECT 1 FROM verifiers v WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id
-      AND v.type IN ('passkey', 'totp')) AS guarded
+      AND v.type IN ('passkey', 'totp') AND v.created_by IS DISTINCT FROM u.id) AS guarded
   FROM users u WHERE id = $1 AND issuer_id = $2 FOR UPDATE`
 
 interface Mailbox {
   email: string | null
   /** Somebody has shown that they read its mail, while it was this user's. */
   confirmed: boolean
-  /** There is a second factor, so mail alone lets nobody in. */
+  /** Others gave the user a second factor, so mail alone lets nobody in. */
   guarded: boolean
 }
 
@@ -70,8 +70,9 @@ export async function confirmEmail(context: Context, { id, issuerId }: SignInUse
 
 /**
  * Somebody has come by mail alone. Where nobody had shown before that they read it, whoever made the account may be
- * somebody else, who waits for its owner: what they gave themselves goes, and so do their sessions. What others gave
- * the user stays. A second factor is in the way of mail, so nothing is decided here where there is one.
+ * somebody else, who waits for its owner: what they gave themselves goes, second factors too, and so do their sessions
+ * and sign-ins half-way. What others gave the user stays. A second factor that others gave is in the way of mail, so
+ * nothing is decided here where there is one.
  * @returns whether a password went
  */
 export async function arriveByMail(
@@ -83,8 +84,12 @@ export async function arriveByMail(
   const { id, issuerId } = user
   const own = await context.db.verifier.findMany({ where: { userId: id, issuerId, createdBy: id } })
   await context.db.verifier.deleteMany({ where: { id: { in: own.map((verifier) => verifier.id) }, issuerId } })
+  await context.db.enrollment.deleteMany({ where: { userId: id, issuerId } })
   for (const verifier of own) await toldVerifier(context, 'user.verifier.deleted', verifier)
-  if (own.length > 0) await endSessionsOfUser(context, user, 'security_event')
+  if (own.length > 0) {
+    await endSessionsOfUser(context, user, 'security_event')
+    await context.db.user.updateMany({ where: { id, issuerId }, data: { ownedSince: context.now() } })
+  }
   await confirmEmail(context, user)
   return own.some(({ type }) => type === 'password')
 }

@@ -61,19 +61,17 @@ export async function challengePasskey(
     select: { credentialId: true, data: true },
   })
   const options = await generateRegistrationOptions({
+    ...alwaysAsked,
     rpName: brandOf(owner),
     rpID: rp_id,
     userName: owner.username,
     userID: Uint8Array.from(Buffer.from(owner.id)),
     userDisplayName: displayNameOf(owner),
-    timeout: CHALLENGE_LIFE,
-    attestationType: 'none',
     excludeCredentials: present.map(({ credentialId, data }) => ({
       id: credentialId ?? '',
       transports: (data as unknown as PasskeyFacts).transports,
     })),
     authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
-    supportedAlgorithmIDs: passkeyAlgorithms,
   })
   return transaction(context, async (inside) => {
     await lockOwner(inside, owner)
@@ -82,6 +80,40 @@ export async function challengePasskey(
     return { id, challengeId: id, options, expiresAt, createdAt, updatedAt: createdAt }
   })
 }
+
+const alwaysAsked = {
+  timeout: CHALLENGE_LIFE,
+  attestationType: 'none',
+  supportedAlgorithmIDs: passkeyAlgorithms,
+} as const
+
+/** Somebody who is to have an account together with the passkey. */
+export interface Newcomer {
+  /** The id that the account will have. */
+  id: string
+  username: string
+  /** What people call the issuer. */
+  brand: string
+  rpId: string
+  /** In base64url. */
+  challenge: string
+}
+
+/**
+ * What the browser of a newcomer is asked for, PublicKeyCredentialCreationOptionsJSON: a passkey that says itself whose
+ * it is, for it is the way in.
+ */
+export const newcomerOptions = ({ id, username, brand, rpId, challenge }: Newcomer): Promise<object> =>
+  generateRegistrationOptions({
+    ...alwaysAsked,
+    rpName: brand,
+    rpID: rpId,
+    userName: username,
+    userID: Uint8Array.from(Buffer.from(id)),
+    userDisplayName: username,
+    challenge: Uint8Array.from(Buffer.from(challenge, 'base64url')),
+    authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+  })
 
 /** @throws invalid_request for a host that the issuer is not served under */
 async function relyingParty(context: Context, owner: Owner, asked: string | undefined) {
@@ -116,17 +148,17 @@ export async function answeredChallenge(
   if (!enrollment) {
     throw invalidField('challengeId', 'unknown_challenge', 'is unknown, expired or used; ask for another challenge.')
   }
-  const { challenge, rp_id, origin } = enrollment.data as unknown as Challenge
-  const info = await verified(credential, { challenge, rp_id, origin })
+  const made = await registeredBy(credential, enrollment.data as unknown as Challenge)
+  if (made) return made
+  throw invalidField('credential', 'invalid_credential', 'does not answer the challenge; begin anew with another one.')
+}
+
+/** The passkey that an answer to this challenge makes; undefined where it does not fit. */
+export async function registeredBy(credential: object, challenge: Challenge): Promise<NewPasskey | undefined> {
+  const info = await verified(credential, challenge)
   const { credential: made, aaguid, credentialDeviceType, credentialBackedUp } = info ?? {}
   const algorithm = made && algorithmOf(made.publicKey)
-  if (!made || algorithm === undefined || Buffer.from(made.id, 'base64url').length > 1023) {
-    throw invalidField(
-      'credential',
-      'invalid_credential',
-      'does not answer the challenge; begin anew with another one.',
-    )
-  }
+  if (!made || algorithm === undefined || Buffer.from(made.id, 'base64url').length > 1023) return undefined
   return {
     credential_id: made.id,
     public_key: Buffer.from(made.publicKey).toString('base64url'),
@@ -134,7 +166,7 @@ export async function answeredChallenge(
     sign_count: made.counter,
     transports: (made.transports ?? []).filter((text) => /^[a-z-]{1,32}$/.test(text)).slice(0, 10),
     aaguid: aaguid ?? null,
-    rp_id,
+    rp_id: challenge.rp_id,
     backup_eligible: credentialDeviceType === 'multiDevice',
     backup_state: credentialBackedUp ?? false,
   }

@@ -5,7 +5,8 @@
 import { z } from 'zod'
 import { conflict, invalid, invalidField } from '../../kernel/errors.js'
 import { rules } from '../../kernel/input.js'
-import { isDuplicate } from '../../platform/database.js'
+import type { Context } from '../../platform/context.js'
+import { isDuplicate, type User, type Verifier } from '../../platform/database.js'
 import { algorithmOf, passkeyAlgorithms } from './cose.js'
 import { base64url, described, insertVerifier, kindOf, name } from './kind.js'
 import { answeredChallenge } from './passkey-challenge.js'
@@ -71,19 +72,29 @@ export const passkey = kindOf({
     const made = isCeremony(values)
       ? await answeredChallenge(context, { accountId, issuerId, userId }, values.challengeId, values.credential)
       : byPublicKey(values)
-    const { credential_id, sign_count, ...data } = made
-    const columns = { type: 'passkey', name: values.name ?? null, credentialId: credential_id, signCount: sign_count }
-    return async (inside) => {
-      try {
-        return await insertVerifier(inside, owner, values, { ...columns, data: { ...data } })
-      } catch (error) {
-        if (isDuplicate(error))
-          throw conflict('A passkey with this credential id is registered in this issuer already.')
-        throw error
-      }
-    }
+    return (inside) => keepPasskey(inside, owner, made, values)
   },
 })
+
+/**
+ * Gives a user this passkey. Call it in a transaction.
+ * @throws conflict when somebody in the issuer has it already
+ */
+export async function keepPasskey(
+  inside: Context,
+  owner: Pick<User, 'accountId' | 'issuerId' | 'id'>,
+  made: NewPasskey,
+  given: Parameters<typeof insertVerifier>[2] & { name?: string | null | undefined } = {},
+): Promise<Verifier> {
+  const { credential_id, sign_count, ...data } = made
+  const columns = { type: 'passkey', name: given.name ?? null, credentialId: credential_id, signCount: sign_count }
+  try {
+    return await insertVerifier(inside, owner, given, { ...columns, data: { ...data } })
+  } catch (error) {
+    if (isDuplicate(error)) throw conflict('A passkey with this credential id is registered in this issuer already.')
+    throw error
+  }
+}
 
 /** Which of the two ways this body goes. @throws invalid_request when it goes both, or one of them half */
 function isCeremony(values: Values): values is Values & { credential: object; challengeId: string } {

@@ -6,10 +6,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../platform/context.js'
 import { transaction } from '../../platform/database.js'
-import { sha256, verifyPassword } from '../../platform/secrets.js'
+import { hashPassword, isOurHash, sha256, verifyPassword } from '../../platform/secrets.js'
 import { emit } from '../events/events.js'
 import type { InIssuer } from '../place.js'
 import { settleFailure, settleSuccess, startAttempt } from './attempts.js'
+import { spendOtherKind } from './decoys.js'
 import { isOutworn, passwordPolicyOf } from './password-policy.js'
 
 export interface SignInUser extends InIssuer {
@@ -89,12 +90,20 @@ async function verdictOn(
 
   if (!(await startAttempt(context, subject))) {
     await verifyPassword(null, password)
+    await spendOtherKind(context, issuer, usernameKey, [], password)
     await recordFailure(context, issuer, user, { method, reason: 'locked' })
     return { outcome: 'refused' }
   }
 
   const fitting = await findFitting(rows, password)
   if (!user || !fitting) {
+    await spendOtherKind(
+      context,
+      issuer,
+      usernameKey,
+      rows.filter((row) => row.verifierId !== null).map((row) => row.hash),
+      password,
+    )
     const lockedUntil = await settleFailure(context, subject)
     await recordFailure(context, issuer, user, {
       method,
@@ -108,6 +117,7 @@ async function verdictOn(
     await recordFailure(context, issuer, user, { method, reason: user.status })
     return { outcome: 'barred', user }
   }
+  if (!isOurHash(fitting.hash)) await keepOurHash(context, fitting, password)
   const policy = passwordPolicyOf(issuer)
   const now = context.now()
   const mustChange =
@@ -116,6 +126,12 @@ async function verdictOn(
     (fitting.expiresAt !== null && fitting.expiresAt <= now) ||
     isOutworn(policy, fitting.secretSetAt ?? now, now)
   return { outcome: mustChange ? 'must_change' : 'passed', user, verifierId: fitting.verifierId! }
+}
+
+/** A hash that came with an import is replaced by one of ours: now, and only now, the password is known. */
+async function keepOurHash(context: Context, { verifierId, hash }: Row, password: string): Promise<void> {
+  const text = `UPDATE verifiers SET hash = $3 WHERE id = $1 AND hash = $2`
+  await context.tools.query('keep-our-hash', text, [verifierId, hash, await hashPassword(password)])
 }
 
 /** The verifier that the password fits. At least one hash is computed, whoever asks. */
@@ -152,22 +168,28 @@ export async function recordFailure(
   })
 }
 
-/** A credential was checked and fits: its last use, where it is kept as a verifier, and its event. Call it in the transaction of the step. */
+/**
+ * A credential was checked and fits: its last use, where it is kept as a verifier, and its event. Call it in the
+ * transaction of the step.
+ * @returns false for a verifier that has gone meanwhile; then nothing is written
+ */
 export async function recordVerification(
   context: Context,
   user: SignInUser,
   method: string,
   verifierId?: string,
-): Promise<void> {
+): Promise<boolean> {
   const { accountId, issuerId, id } = user
   if (verifierId !== undefined) {
-    await context.db.verifier.updateMany({
+    const { count } = await context.db.verifier.updateMany({
       where: { id: verifierId, issuerId, userId: id },
       data: { lastUsedAt: context.now() },
     })
+    if (count === 0) return false
   }
   const target = { type: 'user', id }
   await emit(context, 'user.verification.succeeded', { accountId, issuerId, userId: id, target, data: { method } })
+  return true
 }
 
 /** All steps of a sign-in are done. Call it in the transaction that completes it. */

@@ -28,6 +28,8 @@ export const catalogue = {
   'user.created': 'A user was made.',
   'user.updated': 'A user was changed.',
   'user.deleted': 'A user was deleted.',
+  'user.import.finished': 'An import of users ran to its end; each of them has a user.created of its own.',
+  'user.export.started': 'Somebody began to export the users of an issuer.',
   'user.status.changed': 'The status of a user changed.',
   'user.approval.approved': 'A user who waited for approval was approved.',
   'user.approval.rejected': 'A user who waited for approval was rejected.',

@@ -21,13 +21,25 @@ export async function keepEventPartitions(context: Context): Promise<void> {
   const oldest = new Date(context.now() - context.config.eventRetentionDays * DAY)
   const kept = Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth())
   const gone = (await sql<{ name: string }>(context.db, partitionsText)).filter(({ name }) => endOf(name) <= kept)
-  const first = gone[0] ? startOf(gone[0].name) : kept
+  const from = gone[0] ? startOf(gone[0].name) : kept
   // The counts first, for they are never more than the events; and once more, with what was counted meanwhile.
-  await forgetCounts(context, first, kept)
-  await sweep(context, 'events_other', 'created_at < $1::bigint', kept)
+  await forgetCounts(context, from, kept)
   if (context.stop?.aborted) return
   for (const { name } of gone) await context.db.$executeRawUnsafe(`DROP TABLE ${name}`)
-  await forgetCounts(context, first, kept)
+  await sweep(context, 'events_other', 'created_at < $1::bigint', kept)
+  await forgetCounts(context, from, kept)
+}
+
+/**
+ * Day by day, as each look begins where the table does, at what was just deleted; the index by time knows which part of
+ * the table a day lies in. What lies before `from` is one look.
+ */
+async function forgetCounts(context: Context, from: number, kept: number): Promise<void> {
+  for (const table of ['event_hours', 'event_counts']) {
+    for (let [start, end] = [0, from]; start < kept; [start, end] = [end, end + DAY]) {
+      await sweep(context, table, 'starts_at >= $1::bigint AND starts_at < $2::bigint', start, end)
+    }
+  }
 }
 
 /** The first moment of a month, and the first one after it, from the name of its table. */
@@ -37,17 +49,4 @@ const endOf = (name: string): number => monthOf(name, 1)
 function monthOf(name: string, ahead: number): number {
   const [, year, month] = name.split('_')
   return Date.UTC(Number(year), Number(month) - 1 + ahead)
-}
-
-/**
- * Day by day, as each look begins where the table does, at what was just deleted; the index by time knows which part of
- * the table a day lies in.
- * @param first the first moment of the oldest month; what lies before it is taken at once
- */
-async function forgetCounts(context: Context, first: number, before: number): Promise<void> {
-  for (const table of ['event_hours', 'event_counts']) {
-    for (let [from, to] = [0, first]; from < before; [from, to] = [to, to + DAY]) {
-      await sweep(context, table, 'starts_at >= $1::bigint AND starts_at < $2::bigint', from, to)
-    }
-  }
 }

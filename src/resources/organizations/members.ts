@@ -3,7 +3,7 @@
  * member may do is what the organization gives to all, what it was given itself and what its groups have.
  */
 import { z } from 'zod'
-import { conflict, invalid, notFound } from '../../kernel/errors.js'
+import { ApiError, conflict, invalid, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { check, mergedMetadata, rules } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
@@ -114,6 +114,13 @@ export async function addMember(context: Context, place: InOrganization, input: 
   })
 }
 
+/** The conflict of somebody who comes in twice. */
+export class AlreadyMember extends ApiError {
+  constructor() {
+    super('conflict', 'This user is a member of the organization already.')
+  }
+}
+
 /**
  * Writes a membership and its event, if there is room. The organization's row is locked or new, which keeps
  * `max_members` under parallel calls. Asks nobody's permission: creators and invited people come this way too.
@@ -128,7 +135,7 @@ export async function insertMember(
   const { id: orgId, accountId, issuerId, maxMembers } = organization
   const place = { accountId, issuerId, orgId, memberId: userId }
   const known = await context.db.organizationMember.count({ where: { orgId, userId } })
-  if (known > 0) throw conflict('This user is a member of the organization already.')
+  if (known > 0) throw new AlreadyMember()
   if (
     maxMembers !== null &&
     (await context.db.organizationMember.count({ where: { orgId, ...present } })) >= maxMembers

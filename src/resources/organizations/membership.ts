@@ -25,6 +25,21 @@ export const effectiveScopesSql = `ARRAY(
 /** SQL: this membership counts now. */
 export const countsSql = `m.status = 'active' AND o.status = 'active'`
 
+/** SQL: what has been proved is enough for an organization `o`. @param mfa SQL: two factors were proved */
+export const provedSql = (mfa: string): string => `(NOT o.mfa_required OR ${mfa})`
+
+/**
+ * SQL: the memberships of a user `u` that count now, as a JSON list of `Membership`, the newest first. An organization
+ * that demands two factors is none to a session `s` that was begun with one, whenever the demand was made.
+ */
+export const membershipsSql = `(
+    SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'scopes', ${effectiveScopesSql},
+      'groups', ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1))
+      ORDER BY m.id DESC), '[]')
+    FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN issuers i ON i.id = o.issuer_id
+    WHERE m.issuer_id = u.issuer_id AND m.user_id = u.id AND ${countsSql}
+      AND ${provedSql(`coalesce('mfa' = ANY(s.amr), false)`)} AND i.status <> 'deleted')`
+
 const memberships: Question = {
   name: 'memberships',
   types: ['text', 'text', 'text'],
@@ -37,21 +52,19 @@ const memberships: Question = {
   ORDER BY m.id DESC`,
 }
 
-const read = (context: Context, issuerId: string, userId: string, orgId: string | null): Promise<Membership[]> =>
+interface Whose {
+  issuerId: string
+  userId: string
+}
+
+const read = (context: Context, { issuerId, userId }: Whose, orgId: string | null): Promise<Membership[]> =>
   context.tools.ask<Membership & Record<string, unknown>>(memberships, [issuerId, userId, orgId])
 
 /** The memberships that count now, the newest first. Whether the user may act is another question. */
-export const membershipsOf = (
-  context: Context,
-  { issuerId, userId }: { issuerId: string; userId: string },
-): Promise<Membership[]> => read(context, issuerId, userId, null)
+export const membershipsOf = (context: Context, whose: Whose): Promise<Membership[]> => read(context, whose, null)
 
 /** The membership in one organization, if it counts now. */
-export async function membershipOf(
-  context: Context,
-  { issuerId, userId }: { issuerId: string; userId: string },
-  orgId: string,
-): Promise<Membership | null> {
-  const [membership] = await read(context, issuerId, userId, orgId)
+export async function membershipOf(context: Context, whose: Whose, orgId: string): Promise<Membership | null> {
+  const [membership] = await read(context, whose, orgId)
   return membership ?? null
 }

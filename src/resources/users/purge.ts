@@ -37,6 +37,7 @@ async function purgeBatch(context: Context): Promise<number> {
     await inside.db.verifier.deleteMany({ where: { userId } })
     await inside.db.enrollment.deleteMany({ where: { userId } })
     await inside.db.loginFailure.deleteMany({ where: { userId } })
+    await inside.db.importedUser.deleteMany({ where: { userId } })
     // Sessions have ended already; they hold addresses and devices.
     await inside.db.session.deleteMany({ where: { userId, issuerId: { in: due.map(({ issuerId }) => issuerId) } } })
     await inside.db.user.updateMany({ where: { id: userId }, data: { ...nothing, statusAt: now, updatedAt: now } })

@@ -78,9 +78,15 @@ export const getUser = requireUser
 
 /**
  * Makes a user. With `requires_approval` it waits in pending_approval (decisions D28).
+ * @param id where it had to be known before there is a user: passkeys hold it
  * @throws invalid_request, insufficient_scope, not_found, conflict for a taken username
  */
-export async function createUser(context: Context, place: InIssuer, input: unknown): Promise<User> {
+export async function createUser(
+  context: Context,
+  place: InIssuer,
+  input: unknown,
+  id = newId('usr', context.now()),
+): Promise<User> {
   const values = check(createRules, input)
   checkUsername(values.usernameType, values.username)
   mayGrant(context, values.scopes ?? [])
@@ -97,7 +103,7 @@ export async function createUser(context: Context, place: InIssuer, input: unkno
       const now = inside.now()
       const user = await inside.db.user.create({
         data: {
-          id: newId('usr', now),
+          id,
           accountId: place.accountId,
           issuerId: place.issuerId,
           ...usernameColumns(inside, issuer, values.usernameType, values.username),

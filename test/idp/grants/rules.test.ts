@@ -253,7 +253,8 @@ describe('5.2 rule 6: org by policy', () => {
   test.each(['authorization_code', 'refresh_token', 'client_credentials'])(
     '/token does not accept org: %s',
     async (grant_type) => {
-      const answer = await realm.post('/token', web, { grant_type, org: tulips, code: 'x', refresh_token: 'x' })
+      const client = grant_type === 'client_credentials' ? await realm.client(machine, { confidential: true }) : web
+      const answer = await realm.post('/token', client, { grant_type, org: tulips, code: 'x', refresh_token: 'x' })
       expect(failed(answer)).toEqual([400, 'invalid_request'])
     },
   )
@@ -363,7 +364,7 @@ describe('4.17: a refresh', () => {
     ['more', { scope: 'openid profile' }, 'invalid_scope'],
     ['everything', { scope: 'svc:all' }, 'invalid_scope'],
     ['blank', { scope: ' ' }, 'invalid_scope'],
-    ['empty', { scope: '' }, 'invalid_scope'],
+    ['empty, which is none (RFC 6749 3.2)', { scope: '' }, 'openid email orders:read orders:write'],
   ])('scope: %s', async (_, params, expected) => {
     const first = await realm.tokens(web, 'ada@example.com', { scope: 'openid email orders:read orders:write' })
     const { body } = await realm.refresh(web, first.refresh_token, params)

@@ -1,5 +1,6 @@
 /** Signing in by mail, forgotten passwords, addresses to confirm (spec 2.4, security rules 1, 19, 21, 22). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { RateLimiter } from '../../../src/platform/rate-limit.js'
 import { must } from '../../setup/actors.js'
 import { codeIn, linkIn, mailsTo, mailTo, outboxEmpty } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
@@ -234,6 +235,37 @@ describe('limits', () => {
       expect(await mailsTo(limited, 'ada@example.com')).toHaveLength(5)
     } finally {
       await limited.close()
+    }
+  })
+
+  test('of mails are counted while no transaction waits for it, once, and the mail goes out once', async () => {
+    const { owner, I } = realm.tenant
+    must(await owner.patch(I, { settings: { signup: { require_email_verification: true } } }), 200)
+    const username = await someone()
+    const { tools } = app.gatehouse
+    const gatehouse = app.gatehouse as { rateLimiter: RateLimiter }
+    const { rateLimiter } = gatehouse
+    const free: number[] = []
+    gatehouse.rateLimiter = {
+      async spend(limit, key) {
+        // The step has locked the user's row, if it is in a transaction.
+        const text = 'SELECT id FROM users WHERE username_key = $1 FOR UPDATE SKIP LOCKED'
+        if (limit === 'mail') free.push((await tools.query('is-the-user-free', text, [username])).length)
+        return rateLimiter.spend(limit, key)
+      },
+    }
+    try {
+      const { browser, page } = await realm.begin(spa)
+      const asked = await browser.submit(page, { username, password: PASSWORD })
+      expect(headingOf(asked)).toBe('Check your mail')
+      expect(free).toEqual([1])
+      const code = codeIn(await mailTo(app, username))
+      expect(redirectOf(await browser.submit(asked, { code }))['code']).toBeDefined()
+      await outboxEmpty(app)
+      expect(await mailsTo(app, username)).toHaveLength(1)
+    } finally {
+      gatehouse.rateLimiter = rateLimiter
+      must(await owner.patch(I, { settings: { signup: { require_email_verification: false } } }), 200)
     }
   })
 })

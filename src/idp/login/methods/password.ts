@@ -2,6 +2,7 @@ import { checkSignInPassword, recordVerification } from '../../../resources/cred
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
 import { field } from '../../request.js'
 import { asUser, scope } from '../../scope.js'
+import { Refused } from '../steps/step.js'
 import type { FirstFactor } from './method.js'
 
 /** Longer than any password policy allows; hashing more would be work for nothing. */
@@ -27,6 +28,9 @@ export const password: FirstFactor = async ({ state }, form) => {
   return {
     to: { ...state, user, amr, methods, mustChange: verdict.outcome === 'must_change' },
     done: true,
-    effects: (inside) => recordVerification(asUser(inside, user), user, 'password', verifierId),
+    effects: async (inside) => {
+      const isThere = await recordVerification(asUser(inside, user), user, 'password', verifierId)
+      if (!isThere) throw new Refused({ to: state, problems: [{ key: 'refused' }] })
+    },
   }
 }

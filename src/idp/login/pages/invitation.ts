@@ -35,3 +35,18 @@ export const joinedPage = (view: View): string =>
     view.texts.joined_title,
     html`<h1>${view.texts.joined_title}</h1><p class="lead">${say(view.texts, { key: 'joined_lead', places: { organization: view.clientName ?? view.name } })}</p>`,
   )
+
+/** Used up or withdrawn meanwhile; there is no room; they belong to the organization already. */
+export type UnacceptedEnd = 'over' | 'full' | 'member'
+
+/** The invitation could not be accepted in the end: why, and what can be done about it. */
+export function unacceptedPage(view: View, end: UnacceptedEnd): string {
+  const { texts } = view
+  const title = texts[`invitation_${end}_title`]
+  const places = { organization: view.clientName ?? view.name }
+  return layout(
+    view,
+    title,
+    html`<h1>${title}</h1><p class="lead">${say(texts, { key: `invitation_${end}_lead`, places })}</p>`,
+  )
+}

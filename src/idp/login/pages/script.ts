@@ -5,7 +5,10 @@
 export const passkeyScript = String.raw`
 (() => {
   const button = document.getElementById('passkey')
-  if (!button || !window.PublicKeyCredential || !navigator.credentials) return
+  if (!window.PublicKeyCredential || !navigator.credentials) return
+  for (const one of document.querySelectorAll('[data-with-script]')) one.hidden = false
+  for (const one of document.querySelectorAll('[data-without-script]')) one.hidden = true
+  if (!button) return
   const { asks, options, autofill } = button.dataset
   const failed = document.getElementById('passkey-failed')
   const bytes = (text) =>
@@ -52,8 +55,6 @@ export const passkeyScript = String.raw`
     failed.hidden = true
     ask({}).catch(() => { failed.hidden = false })
   })
-  for (const one of document.querySelectorAll('[data-with-script]')) one.hidden = false
-  for (const one of document.querySelectorAll('[data-without-script]')) one.hidden = true
   if (autofill) PublicKeyCredential.isConditionalMediationAvailable?.()
     .then((available) => available && ask({ mediation: 'conditional' }))
     .catch(() => {})

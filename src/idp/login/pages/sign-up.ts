@@ -1,12 +1,15 @@
-import { html } from '../../../kernel/html.js'
-import { layout, problemBox, type View } from './layout.js'
+import { type Html, html } from '../../../kernel/html.js'
+import type { SignUpWay } from '../sign-up.js'
+import { layout, problemBox, scriptTag, type View } from './layout.js'
 import { focus, hidden, invalid, lead, other } from './parts.js'
+import { passkeyParts } from './passkey.js'
 import { newPasswordField } from './sign-in.js'
-import type { Sentence } from './texts.js'
+import { type Sentence, say } from './texts.js'
 
 export interface SignUpForm {
   email: string
-  password: boolean
+  /** The main button's first. */
+  ways: readonly SignUpWay[]
   /** For whoever approves the account. */
   reason: boolean
   /** The address is that of an invitation. */
@@ -16,11 +19,12 @@ export interface SignUpForm {
 /** An account of one's own. */
 export function signUpPage(
   view: View,
-  { email, password, reason, invited }: SignUpForm,
+  { email, ways, reason, invited }: SignUpForm,
   problems: readonly Sentence[],
 ): string {
   const { texts } = view
   const failed = problems.length > 0
+  const [main, ...others] = ways
   return layout(
     view,
     texts.sign_up,
@@ -33,17 +37,43 @@ ${hidden(view)}
 <input id="username" name="username" type="email" value="${email}" autocomplete="username" maxlength="254" required${invited && html` readonly`}${invalid(failed)}${focus(!invited)}></div>
 <div class="field"><label for="name">${texts.name}</label>
 <input id="name" name="name" type="text" autocomplete="name" maxlength="200"></div>
-${password && newPasswordField(view, failed, false)}
+${main === 'password' && newPasswordField(view, failed, false)}
 ${
   reason &&
   html`<div class="field"><label for="reason">${texts.reason}</label>
 <input id="reason" name="reason" type="text" maxlength="1000"></div>`
 }
-<button type="submit" name="method" value="make">${texts.sign_up}</button>
+<button type="submit" name="method" value="make">${texts[main === 'passkey' ? 'sign_up_passkey' : 'sign_up']}</button>
+${others.includes('passkey') && passkeyChoice(view)}
 ${other(view, 'back', 'back', 'link')}
 </form>`,
   )
 }
+
+/** Passkeys need a script; until it runs, nothing speaks of them. */
+const passkeyChoice = ({ texts }: View): Html =>
+  html`<button type="submit" name="method" value="passkey" class="quiet" formnovalidate data-with-script hidden>${texts.sign_up_passkey}</button>
+${scriptTag}`
+
+/** The passkey of an account that is to be made with it. */
+export const newcomerPasskeyPage = (
+  view: View,
+  username: string,
+  options: object,
+  problems: readonly Sentence[],
+): string =>
+  layout(
+    view,
+    view.texts.enroll_passkey_title,
+    html`<h1>${view.texts.enroll_passkey_title}</h1>
+<p class="lead">${say(view.texts, { key: 'sign_up_passkey_lead', places: { username } })}</p>
+${problemBox(view, problems)}
+<form method="post" action="${view.action}">
+${hidden(view)}
+${passkeyParts(view, { options, asks: 'create', text: 'enroll_passkey', main: true })}
+${other(view, 'back', 'back', 'link')}
+</form>`,
+  )
 
 /** The account is there, and somebody must approve it. */
 export const waitingPage = (view: View): string =>

@@ -8,16 +8,18 @@ import { methodsOf } from '../methods/index.js'
 import { codePage, linkPage } from '../pages/mail.js'
 import { makeAccount, maySignUp, signedUp } from '../sign-up.js'
 import { anew, type LoginState, type MailPurpose, type SentSecret } from '../state.js'
-import { type Asked, type Move, Refused, type Step } from './step.js'
+import { type Asked, AskFirst, type Move, Refused, type Step } from './step.js'
 
 /** A code that went out by mail is typed. What it proves depends on why it was sent. */
 export const emailCode: Step = {
   /** Only where the issuer wants an address confirmed that nobody has confirmed yet. */
-  async enter(inside, { state, journey, view }) {
+  async enter(inside, { state, journey, view, answers }) {
     const user = state.user!
     const email = (await mailboxOf(inside, user))?.email ?? null
     const letter = { journey, view, purpose: 'verify', email, address: user.username, user } as const
-    if (!(await mayBeSent(letter))) {
+    const question = `mail to ${user.id}`
+    if (!answers?.has(question)) throw new AskFirst(question, () => mayBeSent(letter))
+    if (!answers.get(question)) {
       const { sent } = prepareSecret(state, { ...letter, email: null })
       return { ...state, sent: { ...sent, email: email ?? sent.email, expiresAt: 0 } }
     }
@@ -88,7 +90,8 @@ function proved(state: LoginState, sent: SentSecret): Move {
       }
       const passwordWent = await arriveByMail(here, user, mailbox)
       const mustChange = purpose === 'reset' || (passwordWent && methodsOf('password').length > 0)
-      return { ...rest, user, amr: [...state.amr, 'otp'], methods: [...state.methods, method], mustChange }
+      const proof = { mailbox: email, amr: [...state.amr, 'otp'], methods: [...state.methods, method] }
+      return { ...rest, ...proof, user, mustChange }
     },
   }
 }
@@ -107,14 +110,16 @@ function isOffered({ state, journey }: Asked, { purpose }: SentSecret): boolean 
   return methodsOf(kind).length > 0
 }
 
-/** The account is made now that the address is known to be theirs. */
+/** The account is made now that the address is known to be theirs; together with a passkey, if it is to have one. */
 function signUp(state: LoginState, email: string): Move {
+  const details = { ...state.signUp!, email, proved: true }
+  if (details.userId !== undefined) return { to: { ...state, step: 'sign_up_passkey', signUp: details } }
   return {
     to: state,
     done: true,
     becomes: async (inside) => {
       try {
-        return signedUp(state, await makeAccount(inside, { ...state.signUp!, email }, true), true)
+        return signedUp(state, await makeAccount(inside, details, true), true)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
         throw new Refused({ to: anew(state, email), problems: [{ key: 'taken' }] })

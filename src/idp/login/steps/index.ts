@@ -5,11 +5,13 @@ import { emailCode, emailLink } from './email-code.js'
 import { enrollPasskey, enrollTotp, newCodes } from './enroll.js'
 import { backupCodes, noFactor, passkeyFactor, totp } from './factors.js'
 import { invitation } from './invitation.js'
+import { link } from './link.js'
 import { newPassword } from './new-password.js'
 import { organization } from './organization.js'
 import { reset } from './reset.js'
 import { signIn } from './sign-in.js'
 import { signUp } from './sign-up.js'
+import { signUpPasskey } from './sign-up-passkey.js'
 import type { Step } from './step.js'
 import { waiting } from './waiting.js'
 
@@ -18,6 +20,7 @@ export const steps: Readonly<Record<StepName, Step>> = {
   invitation,
   sign_in: signIn,
   sign_up: signUp,
+  sign_up_passkey: signUpPasskey,
   reset,
   email_code: emailCode,
   email_link: emailLink,
@@ -29,6 +32,7 @@ export const steps: Readonly<Record<StepName, Step>> = {
   enroll_passkey: enrollPasskey,
   new_codes: newCodes,
   no_factor: noFactor,
+  link,
   organization,
   waiting,
 }

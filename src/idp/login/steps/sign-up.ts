@@ -1,4 +1,5 @@
 import { ApiError } from '../../../kernel/errors.js'
+import { newId } from '../../../kernel/ids.js'
 import { startOf } from '../../../kernel/text.js'
 import { hashPassword } from '../../../platform/secrets.js'
 import { findForMail } from '../../../resources/credentials/mail-owner.js'
@@ -9,7 +10,16 @@ import { scope } from '../../scope.js'
 import { sendSecret } from '../mail.js'
 import { signUpPage } from '../pages/sign-up.js'
 import type { Sentence } from '../pages/texts.js'
-import { addressFault, makeAccount, maySignUp, signedUp, wantsApproval, wantsPassword, wantsProof } from '../sign-up.js'
+import {
+  addressFault,
+  makeAccount,
+  maySignUp,
+  type SignUpWay,
+  signedUp,
+  signUpWays,
+  wantsApproval,
+  wantsProof,
+} from '../sign-up.js'
 import { anew, type LoginState, type SignUp } from '../state.js'
 import { brokenRules } from './new-password.js'
 import { type Move, Refused, type Step } from './step.js'
@@ -18,23 +28,28 @@ import { type Move, Refused, type Step } from './step.js'
 export const signUp: Step = {
   show({ view, state, journey }, problems) {
     const email = journey.invitation?.email ?? state.username
-    const asks = { password: wantsPassword(), reason: wantsApproval(), invited: journey.invitation !== undefined }
+    const asks = { ways: signUpWays(), reason: wantsApproval(), invited: journey.invitation !== undefined }
     return signUpPage(view, { email, ...asks }, problems)
   },
 
   async answer({ state, journey, view }, form) {
-    if (field(form, 'method') === 'back') return { to: anew(state, state.username) }
-    if (!maySignUp(journey)) return { to: anew(state, state.username) }
+    const named = field(form, 'method')
+    const [main, ...others] = signUpWays()
+    if (named === 'back' || main === undefined || !maySignUp(journey)) return { to: anew(state, state.username) }
+    const way = others.find((one) => one === named) ?? main
     const email = startOf((journey.invitation?.email ?? field(form, 'username') ?? '').trim(), 254)
     const to: LoginState = { ...state, username: email }
-    const { details, problems } = await read(form, email)
+    const { details, problems } = await read(form, email, way)
     const fault = addressFault(journey, email)
     if (fault) problems.unshift({ key: fault })
     if (problems.length > 0) return { to, problems }
 
     const { context, runtime } = scope()
     const taken = await findForMail(context, runtime.issuer.id, usernameKeyOf(email))
-    if (!wantsProof(journey)) return taken ? { to, problems: [{ key: 'taken' }] } : make(to, details)
+    if (!wantsProof(journey, way)) {
+      if (taken) return { to, problems: [{ key: 'taken' }] }
+      return way === 'passkey' ? { to: { ...to, step: 'sign_up_passkey', signUp: details } } : make(to, details)
+    }
     return sendSecret(
       { ...to, step: 'email_code', signUp: details },
       {
@@ -51,17 +66,18 @@ export const signUp: Step = {
 }
 
 /** What the form says, and what is wrong with it. */
-async function read(form: Form, email: string): Promise<{ details: SignUp; problems: Sentence[] }> {
-  const { issuer } = scope().runtime
+async function read(form: Form, email: string, way: SignUpWay): Promise<{ details: SignUp; problems: Sentence[] }> {
+  const { context, runtime } = scope()
   const name = startOf((field(form, 'name') ?? '').trim(), 200)
   const reason = startOf((field(form, 'reason') ?? '').trim(), 1000) || null
   const profile: Record<string, string> = name === '' ? {} : { name }
   const details: SignUp = { email, passwordHash: null, profile, reason }
-  if (!wantsPassword()) return { details, problems: [] }
+  if (way === 'passkey') return { details: { ...details, userId: newId('usr', context.now()) }, problems: [] }
+  if (way === 'mail') return { details, problems: [] }
   const password = field(form, 'new_password') ?? ''
   if (email === '' || password === '') return { details, problems: [{ key: 'missing' }] }
   try {
-    await checkPassword(passwordPolicyOf(issuer), password, { username: email, profile }, 'new_password')
+    await checkPassword(passwordPolicyOf(runtime.issuer), password, { username: email, profile }, 'new_password')
   } catch (error) {
     return { details, problems: brokenRules(error) }
   }

@@ -1,6 +1,7 @@
 /**
  * Whose upstream account is it (security rule 23)? The user's it is linked with; else the user's who has the same
- * address, if both sides have confirmed it; else a new user's, where people may sign up.
+ * address, if both sides have confirmed it; else, where the provider alone has, that of an owner of the address who
+ * signs in another way and wants it linked (steps/link.ts); else a new user's, where people may sign up.
  */
 import { ApiError } from '../../../kernel/errors.js'
 import type { Context } from '../../../platform/context.js'
@@ -79,7 +80,11 @@ async function whose(inside: Context, state: LoginState, arrival: Arrival): Prom
   }
 
   // 3. Somebody new.
-  const fault = owners.some((one) => one.byUsername) || owner ? 'upstream_taken' : signUpFault(arrival)
+  if (email !== null && (owner || owners.some((one) => one.byUsername))) {
+    const linking = { ...identity, name: method.name, email, owners: owners.map((one) => one.user.id) }
+    throw refused({ ...state, username: email, linking }, 'upstream_taken', method)
+  }
+  const fault = signUpFault(arrival)
   if (fault) throw refused(state, fault, method)
   return makeUser(inside, arrival)
 }

@@ -42,6 +42,9 @@ export const de: Texts = {
   password_used_before: 'Dieses Passwort wurde schon einmal verwendet. Bitte ein neues wählen.',
   sign_up: 'Konto anlegen',
   sign_up_lead: 'Das dauert eine Minute.',
+  sign_up_passkey: 'Mit einem Passkey anlegen',
+  sign_up_passkey_lead:
+    'Damit geht künftig die Anmeldung als {username}. Ein Passkey ist der Fingerabdruck, das Gesicht oder die PIN; ein Passwort muss sich niemand merken.',
   no_account: 'Noch kein Konto?',
   email: 'E-Mail',
   name: 'Name (freiwillig)',
@@ -59,7 +62,8 @@ export const de: Texts = {
     'Die Anmeldung mit {method} hat nicht geklappt. Bitte noch einmal versuchen oder einen anderen Weg nehmen.',
   upstream_unknown:
     'Das Konto bei {method} ist hier nicht bekannt. Bitte anders anmelden oder an die Betreiber dieses Dienstes wenden.',
-  upstream_taken: 'Zu dieser Adresse gibt es schon ein Konto. Bitte dort auf anderem Weg anmelden.',
+  upstream_taken:
+    'Zu dieser Adresse gibt es schon ein Konto. Bitte dort auf anderem Weg anmelden; dann kann {method} damit verknüpft werden.',
   upstream_unverified: 'Hier wird eine bestätigte E-Mail-Adresse gebraucht, und {method} hat keine mitgeteilt.',
   go_on: 'Weiter',
   username_missing: 'Bitte zuerst angeben, wer sich anmeldet.',
@@ -87,6 +91,12 @@ export const de: Texts = {
   choose_account: 'Wer soll es sein?',
   continue_as: 'Weiter als {username}',
   other_account: 'Anderes Konto verwenden',
+  linking_title: 'Konten verknüpfen',
+  linking_question: '{method} mit diesem Konto verknüpfen?',
+  linking_lead:
+    'Sie kommen von {method} als {email} und haben sich hier als {username} angemeldet. Nach dem Verknüpfen geht die Anmeldung hier auch mit {method}.',
+  linking_yes: 'Verknüpfen',
+  linking_later: 'Jetzt nicht',
   choose_organization: 'Organisation wählen',
   choose_organization_lead: 'Es gibt mehrere. Um welche geht es?',
   choose_one: 'Bitte eine davon wählen.',
@@ -135,6 +145,15 @@ export const de: Texts = {
   invitation_lead: 'Diese Einladung ging an {email}. Mit der Anmeldung wird sie angenommen.',
   invitation_sign_in: 'Anmelden und annehmen',
   invitation_gone: 'Diese Einladung wurde verwendet, zurückgezogen oder ist abgelaufen. Bitte um eine neue bitten.',
+  invitation_over_title: 'Diese Einladung gilt nicht mehr',
+  invitation_over_lead:
+    'Sie wurde inzwischen verwendet oder zurückgezogen, oder ihre Zeit ist abgelaufen. Es hat sich nichts geändert. Bitte dort, woher die Einladung zu {organization} kam, um eine neue bitten und den Link in der neuen Mail öffnen.',
+  invitation_full_title: 'Derzeit ist kein Platz',
+  invitation_full_lead:
+    'Bei {organization} ist die Höchstzahl der Mitglieder erreicht. Bitte dort, woher die Einladung kam, um Platz bitten und dann den Link in der Mail noch einmal öffnen; bis zu ihrem Ablauf bleibt sie gültig.',
+  invitation_member_title: 'Die Mitgliedschaft besteht schon',
+  invitation_member_lead:
+    'Dieses Konto gehört bereits zu {organization}; es bleibt nichts anzunehmen. Diese Seite kann geschlossen werden.',
   joined_title: 'Willkommen',
   joined_lead: 'Die Mitgliedschaft bei {organization} besteht jetzt. Diese Seite kann geschlossen werden.',
   consent: 'Zugriff erlauben?',

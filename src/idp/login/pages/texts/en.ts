@@ -39,6 +39,9 @@ export const en = {
   password_used_before: 'You have used this password before. Choose a new one.',
   sign_up: 'Create an account',
   sign_up_lead: 'It takes a minute.',
+  sign_up_passkey: 'Create it with a passkey',
+  sign_up_passkey_lead:
+    'With it you will sign in as {username}. A passkey is your fingerprint, face or PIN; there is no password to remember.',
   no_account: 'No account yet?',
   email: 'Email',
   name: 'Name (if you like)',
@@ -54,7 +57,8 @@ export const en = {
   upstream_failed: 'Signing in with {method} did not work. Please try again, or use another way.',
   upstream_unknown:
     'Your account at {method} is not known here. Sign in another way, or contact the people who run this service.',
-  upstream_taken: 'There is an account with your address already. Please sign in to it in another way.',
+  upstream_taken:
+    'There is an account with your address already. Sign in to it in another way; then {method} can be linked with it.',
   upstream_unverified: 'A confirmed email address is needed here, and {method} gave none.',
   go_on: 'Continue',
   username_missing: 'Please say who you are first.',
@@ -81,6 +85,12 @@ export const en = {
   choose_account: 'Who would you like to be?',
   continue_as: 'Continue as {username}',
   other_account: 'Use another account',
+  linking_title: 'Link accounts',
+  linking_question: 'Link {method} with this account?',
+  linking_lead:
+    'You came from {method} as {email} and have signed in here as {username}. Once linked, {method} signs you in here.',
+  linking_yes: 'Link them',
+  linking_later: 'Not now',
   choose_organization: 'Choose an organization',
   choose_organization_lead: 'You belong to several. Which one is this for?',
   choose_one: 'Please choose one of these.',
@@ -121,6 +131,15 @@ export const en = {
   invitation_lead: 'This invitation was sent to {email}. Sign in to accept it.',
   invitation_sign_in: 'Sign in and accept',
   invitation_gone: 'This invitation has been used, withdrawn, or has expired. Ask for a new one.',
+  invitation_over_title: 'This invitation is no longer good',
+  invitation_over_lead:
+    'It was used or withdrawn, or its time ran out, while you were on your way. Nothing was changed. Ask whoever invited you to {organization} for a new invitation, and open the link of the new mail.',
+  invitation_full_title: 'There is no room at the moment',
+  invitation_full_lead:
+    '{organization} has as many members as it may have. Ask whoever invited you to make room, then open the link of your mail again; until its time is up it stays good.',
+  invitation_member_title: 'You are a member already',
+  invitation_member_lead:
+    'You belong to {organization} with this account, so there is nothing left to accept. You can close this page.',
   joined_title: 'Welcome',
   joined_lead: 'You are a member of {organization} now. You can close this page.',
   consent: 'Allow access?',

@@ -1,19 +1,20 @@
 /** `gatehouse jobs`: what there is to do, how it went, and a push for what does not go on by itself. */
-import { inDeployment, say } from './commands.js'
-import type { Config } from './config.js'
-import { snake } from './kernel/names.js'
-import { DAY, HOUR, MINUTE, SECOND } from './kernel/time.js'
-import { runNow } from './platform/jobs.js'
-import { failedJobs, type PeriodicState, periodicStates, queueStates, retryJob } from './platform/overview.js'
-import { sendingState } from './resources/webhooks/watching.js'
-import { schedule } from './schedule.js'
-import { tasks } from './tasks.js'
+
+import type { Config } from '../config.js'
+import { snake } from '../kernel/names.js'
+import { DAY, HOUR, MINUTE, SECOND } from '../kernel/time.js'
+import { runNow } from '../platform/jobs.js'
+import { failedJobs, type PeriodicState, periodicStates, queueStates, retryJob } from '../platform/overview.js'
+import { sendingState } from '../resources/webhooks/watching.js'
+import { schedule } from '../schedule.js'
+import { tasks } from '../tasks.js'
+import { inDeployment, say } from './deployment.js'
 
 /** Failed work shown at most, the latest first. */
 const FAILED_SHOWN = 50
 
 /** `gatehouse jobs`. */
-export async function listJobsCommand(config: Config, json: boolean): Promise<void> {
+export async function list(config: Config, { json }: { json?: boolean }): Promise<void> {
   await inDeployment(config, async (context) => {
     const periodic = await periodicStates(context, schedule)
     const queue = await queueStates(context, tasks)
@@ -70,7 +71,7 @@ export async function listJobsCommand(config: Config, json: boolean): Promise<vo
 }
 
 /** `gatehouse jobs run`. Exit code 1 when the run failed, as the text says. */
-export async function runJobCommand(config: Config, name: string): Promise<void> {
+export async function run(config: Config, _options: object, name: string): Promise<void> {
   const job = schedule.find((one) => one.name === name)
   if (!job) throw new Error(`There is no periodic job ${name}; gatehouse jobs shows them all.`)
   await inDeployment(config, async (context) => {
@@ -83,7 +84,7 @@ export async function runJobCommand(config: Config, name: string): Promise<void>
 }
 
 /** `gatehouse jobs retry`. */
-export async function retryJobCommand(config: Config, id: string): Promise<void> {
+export async function retry(config: Config, _options: object, id: string): Promise<void> {
   await inDeployment(config, async (context) => {
     if (!(await retryJob(context, id))) throw new Error(`There is no job ${id} that waits or failed.`)
     say(`${id} is tried again by the next free worker.`)

@@ -1,11 +1,12 @@
 /** `gatehouse billing`: how an account is billed, and the operator's word over it (spec 2.2). */
-import { inDeployment, say } from './commands.js'
-import type { Config } from './config.js'
-import { type BillingMode, billingOf, overrideBilling } from './resources/accounts/billing.js'
-import { referenceOf } from './resources/payments/credits.js'
+
+import type { Config } from '../config.js'
+import { type BillingMode, billingOf, overrideBilling } from '../resources/accounts/billing.js'
+import { referenceOf } from '../resources/payments/credits.js'
+import { inDeployment, say } from './deployment.js'
 
 /** `gatehouse billing show`. */
-export async function showBillingCommand(config: Config, accountId: string, json: boolean): Promise<void> {
+export async function show(config: Config, { json }: { json?: boolean }, accountId: string): Promise<void> {
   await inDeployment(config, async (context) => {
     const { account, mode, override, hasActivePaymentMethod, balanceMicroUsd, open } = await billingOf(context, {
       accountId,
@@ -37,11 +38,9 @@ export async function showBillingCommand(config: Config, accountId: string, json
 }
 
 /** `gatehouse billing override`. */
-export async function overrideBillingCommand(
-  config: Config,
-  accountId: string,
-  mode: BillingMode | null,
-): Promise<void> {
+export async function override(config: Config, _options: object, accountId: string, word: string): Promise<void> {
+  if (word !== 'gated' && word !== 'ungated' && word !== 'none') throw new Error('The mode is gated, ungated or none.')
+  const mode: BillingMode | null = word === 'none' ? null : word
   await inDeployment(config, async (context) => {
     await overrideBilling(context, { accountId }, mode)
     const { mode: now } = await billingOf(context, { accountId })

@@ -1,0 +1,109 @@
+/**
+ * How fast users come in, by the command line as an operator runs it, and how little memory it takes. The database is
+ * the embedded one on this machine, so both share its processors.
+ * Options: `--users 100000`.
+ */
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { createWriteStream, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { makeFolder, removeFolder, startServer } from './server.js'
+
+const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url))
+
+export async function bench(options: string[]): Promise<Record<string, unknown>[]> {
+  const { values } = parseArgs({ args: options, options: { users: { type: 'string', default: '100000' } } })
+  const folder = makeFolder()
+  const server = await startServer(folder)
+  try {
+    const post = async (path: string, body: object) => {
+      const headers = { authorization: server.authorization, 'content-type': 'application/json' }
+      const answer = await fetch(`${server.baseUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
+      return (await answer.json()) as { data: { id: string } }
+    }
+    const { data } = (await (
+      await fetch(`${server.baseUrl}/v1/accounts`, { headers: { authorization: server.authorization } })
+    ).json()) as { data: { id: string }[] }
+    const issuer = await post(`/v1/accounts/${data[0]!.id}/issuers`, { name: 'Imported' })
+    const file = join(folder, 'users.ndjson')
+    await writeUsers(file, Number(values.users))
+    const rows: Record<string, unknown>[] = []
+    for (const words of [['--dry-run'], [], []]) {
+      const said: string = rows.length === 2 ? 'again (all known)' : words.length > 0 ? 'dry run' : 'import'
+      rows.push({ run: said, ...(await run([file, '--issuer', issuer.data.id, ...words], folder)) })
+    }
+    return rows.map((row) => ({ ...row, file_mb: Math.round(statSync(file).size / 1e6) }))
+  } finally {
+    await server.stop()
+    removeFolder(folder)
+  }
+}
+
+/** Lines as Auth0 exports them with bcrypt hashes, which nobody can check here: their time is not the import's. */
+async function writeUsers(file: string, count: number): Promise<void> {
+  const stream = createWriteStream(file)
+  const alphabet = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+  for (let n = 0; n < count; n++) {
+    const hash = [...randomBytes(53)].map((byte) => alphabet[byte % 64]).join('')
+    const line = {
+      _id: { $oid: n.toString(16).padStart(24, '0') },
+      email_verified: n % 3 > 0,
+      email: `person.${n}@example.com`,
+      passwordHash: `$2b$10$${hash}`,
+      password_set_date: { $date: '2024-05-01T12:00:00.000Z' },
+      tenant: 'acme',
+      connection: 'Username-Password-Authentication',
+      name: `Person ${n}`,
+      given_name: 'Person',
+      family_name: String(n),
+      user_metadata: { plan: 'free', number: n },
+    }
+    if (!stream.write(`${JSON.stringify(line)}\n`)) await once(stream, 'drain')
+  }
+  await new Promise<void>((done) => void stream.end(() => done()))
+}
+
+async function run(args: string[], dataDir: string): Promise<Record<string, unknown>> {
+  const env = { PATH: process.env['PATH'] ?? '', DATA_DIR: dataDir }
+  const began = performance.now()
+  // A heap this small would not hold the users: memory does not grow with the file.
+  const child = spawn(process.execPath, ['--max-old-space-size=96', cli, 'users', 'import', ...args, '--json'], {
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let out = ''
+  child.stdout.on('data', (chunk) => (out += chunk))
+  let memory = 0
+  let cpu = 0
+  const watch = async (): Promise<void> => {
+    while (child.exitCode === null) {
+      try {
+        memory = Math.max(
+          memory,
+          Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) / 1024,
+        )
+        const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
+        cpu = (Number(fields[11]) + Number(fields[12])) / 100
+      } catch {
+        return
+      }
+      await sleep(50)
+    }
+  }
+  await Promise.all([once(child, 'close'), watch()])
+  const seconds = (performance.now() - began) / 1000
+  const { read, imported, known, refused } = JSON.parse(out)
+  return {
+    read,
+    imported,
+    known,
+    refused,
+    seconds: seconds.toFixed(1),
+    node_cpu_s: cpu.toFixed(1),
+    peak_mb: Math.round(memory),
+  }
+}

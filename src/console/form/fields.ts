@@ -1,0 +1,143 @@
+/**
+ * A form is a table of fields. Each has a path into the thing that it edits; what has changed becomes a merge patch
+ * (RFC 7396), so that nobody overwrites what they did not touch.
+ */
+import type { FieldFault } from '../graphql/fault'
+
+/** `name`, or `settings.openid.redirect_uris` in an object: the first part must be a key of the input. */
+export type PathOf<Input> = (keyof Input & string) | `${keyof Input & string}.${string}`
+
+interface Basics<Input> {
+  path: PathOf<Input>
+  label: string
+  /** A sentence below the label. */
+  hint?: string
+  required?: boolean
+  placeholder?: string
+  /** Shown only while the form's values say so. */
+  when?: (values: Values) => boolean
+}
+
+export type Field<Input> = Basics<Input> &
+  (
+    | { kind: 'text' | 'email' | 'url' | 'password' | 'long' | 'colour' }
+    | { kind: 'number'; min?: number; max?: number; unit?: string }
+    | { kind: 'toggle'; otherwise?: boolean }
+    | { kind: 'choice'; options: readonly Option[]; otherwise?: string }
+    | { kind: 'list' }
+    | { kind: 'json' }
+  )
+
+export interface Option {
+  value: string
+  label: string
+  hint?: string
+}
+
+/** What the fields hold, by path: text, number, boolean, string[]; json as its text. */
+export type Values = Record<string, unknown>
+
+type Tree = Record<string, unknown>
+
+export function valueAt(source: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((at, key) => (at as Tree | null | undefined)?.[key], source)
+}
+
+/** What a field shows for a thing. */
+export function initialValue<Input>(field: Field<Input>, source: unknown): unknown {
+  const value = valueAt(source, field.path)
+  switch (field.kind) {
+    case 'toggle':
+      return value ?? field.otherwise ?? false
+    case 'choice':
+      return value ?? field.otherwise ?? ''
+    case 'list':
+      return value ?? []
+    case 'json':
+      return value === undefined || value === null ? '' : JSON.stringify(value, null, 2)
+    default:
+      return value ?? ''
+  }
+}
+
+export const initialValues = <Input>(fields: readonly Field<Input>[], source: unknown): Values =>
+  Object.fromEntries(fields.map((field) => [field.path, initialValue(field, source)]))
+
+/** @returns what is wrong with the values before anything is sent, by path */
+export function faultsIn<Input>(fields: readonly Field<Input>[], values: Values): Record<string, string> {
+  const faults: Record<string, string> = {}
+  for (const field of fields) {
+    if (field.when && !field.when(values)) continue
+    const value = values[field.path]
+    if (field.required && (value === '' || (Array.isArray(value) && value.length === 0))) {
+      faults[field.path] = `${field.label} is needed.`
+    }
+    if (field.kind === 'json' && value !== '' && parsedObject(value) === undefined) {
+      faults[field.path] = 'This must be a JSON object, such as {"plan": "pro"}.'
+    }
+  }
+  return faults
+}
+
+function parsedObject(text: unknown): Tree | undefined {
+  try {
+    const value: unknown = JSON.parse(String(text))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Tree) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** What is sent for a field's value; null clears. */
+function sent<Input>(field: Field<Input>, value: unknown): unknown {
+  if (field.kind === 'json') return value === '' ? {} : parsedObject(value)
+  if (field.kind === 'toggle' || field.kind === 'list') return value
+  return value === '' ? null : value
+}
+
+/** The fields whose value differs. */
+export const changed = <Input>(fields: readonly Field<Input>[], before: Values, values: Values): Field<Input>[] =>
+  fields.filter((field) => JSON.stringify(before[field.path]) !== JSON.stringify(values[field.path]))
+
+/** The input for these fields; where the thing is new, what was left empty is left out. */
+export function inputOf<Input>(fields: readonly Field<Input>[], values: Values, isNew: boolean): Input {
+  const input: Tree = {}
+  for (const field of fields) {
+    if (field.when && !field.when(values)) continue
+    const value = sent(field, values[field.path])
+    if (isNew && (value === null || (Array.isArray(value) && value.length === 0))) continue
+    const keys = field.path.split('.')
+    const last = keys.pop()!
+    let at = input
+    for (const key of keys) {
+      at[key] ??= {}
+      at = at[key] as Tree
+    }
+    at[last] = value
+  }
+  return input as Input
+}
+
+const snake = (text: string): string => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+/** Puts the server's faults to the fields that they are about; the rest is for the form as a whole. */
+export function placeFaults<Input>(fields: readonly Field<Input>[], details: readonly FieldFault[]) {
+  const faults: Record<string, string> = {}
+  const rest: string[] = []
+  for (const { field: name, message } of details) {
+    const plain = snake(name).replace(/^input\./, '')
+    const found = fields
+      .filter(
+        ({ path }) =>
+          plain === snake(path) || plain.startsWith(`${snake(path)}[`) || plain.startsWith(`${snake(path)}.`),
+      )
+      .sort((a, b) => b.path.length - a.path.length)[0]
+    const entry = /\[(\d+)\]/.exec(plain)?.[1]
+    const text = `${entry === undefined ? '' : `Entry ${Number(entry) + 1} `}${entry === undefined ? capital(message) : message}`
+    if (found) faults[found.path] = text
+    else rest.push(`${name} ${message}`)
+  }
+  return { faults, rest }
+}
+
+const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`

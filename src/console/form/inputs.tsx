@@ -1,0 +1,132 @@
+/** One input for each kind of field. */
+import {
+  ColorInput,
+  JsonInput,
+  NumberInput,
+  PasswordInput,
+  Select,
+  Switch,
+  TagsInput,
+  Textarea,
+  TextInput,
+} from '@mantine/core'
+import type { Field } from './fields'
+
+interface Props<Input> {
+  field: Field<Input>
+  value: unknown
+  fault: string | undefined
+  disabled: boolean
+  /** The cursor begins here when the dialogue opens. */
+  autoFocus?: boolean
+  onChange: (value: unknown) => void
+}
+
+/** For those who cannot see the picker. */
+const colourLabels = { eyeDropperButtonProps: { 'aria-label': 'Pick a colour from the screen' } }
+
+export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, onChange }: Props<Input>) {
+  const frame = {
+    label: field.label,
+    description: field.hint,
+    required: field.required,
+    error: fault,
+    disabled,
+    'data-field': field.path,
+    ...(autoFocus && { 'data-autofocus': true }),
+  }
+  const text = { ...frame, value: String(value ?? ''), placeholder: field.placeholder }
+  switch (field.kind) {
+    case 'text':
+    case 'email':
+    case 'url':
+      return (
+        <TextInput
+          {...text}
+          type={field.kind === 'email' ? 'email' : 'text'}
+          inputMode={field.kind === 'text' ? undefined : field.kind}
+          autoComplete="off"
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
+      )
+    case 'password':
+      return (
+        <PasswordInput
+          {...text}
+          autoComplete="new-password"
+          onChange={(event) => onChange(event.currentTarget.value)}
+        />
+      )
+    case 'long':
+      return <Textarea {...text} autosize minRows={3} onChange={(event) => onChange(event.currentTarget.value)} />
+    case 'json':
+      return (
+        <JsonInput
+          {...text}
+          autosize
+          minRows={4}
+          formatOnBlur
+          onChange={onChange}
+          styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.7813rem' } }}
+        />
+      )
+    case 'colour':
+      return (
+        <ColorInput
+          {...text}
+          {...colourLabels}
+          format="hex"
+          popoverProps={{ withinPortal: true }}
+          onChange={onChange}
+        />
+      )
+    case 'number':
+      return (
+        <NumberInput
+          {...frame}
+          value={value === '' ? '' : Number(value)}
+          placeholder={field.placeholder}
+          min={field.min}
+          max={field.max}
+          suffix={field.unit ? ` ${field.unit}` : undefined}
+          allowDecimal={false}
+          thousandSeparator=","
+          onChange={(next) => onChange(next)}
+        />
+      )
+    case 'toggle':
+      return (
+        <Switch
+          label={field.label}
+          description={field.hint}
+          error={fault}
+          disabled={disabled}
+          checked={value === true}
+          onChange={(event) => onChange(event.currentTarget.checked)}
+        />
+      )
+    case 'choice':
+      return (
+        <Select
+          {...frame}
+          value={String(value)}
+          data={field.options.map(({ value: key, label }) => ({ value: key, label }))}
+          allowDeselect={false}
+          placeholder={field.placeholder}
+          checkIconPosition="right"
+          onChange={(next) => onChange(next ?? '')}
+        />
+      )
+    case 'list':
+      return (
+        <TagsInput
+          {...frame}
+          value={value as string[]}
+          placeholder={(value as string[]).length === 0 ? field.placeholder : undefined}
+          splitChars={[',', ' ', '\n']}
+          acceptValueOnBlur
+          onChange={onChange}
+        />
+      )
+  }
+}

@@ -1,0 +1,73 @@
+/** Asking and telling, as pages do it. */
+import { notifications } from '@mantine/notifications'
+import type { TypedDocumentNode } from '@urql/core'
+import { useCallback, useMemo } from 'react'
+import { type AnyVariables, useClient, useQuery } from 'urql'
+import { type Fault, faultOf } from './fault'
+
+export interface Answer<Data> {
+  data: Data | undefined
+  fault: Fault | undefined
+  /** Nothing is there to be shown yet. */
+  loading: boolean
+  /** Asks again, past the cache. */
+  again(): void
+}
+
+/**
+ * Asks a query and keeps the answer fresh after changes.
+ * @param typename of what the answer holds, so that a list that is empty now hears of the first one made
+ */
+export function useAsk<Data, Variables extends AnyVariables>(
+  query: TypedDocumentNode<Data, Variables>,
+  variables: Variables,
+  { pause = false, typename }: { pause?: boolean; typename?: string } = {},
+): Answer<Data> {
+  const context = useMemo(() => ({ additionalTypenames: typename ? [typename] : [] }), [typename])
+  const [{ data, error, fetching }, ask] = useQuery<Data, Variables>({ query, variables, pause, context } as Parameters<
+    typeof useQuery<Data, Variables>
+  >[0])
+  const again = useCallback(() => ask({ requestPolicy: 'network-only' }), [ask])
+  return { data, fault: error && faultOf(error), loading: fetching && data === undefined, again }
+}
+
+/**
+ * Runs a mutation.
+ * @returns a function that answers the data and throws a Fault; with `done` it says so in a corner of the page
+ */
+export function useRun() {
+  const client = useClient()
+  return useCallback(
+    async <Data, Variables extends AnyVariables>(
+      mutation: TypedDocumentNode<Data, Variables>,
+      variables: Variables,
+      { done, typenames = [] }: { done?: string; typenames?: string[] } = {},
+    ): Promise<Data> => {
+      const { data, error } = await client.mutation(mutation, variables, { additionalTypenames: typenames }).toPromise()
+      if (error || !data) throw faultOf(error!)
+      if (done) notifications.show({ message: done, color: 'teal', autoClose: 3000 })
+      return data
+    },
+    [client],
+  )
+}
+
+/** Asks once, past the cache: for what must be as it is now. */
+export function useFresh() {
+  const client = useClient()
+  return useCallback(
+    async <Data, Variables extends AnyVariables>(query: TypedDocumentNode<Data, Variables>, variables: Variables) => {
+      const { data, error } = await client.query(query, variables, { requestPolicy: 'network-only' }).toPromise()
+      if (error || !data) throw faultOf(error!)
+      return data
+    },
+    [client],
+  )
+}
+
+/** Says in a corner of the page what went wrong with something that has no form. */
+export function tellFault(fault: unknown): void {
+  const { message, requestId } = fault as Fault
+  const title = requestId ? `Not done (${requestId})` : 'Not done'
+  notifications.show({ title, message, color: 'red', autoClose: 8000 })
+}

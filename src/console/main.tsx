@@ -1,0 +1,26 @@
+import '@mantine/core/styles.css'
+import '@mantine/notifications/styles.css'
+import './console.css'
+import { MantineProvider } from '@mantine/core'
+import { Notifications } from '@mantine/notifications'
+import { StrictMode } from 'react'
+import { createRoot } from 'react-dom/client'
+import { Provider } from 'urql'
+import { Console } from './console'
+import { client } from './graphql/client'
+import { theme } from './theme'
+
+/** What the program writes into style elements carries the nonce of the page, or the policy refuses it. */
+const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
+Object.assign(globalThis, { __webpack_nonce__: nonce })
+
+createRoot(document.getElementById('root')!).render(
+  <StrictMode>
+    <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>
+      <Notifications position="bottom-right" />
+      <Provider value={client}>
+        <Console />
+      </Provider>
+    </MantineProvider>
+  </StrictMode>,
+)

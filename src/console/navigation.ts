@@ -1,0 +1,80 @@
+/**
+ * The console's resources: one row each. A row makes the entry of the menu, the addresses below `path`, and the entry of
+ * the command palette; its page is loaded when it is opened.
+ */
+import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
+import type { IconName } from './parts/icon'
+
+export interface Resource {
+  /** What it belongs to. */
+  in: 'account' | 'issuer'
+  /** Below the address of what it belongs to; empty for its overview. */
+  path: string
+  label: string
+  icon: IconName
+  /** The query that somebody must be allowed for the entry to be offered. */
+  needs: string
+  /** Answers `path` and everything below it. */
+  page: LazyExoticComponent<ComponentType>
+  /** Another heading of the menu stands above it. */
+  heading?: string
+}
+
+export const resources: readonly Resource[] = [
+  {
+    in: 'account',
+    path: '',
+    label: 'Overview',
+    icon: 'home',
+    needs: 'account',
+    page: lazy(() => import('./pages/accounts/overview')),
+  },
+  {
+    in: 'account',
+    path: 'issuers',
+    label: 'Issuers',
+    icon: 'gate',
+    needs: 'issuers',
+    page: lazy(() => import('./pages/issuers/list')),
+  },
+  {
+    in: 'account',
+    path: 'settings',
+    label: 'Settings',
+    icon: 'settings',
+    needs: 'account',
+    page: lazy(() => import('./pages/accounts/settings')),
+  },
+  {
+    in: 'issuer',
+    path: '',
+    label: 'Overview',
+    icon: 'home',
+    needs: 'issuer',
+    page: lazy(() => import('./pages/issuers/overview')),
+  },
+  {
+    in: 'issuer',
+    path: 'clients',
+    label: 'Clients',
+    icon: 'app',
+    needs: 'clients',
+    page: lazy(() => import('./pages/clients')),
+  },
+  {
+    in: 'issuer',
+    path: 'users',
+    label: 'Users',
+    icon: 'users',
+    needs: 'users',
+    page: lazy(() => import('./pages/users')),
+  },
+  {
+    in: 'issuer',
+    path: 'settings',
+    label: 'Settings',
+    icon: 'settings',
+    needs: 'issuer',
+    page: lazy(() => import('./pages/issuers/settings')),
+  },
+]

@@ -1,0 +1,81 @@
+/** A secret, shown this once: to copy, to download, and not to be closed by accident. */
+import { Alert, Button, CopyButton, Group, Modal, Stack, Text } from '@mantine/core'
+import { Icon } from './icon'
+import classes from './secret.module.css'
+
+export interface Secret {
+  label: string
+  value: string
+}
+
+interface Props {
+  title: string
+  secrets: readonly Secret[]
+  /** Of the download. */
+  fileName: string
+  /** What it is for, and what happens to an older one. */
+  text?: string
+  onClose: () => void
+}
+
+export function SecretDialog({ title, secrets, fileName, text, onClose }: Props) {
+  const download = () => {
+    const lines = secrets.map(({ label, value }) => `${label}: ${value}\n`)
+    const url = URL.createObjectURL(new Blob(lines, { type: 'text/plain' }))
+    const link = Object.assign(document.createElement('a'), { href: url, download: fileName })
+    link.click()
+    URL.revokeObjectURL(url)
+  }
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      size="lg"
+      withCloseButton={false}
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+    >
+      <Stack gap="md">
+        <Alert color="yellow" variant="light" icon={<Icon name="lock" />}>
+          This is shown once. Keep it where only those who need it can read it.
+        </Alert>
+        {text && (
+          <Text size="sm" c="dimmed">
+            {text}
+          </Text>
+        )}
+        {secrets.map(({ label, value }) => (
+          <div key={label}>
+            <Text size="xs" c="dimmed" mb={4}>
+              {label}
+            </Text>
+            <div className={classes.secret}>
+              <code data-secret>{value}</code>
+              <CopyButton value={value}>
+                {({ copied, copy }) => (
+                  <Button
+                    size="xs"
+                    variant="light"
+                    color={copied ? 'teal' : undefined}
+                    onClick={copy}
+                    aria-label={`Copy ${label}`}
+                    leftSection={<Icon name={copied ? 'check' : 'copy'} size={14} />}
+                  >
+                    {copied ? 'Copied' : 'Copy'}
+                  </Button>
+                )}
+              </CopyButton>
+            </div>
+          </div>
+        ))}
+        <Group justify="space-between" mt="xs">
+          <Button variant="default" leftSection={<Icon name="download" />} onClick={download}>
+            Download
+          </Button>
+          <Button onClick={onClose}>I have kept it</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  )
+}

@@ -1,0 +1,103 @@
+/** Small values as pages show them: ids to copy, moments, statuses. */
+import { ActionIcon, CopyButton, Group, Text, Tooltip } from '@mantine/core'
+import { Icon } from './icon'
+import classes from './values.module.css'
+
+/** Something to be used elsewhere: an id, an address. */
+export function Copyable({ value, label }: { value: string; label: string }) {
+  return (
+    <Group gap={4} wrap="nowrap" component="span" className={classes.copyable}>
+      <Text span ff="monospace" fz="0.7813rem" className={classes.value}>
+        {value}
+      </Text>
+      <CopyAction value={value} label={`Copy ${label}`} />
+    </Group>
+  )
+}
+
+export function CopyAction({ value, label }: { value: string; label: string }) {
+  return (
+    <CopyButton value={value} timeout={1500}>
+      {({ copied, copy }) => (
+        <Tooltip label={copied ? 'Copied' : label}>
+          <ActionIcon
+            component="span"
+            role="button"
+            tabIndex={0}
+            variant="subtle"
+            color={copied ? 'teal' : 'gray'}
+            size="sm"
+            aria-label={label}
+            onClick={copy}
+            onKeyDown={(event) => {
+              if (event.key === 'Enter' || event.key === ' ') copy()
+            }}
+          >
+            <Icon name={copied ? 'check' : 'copy'} size={14} />
+          </ActionIcon>
+        </Tooltip>
+      )}
+    </CopyButton>
+  )
+}
+
+const units: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['year', 31_536_000_000],
+  ['month', 2_592_000_000],
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+]
+const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
+const exact = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium' })
+
+function ago(at: number): string {
+  const passed = at - Date.now()
+  const [unit, size] = units.find(([, length]) => Math.abs(passed) >= length) ?? ['second', 1000]
+  return unit === 'second' ? 'just now' : relative.format(Math.round(passed / size), unit)
+}
+
+/** @param at Unix milliseconds */
+export function Moment({ at }: { at: number | null | undefined }) {
+  if (at === null || at === undefined)
+    return (
+      <Text span c="dimmed">
+        never
+      </Text>
+    )
+  return (
+    <Tooltip label={exact.format(at)}>
+      <time dateTime={new Date(at).toISOString()} className={classes.moment}>
+        {ago(at)}
+      </time>
+    </Tooltip>
+  )
+}
+
+/** The tone of a status, whatever it is a status of. */
+const tones: Record<string, string> = {
+  active: 'good',
+  delivered: 'good',
+  verified: 'good',
+  accepted: 'good',
+  pending: 'wait',
+  pending_approval: 'wait',
+  inactive: 'quiet',
+  disabled: 'quiet',
+  expired: 'quiet',
+  deleted: 'quiet',
+  pending_deletion: 'quiet',
+  suspended: 'bad',
+  blocked: 'bad',
+  revoked: 'bad',
+  failing: 'bad',
+  failed: 'bad',
+}
+
+export function Status({ value }: { value: string }) {
+  return (
+    <span className={classes.status} data-tone={tones[value] ?? 'quiet'}>
+      {value.replaceAll('_', ' ')}
+    </span>
+  )
+}

@@ -1,0 +1,76 @@
+import { Combobox, ScrollArea, UnstyledButton, useCombobox, VisuallyHidden } from '@mantine/core'
+import { accounts } from 'documents/accounts'
+import { useState } from 'react'
+import { useLocation } from 'wouter'
+import { useAsk } from '../graphql/hooks'
+import { Icon } from '../parts/icon'
+import { accountHref, usePlace } from '../place'
+import classes from './shell.module.css'
+
+/** Which account this is, and the way to another one. */
+export function AccountSwitcher() {
+  const { accountId } = usePlace()
+  const [, navigate] = useLocation()
+  const [search, setSearch] = useState('')
+  const [cursor, setCursor] = useState<string>()
+  const { data } = useAsk(accounts, { limit: 100, cursor }, { typename: 'Account' })
+  const combobox = useCombobox({
+    onDropdownClose: () => {
+      combobox.resetSelectedOption()
+      setSearch('')
+      setCursor(undefined)
+    },
+    onDropdownOpen: () => combobox.focusSearchInput(),
+  })
+  const all = data?.accounts.data ?? []
+  const name = all.find(({ id }) => id === accountId)?.name ?? 'Account'
+  const wanted = search.trim().toLowerCase()
+  const found = all.filter(({ id, name: called }) => `${called ?? ''} ${id}`.toLowerCase().includes(wanted))
+  const next = data?.accounts.hasMore ? data.accounts.nextCursor : undefined
+
+  const choose = (id: string) => {
+    if (id === 'more') {
+      setCursor(next ?? undefined)
+      return
+    }
+    navigate(accountHref(id))
+    combobox.closeDropdown()
+  }
+  return (
+    <Combobox store={combobox} width={300} position="bottom-start" shadow="md" radius="md" onOptionSubmit={choose}>
+      <Combobox.Target targetType="button">
+        <UnstyledButton className={classes.pill} onClick={() => combobox.toggleDropdown()}>
+          <span className={classes.letter} aria-hidden="true">
+            {name.charAt(0).toUpperCase()}
+          </span>
+          <span>
+            <span className={classes.strong}>{name}</span>
+            <span className={classes.weak}>
+              Account<VisuallyHidden>: switch</VisuallyHidden>
+            </span>
+          </span>
+          <Icon name="switch" />
+        </UnstyledButton>
+      </Combobox.Target>
+      <Combobox.Dropdown>
+        <Combobox.Search
+          value={search}
+          onChange={(event) => setSearch(event.currentTarget.value)}
+          placeholder="Find an account"
+          aria-label="Find an account"
+        />
+        <Combobox.Options aria-label="Accounts">
+          <ScrollArea.Autosize mah={320} type="scroll">
+            {found.map(({ id, name: called }) => (
+              <Combobox.Option key={id} value={id} active={id === accountId}>
+                {called ?? id}
+              </Combobox.Option>
+            ))}
+            {found.length === 0 && <Combobox.Empty>No such account here</Combobox.Empty>}
+            {next && <Combobox.Option value="more">Older accounts …</Combobox.Option>}
+          </ScrollArea.Autosize>
+        </Combobox.Options>
+      </Combobox.Dropdown>
+    </Combobox>
+  )
+}

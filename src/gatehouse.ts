@@ -1,0 +1,35 @@
+/** The process's own tools. They stand apart from the servers, so that short commands need not load those. */
+import type { Config } from './config.js'
+import { type Clock, systemClock } from './kernel/time.js'
+import type { Gatehouse } from './platform/context.js'
+import { openDatabase } from './platform/database.js'
+import { type Log, openLog } from './platform/log.js'
+import { openPostman } from './platform/mail-transport.js'
+import { openMetrics } from './platform/metrics.js'
+import { openOutbound } from './platform/outbound.js'
+import { makeRateLimiter } from './platform/rate-limit.js'
+import { makeSealer, secretKeysOf } from './platform/secrets.js'
+import { prices } from './resources/payments/prices.js'
+
+/** The process's tools on a database that is migrated already. Closing them is the caller's. */
+export function makeGatehouse(
+  config: Config,
+  databaseUrl: string,
+  options: { now?: Clock; log?: Log; prices?: Gatehouse['prices'] } = {},
+): Gatehouse {
+  const now = options.now ?? systemClock
+  const tools = openDatabase(databaseUrl)
+  const log = options.log ?? openLog(config.logLevel)
+  return {
+    config,
+    now,
+    tools,
+    log,
+    metrics: openMetrics(),
+    sealer: makeSealer(secretKeysOf(config)),
+    rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
+    outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
+    postman: openPostman(config, now),
+    prices: options.prices ?? prices,
+  }
+}

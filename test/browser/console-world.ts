@@ -1,0 +1,44 @@
+/** The console in a real Chromium: a deployment with an administrator, and the ways that tests go through it. */
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { startStrictBrowser, type Watched, watchedPage } from './watched-page.js'
+
+export const ADMIN = { email: 'ada@example.com', password: 'correct horse battery staple' }
+
+export interface ConsoleWorld {
+  app: TestApp
+  browser: Browser
+  /** A browser of its own that nobody has signed in with. What it asks of the issuer's own address is no fault. */
+  open(options?: BrowserContextOptions): Promise<Watched & { unexpected(): string[] }>
+  close(): Promise<void>
+}
+
+export async function startConsole(): Promise<ConsoleWorld> {
+  const app = await startApp({
+    env: { BOOTSTRAP_ADMIN_EMAIL: ADMIN.email, BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password },
+  })
+  const browser = await startStrictBrowser()
+  return {
+    app,
+    browser,
+    async open(options = {}) {
+      const watched = await watchedPage(browser, app.baseUrl, options)
+      watched.page.setDefaultTimeout(10_000)
+      const own = [`asked ${app.idpUrl}/`, `asked blob:${app.baseUrl}/`]
+      const unexpected = () => watched.faults.filter((fault) => !own.some((start) => fault.startsWith(start)))
+      return { ...watched, unexpected }
+    },
+    async close() {
+      await browser.close()
+      await app.close()
+    },
+  }
+}
+
+/** Types the administrator's password into the hosted page that a console address leads to. */
+export async function signIn(page: Page, url: string): Promise<void> {
+  await page.goto(url)
+  await page.getByLabel('Username or email').fill(ADMIN.email)
+  await page.getByLabel('Password').fill(ADMIN.password)
+  await page.keyboard.press('Enter')
+}

@@ -1,0 +1,198 @@
+/** `gatehouse issuer export | apply`: an issuer as a document, planned first, all or nothing, without secrets. */
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { makeTenant, must, type Tenant } from '../setup/actors.js'
+import { runCli } from '../setup/process.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+
+let app: TestApp
+let tenant: Tenant
+let folder: string
+
+beforeAll(async () => {
+  app = await startApp()
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-issuer-'))
+  tenant = await makeTenant(app, 'Declared')
+})
+afterAll(async () => {
+  await app.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+async function gatehouse(args: string[], env: Record<string, string> = {}) {
+  const own = { DATABASE_URL: app.databaseUrl, SECRET_KEY: Buffer.alloc(32, 7).toString('base64'), DATA_DIR: folder }
+  return runCli(args, { ...own, ...env })
+}
+
+function document(name: string, text: string): string {
+  const path = join(folder, name)
+  writeFileSync(path, text)
+  return path
+}
+
+const GOOGLE = 'the secret that Google gave us'
+const wanted = (more = '') => `
+gatehouse: issuer/v1
+issuer:
+  name: Declared
+  settings:
+    sessions:
+      idle_timeout: 1800
+auth_methods:
+  - name: Password
+    method: password
+    enabled_signup: true
+  - name: Google
+    method: oidc
+    first_factor_only: true
+    settings:
+      issuer_url: https://accounts.google.com
+      client_id: google-client
+      client_secret: { env: GOOGLE_SECRET }
+clients:
+  - name: Web
+    type: external
+    confidential: true
+    settings:
+      openid:
+        application_type: web
+        redirect_uris: [https://app.example.com/callback]
+${more}`
+
+test('plan first: it says what would change, writes nothing, and ends with exit code 3', async () => {
+  const path = document('first.yaml', wanted())
+  const before = await app.gatehouse.tools.prisma.event.count()
+  const args = ['issuer', 'apply', path, '--issuer', tenant.issuerId, '--secrets', join(folder, 'secrets')]
+  const { code, output } = await gatehouse(args, { GOOGLE_SECRET: GOOGLE })
+  expect({ code, output }).toMatchObject({
+    code: 3,
+    output: expect.stringContaining('4 changes planned, nothing written'),
+  })
+  expect(output).toContain(
+    '~ update issuer "Declared issuer"\n    name: "Declared issuer" → "Declared"\n    settings.sessions.idle_timeout: 1800',
+  )
+  expect(output).toContain('~ update authentication method "Password"\n    enabled_signup: false → true')
+  expect(output).toContain('+ create client "Web"')
+  expect(output).not.toContain(GOOGLE)
+  expect(await app.gatehouse.tools.prisma.event.count()).toBe(before)
+})
+
+test('apply, and again: the second time there are no changes', async () => {
+  const path = document('second.yaml', wanted())
+  const secrets = join(folder, 'made')
+  const args = ['issuer', 'apply', path, '--issuer', tenant.issuerId, '--yes', '--secrets', secrets]
+  const { code, output } = await gatehouse(args, { GOOGLE_SECRET: GOOGLE })
+  expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('4 changes applied') })
+  const made = JSON.parse(readFileSync(secrets, 'utf8'))
+  expect(made).toEqual({ id: expect.stringMatching(/^cli_/), name: 'Web', secret: expect.stringMatching(/^.{43}$/) })
+  expect(statSync(secrets).mode & 0o777).toBe(0o600)
+  expect(output).not.toContain(made.secret)
+  const trail = await app.gatehouse.tools.prisma.event.findMany({
+    where: { issuerId: tenant.issuerId, authType: 'system' },
+    orderBy: { id: 'asc' },
+  })
+  expect(trail.map(({ type }) => type)).toEqual([
+    'issuer.updated',
+    'issuer.auth_method.updated',
+    'issuer.auth_method.created',
+    'client.created',
+  ])
+
+  const again = await gatehouse(args, { GOOGLE_SECRET: GOOGLE })
+  expect(again).toMatchObject({ code: 0, output: 'No changes.\n' })
+  const other = await gatehouse([...args.slice(0, 5), '--json'], { GOOGLE_SECRET: 'another one' })
+  expect(other.code).toBe(3)
+  expect(JSON.parse(other.stdout)).toMatchObject({
+    applied: false,
+    steps: [{ path: 'auth_methods.1', changes: [{ field: 'settings.client_secret', new: '(secret)' }] }],
+  })
+})
+
+test('an export is a document of the same issuer, holds no secret, and applied to another account makes its like', async () => {
+  const { stdout } = await gatehouse(['issuer', 'export', '--issuer', tenant.issuerId])
+  expect(stdout).toContain('client_id: google-client')
+  expect(stdout).not.toMatch(new RegExp(`${GOOGLE}|secret`))
+  const same = await gatehouse(['issuer', 'apply', document('same.yaml', stdout)])
+  expect(same).toMatchObject({ code: 0, output: 'No changes.\n' })
+
+  const portable = await gatehouse(['issuer', 'export', '--issuer', tenant.issuerId, '--portable', '--json'])
+  const copy = JSON.parse(portable.stdout)
+  copy.auth_methods[1].settings.client_secret = { file: document('google', `${GOOGLE}\n`) }
+  copy.clients[0].secret = { env: 'WEB_SECRET' }
+  const other = await makeTenant(app, 'Other')
+  const path = document('copy.json', JSON.stringify(copy))
+  const args = ['issuer', 'apply', path, '--account', other.accountId, '--yes', '--json']
+  const made = await gatehouse(args, { WEB_SECRET: 'w'.repeat(40) })
+  const { issuer_id, changes } = JSON.parse(made.stdout)
+  expect(changes).toBe(4)
+  const clients = must(await other.owner.get(`${other.A}/issuers/${issuer_id}/clients`), 200)
+  expect(clients.data[0]).toMatchObject({ name: 'Web', settings: copy.clients[0].settings })
+  const again = await gatehouse(args, { WEB_SECRET: 'w'.repeat(40) })
+  expect(JSON.parse(again.stdout)).toMatchObject({ issuer_id, changes: 0 })
+})
+
+test('errors name the line and the path in the file, and nothing of it is written', async () => {
+  const bad = wanted(`  - name: Bad
+    type: external
+    confidential: false
+    settings:
+      openid:
+        redirect_uris: ["javascript:alert(1)"]
+`)
+  const before = await app.gatehouse.tools.prisma.event.count()
+  const path = document('bad.yaml', bad.replace('1800', '-5'))
+  const run = (file: string) =>
+    gatehouse(['issuer', 'apply', file, '--issuer', tenant.issuerId, '--yes'], { GOOGLE_SECRET: GOOGLE })
+  const first = await run(path)
+  expect(first).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/bad\.yaml:7: issuer\.settings\.sessions\.idle_timeout must be at least 1 second/),
+  })
+  const second = await run(document('bad.yaml', bad))
+  expect(second).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/bad\.yaml:\d+: clients\.1\.settings\.openid\.redirect_uris\.0 /),
+  })
+  const [, line] = /bad\.yaml:(\d+)/.exec(second.output)!
+  expect(bad.split('\n')[Number(line) - 1]).toContain('javascript:')
+  expect(await app.gatehouse.tools.prisma.event.count()).toBe(before)
+})
+
+test.each([
+  ['gatehouse: issuer/v2\nissuer: {}', /:1: gatehouse must be issuer\/v1/],
+  ['gatehouse: issuer/v1\nissuer: {name: A\n', /broken\.yaml:\d+: /],
+  ['gatehouse: issuer/v1\nissuer: {}\nusers: []', /:3: users is not a field/],
+  [
+    'gatehouse: issuer/v1\nissuer: {}\nclients: [{name: New, type: internal, confidential: true}]',
+    /clients\.0\.secret must be given/,
+  ],
+  ['gatehouse: issuer/v1\nissuer: {}\nclients: [{name: Web, secret: "in the clear"}]', /documents hold no secrets/],
+  [
+    'gatehouse: issuer/v1\nissuer: {}\nclients: [{name: Web, confidential: false}]',
+    /clients\.0\.confidential cannot be changed/,
+  ],
+  ['gatehouse: issuer/v1\nissuer: {}\nclients: [{name: Web}, {name: Web}]', /:3: clients\.1 means the same one/],
+  ['gatehouse: issuer/v1\nissuer: {}\nauth_methods: [{id: am_none, name: X}]', /auth_methods\.0\.id is not here/],
+  ['gatehouse: issuer/v1\nissuer: {settings: {__proto__: {a: 1}}}', /__proto__ is not allowed/],
+])('a document that cannot be applied says why: %j', async (text, message) => {
+  const { code, output } = await gatehouse([
+    'issuer',
+    'apply',
+    document('broken.yaml', text),
+    '--issuer',
+    tenant.issuerId,
+  ])
+  expect(output).toMatch(message)
+  expect(output).not.toContain('in the clear')
+  expect(code).toBe(1)
+})
+
+test('what the document does not name stays, unless it is to be pruned', async () => {
+  const text = 'gatehouse: issuer/v1\nissuer: {}\nauth_methods: [{name: Password, method: password}]\nclients: []\n'
+  const path = document('few.yaml', text)
+  expect((await gatehouse(['issuer', 'apply', path, '--issuer', tenant.issuerId])).output).toBe('No changes.\n')
+  const { output } = await gatehouse(['issuer', 'apply', path, '--issuer', tenant.issuerId, '--prune', '--yes'])
+  expect(output).toContain('- delete authentication method "Google"\n- delete client "Web"\n2 changes applied')
+})

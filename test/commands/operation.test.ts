@@ -1,0 +1,176 @@
+/** `gatehouse admin create`, `key create` and `doctor`, as an operator without a browser uses them. */
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { problemOf } from '../idp/browser.js'
+import { CALLBACK, Realm } from '../idp/setup.js'
+import { makeTenant } from '../setup/actors.js'
+import { apiAs } from '../setup/api.js'
+import { createTestDatabase } from '../setup/database.js'
+import { runCli } from '../setup/process.js'
+import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
+
+const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')
+let app: TestApp
+let folder: string
+
+beforeAll(async () => {
+  app = await startApp()
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-operation-'))
+})
+afterAll(async () => {
+  await app.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const gatehouse = (args: string[], env: Record<string, string> = {}) =>
+  runCli(args, { DATABASE_URL: app.databaseUrl, SECRET_KEY, DATA_DIR: folder, ...env })
+
+test('admin create makes the first administrator, who signs in at the console, and no second one', async () => {
+  const weak = join(folder, 'weak')
+  writeFileSync(weak, 'password\n')
+  const refused = await gatehouse(['admin', 'create', '--email', 'root@example.com', '--password-file', weak, '--json'])
+  expect({ code: refused.code, answer: JSON.parse(refused.output) }).toMatchObject({
+    code: 1,
+    answer: { error: 'invalid_request', details: [{ code: 'password_too_common' }] },
+  })
+
+  const { code, stdout } = await gatehouse(['admin', 'create', '--email', 'root@example.com', '--json'])
+  expect(code).toBe(0)
+  const { user_id, password_plain } = JSON.parse(stdout)
+  const account = await app.gatehouse.tools.prisma.account.findFirstOrThrow({ where: { system: true } })
+  expect(account.ownerUserId).toBe(user_id)
+  const again = await gatehouse(['admin', 'create', '--email', 'second@example.com'])
+  expect(again).toMatchObject({ code: 1, output: expect.stringContaining('There is an administrator already') })
+
+  const { value } = await app.gatehouse.tools.prisma.deployment.findUniqueOrThrow({ where: { name: 'console' } })
+  const { issuer_id, client_id } = value as { issuer_id: string; client_id: string }
+  const tenant = { ...(await makeTenant(app, 'Any')), issuerId: issuer_id }
+  const realm = new Realm(app, tenant)
+  const callback = `${app.gatehouse.config.baseUrl}/console/callback`
+  expect(callback).not.toBe(CALLBACK)
+  const { page, browser } = await realm.begin({ id: client_id, secret: undefined }, { redirect_uri: callback })
+  const wrong = await browser.submit(page, { username: 'root@example.com', password: `${password_plain}x` })
+  expect(problemOf(wrong)).toMatch(/do not match/)
+  const right = await browser.submit(wrong, { username: 'root@example.com', password: password_plain })
+  expect(right.url).toContain('code=')
+  expect((await fetch(app.setupLink!)).status).toBe(410)
+})
+
+test('key create makes a key that may do what was said, and nothing else', async () => {
+  const tenant = await makeTenant(app, 'Keys')
+  const words = [
+    'key',
+    'create',
+    '--account',
+    tenant.accountId,
+    '--name',
+    'ci',
+    '--scope',
+    'issuers:read',
+    'events:read',
+    '--expires-in',
+    '30',
+    '--json',
+  ]
+  const { stdout } = await gatehouse(words)
+  const made = JSON.parse(stdout)
+  const key = apiAs(app.baseUrl, { id: made.id, secret: made.secret_plain })
+  expect((await key.get(`${tenant.A}/issuers`)).status).toBe(200)
+  expect((await key.post(`${tenant.A}/issuers`, { name: 'No' })).status).toBe(403)
+  expect(made.expires_at).toBeGreaterThan(Date.now() + 29 * 86_400_000)
+  const none = await gatehouse(['key', 'create', '--account', 'acc_none', '--name', 'x', '--scope', 'svc:all'])
+  expect(none).toMatchObject({ code: 1, output: 'There is no such account.\n' })
+  expect((await gatehouse(['key', 'create', '--account', tenant.accountId, '--name', 'x'])).code).toBe(2)
+})
+
+describe('doctor', () => {
+  type Findings = { check: string; state: string; text: string; fix?: string }[]
+  async function doctor(
+    env: Record<string, string>,
+  ): Promise<{ code: unknown; of(check: string): Findings[0] | undefined }> {
+    const [port, idpPort] = await freePorts(2)
+    const { code, stdout } = await gatehouse(['doctor', '--json'], {
+      PORT: String(port),
+      IDP_PORT: String(idpPort),
+      ...env,
+    })
+    const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Findings }
+    expect(ok).toBe(code === 0)
+    return { code, of: (check) => findings.find((finding) => finding.check === check) }
+  }
+
+  test('of a sound deployment: nothing is broken, exit code 0, and text for people', async () => {
+    chmodSync(folder, 0o700)
+    const { code, of } = await doctor({})
+    expect(code).toBe(0)
+    for (const check of [
+      'node',
+      'data folder',
+      'database',
+      'migrations',
+      'clock',
+      'secret key',
+      'administrator',
+      'ports',
+      'mail',
+      'addresses',
+    ])
+      expect(of(check)).toMatchObject({ state: 'ok' })
+    const { output } = await gatehouse(['doctor'], {
+      PORT: new URL(app.baseUrl).port,
+      IDP_PORT: new URL(app.idpUrl).port,
+    })
+    expect(output).toMatch(/^ok {6}ports {11}\d+ and \d+ on 127\.0\.0\.1 answer: Gatehouse runs$/m)
+    expect(output).toContain('Nothing is broken')
+  })
+
+  test('says what is broken, with its fix, and ends with exit code 1', async () => {
+    const taken = createServer((socket) => socket.end('no\r\n'))
+    await new Promise<void>((done) => void taken.listen(0, '127.0.0.1', done))
+    const { port } = taken.address() as { port: number }
+    const { code, of } = await doctor({
+      SECRET_KEY: Buffer.alloc(32, 8).toString('base64'),
+      PORT: String(port),
+      MAIL_URL: 'smtp://127.0.0.1:1',
+      BASE_URL: 'http://id.example.com',
+      RATE_LIMITS: 'off',
+    })
+    taken.close()
+    expect(code).toBe(1)
+    expect(of('secret key')).toMatchObject({
+      state: 'broken',
+      text: expect.stringContaining('signing keys'),
+      fix: expect.stringContaining('SECRET_KEY'),
+    })
+    expect(of('ports')).toMatchObject({ state: 'broken', text: expect.stringContaining(String(port)) })
+    expect(of('mail')).toMatchObject({ state: 'broken' })
+    expect(of('addresses')).toMatchObject({
+      state: 'broken',
+      text: expect.stringContaining('http://id.example.com without TLS'),
+    })
+    expect(of('protection')).toMatchObject({ state: 'warn', text: expect.stringContaining('RATE_LIMITS is off') })
+  })
+
+  test('keys that rotate: old ones still needed are told', async () => {
+    const { code, of } = await doctor({ SECRET_KEY: `${Buffer.alloc(32, 9).toString('base64')},${SECRET_KEY}` })
+    expect(code).toBe(0)
+    expect(of('secret key')).toMatchObject({ state: 'warn', text: expect.stringContaining('with an older key') })
+  })
+
+  test('a database that is away, and one that is not migrated, which it leaves as it is', async () => {
+    const away = await doctor({ DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' })
+    expect(away.code).toBe(1)
+    expect(away.of('database')).toMatchObject({ state: 'broken', text: expect.stringContaining('ECONNREFUSED') })
+    const empty = await createTestDatabase({ empty: true })
+    const { of } = await doctor({ DATABASE_URL: empty.url })
+    expect(of('migrations')).toMatchObject({ state: 'warn', fix: expect.stringContaining('gatehouse migrate') })
+    expect((await doctor({ DATABASE_URL: empty.url })).of('migrations')).toMatchObject({ state: 'warn' })
+    const status = await gatehouse(['migrate', 'status'], { DATABASE_URL: empty.url })
+    expect(status).toMatchObject({ code: 0, stdout: expect.stringMatching(/^pending +\d+_init\n/) })
+    expect((await doctor({ DATABASE_URL: empty.url })).of('migrations')).toMatchObject({ state: 'warn' })
+    await empty.drop()
+  })
+})

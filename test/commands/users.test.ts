@@ -1,0 +1,294 @@
+/** `gatehouse users`: what comes in from other products signs in here, once and again (issue: import of users). */
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { headingOf, problemOf } from '../idp/browser.js'
+import { Realm, redirectOf, type TestClient } from '../idp/setup.js'
+import { makeTenant, must } from '../setup/actors.js'
+import { runCli, spawnCli } from '../setup/process.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { totpCode } from '../setup/totp.js'
+import { auth0Array, type ExportFile, keycloakRealm, logtoLines } from './exports.js'
+
+let app: TestApp
+let folder: string
+let realm: Realm
+let client: TestClient
+
+beforeAll(async () => {
+  app = await startApp()
+  folder = mkdtempSync(join(tmpdir(), 'gatehouse-import-'))
+  realm = await Realm.make(app, 'Imported')
+  client = await realm.client()
+})
+afterAll(async () => {
+  await app.close()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const file = (name: string, content: string | Buffer): string => {
+  const path = join(folder, name)
+  writeFileSync(path, content)
+  return path
+}
+
+/** Runs the command line on the application's database. */
+async function gatehouse(...args: string[]): Promise<{ code: unknown; output: string; stdout: string }> {
+  return runCli(args, cliEnv())
+}
+
+const cliEnv = () => ({
+  DATABASE_URL: app.databaseUrl,
+  SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+  DATA_DIR: folder,
+})
+
+async function attempt(username: string, password: string) {
+  const { page, browser } = await realm.begin(client)
+  return { page: await browser.submit(page, { username, password }), browser }
+}
+
+const hashOf = async (username: string): Promise<string> => {
+  const where = { type: 'password', user: { is: { issuerId: realm.tenant.issuerId, usernameKey: username } } }
+  return (await app.gatehouse.tools.prisma.verifier.findFirstOrThrow({ where })).hash!
+}
+const issuerOf = () => realm.tenant.issuerId
+
+describe.each([
+  ['a Keycloak realm export', keycloakRealm],
+  ['an Auth0 bulk import file', auth0Array],
+  ['rows of Logto', logtoLines],
+])('%s', (_, make: () => Promise<ExportFile>) => {
+  let from: ExportFile
+  let path: string
+  beforeAll(async () => {
+    from = await make()
+    path = file(`${from.source}.json`, from.text)
+  })
+
+  test('dry run first: it says what would happen and writes nothing', async () => {
+    const before = await app.gatehouse.tools.prisma.user.count()
+    const { stdout } = await gatehouse('users', 'import', path, '--issuer', issuerOf(), '--dry-run', '--json')
+    expect(JSON.parse(stdout)).toMatchObject({ source: from.source, dry_run: true, known: 0 })
+    expect(JSON.parse(stdout).imported).toBeGreaterThanOrEqual(from.people.length)
+    expect(await app.gatehouse.tools.prisma.user.count()).toBe(before)
+  })
+
+  test('everybody signs in with the old password, no other one fits, and the hash becomes ours', async () => {
+    const { output } = await gatehouse('users', 'import', path, '--issuer', issuerOf())
+    expect(output).toContain(`from ${from.source}`)
+    for (const { username, password, kind } of from.people) {
+      expect(await hashOf(username)).toMatch(kind)
+      expect(problemOf((await attempt(username, `${password}.`)).page)).toMatch(/do not match/)
+      expect(await hashOf(username)).toMatch(kind)
+      expect(redirectOf((await attempt(username, password)).page)['code']).toBeDefined()
+      expect(await hashOf(username)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+    }
+    const [{ username, password }] = from.people as [ExportFile['people'][0]]
+    expect(redirectOf((await attempt(username, password)).page)['code']).toBeDefined()
+  })
+
+  test('a second run of the same file brings nobody twice', async () => {
+    const { stdout } = await gatehouse('users', 'import', path, '--issuer', issuerOf(), '--json')
+    const answer = JSON.parse(stdout)
+    expect(answer).toMatchObject({ imported: 0 })
+    expect(answer.known).toBeGreaterThanOrEqual(from.people.length)
+  })
+})
+
+test('profile, metadata, address, status, second factor and origin come along; what cannot be taken is told with its fix', async () => {
+  const tenant = await makeTenant(app, 'Second')
+  const from = await keycloakRealm()
+  const errors = join(folder, 'refused.ndjson')
+  const ids = join(folder, 'ids.ndjson')
+  const path = file('realm.json.gz', gzipSync(from.text))
+  const run = await gatehouse('users', 'import', path, '--issuer', tenant.issuerId, '--errors', errors, '--ids', ids)
+  expect(run.code).toBe(3)
+  const refused = readFileSync(errors, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(refused).toEqual([
+    expect.objectContaining({ external_id: null, reason: 'service_account', line: expect.any(Number) }),
+    expect.objectContaining({
+      external_id: 'kc-key',
+      reason: 'unsupported_credential',
+      fix: expect.stringContaining('--drop-unsupported'),
+    }),
+  ])
+  expect(from.text.split('\n')[refused[1].line - 1]).toContain('{')
+  expect(statSync(errors).mode & 0o777).toBe(0o600)
+  const mapped = new Map(
+    readFileSync(ids, 'utf8')
+      .trim()
+      .split('\n')
+      .map((line) => Object.values(JSON.parse(line)) as [string, string]),
+  )
+  const { body } = await tenant.owner.get(`${tenant.I}/users/${mapped.get('kc-codes')}`)
+  expect(body.data).toMatchObject({
+    username_type: 'email',
+    username: 'codes@kc.example.com',
+    email_verified: true,
+    profile: { name: 'Kim Keys', given_name: 'Kim', locale: 'de', preferred_username: 'codes' },
+    metadata: { locale: 'de', department: ['R&D', 'Ops'] },
+    custom_fields: { imported: { source: 'keycloak', id: 'kc-codes', created_at: 1_600_000_000_000 } },
+  })
+  const gone = await tenant.owner.get(`${tenant.I}/users/${mapped.get('kc-gone')}`)
+  expect(gone.body.data).toMatchObject({ status: 'blocked', status_reason: 'Disabled in Keycloak.' })
+
+  must(await tenant.owner.post(`${tenant.I}/auth-methods`, { name: 'App', method: 'totp' }), 201)
+  const other = new Realm(app, tenant)
+  const { page, browser } = await other.begin(await other.client())
+  const second = await browser.submit(page, { username: 'codes@kc.example.com', password: from.people[0]!.password })
+  expect(headingOf(second)).not.toBe('Sign in')
+  const base32 = [...Buffer.from(from.totpSecret)]
+    .map((byte) => byte.toString(2).padStart(8, '0'))
+    .join('')
+    .match(/.{1,5}/g)!
+  const secret = base32
+    .map((bits) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'[Number.parseInt(bits.padEnd(5, '0'), 2)])
+    .join('')
+  const done = await browser.submit(second, { code: totpCode(secret, app.clock.now()) })
+  expect(redirectOf(done)['code']).toBeDefined()
+
+  const dropped = await gatehouse('users', 'import', path, '--issuer', tenant.issuerId, '--drop-unsupported', '--json')
+  expect(JSON.parse(dropped.stdout)).toMatchObject({ imported: 1, refused: 1, without_password: 1 })
+})
+
+test('the trail gets one user.created each, webhooks one user.import.finished', async () => {
+  const tenant = await makeTenant(app, 'Trail')
+  must(await tenant.owner.post(`${tenant.A}/webhooks`, { url: 'https://hooks.example.com/', auth: 'none' }), 201)
+  const lines = ['ada', 'bo'].map((name) => JSON.stringify({ user_id: `auth0|${name}`, email: `${name}@example.com` }))
+  await gatehouse('users', 'import', file('two.ndjson', lines.join('\n')), '--issuer', tenant.issuerId)
+  const where = { issuerId: tenant.issuerId, type: { startsWith: 'user.' } }
+  const events = await app.gatehouse.tools.prisma.event.findMany({ where, orderBy: { id: 'asc' } })
+  expect(events.map(({ type, authType }) => [type, authType])).toEqual([
+    ['user.created', 'system'],
+    ['user.created', 'system'],
+    ['user.import.finished', 'system'],
+  ])
+  expect(events[0]!.data).toEqual({ status: 'active', imported_from: 'auth0', verifiers: [] })
+  expect(events[2]!.data).toEqual({ source: 'auth0', read: 2, imported: 2, known: 0, refused: 0 })
+  const deliveries = await app.gatehouse.tools.prisma.webhookDelivery.findMany({
+    where: { accountId: tenant.accountId },
+  })
+  expect(deliveries.map(({ eventType }) => eventType).filter((type) => type.startsWith('user.'))).toEqual([
+    'user.import.finished',
+  ])
+})
+
+test('an import that is killed goes on where it was, also by two at once, and brings everybody once', async () => {
+  const tenant = await makeTenant(app, 'Killed')
+  const { issuerId } = tenant
+  const lines = Array.from({ length: 4500 }, (_, n) =>
+    JSON.stringify({ user_id: `auth0|${n}`, email: `p${n}@example.com`, identities: [] }),
+  )
+  const path = file('many.ndjson', lines.join('\n'))
+  const count = () => app.gatehouse.tools.prisma.user.count({ where: { issuerId } })
+  const first = spawnCli(['users', 'import', path, '--issuer', issuerId], cliEnv())
+  while ((await count()) === 0 && first.child.exitCode === null) await sleep(5)
+  first.child.kill('SIGKILL')
+  expect(await first.ended).toBe('SIGKILL')
+  const written = await count()
+  expect(written % 1000).toBe(0)
+  const again = await Promise.all([1, 2].map(() => gatehouse('users', 'import', path, '--issuer', issuerId, '--json')))
+  const totals = again.map(({ stdout }) => JSON.parse(stdout))
+  expect(totals[0].imported + totals[1].imported).toBe(4500 - written)
+  for (const { imported, known, refused } of totals) expect([imported + known, refused]).toEqual([4500, 0])
+  expect(await count()).toBe(4500)
+  expect(await app.gatehouse.tools.prisma.event.count({ where: { issuerId, type: 'user.created' } })).toBe(4500)
+})
+
+test('a hostile file: each bad line has its reason, good lines beside it come in, nothing costs much', async () => {
+  const tenant = await makeTenant(app, 'Hostile')
+  const user = (id: string, more: object) => JSON.stringify({ user_id: id, email: `${id}@example.com`, ...more })
+  const hash = (value: string) => ({ password_hash: value })
+  const rows: [string, string][] = [
+    ['unsupported_credential', user('a', hash('$2b$31$abcdefghijklmnopqrstuuABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghi'))],
+    ['unsupported_credential', user('b', hash('$argon2id$v=19$m=4194304,t=1,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA'))],
+    ['unsupported_credential', user('c', hash('$pbkdf2-sha256$i=900000000$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA'))],
+    ['unsupported_credential', user('d', hash('$scrypt$ln=30,r=8,p=1$c2FsdHNhbHQ$aGFzaGhhc2hoYXNoaGFzaA'))],
+    [
+      'unsupported_credential',
+      user('e', { custom_password_hash: { algorithm: 'md4', hash: { value: '00', encoding: 'hex' } } }),
+    ],
+    ['unsupported_credential', user('f', hash('a password in the clear'))],
+    ['unsupported_credential', user('g', { mfa_factors: [{ phone: { value: '+4915112345678' } }] })],
+    ['invalid_username', JSON.stringify({ user_id: 'h', email: 'not an address' })],
+    ['no_username', JSON.stringify({ user_id: 'i', email: null, identities: [] })],
+    ['invalid_json', `{"user_id": "j", "email": "j@example.com", "user_metadata": {"__proto__": {"admin": true}}}`],
+    ['invalid_record', user('k', { user_metadata: { big: 'x'.repeat(20_000) } })],
+    ['too_large', user('l', { user_metadata: { big: 'x'.repeat(1_200_000) } })],
+    ['duplicate_id', user('good', {})],
+    ['username_taken', JSON.stringify({ user_id: 'm', email: 'GOOD@example.com' })],
+  ]
+  const text = [user('good', {}), ...rows.map(([, row]) => row), user('last', {})].join('\n')
+  const errors = join(folder, 'hostile-refused.ndjson')
+  const args = [
+    'users',
+    'import',
+    file('hostile.ndjson', text),
+    '--issuer',
+    tenant.issuerId,
+    '--errors',
+    errors,
+    '--json',
+  ]
+  const { stdout, code } = await gatehouse(...args)
+  expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 3, read: rows.length + 2, imported: 2 })
+  const told = readFileSync(errors, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const byLine = told.sort((a, b) => a.line - b.line).map(({ line, reason }) => [reason, line])
+  expect(byLine).toEqual(rows.map(([reason], n) => [reason, n + 2]))
+  expect(readFileSync(errors, 'utf8')).not.toContain('a password in the clear')
+})
+
+test('export and import again: the same people with the same passwords, hashes only when asked for', async () => {
+  const plain = await gatehouse('users', 'export', '--issuer', issuerOf())
+  expect(plain.stdout).toContain('bcrypt@auth0.example.com')
+  expect(plain.stdout).not.toMatch(/\$argon2|\$2b\$|verifiers/)
+  const out = join(folder, 'users.ndjson')
+  const run = await gatehouse('users', 'export', '--issuer', issuerOf(), '--with-credentials', '--out', out)
+  expect(run.output).toContain('keep this file like the database')
+  expect(statSync(out).mode & 0o777).toBe(0o600)
+  const tenant = await makeTenant(app, 'Copy')
+  const taken = await gatehouse('users', 'import', out, '--issuer', tenant.issuerId, '--json')
+  expect(JSON.parse(taken.stdout)).toMatchObject({ source: 'gatehouse', refused: 0, totp: 1 })
+  const copy = new Realm(app, tenant)
+  const { page, browser } = await copy.begin(await copy.client())
+  const done = await browser.submit(page, { username: 'salted@logto.example.com', password: 'password123' })
+  expect(redirectOf(done)['code']).toBeDefined()
+})
+
+test('wrong words and wrong files end with one clear line and an exit code', async () => {
+  const missing = await gatehouse('users', 'import', join(folder, 'absent.json'), '--issuer', issuerOf())
+  expect(missing).toMatchObject({ code: 1, output: expect.stringMatching(/^There is no file .*absent\.json\.\n$/) })
+  const strange = await gatehouse('users', 'import', file('strange.json', '[{"a": 1}]'), '--issuer', issuerOf())
+  expect(strange).toMatchObject({ code: 1, output: expect.stringContaining('--from') })
+  const torn = await gatehouse(
+    'users',
+    'import',
+    file('torn.json', '[{"user_id": "x", "email": "x@example.com"}, {"us'),
+    '--issuer',
+    issuerOf(),
+    '--json',
+  )
+  expect({ code: torn.code, answer: JSON.parse(torn.output) }).toMatchObject({
+    code: 1,
+    answer: { error: 'failed', error_description: expect.stringContaining('ends in the middle') },
+  })
+  const nowhere = await gatehouse(
+    'users',
+    'import',
+    file('one.json', '{"user_id": "x", "email": "x@example.com"}'),
+    '--issuer',
+    'iss_none',
+  )
+  expect(nowhere).toMatchObject({ code: 1, output: 'There is no issuer iss_none.\n' })
+  expect((await gatehouse('users', 'import', 'x')).code).toBe(2)
+})
