@@ -2,9 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test } from '@jest/globals'
-import { openMetrics } from '../../src/platform/metrics.js'
 import { packageRoot } from '../../src/platform/package-root.js'
 import { folder, pages } from '../setup/reference.js'
+import { startApp } from '../setup/start-app.js'
 
 test.each(Object.entries(pages()))('docs/reference/%s is what `npm run reference` prints', (name, text) => {
   expect(readFileSync(join(folder, name), 'utf8')).toBe(text)
@@ -43,11 +43,13 @@ test('every link between documents leads to a file, and to a heading of it', () 
 })
 
 test('docs/grafana/gatehouse.json asks for metrics that exist, by labels that they have', async () => {
-  const { registry, requests, refusals } = openMetrics()
+  const app = await startApp({ roles: ['core'] })
+  const { registry, requests, refusals } = app.gatehouse.metrics
   requests.observe({ server: 'core', method: 'GET', route: 'other', status: '200' }, 0.1)
   refusals.inc({ limit: 'login' })
   const text = await registry.metrics()
-  const series = new Set([...text.matchAll(/^(gatehouse_\w+)/gm)].map(([, name]) => name))
+  await app.close()
+  const series = new Set([...text.matchAll(/^(?:# TYPE )?(gatehouse_\w+)/gm)].map(([, name]) => name))
   const labels = new Set(['instance', 'job', ...[...text.matchAll(/(\w+)="/g)].map(([, name]) => name)])
   const dashboard = JSON.parse(readFileSync(join(packageRoot, 'docs/grafana/gatehouse.json'), 'utf8'))
   const queries: string[] = dashboard.panels.flatMap((panel: { targets?: { expr: string }[] }) =>
