@@ -25,6 +25,8 @@ export type Field<Input> = Basics<Input> &
     | { kind: 'toggle'; otherwise?: boolean }
     | { kind: 'choice'; options: readonly Option[]; otherwise?: string }
     | { kind: 'list' }
+    /** Any number of these. */
+    | { kind: 'choices'; options: readonly Option[] }
     | { kind: 'json' }
   )
 
@@ -52,6 +54,7 @@ export function initialValue<Input>(field: Field<Input>, source: unknown): unkno
     case 'choice':
       return value ?? field.otherwise ?? ''
     case 'list':
+    case 'choices':
       return value ?? []
     case 'json':
       return value === undefined || value === null ? '' : JSON.stringify(value, null, 2)
@@ -91,7 +94,7 @@ function parsedObject(text: unknown): Tree | undefined {
 /** What is sent for a field's value; null clears. */
 function sent<Input>(field: Field<Input>, value: unknown): unknown {
   if (field.kind === 'json') return value === '' ? {} : parsedObject(value)
-  if (field.kind === 'toggle' || field.kind === 'list') return value
+  if (field.kind === 'toggle' || field.kind === 'list' || field.kind === 'choices') return value
   return value === '' ? null : value
 }
 
