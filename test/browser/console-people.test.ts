@@ -4,7 +4,7 @@ import { createRequire } from 'node:module'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
-import { type ConsoleWorld, signIn, startConsole } from './console-world.js'
+import { ADMIN, type ConsoleWorld, signIn, startConsole } from './console-world.js'
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
@@ -79,7 +79,6 @@ let orgId: string
 test('an organization is made, and its settings are saved without losing what no field shows', async () => {
   await signIn(page, at(`${issuer}/organizations`))
   await page.getByRole('heading', { name: 'No organization yet' }).waitFor()
-  await usable('organizations empty')
   await page.getByRole('button', { name: 'New organization' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New organization' })
   await dialog.getByLabel('Name').fill('Hopper Industries')
@@ -94,7 +93,19 @@ test('an organization is made, and its settings are saved without losing what no
   await page.getByRole('button', { name: 'Save changes' }).nth(1).click()
   await said('Organization saved')
   expect(must(await tenant.owner.get(path), 200).data.security).toEqual({ mfa_required: true, own: 1 })
-  await usable('organization settings')
+})
+
+test('an organization that somebody else has changed is saved as one chooses', async () => {
+  await tab('Overview')
+  const path = `${tenant.I}/organizations/${orgId}`
+  await page.getByLabel('Description').fill('Ours')
+  must(await tenant.owner.patch(path, { description: 'Theirs' }), 200)
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Changed by someone else' })
+  expect(await dialog.getByRole('row', { name: /^Description/ }).textContent()).toBe('DescriptionTheirsOurs')
+  await dialog.getByRole('button', { name: 'Save mine over it' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  expect(must(await tenant.owner.get(path), 200).data.description).toBe('Ours')
 })
 
 test('a group is made, and a member found by name joins with scopes of its own and of the group', async () => {
@@ -105,7 +116,6 @@ test('a group is made, and a member found by name joins with scopes of its own a
   await dialog.getByRole('combobox', { name: 'Scopes' }).fill('orders:write')
   await dialog.getByRole('button', { name: 'Make group' }).click()
   await page.getByRole('heading', { name: 'Purchasing' }).waitFor()
-  await usable('group')
 
   await tab('Members')
   await page.getByRole('button', { name: 'Add member' }).first().click()
@@ -198,7 +208,6 @@ test('an agent is made, given a secret and a wallet, and blocked with a reason',
   await usable('agent verifiers')
   await tab('Connect')
   await page.getByText('grant_type=client_credentials').waitFor()
-  await usable('agent')
   await tab('Settings')
   await page.getByRole('combobox', { name: 'Status' }).click()
   await page.getByRole('option', { name: 'Suspended' }).click()
@@ -207,7 +216,6 @@ test('an agent is made, given a secret and a wallet, and blocked with a reason',
   await page.getByLabel('Why').fill('Under review')
   await page.getByRole('button', { name: 'Save changes' }).nth(1).click()
   await said('Agent saved')
-  await usable('agent settings')
   await page.goto(at(`${issuer}/agents?hasVerifiers=true`))
   await page.getByRole('table', { name: 'Agents' }).getByText('Invoice reader').waitFor()
   await usable('agents')
@@ -272,13 +280,11 @@ test('a note proposes people as they are typed, shows no HTML, and is found from
   await heading('Grace Hopper')
   await tab('Notes')
   await page.getByRole('heading', { name: 'Pointing here' }).waitFor()
-  await usable('notes of a user')
   await page.goto(at(`/accounts/${tenant.accountId}/notes?pinned=true`))
   await page.getByRole('table', { name: 'Notes' }).getByText('Ask @Grace Hopper about').click()
   await page.getByLabel('Text').fill('Settled.')
   await page.getByRole('button', { name: 'Save changes' }).click()
   await said('Note saved')
-  await usable('note')
   await page.goto(at(`/accounts/${tenant.accountId}/notes`))
   await page.getByRole('table', { name: 'Notes' }).getByText('Settled.').waitFor()
   await usable('notes')
@@ -287,7 +293,6 @@ test('a note proposes people as they are typed, shows no HTML, and is found from
 test('a user’s page leads to its organizations, makes a personal token shown once, and tells what happened', async () => {
   await page.goto(at(`${issuer}/users/${grace}/organizations`))
   await page.getByRole('table', { name: 'Organizations' }).getByText('Hopper Industries').waitFor()
-  await usable('organizations of a user')
   await tab('Personal tokens')
   await page.getByRole('button', { name: 'New token' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New personal token' })
@@ -301,6 +306,45 @@ test('a user’s page leads to its organizations, makes a personal token shown o
   await tab('Events')
   await page.getByRole('table', { name: 'Events' }).getByText('user.created').waitFor()
   await usable('events of a user')
+})
+
+test('who may only read organizations and the queue is offered nothing else', async () => {
+  const { operator } = world.app
+  const [system] = must(await operator.get('/v1/accounts'), 200).data.slice(-1)
+  const [own] = must(await operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
+  const I = `/v1/accounts/${system.id}/issuers/${own.id}`
+  const name = { username_type: 'email', username: 'reader@example.com' }
+  const { id } = must(await operator.post(`${I}/users`, name), 201).data
+  const password = { type: 'password', name: null, password: ADMIN.password }
+  must(await operator.post(`${I}/users/${id}/verifiers`, password), 201)
+  const { admin_org_id } = must(await operator.get(`/v1/accounts/${tenant.accountId}`), 200).data
+  const reads = ['organizations', 'organizations.members', 'approvals'].map((stem) => `issuers.${stem}:read`)
+  const member = { member_id: id, scopes: ['accounts:read', 'issuers:read', ...reads] }
+  must(await operator.post(`${I}/organizations/${admin_org_id}/members`, member), 201)
+
+  const { page: theirs, unexpected: trouble } = await world.open({ viewport: { width: 1280, height: 860 } })
+  await theirs.goto(at(`${issuer}/organizations/${orgId}/members`))
+  await theirs.getByLabel('Username or email').fill('reader@example.com')
+  await theirs.getByLabel('Password').fill(ADMIN.password)
+  await theirs.keyboard.press('Enter')
+  await theirs.getByRole('table', { name: 'Members' }).getByText('Rear Admiral').waitFor()
+  // The name is for those who may see users.
+  expect(await theirs.getByText('Grace Hopper').count()).toBe(0)
+  const tabs = await theirs
+    .getByRole('navigation', { name: /^Parts of/ })
+    .getByRole('link')
+    .allTextContents()
+  expect(tabs).toEqual(['Overview', 'Members', 'Invitations', 'Settings'])
+  expect(await theirs.getByRole('button', { name: 'Add member' }).count()).toBe(0)
+  expect(await theirs.getByRole('button', { name: /^Member / }).count()).toBe(0)
+  await theirs.goto(at(`${issuer}/approvals`))
+  await theirs.getByText('You may look, but not decide.').waitFor()
+  await theirs.keyboard.press('a')
+  expect(await theirs.getByRole('form').count()).toBe(0)
+  await theirs.goto(at(`${issuer}/agents`))
+  await theirs.getByRole('heading', { name: 'There is nothing here for you' }).waitFor()
+  expect(trouble()).toEqual([])
+  await theirs.context().close()
 })
 
 test('no page of this story keeps anybody out, and none did what it should not', () => {

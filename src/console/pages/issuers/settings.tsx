@@ -8,6 +8,7 @@ import { DangerZone } from '../../parts/confirm'
 import { DetailPage } from '../../parts/detail-page'
 import { FaultState, PageLoading } from '../../parts/states'
 import { accountHref, issuerHref, usePlace } from '../../place'
+import { Notes } from '../notes/notes'
 import { branding, general, security, sessions, signup } from './fields'
 import { LoginPreview } from './preview'
 
@@ -99,6 +100,12 @@ export default function IssuerSettings() {
               aside={(values) => <LoginPreview values={values} issuerName={issuer.name} />}
             />
           ),
+        },
+        {
+          path: 'notes',
+          label: 'Notes',
+          offered: may('notes'),
+          content: () => <Notes type="issuer" id={issuerId} name={issuer.name} />,
         },
       ]}
     />

@@ -139,7 +139,7 @@ function NotePage({ noteId }: { noteId: string }) {
         subject && (
           <Group gap="xs">
             <LinkButton
-              href={note.subjectType === 'issuer' ? subject : `${subject}/notes`}
+              href={note.subjectType === 'issuer' ? `${subject}/settings/notes` : `${subject}/notes`}
               variant="default"
               leftSection={<Icon name={kinds[note.subjectType].icon} />}
             >

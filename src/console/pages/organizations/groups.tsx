@@ -11,7 +11,11 @@ import {
   removeOrganizationGroupMember,
   updateOrganizationGroup,
 } from 'documents/organizations'
-import type { CreateOrganizationGroupInput, MemberFieldsFragment, UpdateOrganizationGroupInput } from 'documents/types'
+import type {
+  CreateOrganizationGroupInput,
+  NamedMemberFieldsFragment,
+  UpdateOrganizationGroupInput,
+} from 'documents/types'
 import { useMemo, useState } from 'react'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
 import { CreateDialog } from '../../form/create-dialog'
@@ -25,6 +29,7 @@ import { Icon } from '../../parts/icon'
 import { LinkButton } from '../../parts/link'
 import { FaultState, PageLoading } from '../../parts/states'
 import { Moment } from '../../parts/values'
+import { usePlace } from '../../place'
 import { MemberCell, memberName, Words } from './members'
 import { useOrganization } from './place'
 
@@ -117,6 +122,7 @@ const fields: Field<UpdateOrganizationGroupInput>[] = [
 
 function GroupView({ groupId }: { groupId: string }) {
   const { ids, href, may } = useOrganization()
+  const { may: mayHere } = usePlace()
   const [, navigate] = useLocation()
   const run = useRun()
   const fresh = useFresh()
@@ -126,7 +132,7 @@ function GroupView({ groupId }: { groupId: string }) {
   if (loading) return <PageLoading />
   if (fault || !data) return <FaultState fault={fault!} again={again} />
   const group = data.organizationGroup
-  const leave = (member: MemberFieldsFragment) =>
+  const leave = (member: NamedMemberFieldsFragment) =>
     run(
       removeOrganizationGroupMember,
       { ...at, memberId: member.memberId },
@@ -164,7 +170,7 @@ function GroupView({ groupId }: { groupId: string }) {
       <List
         label={`Members of ${group.name}`}
         query={organizationGroupMembers}
-        variables={at}
+        variables={{ ...at, named: mayHere('users') }}
         page={(found) => found.organizationGroupMembers}
         typename="OrganizationMember"
         columns={[
@@ -214,8 +220,10 @@ function GroupView({ groupId }: { groupId: string }) {
 
 function Join({ groupId, name, onClose }: { groupId: string; name: string; onClose: () => void }) {
   const { ids } = useOrganization()
+  const { may: mayHere } = usePlace()
   const run = useRun()
-  const { data } = useAsk(organizationMembers, { ...ids, limit: 100 }, { typename: 'OrganizationMember' })
+  const asked = { ...ids, limit: 100, named: mayHere('users') }
+  const { data } = useAsk(organizationMembers, asked, { typename: 'OrganizationMember' })
   const members = data?.organizationMembers.data
   const joinFields = useMemo((): Field<{ memberId: string }>[] => {
     const free = (members ?? []).filter(({ groups }) => !groups.includes(groupId))

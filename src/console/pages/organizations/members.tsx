@@ -6,7 +6,11 @@ import {
   removeOrganizationMember,
   updateOrganizationMember,
 } from 'documents/organizations'
-import type { AddOrganizationMemberInput, MemberFieldsFragment, UpdateOrganizationMemberInput } from 'documents/types'
+import type {
+  AddOrganizationMemberInput,
+  NamedMemberFieldsFragment,
+  UpdateOrganizationMemberInput,
+} from 'documents/types'
 import { useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { CreateDialog } from '../../form/create-dialog'
@@ -25,12 +29,12 @@ import { initialsOf, userName } from '../users/names'
 import { useGroups, useOrganization } from './place'
 
 const unknown = { profile: {} }
-export const memberName = ({ user, memberId }: MemberFieldsFragment): string =>
+export const memberName = ({ user, memberId }: NamedMemberFieldsFragment): string =>
   userName({ ...(user ?? unknown), id: memberId })
-const initials = ({ user, memberId }: MemberFieldsFragment) => initialsOf({ ...(user ?? unknown), id: memberId })
+const initials = ({ user, memberId }: NamedMemberFieldsFragment) => initialsOf({ ...(user ?? unknown), id: memberId })
 
 /** Who it is, with the way to the user's own page. */
-export function MemberCell({ member }: { member: MemberFieldsFragment }) {
+export function MemberCell({ member }: { member: NamedMemberFieldsFragment }) {
   const { accountId, issuerId, may } = usePlace()
   const name = memberName(member)
   const href = `${issuerHref(accountId, issuerId)}/users/${member.memberId}`
@@ -68,13 +72,16 @@ export function Words({ words, none = '–' }: { words: readonly string[]; none?
 
 export function Members() {
   const { ids, may } = useOrganization()
+  const { may: mayHere } = usePlace()
   const run = useRun()
   const groups = useGroups()
   const [params, setParams] = useSearchParams()
-  const [editing, setEditing] = useState<MemberFieldsFragment>()
-  const [removing, setRemoving] = useState<MemberFieldsFragment>()
+  const [editing, setEditing] = useState<NamedMemberFieldsFragment>()
+  const [removing, setRemoving] = useState<NamedMemberFieldsFragment>()
   const open = () => setParams({ new: '1' }, { replace: true })
-  const setStatus = ({ memberId }: MemberFieldsFragment, status: 'active' | 'suspended') =>
+  // Somebody is added by name, so names must be seen.
+  const mayAdd = may('addOrganizationMember') && mayHere('users')
+  const setStatus = ({ memberId }: NamedMemberFieldsFragment, status: 'active' | 'suspended') =>
     run(
       updateOrganizationMember,
       { ...ids, memberId, input: { status } },
@@ -82,7 +89,7 @@ export function Members() {
     ).catch(tellFault)
   return (
     <>
-      {may('addOrganizationMember') && (
+      {mayAdd && (
         <Group gap="xs" mb="md">
           <Button leftSection={<Icon name="plus" />} onClick={open}>
             Add member
@@ -92,7 +99,7 @@ export function Members() {
       <List
         label="Members"
         query={organizationMembers}
-        variables={ids}
+        variables={{ ...ids, named: mayHere('users') }}
         page={(data) => data.organizationMembers}
         typename="OrganizationMember"
         filters={[
@@ -166,10 +173,10 @@ export function Members() {
           icon: 'users',
           title: 'Nobody is a member yet',
           text: 'Add users of this issuer, or invite people by email. What a member may do is in the tokens for this organization.',
-          ...(may('addOrganizationMember') && { action: 'Add member', onAction: open }),
+          ...(mayAdd && { action: 'Add member', onAction: open }),
         }}
       />
-      {params.has('new') && may('addOrganizationMember') && (
+      {params.has('new') && mayAdd && (
         <AddMember groups={groups.options} onClose={() => setParams({}, { replace: true })} />
       )}
       {editing && <EditMember member={editing} groups={groups.options} onClose={() => setEditing(undefined)} />}
@@ -241,7 +248,7 @@ function AddMember({ groups, onClose }: { groups: readonly Option[]; onClose: ()
 }
 
 interface EditProps {
-  member: MemberFieldsFragment
+  member: NamedMemberFieldsFragment
   groups: readonly Option[]
   onClose: () => void
 }
