@@ -13,9 +13,10 @@ export interface ConsoleWorld {
   close(): Promise<void>
 }
 
-export async function startConsole(): Promise<ConsoleWorld> {
+/** @param env settings of the deployment besides its administrator */
+export async function startConsole(env: Record<string, string> = {}): Promise<ConsoleWorld> {
   const app = await startApp({
-    env: { BOOTSTRAP_ADMIN_EMAIL: ADMIN.email, BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password },
+    env: { ...env, BOOTSTRAP_ADMIN_EMAIL: ADMIN.email, BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password },
   })
   const browser = await startStrictBrowser()
   return {

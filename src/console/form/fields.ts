@@ -25,6 +25,12 @@ export type Field<Input> = Basics<Input> &
     | { kind: 'toggle'; otherwise?: boolean }
     | { kind: 'choice'; options: readonly Option[]; otherwise?: string }
     | { kind: 'list' }
+    /** Some of many; `offered` in groups, in their order. */
+    | { kind: 'many'; offered: readonly OptionGroup[] }
+    /** Platform scopes, of those that may be given. */
+    | { kind: 'scopes'; offered: readonly string[] }
+    /** Unix milliseconds. */
+    | { kind: 'moment' }
     | { kind: 'json' }
   )
 
@@ -33,6 +39,13 @@ export interface Option {
   label: string
   hint?: string
 }
+
+export interface OptionGroup {
+  label: string
+  options: readonly Option[]
+}
+
+const isList = ({ kind }: { kind: string }): boolean => kind === 'list' || kind === 'many' || kind === 'scopes'
 
 /** What the fields hold, by path: text, number, boolean, string[]; json as its text. */
 export type Values = Record<string, unknown>
@@ -52,6 +65,8 @@ export function initialValue<Input>(field: Field<Input>, source: unknown): unkno
     case 'choice':
       return value ?? field.otherwise ?? ''
     case 'list':
+    case 'many':
+    case 'scopes':
       return value ?? []
     case 'json':
       return value === undefined || value === null ? '' : JSON.stringify(value, null, 2)
@@ -91,7 +106,7 @@ function parsedObject(text: unknown): Tree | undefined {
 /** What is sent for a field's value; null clears. */
 function sent<Input>(field: Field<Input>, value: unknown): unknown {
   if (field.kind === 'json') return value === '' ? {} : parsedObject(value)
-  if (field.kind === 'toggle' || field.kind === 'list') return value
+  if (field.kind === 'toggle' || isList(field)) return value
   return value === '' ? null : value
 }
 
