@@ -78,6 +78,8 @@ export function mountConsole(
     ctx.set('Cache-Control', 'no-store')
     ctx.body = {
       user: { id: session.userId, username: user?.username ?? '', name: typeof name === 'string' ? name : null },
+      // Where administrators are kept, of every account.
+      home: place && { accountId: place.account_id, issuerId: place.issuer_id },
       idpUrl,
     }
   }

@@ -13,9 +13,13 @@ export interface ConsoleWorld {
   close(): Promise<void>
 }
 
-/** @param env settings of the deployment besides its administrator */
-export async function startConsole(env: Record<string, string> = {}): Promise<ConsoleWorld> {
+/**
+ * @param env settings of the deployment besides its administrator
+ * @param worker does it also work off what was promised: deliveries, mails?
+ */
+export async function startConsole(env: Record<string, string> = {}, worker = false): Promise<ConsoleWorld> {
   const app = await startApp({
+    roles: worker ? ['core', 'idp', 'worker'] : ['core', 'idp'],
     env: { ...env, BOOTSTRAP_ADMIN_EMAIL: ADMIN.email, BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password },
   })
   const browser = await startStrictBrowser()

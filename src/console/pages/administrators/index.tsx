@@ -28,7 +28,7 @@ export default function Administrators() {
       <FaultState fault={fault} />
     ) : (
       <EmptyState icon="lock" title="You may not see who administers this account">
-        Its owner can, and whoever has the scope issuers.organizations.members:read.
+        The owner of the account can, and the operators of this deployment.
       </EmptyState>
     )
   }

@@ -2,6 +2,7 @@ import { administratorsPermissions, administratorsPlace } from 'documents/admini
 import type { Fault } from '../../graphql/fault'
 import { useAsk } from '../../graphql/hooks'
 import { usePlace } from '../../place'
+import { useHome } from '../../shell/person'
 
 export interface Administration {
   /** The organization of the account's administrators; it lies in the console issuer. */
@@ -16,11 +17,9 @@ export interface Administration {
 export function useAdministration(): { administration?: Administration; fault?: Fault; loading: boolean } {
   const { accountId } = usePlace()
   const place = useAsk(administratorsPlace, { accountId })
-  const { me, account } = place.data ?? {}
-  const org =
-    me?.accountId && me.issuerId && account?.adminOrgId
-      ? { accountId: me.accountId, issuerId: me.issuerId, orgId: account.adminOrgId }
-      : undefined
+  const home = useHome()
+  const account = place.data?.account
+  const org = home && account?.adminOrgId ? { ...home, orgId: account.adminOrgId } : undefined
   const rights = useAsk(administratorsPermissions, org ?? { accountId: '', issuerId: '', orgId: '' }, { pause: !org })
   if (!org || !rights.data) {
     const fault = place.fault ?? rights.fault

@@ -1,5 +1,5 @@
 /** The custom domains of an account: added, proved by a DNS record, given to an issuer. */
-import { Button, Group, Select, Text } from '@mantine/core'
+import { Button, Group, Select, Stack, Text } from '@mantine/core'
 import { issuerChoices } from 'documents/api-keys'
 import { assignDomain, createDomain, deleteDomain, domains, unassignDomain, verifyDomain } from 'documents/domains'
 import type { CreateDomainInput, DomainFieldsFragment } from 'documents/types'
@@ -12,11 +12,12 @@ import { tellFault, useAsk, useRun } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
 import { Card, Facts } from '../../parts/card'
+import { CodeBlock } from '../../parts/code-block'
 import { DangerZone } from '../../parts/confirm'
 import { Icon } from '../../parts/icon'
 import { Page } from '../../parts/page'
 import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
+import { Moment, Status } from '../../parts/values'
 import { accountHref, usePlace } from '../../place'
 
 const fields: Field<CreateDomainInput>[] = [
@@ -181,14 +182,16 @@ function Proof({ domain }: { domain: DomainFieldsFragment }) {
         )
       }
     >
-      <Facts
-        rows={[
-          ['Type', verification.type === 'dns_txt' ? 'TXT' : verification.type],
-          ['Name', <Copyable key="name" value={verification.name} label="name of the record" />],
-          ['Value', <Copyable key="value" value={verification.value} label="value of the record" />],
-          verified ? ['Verified', <Moment key="at" at={verifiedAt} />] : undefined,
-        ]}
-      />
+      <Stack gap="lg">
+        <Facts
+          rows={[
+            ['Type', verification.type === 'dns_txt' ? 'TXT' : verification.type],
+            verified ? ['Verified', <Moment key="at" at={verifiedAt} />] : undefined,
+          ]}
+        />
+        <CodeBlock title="Name of the record" code={verification.name} />
+        <CodeBlock title="Value of the record" code={verification.value} />
+      </Stack>
     </Card>
   )
 }

@@ -85,8 +85,8 @@ export function Ranking({ label, rows }: { label: string; rows: readonly Bar[] }
             <span>{row.value.toLocaleString('en')}</span>
           </div>
           <svg viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-            <rect width={100} height={6} rx={3} />
-            <rect width={Math.max(1, (row.value / top) * 100)} height={6} rx={3} />
+            <rect width={100} height={6} />
+            <rect width={Math.max(1, (row.value / top) * 100)} height={6} />
           </svg>
         </li>
       ))}

@@ -4,8 +4,12 @@ import { Moment } from '../../parts/values'
 
 type Actor = AuditEventFieldsFragment['actor']
 
-export const actorText = ({ type, name, id, operator }: Actor): string =>
-  `${name ?? (type === 'system' ? 'Gatehouse' : (id ?? type.replaceAll('_', ' ')))}${operator ? ' (operator)' : ''}`
+export const actorName = ({ type, name, id }: Actor): string =>
+  name ?? (type === 'system' ? 'Gatehouse' : (id ?? type.replaceAll('_', ' ')))
+
+/** @returns `user`, `API key of an operator` */
+export const actorKind = ({ type, operator }: Actor): string =>
+  `${type === 'api_key' ? 'API key' : type.replaceAll('_', ' ')}${operator ? ' of an operator' : ''}`
 
 /** What a list of events shows of each. */
 export const eventColumns: Column<AuditEventFieldsFragment>[] = [
@@ -14,7 +18,7 @@ export const eventColumns: Column<AuditEventFieldsFragment>[] = [
     head: 'By',
     width: '220px',
     wide: true,
-    cell: ({ actor }) => <Named name={actorText(actor)} text={actor.type.replaceAll('_', ' ')} />,
+    cell: ({ actor }) => <Named name={actorName(actor)} text={actorKind(actor)} />,
   },
   {
     head: 'About',

@@ -8,7 +8,7 @@ import { Page } from '../../parts/page'
 import { FaultState, PageLoading } from '../../parts/states'
 import { Copyable, Moment } from '../../parts/values'
 import { accountHref, usePlace } from '../../place'
-import { actorText } from './columns'
+import { actorKind, actorName } from './columns'
 
 export function EventPage({ eventId }: { eventId: string }) {
   const { accountId } = usePlace()
@@ -32,7 +32,7 @@ export function EventPage({ eventId }: { eventId: string }) {
         <Facts
           rows={[
             ['When', <Moment key="when" at={event.createdAt} />],
-            ['By', `${actorText(event.actor)}, ${event.actor.type.replaceAll('_', ' ')}`],
+            ['By', `${actorName(event.actor)}, ${actorKind(event.actor)}`],
             id('Actor id', event.actor.id),
             id(`About (${event.target.type.replaceAll('_', ' ')})`, event.target.id),
             id('Issuer id', event.issuerId),

@@ -1,7 +1,8 @@
-import { eventAdded } from 'documents/events'
+import { eventAdded, newestEvent } from 'documents/events'
 import type { AuditEventFieldsFragment, EventAddedSubscription } from 'documents/types'
 import { useEffect, useState } from 'react'
 import { useSubscription } from 'urql'
+import { tellFault, useFresh } from '../../graphql/hooks'
 import type { EventFilter } from './use-event-filter'
 
 type Events = readonly AuditEventFieldsFragment[]
@@ -23,23 +24,26 @@ interface Tail {
 
 /** What happens from now on, newest first, each event once however often the stream breaks. */
 export function useTail(accountId: string, filter: EventFilter, paused: boolean): Tail {
-  const [after, setAfter] = useState<string>()
+  const fresh = useFresh()
+  /** The event after which the stream begins; null: the first of all. Unknown until it is asked for. */
+  const [after, setAfter] = useState<string | null>()
+  useEffect(() => {
+    fresh(newestEvent, { accountId }).then(({ events }) => setAfter(events.data[0]?.id ?? null), tellFault)
+  }, [fresh, accountId])
+  const waits = paused || after === undefined
   const { issuerId, userId, clientId, eventTypes } = filter
   const [{ data: events = [], fetching }, begin] = useSubscription<EventAddedSubscription, Events>(
-    {
-      query: eventAdded,
-      variables: { accountId, issuerId, userId, clientId, eventTypes, after },
-      pause: paused,
-    },
+    { query: eventAdded, variables: { accountId, issuerId, userId, clientId, eventTypes, after }, pause: waits },
     add,
   )
   const last = events[0]?.id
   useEffect(() => {
-    if (fetching && !paused) return
+    if (after === undefined || (fetching && !paused)) return
+    const from = last ?? after
     // Going on after a pause begins where it stopped as well.
-    if (paused) return setAfter(last)
-    const timer = setTimeout(() => (last === after ? begin() : setAfter(last)), WAIT)
+    if (paused) return setAfter(from)
+    const timer = setTimeout(() => (from === after ? begin() : setAfter(from)), WAIT)
     return () => clearTimeout(timer)
   }, [fetching, paused, last, after, begin])
-  return { events, isOpen: fetching && !paused }
+  return { events, isOpen: fetching && !waits }
 }

@@ -86,7 +86,7 @@ export default function PaymentMethods() {
           { head: 'Added', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
           {
             head: '',
-            width: '60px',
+            width: '76px',
             align: 'right',
             cell: (method) =>
               method.status !== 'removed' &&

@@ -95,6 +95,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
                 component="button"
                 type="button"
                 c="inherit"
+                fz="inherit"
                 underline="never"
                 ta="left"
                 onClick={() => setShown(delivery)}
@@ -109,7 +110,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
           { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
           {
             head: '',
-            width: '60px',
+            width: '76px',
             align: 'right',
             cell: ({ id, eventType }) =>
               may('redeliverWebhookDelivery') && (
