@@ -50,6 +50,7 @@ export default function Charts() {
           <SegmentedControl
             aria-label="Span of time"
             size="xs"
+            transitionDuration={0}
             value={span}
             data={Object.entries(spans).map(([value, { label }]) => ({ value, label }))}
             onChange={(value) =>

@@ -37,7 +37,7 @@ function Tail({ filter }: { filter: ReturnType<typeof useEventFilter>['filter'] 
             ? 'Nothing is lost: what happens meanwhile comes when you go on.'
             : isOpen
               ? 'Listening'
-              : 'The connection broke; it is taken up where it was.'}
+              : 'Connecting. What happens meanwhile comes as well.'}
         </span>
         <Button
           size="xs"
