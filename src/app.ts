@@ -21,6 +21,7 @@ import { startSending } from './resources/webhooks/sending.js'
 import { watchSending } from './resources/webhooks/watching.js'
 import { mountRest } from './rest/mount.js'
 import { mountOpenApi } from './rest/openapi.js'
+import { mountReference } from './rest/reference/mount.js'
 import { schedule } from './schedule.js'
 import { mountSetup } from './setup-page.js'
 import { tasks } from './tasks.js'
@@ -113,6 +114,7 @@ async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware, consoleRoom
     dev: mountDevMail(gatehouse),
     playground: mountPlayground(),
     'openapi.json': mountOpenApi(gatehouse),
+    docs: mountReference(gatehouse),
     '.well-known': protectedResource(gatehouse),
   }
   const home: Middleware = (ctx) => ctx.redirect('/console')
@@ -134,7 +136,7 @@ function protectedResource(gatehouse: Gatehouse): Middleware {
       resource: baseUrl,
       authorization_servers: place ? [issuerUrl(gatehouse.config, place.issuer_id)] : [],
       bearer_methods_supported: ['header'],
-      resource_documentation: `${baseUrl}/openapi.json`,
+      resource_documentation: `${baseUrl}/docs`,
     }
   }
 }

@@ -13,6 +13,7 @@ import { giveMissingAdministrators } from './resources/accounts/administrators.j
 import { callbackFault } from './resources/clients/callbacks.js'
 import { createClient } from './resources/clients/clients.js'
 import { type ConsolePlace, consolePlace } from './resources/console-place.js'
+import { keepPasskey, type NewPasskey } from './resources/credentials/passkey.js'
 import { createVerifier } from './resources/credentials/verifiers.js'
 import { keepPlacesRising } from './resources/events/counting.js'
 import { emit } from './resources/events/events.js'
@@ -113,6 +114,9 @@ async function hasAdministrator(context: Context): Promise<boolean> {
   return account?.ownerUserId !== null
 }
 
+/** The first administrator, with one way to sign in. A passkey names its owner, so there the user's id is given. */
+export type FirstAdministrator = { email: string } & ({ password: string } | { passkey: NewPasskey; userId: string })
+
 /**
  * Makes the first administrator: a user of the console issuer who owns the system account, and so is an operator.
  * @returns the user's id
@@ -121,11 +125,19 @@ async function hasAdministrator(context: Context): Promise<boolean> {
 export async function makeAdministrator(
   context: Context,
   place: ConsolePlace,
-  { email, password }: { email: string; password: string },
+  admin: FirstAdministrator,
 ): Promise<string> {
   const at = { accountId: place.account_id, issuerId: place.issuer_id }
-  const user = await createUser(context, at, { usernameType: 'email', username: email, emailVerified: true })
-  await createVerifier(context, { ...at, userId: user.id }, { type: 'password', name: 'Password', password })
+  const person = { usernameType: 'email', username: admin.email, emailVerified: true }
+  const user = await createUser(context, at, person, 'userId' in admin ? admin.userId : undefined)
+  if ('passkey' in admin) {
+    const offered = await context.db.authMethod.findFirst({ where: { ...at, method: 'passkey' }, select: { id: true } })
+    if (!offered) await createAuthMethod(context, at, { name: 'Passkey', method: 'passkey' })
+    await keepPasskey(context, user, admin.passkey, { name: 'Passkey' })
+  } else {
+    const password = { type: 'password', name: 'Password', password: admin.password }
+    await createVerifier(context, { ...at, userId: user.id }, password)
+  }
   await context.db.account.update({
     where: { id: place.account_id },
     data: { ownerUserId: user.id, updatedAt: context.now() },
@@ -171,14 +183,15 @@ export async function setupTokenFits(context: Context, token: string): Promise<b
 
 /**
  * Uses the setup link: makes the administrator and ends the link in one transaction, so that it works once.
- * @returns false when the link is not in force
+ * @returns the administrator's user id; undefined when the link is not in force
+ * @throws invalid_request for an email or password that the rules refuse
  */
 export async function consumeSetupLink(
   context: Context,
   token: string,
-  admin: { email: string; password: string },
-): Promise<boolean> {
-  return transaction(context, async (inside) => {
+  admin: FirstAdministrator,
+): Promise<string | undefined> {
+  const userId = await transaction(context, async (inside) => {
     const [used] = await sql(
       inside.db,
       `DELETE FROM deployment WHERE name = 'setup' AND value->>'hash' = $1 AND (value->>'expires_at')::bigint > $2 RETURNING name`,
@@ -186,8 +199,9 @@ export async function consumeSetupLink(
       inside.now(),
     )
     const place = await consolePlace(inside)
-    if (!used || !place || (await hasAdministrator(inside))) return false
-    await makeAdministrator(inside, place, admin)
-    return true
+    if (!used || !place || (await hasAdministrator(inside))) return undefined
+    return makeAdministrator(inside, place, admin)
   })
+  if (userId !== undefined) await giveMissingAdministrators(context)
+  return userId
 }

@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isId } from './kernel/ids.js'
+import type { SecretName, SettingName } from './settings.js'
 
 export type Role = 'core' | 'idp' | 'worker'
 
@@ -82,8 +83,8 @@ const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
   const problems: string[] = []
 
-  const text = (name: string): string | undefined => env[name]?.trim() || undefined
-  const secret = (name: string): string | undefined => {
+  const text = (name: SettingName | `${SecretName}_FILE`): string | undefined => env[name]?.trim() || undefined
+  const secret = (name: SecretName): string | undefined => {
     const file = text(`${name}_FILE`)
     if (file === undefined) return text(name)
     if (text(name) !== undefined) problems.push(`${name} and ${name}_FILE are both set; keep one of them.`)
@@ -94,14 +95,14 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
       return undefined
     }
   }
-  const whole = (name: string, fallback: number, min: number, max: number): number => {
+  const whole = (name: SettingName, fallback: number, min: number, max: number): number => {
     const value = text(name)
     if (value === undefined) return fallback
     if (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value)
     problems.push(`${name} is "${value}"; set a whole number from ${min} to ${max}.`)
     return fallback
   }
-  const address = (name: string, fallback: string | undefined, protocols: string[]): string | undefined => {
+  const address = (name: SettingName, fallback: string | undefined, protocols: string[]): string | undefined => {
     const value = text(name)
     if (value === undefined) return fallback
     const url = URL.canParse(value) ? new URL(value) : undefined
@@ -109,7 +110,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     problems.push(`${name} is "${value}"; set an absolute URL such as ${fallback ?? `${protocols[0]}//host`}.`)
     return fallback
   }
-  const flag = (name: string): boolean => {
+  const flag = (name: SettingName): boolean => {
     const value = text(name)
     if (value !== undefined && value !== 'true' && value !== 'false') {
       problems.push(`${name} is "${value}"; set true or false.`)

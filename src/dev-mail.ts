@@ -1,4 +1,5 @@
 /** `/dev/mail`: what would have gone out by mail, while there is no mail server. On one's own machine only. */
+import type { IncomingMessage } from 'node:http'
 import type { Middleware } from 'koa'
 import { escaped, Html, html } from './kernel/html.js'
 import { isLoopback } from './kernel/uri.js'
@@ -23,13 +24,18 @@ const card = ({ to, subject, text, sent_at }: InboxMail): Html => {
   return html`<article><h2>${subject}</h2><p class="facts">${to} · <time datetime="${moment}">${moment}</time></p><pre>${linked(text)}</pre></article>`
 }
 
-/** A name of somebody's may lead to this machine as well, and their page would read what comes from there. */
-const isHere = (host = ''): boolean => isLoopback(host.toLowerCase().replace(/:\d+$/, ''))
+/**
+ * Whoever asks sits at this machine, and calls it so: with HOST others come to the server as well, and a name of
+ * somebody's may lead here, whose page would read what comes from there.
+ */
+const isHere = ({ headers, socket }: IncomingMessage): boolean =>
+  isLoopback((headers.host ?? '').toLowerCase().replace(/:\d+$/, '')) &&
+  /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '')
 
 /** Newest first, as a page or, for programs, as JSON: `{data: [{id, sent_at, to, subject, text, html}]}`. */
 export function mountDevMail({ config }: Gatehouse): Middleware {
   return (ctx, next) => {
-    if (ctx.path !== '/dev/mail' || !hasInbox(config) || !isHere(ctx.req.headers.host)) return next()
+    if (ctx.path !== '/dev/mail' || !hasInbox(config) || !isHere(ctx.req)) return next()
     ctx.set({
       'Cache-Control': 'no-store',
       'Content-Security-Policy':

@@ -4,11 +4,12 @@ import { contextOfStranger } from './access/admit.js'
 import { apiErrorOf } from './graphql/errors.js'
 import { ApiError } from './kernel/errors.js'
 import type { Gatehouse } from './platform/context.js'
+import { type EndOfTrace, traceRequest } from './platform/tracing.js'
 
 /** Rooms put the template of their route into `ctx.state.route`; ids never become labels. */
 export function mountEdge(gatehouse: Gatehouse, server: 'core' | 'idp', state: { draining: boolean }): Middleware {
   const { metrics, log } = gatehouse
-  return async (ctx, next) => {
+  const answer: (...args: [...Parameters<Middleware>, EndOfTrace?]) => Promise<void> = async (ctx, next, endTrace) => {
     const started = performance.now()
     ctx.set('X-Content-Type-Options', 'nosniff')
     if (state.draining) ctx.set('Connection', 'close')
@@ -26,6 +27,7 @@ export function mountEdge(gatehouse: Gatehouse, server: 'core' | 'idp', state: {
         request_id: ctx.res.getHeader('X-Request-Id'),
       }
       if (route !== 'probe') log.debug(facts, 'request')
+      endTrace?.({ server, route, status, requestId: facts.request_id?.toString() })
     })
     try {
       await next()
@@ -40,4 +42,5 @@ export function mountEdge(gatehouse: Gatehouse, server: 'core' | 'idp', state: {
       ctx.body = { error: known.code, error_description: known.message, request_id: request.id }
     }
   }
+  return (ctx, next) => traceRequest(ctx.req, (endTrace) => answer(ctx, next, endTrace))
 }

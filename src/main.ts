@@ -49,7 +49,7 @@ function announceStart({ config, log }: Gatehouse, { core, idp }: App, setupLink
   announceMail(config, log)
   log.info('ready')
   if (!setupLink) return
-  const lines = ['Make the first administrator (once, within 30 minutes):', setupLink]
+  const lines = ['Open this to set Gatehouse up (once, within 30 minutes):', setupLink]
   const width = Math.max(...lines.map((line) => line.length))
   const rule = '─'.repeat(width + 2)
   process.stdout.write(`\n┌${rule}┐\n${lines.map((line) => `│ ${line.padEnd(width)} │\n`).join('')}└${rule}┘\n\n`)

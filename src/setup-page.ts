@@ -1,56 +1,45 @@
-/** The page behind the printed setup link: makes the first administrator. Plain HTML, no script. */
-import type { Middleware } from 'koa'
+/**
+ * The page behind the printed setup link: the first of the three steps of the first run. It makes the first
+ * administrator and signs them in to the console, where the other two follow. A form that works without JavaScript, and
+ * for scripts.
+ */
+import { randomBytes } from 'node:crypto'
+import type { Context as KoaContext, Middleware } from 'koa'
 import { contextOfStranger } from './access/admit.js'
-import { consumeSetupLink, setupTokenFits } from './bootstrap.js'
+import { consumeSetupLink, type FirstAdministrator, setupTokenFits } from './bootstrap.js'
+import { beginFirstSession } from './console-host/first-session.js'
 import { system } from './kernel/context.js'
-import { ApiError } from './kernel/errors.js'
-import { gateFault } from './kernel/gate.js'
-import type { Gatehouse } from './platform/context.js'
+import { ApiError, badRequest } from './kernel/errors.js'
+import { gateFault, parseJson } from './kernel/gate.js'
+import { newId } from './kernel/ids.js'
+import { MINUTE } from './kernel/time.js'
+import type { Context, Gatehouse } from './platform/context.js'
 import { readBody } from './platform/http.js'
+import { randomSecret } from './platform/secrets.js'
+import { newcomerOptions, registeredBy } from './resources/credentials/passkey-challenge.js'
+import { formPage, gonePage, madePage } from './setup-view.js'
 
 const BODY_LIMIT = 64 * 1024
 
-const style = `
-:root{color-scheme:light dark;--ink:#18181b;--soft:#52525b;--page:#f4f4f5;--card:#fff;--line:#d4d4d8;--accent:#1d4ed8;--bad:#b91c1c}
-@media(prefers-color-scheme:dark){:root{--ink:#f4f4f5;--soft:#a1a1aa;--page:#09090b;--card:#18181b;--line:#3f3f46;--accent:#60a5fa;--bad:#f87171}}
-*{box-sizing:border-box}body{margin:0;min-height:100vh;display:grid;place-items:center;background:var(--page);color:var(--ink);font:16px/1.5 system-ui,sans-serif}
-main{width:min(26rem,calc(100vw - 2rem));padding:2rem;background:var(--card);border:1px solid var(--line);border-radius:12px}
-h1{margin:0 0 .5rem;font-size:1.4rem}p{margin:0 0 1.25rem;color:var(--soft)}label{display:block;margin:0 0 .25rem;font-weight:600;font-size:.9rem}
-input{width:100%;margin:0 0 1rem;padding:.65rem .75rem;font:inherit;color:inherit;background:transparent;border:1px solid var(--line);border-radius:8px}
-button{width:100%;padding:.7rem;font:inherit;font-weight:600;color:var(--card);background:var(--accent);border:0;border-radius:8px;cursor:pointer}
-input:focus-visible,button:focus-visible,a:focus-visible{outline:3px solid var(--accent);outline-offset:2px}.bad{color:var(--bad)}`
+/** How long a browser may take to make a passkey, and a person to begin with it (milliseconds). */
+const PATIENCE = 30 * MINUTE
 
-const escaped = (text: string): string => text.replace(/[&<>"']/g, (sign) => `&#${sign.charCodeAt(0)};`)
-
-const page = (title: string, body: string): string => `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">
-<title>${title} – Gatehouse</title><style>${style}</style></head><body><main><h1>${title}</h1>${body}</main></body></html>`
-
-const gone = page(
-  'This link has ended',
-  '<p>Setup links work once and for 30 minutes. If there is no administrator yet, start Gatehouse again: it prints a new one.</p>',
-)
-
-function form(token: string, email: string, fault: string | undefined): string {
-  return page(
-    'Welcome to Gatehouse',
-    `<p>Make the first administrator of this deployment.</p>
-${fault ? `<p class="bad" role="alert">${escaped(fault)}</p>` : ''}
-<form method="post" action="/setup"><input type="hidden" name="token" value="${escaped(token)}">
-<label for="username">Email</label><input id="username" name="username" type="email" autocomplete="username" required autofocus value="${escaped(email)}">
-<label for="new_password">Password</label><input id="new_password" name="new_password" type="password" autocomplete="new-password" required minlength="8" maxlength="128">
-<button>Make administrator</button></form>`,
-  )
+/** What is remembered, sealed in the form, of a passkey that is to be made. */
+interface Ceremony {
+  token: string
+  userId: string
+  challenge: string
+  until: number
 }
 
 /** `GET` and `POST /setup`. */
 export function mountSetup(gatehouse: Gatehouse): Middleware {
   return async (ctx) => {
     const context = { ...contextOfStranger(gatehouse, ctx.req), actor: system }
+    const nonce = randomBytes(18).toString('base64')
     ctx.set({
       'Cache-Control': 'no-store',
-      'Content-Security-Policy':
-        "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      'Content-Security-Policy': `default-src 'none'; script-src 'nonce-${nonce}'; style-src 'nonce-${nonce}'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`,
       'X-Content-Type-Options': 'nosniff',
       'Referrer-Policy': 'no-referrer',
     })
@@ -60,33 +49,91 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
     if (gateFault([...values.values()]))
       throw new ApiError('invalid_request', 'The form holds characters that cannot be used.')
     const token = values.get('token') ?? ''
-    if (!(await setupTokenFits(context, token))) {
-      ctx.status = 410
-      ctx.body = gone
-      return
-    }
-    if (ctx.method !== 'POST') {
-      ctx.body = form(token, '', undefined)
-      return
-    }
+    if (!(await setupTokenFits(context, token))) return gone(ctx, nonce)
     const email = values.get('username') ?? ''
+    const form = async (fault?: string) =>
+      formPage({ token, email, fault, nonce, passkey: await passkeyOffer(context, token) })
+    if (ctx.method !== 'POST') {
+      ctx.body = await form()
+      return
+    }
     try {
-      const done = await consumeSetupLink(context, token, { email, password: values.get('new_password') ?? '' })
-      ctx.status = done ? 200 : 410
-      ctx.body = done
-        ? page(
-            'All set',
-            `<p>${escaped(email)} is now the administrator.</p><p><a href="/console">Open the console</a></p>`,
-          )
-        : gone
+      const admin = await adminOf(context, token, values)
+      const userId = await consumeSetupLink(context, token, admin)
+      if (userId === undefined) return gone(ctx, nonce)
+      await beginFirstSession(context, ctx, userId, 'passkey' in admin ? ['hwk', 'mfa'] : ['pwd'])
+      ctx.status = 200
+      ctx.body = madePage(email, nonce)
     } catch (error) {
       if (!(error instanceof ApiError) || error.status !== 400) throw error
       ctx.status = 400
-      ctx.body = form(
-        token,
-        email,
+      ctx.body = await form(
         error.message.replace(/^\w+: /, (name) => (name.startsWith('user') ? 'The email ' : 'The password ')),
       )
     }
+  }
+}
+
+function gone(ctx: KoaContext, nonce: string): void {
+  ctx.status = 410
+  ctx.body = gonePage(nonce)
+}
+
+/** @throws invalid_request for a passkey that does not answer what was asked */
+async function adminOf(context: Context, token: string, values: URLSearchParams): Promise<FirstAdministrator> {
+  const email = values.get('username') ?? ''
+  const credential = values.get('credential') ?? ''
+  if (credential === '') return { email, password: values.get('new_password') ?? '' }
+  const ceremony = ceremonyIn(context, values.get('ceremony') ?? '')
+  const answer = credentialIn(credential)
+  const asked = ceremony?.token === token && ceremony.until > context.now() && passkeyPlace(context)
+  const passkey = asked && answer && (await registeredBy(answer, { ...asked, challenge: ceremony.challenge }))
+  if (!passkey) throw badRequest('Your device’s passkey does not fit. Try again, or take a password.')
+  return { email, passkey, userId: ceremony!.userId }
+}
+
+/**
+ * Where a passkey made on this page is good: the relying party is the host of the issuer's pages, so this page's must be
+ * the same or lie below it, and an address is no name.
+ */
+function passkeyPlace({ config }: Context): { rp_id: string; origin: string } | undefined {
+  const idp = new URL(config.idpUrl).hostname
+  const { hostname, origin, protocol } = new URL(config.baseUrl)
+  const covered = hostname === idp || hostname.endsWith(`.${idp}`)
+  const named = /[a-z]$/i.test(idp)
+  const safe = protocol === 'https:' || hostname === 'localhost'
+  return covered && named && safe ? { rp_id: idp, origin } : undefined
+}
+
+async function passkeyOffer(context: Context, token: string) {
+  const at = passkeyPlace(context)
+  if (!at) return undefined
+  const userId = newId('usr', context.now())
+  const challenge = randomSecret()
+  const options = await newcomerOptions({
+    id: userId,
+    username: 'administrator',
+    brand: 'Gatehouse console',
+    rpId: at.rp_id,
+    challenge,
+  })
+  const ceremony: Ceremony = { token, userId, challenge, until: context.now() + PATIENCE }
+  return { options, ceremony: context.sealer.seal(JSON.stringify(ceremony)) }
+}
+
+function ceremonyIn({ sealer }: Context, sealed: string): Ceremony | undefined {
+  try {
+    return JSON.parse(sealer.open(sealed)) as Ceremony
+  } catch {
+    return undefined
+  }
+}
+
+function credentialIn(text: string): object | undefined {
+  try {
+    const value = parseJson(text)
+    return typeof value === 'object' && value !== null ? value : undefined
+  } catch {
+    return undefined
   }
 }

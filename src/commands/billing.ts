@@ -1,5 +1,4 @@
 /** `gatehouse billing`: how an account is billed, and the operator's word over it (spec 2.2). */
-
 import type { Config } from '../config.js'
 import { type BillingMode, billingOf, overrideBilling } from '../resources/accounts/billing.js'
 import { referenceOf } from '../resources/payments/credits.js'
@@ -38,12 +37,16 @@ export async function show(config: Config, { json }: { json?: boolean }, account
 }
 
 /** `gatehouse billing override`. */
-export async function override(config: Config, _options: object, accountId: string, word: string): Promise<void> {
-  if (word !== 'gated' && word !== 'ungated' && word !== 'none') throw new Error('The mode is gated, ungated or none.')
-  const mode: BillingMode | null = word === 'none' ? null : word
+export async function override(
+  config: Config,
+  { json }: { json?: boolean },
+  accountId: string,
+  mode: string,
+): Promise<void> {
+  if (!['gated', 'ungated', 'none'].includes(mode)) throw new Error(`The mode is gated, ungated or none, not ${mode}.`)
   await inDeployment(config, async (context) => {
-    await overrideBilling(context, { accountId }, mode)
+    await overrideBilling(context, { accountId }, mode === 'none' ? null : (mode as BillingMode))
     const { mode: now } = await billingOf(context, { accountId })
-    say(`${accountId} is ${now} from now on.`)
+    say(json ? JSON.stringify({ id: accountId, billing_mode: now }) : `${accountId} is ${now} from now on.`)
   })
 }

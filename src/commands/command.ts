@@ -15,7 +15,7 @@ export interface CommandRow {
   options?: readonly OptionRow[]
   /** Complete commands, as somebody would paste them. */
   examples: readonly string[]
-  /** Runs when `gatehouse` stands alone. */
+  /** Runs when `gatehouse`, or the group's word, stands alone. */
   isDefault?: boolean
   /** Loads the code when the command runs, so that help and short commands do not wait for all of it. */
   load(): Promise<Handler>

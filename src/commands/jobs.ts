@@ -1,5 +1,4 @@
 /** `gatehouse jobs`: what there is to do, how it went, and a push for what does not go on by itself. */
-
 import type { Config } from '../config.js'
 import { snake } from '../kernel/names.js'
 import { DAY, HOUR, MINUTE, SECOND } from '../kernel/time.js'
@@ -71,7 +70,7 @@ export async function list(config: Config, { json }: { json?: boolean }): Promis
 }
 
 /** `gatehouse jobs run`. Exit code 1 when the run failed, as the text says. */
-export async function run(config: Config, _options: object, name: string): Promise<void> {
+export async function run(config: Config, { json }: { json?: boolean }, name: string): Promise<void> {
   const job = schedule.find((one) => one.name === name)
   if (!job) throw new Error(`There is no periodic job ${name}; gatehouse jobs shows them all.`)
   await inDeployment(config, async (context) => {
@@ -79,15 +78,16 @@ export async function run(config: Config, _options: object, name: string): Promi
     const [state] = await periodicStates(context, [job])
     if (!result) throw new Error(`${name} is being run by ${state?.holder ?? 'another process'} just now.`)
     if (result === 'failed') throw new Error(`${name} failed: ${state?.error}`)
-    say(`${name} ran in ${lasting(state?.took ?? 0)}.`)
+    if (json) say(JSON.stringify({ name, result, took: state?.took ?? null }))
+    else say(`${name} ran in ${lasting(state?.took ?? 0)}.`)
   })
 }
 
 /** `gatehouse jobs retry`. */
-export async function retry(config: Config, _options: object, id: string): Promise<void> {
+export async function retry(config: Config, { json }: { json?: boolean }, id: string): Promise<void> {
   await inDeployment(config, async (context) => {
     if (!(await retryJob(context, id))) throw new Error(`There is no job ${id} that waits or failed.`)
-    say(`${id} is tried again by the next free worker.`)
+    say(json ? JSON.stringify({ id, state: 'waiting' }) : `${id} is tried again by the next free worker.`)
   })
 }
 

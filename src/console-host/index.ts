@@ -66,21 +66,27 @@ export function mountConsole(
     cookiesOf(ctx, baseUrl).write('session', '', 0)
   }
 
-  /** Who is signed in; an operator is who may look after the console's own account. */
+  /** Who is signed in. `?optional` is for pages that do as well without anybody: no refusal, but nobody. */
   async function answerSession(ctx: KoaContext): Promise<void> {
     const context = contextOf(ctx)
     const session = await sessionOf(context, ctx)
-    if (!session) throw new ApiError('unauthorized', 'You are not signed in.')
+    ctx.set('Cache-Control', 'no-store')
+    if (!session) {
+      if (!ctx.URL.searchParams.has('optional')) throw new ApiError('unauthorized', 'You are not signed in.')
+      ctx.body = { user: null }
+      return
+    }
     const place = await consolePlace(context)
     const where = { id: session.userId, issuerId: place?.issuer_id ?? '' }
     const user = await context.db.user.findFirst({ where, select: { id: true, username: true, profile: true } })
     const { name } = (user?.profile ?? {}) as { name?: unknown }
-    ctx.set('Cache-Control', 'no-store')
     ctx.body = {
       user: { id: session.userId, username: user?.username ?? '', name: typeof name === 'string' ? name : null },
       // Where administrators are kept, of every account.
       home: place && { accountId: place.account_id, issuerId: place.issuer_id },
       idpUrl,
+      // The account that the console itself lives in: nobody's customers belong there.
+      consoleAccountId: place?.account_id,
     }
   }
 

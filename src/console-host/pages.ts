@@ -4,16 +4,17 @@ import type { Context as KoaContext } from 'koa'
 import { escaped } from '../kernel/html.js'
 
 /** Everything comes from this host; what is inline carries the nonce of this very answer. */
-function policy(nonce: string, formTarget: string): string {
+function policy(nonce: string, idpOrigin: string): string {
   return [
     "default-src 'none'",
     `script-src 'self' 'nonce-${nonce}'`,
     `style-src 'self' 'nonce-${nonce}'`,
     "img-src 'self' data:",
     "font-src 'self'",
-    "connect-src 'self'",
+    // Trying a sign-in redeems its code where an application would: at the issuer.
+    `connect-src 'self' ${idpOrigin}`,
     // Signing out is a form that ends at the issuer.
-    `form-action 'self' ${formTarget}`,
+    `form-action 'self' ${idpOrigin}`,
     "base-uri 'none'",
     "frame-ancestors 'none'",
   ].join('; ')

@@ -1,6 +1,6 @@
 /** The console's addresses. Everything has one; what is open is never anywhere else than in the address. */
 import { accounts } from 'documents/accounts'
-import { Suspense, useEffect } from 'react'
+import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { Redirect, Route, Router, Switch, useParams } from 'wouter'
 import { useAsk } from './graphql/hooks'
 import { type Resource, resources } from './navigation'
@@ -8,7 +8,11 @@ import { Boundary } from './parts/boundary'
 import { EmptyState, FaultState, PageLoading } from './parts/states'
 import { accountHref, PlaceOf, usePlace } from './place'
 import { lastAccount, rememberAccount } from './remember'
+import { useVisit } from './shell/person'
 import { Shell } from './shell/shell'
+
+const Welcome = lazy(() => import('./pages/welcome'))
+const TrySignIn = lazy(() => import('./pages/welcome/try'))
 
 export function Console() {
   return (
@@ -16,18 +20,48 @@ export function Console() {
       <Switch>
         <Route path="/accounts/:accountId/issuers/:issuerId/*?">{() => <InPlace of="issuer" />}</Route>
         <Route path="/accounts/:accountId/*?">{() => <InPlace of="account" />}</Route>
-        <Route path="/">{() => <Home />}</Route>
+        <Route path="/">
+          {() => (
+            <Alone>
+              <Home />
+            </Alone>
+          )}
+        </Route>
+        <Route path="/welcome">
+          {() => (
+            <Alone>
+              <Welcome />
+            </Alone>
+          )}
+        </Route>
+        <Route path="/try">
+          {() => (
+            <Alone>
+              <TrySignIn />
+            </Alone>
+          )}
+        </Route>
         <Route>{() => <NotFound />}</Route>
       </Switch>
     </Router>
   )
 }
 
-/** The account that was open last, or the first one that somebody can reach. */
+/** Pages outside of any account. */
+const Alone = ({ children }: { children: ReactNode }) => (
+  <Boundary>
+    <Suspense fallback={<PageLoading />}>{children}</Suspense>
+  </Boundary>
+)
+
+/** The account that was open last, or the first one that somebody can reach; where there is none yet, the first run. */
 function Home() {
-  const { data, fault, loading, again } = useAsk(accounts, { limit: 1 })
+  const { data, fault, loading, again } = useAsk(accounts, { limit: 2 })
+  const own = useVisit()?.consoleAccountId
   const last = lastAccount()
-  const first = last ?? data?.accounts.data[0]?.id
+  const all = data?.accounts.data
+  const first = last ?? all?.find(({ id }) => id !== own)?.id ?? all?.[0]?.id
+  if (first && first === own && last === undefined) return <Redirect to="/welcome" replace />
   if (first) return <Redirect to={accountHref(first)} replace />
   if (loading) return <PageLoading />
   if (fault) return <FaultState fault={fault} again={again} />

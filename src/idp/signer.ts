@@ -1,6 +1,6 @@
 /**
- * Signs in the calling thread. WebCrypto would hand each signature to the pool of threads that also hashes passwords,
- * and a few people signing in would hold up every token; a synchronous signature takes 30 µs and waits for nobody.
+ * Signs in the calling thread. WebCrypto would hand each signature to the pool of threads, where it waits for whatever else
+ * is there and for its turn on a processor; a synchronous signature takes 30 µs and waits for nobody.
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { ExternalSigningKey } from 'oidc-provider'

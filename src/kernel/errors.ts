@@ -1,26 +1,28 @@
 /**
  * Errors of the Core API as values from one table (spec section 7, decisions D2). The description is for people and
  * never holds a cause; what is not an ApiError is masked as internal_error and logged with the request id.
+ * docs/reference/errors.md is printed from the table.
  */
-const statuses = {
-  invalid_request: 400,
-  unauthorized: 401,
-  payment_required: 402,
-  forbidden: 403,
-  insufficient_scope: 403,
-  not_found: 404,
-  method_not_allowed: 405,
-  conflict: 409,
-  precondition_failed: 412,
-  payload_too_large: 413,
-  unsupported_media_type: 415,
-  too_many_requests: 429,
-  internal_error: 500,
-  bad_gateway: 502,
-  unavailable: 503,
-} as const
+// biome-ignore format: a table, one row a code
+export const errorTable = {
+  invalid_request: { status: 400, meaning: 'The request is malformed, or something in it is not allowed; `details` says what. Also 422 for an `Idempotency-Key` used for another request, and where a state does not fit.' },
+  unauthorized: { status: 401, meaning: 'There is no credential, or it is wrong, expired, blocked or revoked. `WWW-Authenticate` says what would do.' },
+  payment_required: { status: 402, meaning: 'A payment is asked for, or was refused. `PAYMENT-REQUIRED` says what is wanted; another payment may do.' },
+  forbidden: { status: 403, meaning: 'The credential is good and may not do this, whatever its scopes: from this address, to this key, to this resource.' },
+  insufficient_scope: { status: 403, meaning: 'The credential lacks a scope, or would grant one that it lacks; `error_description` names it.' },
+  not_found: { status: 404, meaning: 'There is no such thing, it is gone, or it belongs to somebody else: the words are the same.' },
+  method_not_allowed: { status: 405, meaning: 'The address takes other methods; `Allow` names them.' },
+  conflict: { status: 409, meaning: 'It stands already, or another request with the same `Idempotency-Key` is under way (`Retry-After`).' },
+  precondition_failed: { status: 412, meaning: 'The resource has changed since the version named by `If-Match`. `currentETag` names the present one; read, decide and try again.' },
+  payload_too_large: { status: 413, meaning: 'The body is larger than this address takes.' },
+  unsupported_media_type: { status: 415, meaning: 'The body is of another type than this address takes.' },
+  too_many_requests: { status: 429, meaning: 'A rate limit (`Retry-After` says when to come again), or as many as there may be of something.' },
+  internal_error: { status: 500, meaning: 'A fault of ours. The log has it under `request_id`. With an `Idempotency-Key` it is safe to try again.' },
+  bad_gateway: { status: 502, meaning: 'Somebody whom this needed gave no clear answer: the payment facilitator.' },
+  unavailable: { status: 503, meaning: 'The database is away, or the process is stopping. Try again after `Retry-After`.' },
+} as const satisfies Record<string, { status: number; meaning: string }>
 
-export type ErrorCode = keyof typeof statuses
+export type ErrorCode = keyof typeof errorTable
 
 /** One fault of an input: where it is (`settings.openid.redirect_uris[0]`), a stable code, a sentence with the fix. */
 export interface Detail {
@@ -44,7 +46,7 @@ export class ApiError extends Error {
   ) {
     super(description)
     this.name = 'ApiError'
-    this.status = more.status ?? statuses[code]
+    this.status = more.status ?? errorTable[code].status
   }
 }
 

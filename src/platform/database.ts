@@ -11,6 +11,7 @@ import { SECOND } from '../kernel/time.js'
 import type { Context } from './context.js'
 import { Prisma, PrismaClient } from './prisma/client.js'
 import { type Question, together } from './together.js'
+import { keepTrace, traceQueries } from './tracing.js'
 
 export type * from './prisma/client.js'
 export { Prisma }
@@ -54,7 +55,7 @@ class Pool extends pg.Pool {
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void
   override connect(callback?: Parameters<pg.Pool['connect']>[0]): Promise<pg.PoolClient> | undefined {
     if (callback) {
-      super.connect(callback)
+      super.connect(keepTrace(callback))
       return undefined
     }
     const transaction = opening.getStore()
@@ -86,6 +87,7 @@ export function openDatabase(url: string, connections = 20, silence = SILENCE_TI
     // The same for one that breaks while somebody holds it, as a job does, without a statement on its way.
     client.on('error', () => {})
     breakSilence(client as unknown as Wire, silence)
+    traceQueries(client)
   })
   const prisma = new PrismaClient({ adapter: new PrismaPg(pool, { disposeExternalPool: false }) })
   const run = async (name: string, text: string, values: unknown[]) => (await pool.query({ name, text, values })).rows

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import type { Config } from '../config.js'
 import { type Clock, SECOND } from '../kernel/time.js'
+import { isLoopback } from '../kernel/uri.js'
 import type { Log } from './log.js'
 
 export interface Mail {
@@ -53,28 +54,19 @@ export async function reachMailServer({ mail }: Config): Promise<string | undefi
   }
 }
 
-/** Addresses at which nobody but this machine is listened to. */
-const isOwnMachine = (host: string): boolean => /^(localhost|127(\.\d{1,3}){3}|::1|\[::1\])$/i.test(host)
-
 /**
- * Is mail kept for reading at `/dev/mail`? On one's own machine only, by what people call it and by where it listens:
- * whoever reads it can sign in as anybody, and anybody can write `localhost` into a Host header.
+ * Is mail kept for reading at `/dev/mail`? Where people call this deployment their own machine; who reads it can sign in
+ * as anybody, so the page itself looks at who asks.
  */
-export const hasInbox = ({ mail, baseUrl, host }: Config): boolean =>
-  mail.url === undefined && isOwnMachine(new URL(baseUrl).hostname) && isOwnMachine(host)
+export const hasInbox = ({ mail, baseUrl }: Config): boolean =>
+  mail.url === undefined && isLoopback(new URL(baseUrl).hostname)
 
 /** Says at the start where mail goes while there is no mail server. */
 export function announceMail(config: Config, log: Log): void {
-  const { mail, baseUrl, host } = config
+  const { mail, baseUrl } = config
   if (mail.url !== undefined) return
-  if (hasInbox(config)) {
-    log.info(`MAIL_URL is not set: mail is kept at ${baseUrl}/dev/mail`)
-    return
-  }
-  const why = isOwnMachine(new URL(baseUrl).hostname)
-    ? ` HOST is ${host}, where others may come as well, so there is no development inbox: whoever reads it can sign in as anybody. For one set HOST to 127.0.0.1.`
-    : ''
-  log.warn(`MAIL_URL is not set: mail is not sent; set it to smtp://user:password@host:587.${why}`)
+  if (hasInbox(config)) log.info(`MAIL_URL is not set: mail is kept at ${baseUrl}/dev/mail, for this machine alone`)
+  else log.warn('MAIL_URL is not set: mail is not sent; set it to smtp://user:password@host:587.')
 }
 
 export interface InboxMail extends Mail {

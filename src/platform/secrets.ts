@@ -14,9 +14,8 @@ import {
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
-import argon2 from 'argon2'
 import type { Config } from '../config.js'
-import { fitsHash } from './password-hashes.js'
+import { hashElsewhere } from './hashing.js'
 
 /** SHA-256 in lower-case hexadecimal. */
 export const sha256 = (text: string): string => hash('sha256', text)
@@ -36,16 +35,14 @@ export function sameText(a: string, b: string): boolean {
   return timingSafeEqual(createHash('sha256').update(a).digest(), createHash('sha256').update(b).digest())
 }
 
-// OWASP's and decision D9's figures: 19 MiB, two passes, one lane.
-const cost = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
 /** How hashes of ours begin. The index verifiers_foreign_hash says the same. */
 const OURS = '$argon2id$v=19$m=19456,t=2,p=1$'
 
 /** Is this a hash as we make them now? Others came with an import, or from before the cost was raised. */
 export const isOurHash = (hash: string): boolean => hash.startsWith(OURS)
 
-// Hashing shares libuv's four threads with everything else; two at a time leave room for the rest, and where there are
-// only two processors one of them is for the thread that signs and answers (security rule 25).
+// Two at a time leave room for the rest, and where there are only two processors one of them is for the thread that signs
+// and answers (security rule 25).
 const CONCURRENT_HASHES = Math.max(1, Math.min(2, availableParallelism() - 1))
 let running = 0
 const waiting: (() => void)[] = []
@@ -66,7 +63,8 @@ async function bounded<T>(work: () => Promise<T>): Promise<T> {
 const normal = (password: string): string => password.normalize('NFC')
 
 /** An Argon2id hash in PHC form. */
-export const hashPassword = (password: string): Promise<string> => bounded(() => argon2.hash(normal(password), cost))
+export const hashPassword = (password: string): Promise<string> =>
+  bounded(() => hashElsewhere({ password: normal(password) })) as Promise<string>
 
 let dummy: Promise<string> | undefined
 
@@ -78,8 +76,9 @@ export async function verifyPassword(hash: string | null | undefined, password: 
   dummy ??= hashPassword(randomSecret())
   const against = hash ?? (await dummy)
   // Other products hash what was typed, whatever its form.
-  const fits = await bounded(() => fitsHash(against, isOurHash(against) ? normal(password) : password))
-  return fits && hash !== null && hash !== undefined
+  const typed = isOurHash(against) ? normal(password) : password
+  const fits = await bounded(() => hashElsewhere({ password: typed, against }))
+  return fits === true && hash !== null && hash !== undefined
 }
 
 /** Encrypts what must be read back: AES-256-GCM, with the id of the key in front, so that keys can rotate. */

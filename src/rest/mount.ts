@@ -3,6 +3,7 @@ import { admit, contextOfStranger } from '../access/admit.js'
 import { apiErrorOf } from '../graphql/errors.js'
 import type { Gatehouse } from '../platform/context.js'
 import { errorBody } from './errors.js'
+import { match } from './match.js'
 import { exposedHeaders } from './payment.js'
 import { readEntries, serve } from './serve.js'
 
@@ -18,8 +19,9 @@ export function mountRest(gatehouse: Gatehouse): Middleware {
       const limit = ctx.method === 'GET' || ctx.method === 'HEAD' ? 'core_read' : 'core_write'
       const { context, headers } = await admit(stranger, ctx.get('Authorization') || undefined, limit)
       ctx.set(headers)
+      // Now, so that refusals have it as well.
+      ctx.state['route'] = match(ctx.method, ctx.path)?.route?.path
       const reply = await serve(entries, context, ctx.req)
-      ctx.state['route'] = reply.route.path
       ctx.set(reply.headers)
       ctx.status = reply.status
       if (reply.body !== '') {

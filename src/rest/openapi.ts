@@ -150,7 +150,7 @@ const header = (name: string, description: string): Json => ({
 
 /** Last words of paths that name an action, not a thing. */
 const action =
-  /^(rotate|block|unblock|revoke|secret|ledger|topups|verify|assign|unassign|suspend|reactivate|\w+-enrollment|\w+-challenge)$/
+  /^(rotate|block|unblock|revoke|resend|secret|ledger|topups|verify|assign|unassign|suspend|reactivate|count|backlinks|aggregate|\w+-enrollment|\w+-challenge)$/
 
 const tagOf = ({ path }: Route): string =>
   path.split('/').findLast((part) => !/^(|v1|\{.*)$/.test(part) && !action.test(part)) ?? 'accounts'

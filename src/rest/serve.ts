@@ -57,7 +57,6 @@ function entryOf(route: Route, operation: Operation | undefined): Entry {
 /** A `/v1` answer before it is written. */
 export interface Reply extends Answer {
   headers: Record<string, string>
-  route: Route
 }
 
 /**
@@ -113,7 +112,7 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
     ...(answer.etag && { ETag: answer.etag }),
     ...(answer.replayed && { 'Idempotent-Replayed': 'true' }),
   }
-  return { ...answer, ...(fresh && { status: 304, body: '' }), headers, route }
+  return { ...answer, ...(fresh && { status: 304, body: '' }), headers }
 }
 
 const splitUrl = (url: string): [string, string] => {

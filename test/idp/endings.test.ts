@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { system } from '../../src/kernel/context.js'
 import { contextFor } from '../../src/platform/context.js'
+import { expireSessions } from '../../src/resources/sessions/expiry.js'
 import { purgeExpired } from '../../src/resources/sessions/purge.js'
 import { endSessions } from '../../src/resources/sessions/sessions.js'
 import { must } from '../setup/actors.js'
@@ -390,6 +391,7 @@ test('the purge removes what time has ended and nothing that lives', async () =>
   expect(await prisma.loginFailure.count()).toBe(0)
   expect(await prisma.session.count({ where: { id: claimsOf(access_token).sid } })).toBe(1)
   app.clock.advance(60 * 86_400_000)
+  await expireSessions(inContext())
   await purgeExpired(inContext())
   expect(await prisma.session.count()).toBe(0)
   app.clock.advance(-68 * 86_400_000)

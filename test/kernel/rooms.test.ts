@@ -28,7 +28,7 @@ const rooms: Record<string, string[]> = {
   console: [],
 }
 /** Files of src itself are parts of the wiring, but for these. */
-const roomOfFile: Record<string, string> = { main: 'main', cli: 'cli', config: 'config' }
+const roomOfFile: Record<string, string> = { main: 'main', cli: 'cli', config: 'config', settings: 'config' }
 
 /** Inside resources the container knows its contents: no column imports one to its right. */
 const columns = [

@@ -75,7 +75,8 @@ export async function tellTopups(databaseUrl: string, options: TopupTaleOptions)
           result.answers[name] = (result.answers[name] ?? 0) + 1
           if (answer?.status === 200) acknowledged.add(answer.body.data.payment_reference)
         }
-        if (answers.every((answer) => answer === undefined)) await sleep(50)
+        // Nobody there.
+        if (answers.every((answer) => answer === undefined)) await sleep(1000)
       }
     }
     const killer = async () => {

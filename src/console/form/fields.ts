@@ -31,6 +31,8 @@ export type Field<Input> = Basics<Input> &
     | { kind: 'scopes'; offered: readonly string[] }
     /** Unix milliseconds. */
     | { kind: 'moment' }
+    /** Any number of these. */
+    | { kind: 'choices'; options: readonly Option[] }
     | { kind: 'json' }
   )
 
@@ -45,7 +47,7 @@ export interface OptionGroup {
   options: readonly Option[]
 }
 
-const isList = ({ kind }: { kind: string }): boolean => kind === 'list' || kind === 'many' || kind === 'scopes'
+const isList = ({ kind }: { kind: string }): boolean => ['list', 'choices', 'many', 'scopes'].includes(kind)
 
 /** What the fields hold, by path: text, number, boolean, string[]; json as its text. */
 export type Values = Record<string, unknown>
@@ -67,6 +69,7 @@ export function initialValue<Input>(field: Field<Input>, source: unknown): unkno
     case 'list':
     case 'many':
     case 'scopes':
+    case 'choices':
       return value ?? []
     case 'json':
       return value === undefined || value === null ? '' : JSON.stringify(value, null, 2)

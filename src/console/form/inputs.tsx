@@ -119,6 +119,18 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           onChange={(next) => onChange(next ?? '')}
         />
       )
+    case 'choices':
+      return (
+        <MultiSelect
+          {...frame}
+          value={value as string[]}
+          data={field.options.map(({ value: key, label }) => ({ value: key, label }))}
+          placeholder={(value as string[]).length === 0 ? field.placeholder : undefined}
+          searchable
+          checkIconPosition="right"
+          onChange={onChange}
+        />
+      )
     case 'list':
       return (
         <TagsInput

@@ -18,6 +18,8 @@ export interface Filter {
   name: string
   label: string
   options: readonly { value: string; label: string }[]
+  /** The variable is a Boolean; the values are `true` and `false`. */
+  boolean?: boolean
 }
 
 interface ListPageOf<Row> {
@@ -54,7 +56,11 @@ export function List<Data, Variables extends object, Row extends { id: string }>
 ) {
   const { label, query, variables, page, typename, columns, href, search, filters = [], moving, empty } = props
   const address = useListAddress([...(search ? [search.name] : []), ...filters.map(({ name }) => name)])
-  const asked = { ...variables, ...address.given, limit: PAGE, cursor: address.cursor } as unknown as Variables
+  const booleans = filters.flatMap(({ name, boolean }) =>
+    boolean && address.given[name] ? [[name, address.given[name] === 'true']] : [],
+  )
+  const given = { ...address.given, ...Object.fromEntries(booleans) }
+  const asked = { ...variables, ...given, limit: PAGE, cursor: address.cursor } as unknown as Variables
   const { data, fault, loading, again } = useAsk(query, asked, { typename })
   const found = data && page(data)
   const isMoving = found !== undefined && moving?.(found.data) === true

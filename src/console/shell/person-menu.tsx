@@ -50,6 +50,13 @@ export function PersonMenu() {
             </Menu.Item>
           ))}
           <Menu.Divider />
+          <Menu.Item component="a" href="/playground" leftSection={<Icon name="code" />}>
+            GraphQL playground
+          </Menu.Item>
+          <Menu.Item component="a" href="/docs" leftSection={<Icon name="note" />}>
+            REST reference
+          </Menu.Item>
+          <Menu.Divider />
           <Menu.Item
             leftSection={<Icon name="signOut" />}
             onClick={() => {

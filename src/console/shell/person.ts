@@ -6,34 +6,33 @@ export interface Person {
   name: string | null
 }
 
-/** Where administrators sign in, whichever account they administer: the system account and its console issuer. */
-export interface Home {
-  accountId: string
-  issuerId: string
-}
-
-interface Session {
+/** What the server part knows besides GraphQL. */
+export interface Visit {
   user: Person
-  home?: Home
+  /** The public address of the issuers: each is at `{idpUrl}/{issuerId}`. */
+  idpUrl: string
+  /** The account that the console itself lives in. */
+  consoleAccountId: string
+  /** Where administrators sign in, whichever account they administer: in that account, at its console issuer. */
+  home?: { accountId: string; issuerId: string }
 }
 
-async function ask(): Promise<Session | undefined> {
+async function ask(): Promise<Visit | undefined> {
   try {
     const response = await fetch('/console/session')
-    return response.ok ? ((await response.json()) as Session) : undefined
+    return response.ok ? ((await response.json()) as Visit) : undefined
   } catch {
     return undefined
   }
 }
 
-let asked: Promise<Session | undefined> | undefined
+let asked: Promise<Visit | undefined> | undefined
 
-/** Who is signed in to the console. Asked once: another person is another page. */
-export const usePerson = (): Person | undefined => useSession()?.user
-
-export const useHome = (): Home | undefined => useSession()?.home
-
-function useSession(): Session | undefined {
+/** Asked once: another person is another page. */
+export function useVisit(): Visit | undefined {
   asked ??= ask()
   return use(asked)
 }
+
+/** Who is signed in to the console. */
+export const usePerson = (): Person | undefined => useVisit()?.user

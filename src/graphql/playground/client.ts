@@ -1,4 +1,5 @@
 /** How the playground talks to the GraphQL endpoint of its own host. */
+import type { Proof } from './credential.js'
 
 export interface Answer {
   data?: Record<string, unknown> | null
@@ -21,30 +22,47 @@ const credentialNeeded: Answer = {
   errors: [{ message: 'A credential is needed: paste an API key or an access token into the field at the top.' }],
 }
 
+const sessionOver: Answer = {
+  errors: [{ message: 'Your console session has ended: sign in to the console again, or paste a credential.' }],
+}
+
+/** Is somebody signed in to the console in this browser? */
+export async function hasConsoleSession(): Promise<boolean> {
+  try {
+    const response = await fetch('/console/session?optional')
+    return response.ok && ((await response.json()) as { user: object | null }).user !== null
+  } catch {
+    return false
+  }
+}
+
 /**
  * Sends a document.
- * @param authorization the header; without one (there or in `headers`) nothing is sent
+ * @param proof without one (there or as a header) nothing is sent; a header of one's own goes before the session
  * @throws TypeError when the server cannot be reached
  */
 export async function ask(
-  authorization: string | undefined,
+  proof: Proof | undefined,
   { query, variables, operationName }: Request,
   { headers, stream = false }: Options = {},
 ): Promise<Answer | AsyncGenerator<Answer>> {
   const all = new Headers(headers)
-  if (authorization && !all.has('Authorization')) all.set('Authorization', authorization)
-  if (!all.has('Authorization')) return credentialNeeded
+  const bySession = proof === 'console session' && !all.has('Authorization')
+  if (typeof proof === 'object' && !all.has('Authorization')) all.set('Authorization', proof.authorization)
+  if (!bySession && !all.has('Authorization')) return credentialNeeded
+  if (bySession) all.set('X-Gatehouse-Console', '1')
   all.set('Content-Type', 'application/json')
   all.set('Accept', stream ? 'text/event-stream' : 'application/json')
-  const response = await fetch('/graphql', {
+  const response = await fetch(bySession ? '/console/graphql' : '/graphql', {
     method: 'POST',
     headers: all,
     body: JSON.stringify({ query, variables, operationName }),
     // A refusal would otherwise open the browser's own password dialogue, because its challenge says Basic.
-    credentials: 'omit',
+    credentials: bySession ? 'same-origin' : 'omit',
   })
   if (response.headers.get('Content-Type')?.startsWith('text/event-stream') && response.body)
     return eventsOf(response.body)
+  if (bySession && response.status === 401) return sessionOver
   try {
     return (await response.json()) as Answer
   } catch {

@@ -1,6 +1,6 @@
-import { type FormEvent, useState } from 'react'
-import { ask } from './client.js'
-import { readCredential } from './credential.js'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { ask, hasConsoleSession } from './client.js'
+import { type Proof, readCredential } from './credential.js'
 import { learn } from './examples.js'
 import { known } from './examples-panel.js'
 import gate from './gate.svg'
@@ -17,26 +17,47 @@ type Who = { state: 'nobody' } | { state: 'asking' } | { state: 'refused'; why: 
 
 /**
  * The head of the page: takes a credential, asks the server whose it is, and hands it on once the server knows it. It
- * stays in this page's memory and ends with it.
+ * stays in this page's memory and ends with it. Until somebody pastes one, the console's session does, if there is one.
  */
-export function CredentialBar({ onChange }: { onChange(authorization: string | undefined): void }) {
+export function CredentialBar({ onChange }: { onChange(proof: Proof | undefined): void }) {
   const [who, setWho] = useState<Who>({ state: 'nobody' })
   const [pasted, setPasted] = useState('')
+  const [inConsole, setInConsole] = useState(false)
+  const [bySession, setBySession] = useState(false)
+  /** Somebody has begun to do something else than what the page would do by itself. */
+  const chosen = useRef(false)
+
+  async function prove(proof: Proof): Promise<boolean> {
+    setWho({ state: 'asking' })
+    const answer = await whoIs(proof)
+    setWho(answer)
+    if (answer.state !== 'known') return false
+    for (const name of Object.keys(known)) delete known[name]
+    Object.assign(known, learn(answer.me))
+    setBySession(proof === 'console session')
+    onChange(proof)
+    return true
+  }
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the page opens
+  useEffect(() => {
+    void hasConsoleSession().then((there) => {
+      setInConsole(there)
+      if (there && !chosen.current) void prove('console session')
+    })
+  }, [])
 
   async function use(event: FormEvent): Promise<void> {
     event.preventDefault()
+    chosen.current = true
     const credential = readCredential(pasted)
     if ('fault' in credential) return setWho({ state: 'refused', why: credential.fault })
-    setWho({ state: 'asking' })
-    const answer = await whoIs(credential.authorization)
-    setWho(answer)
-    if (answer.state !== 'known') return
-    Object.assign(known, learn(answer.me))
-    setPasted('')
-    onChange(credential.authorization)
+    if (await prove(credential)) setPasted('')
   }
 
   function forget(): void {
+    chosen.current = true
+    setBySession(false)
     setWho({ state: 'nobody' })
     setPasted('')
     for (const name of Object.keys(known)) delete known[name]
@@ -76,11 +97,20 @@ export function CredentialBar({ onChange }: { onChange(authorization: string | u
             Forget
           </button>
         )}
+        {inConsole && !bySession && (
+          <button type="button" className="quiet" onClick={() => void prove('console session')}>
+            Use my console session
+          </button>
+        )}
       </form>
       <div className="below">
         <p id="who" role="status" data-state={who.state}>
           <Status who={who} />
         </p>
+        <nav aria-label="Gatehouse">
+          <a href="/console">Console</a>
+          <a href="/docs">REST reference</a>
+        </nav>
         <details onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.removeAttribute('open')}>
           <summary>How to get a credential</summary>
           <div className="hint">
@@ -96,6 +126,9 @@ export function CredentialBar({ onChange }: { onChange(authorization: string | u
                 Where tokens come from
               </a>
             </p>
+            <p>
+              <b>Console session.</b> Whoever is signed in to the <a href="/console">console</a> needs neither.
+            </p>
             <p>What you paste is kept in this page's memory only, and is gone when you reload or leave.</p>
           </div>
         </details>
@@ -104,9 +137,9 @@ export function CredentialBar({ onChange }: { onChange(authorization: string | u
   )
 }
 
-async function whoIs(authorization: string): Promise<Who> {
+async function whoIs(proof: Proof): Promise<Who> {
   try {
-    const answer = await ask(authorization, { query: '{ me { type id accountId issuerId scopes } }' })
+    const answer = await ask(proof, { query: '{ me { type id accountId issuerId scopes } }' })
     const { data, errors } = 'data' in answer || 'errors' in answer ? answer : {}
     if (data?.['me']) return { state: 'known', me: data['me'] as Me }
     return { state: 'refused', why: errors?.[0]?.message ?? 'The server gave no answer that can be read.' }

@@ -1,3 +1,6 @@
+/** How the page proves who is asking: by a header, or by the console's session, whose cookie no script can read. */
+export type Proof = { authorization: string } | 'console session'
+
 /** What somebody pastes into the credential field, as an `Authorization` header. */
 export type Credential = { authorization: string } | { fault: string }
 

@@ -3,6 +3,7 @@ import type { Fetcher } from '@graphiql/toolkit'
 import { GraphiQL, HISTORY_PLUGIN } from 'graphiql'
 import { useEffect, useMemo, useState } from 'react'
 import { ask } from './client.js'
+import type { Proof } from './credential.js'
 import { CredentialBar } from './credential-bar.js'
 import { learn } from './examples.js'
 import { examplesPlugin, known } from './examples-panel.js'
@@ -16,18 +17,18 @@ const isWide = matchMedia('(min-width: 50rem)').matches
 
 /** The page: who you are above, GraphiQL below. */
 export function Playground() {
-  const [authorization, setAuthorization] = useState<string>()
+  const [proof, setProof] = useState<Proof>()
   const [storage] = useState(memory)
-  const fetcher = useMemo(() => fetcherFor(authorization), [authorization])
+  const fetcher = useMemo(() => fetcherFor(proof), [proof])
   useEditorOptions()
   return (
     <>
-      <CredentialBar onChange={setAuthorization} />
+      <CredentialBar onChange={setProof} />
       <main>
         <GraphiQL
           fetcher={fetcher}
           // Introspection needs a credential as well: before there is one, there is no schema to ask for.
-          {...(authorization === undefined && { schema: null })}
+          {...(proof === undefined && { schema: null })}
           storage={storage}
           shouldPersistHeaders={false}
           plugins={plugins}
@@ -45,7 +46,7 @@ export function Playground() {
   )
 }
 
-function fetcherFor(authorization: string | undefined): Fetcher {
+function fetcherFor(proof: Proof | undefined): Fetcher {
   return async (request, options) => {
     const operation = options?.documentAST?.definitions.find(
       (definition) =>
@@ -53,7 +54,7 @@ function fetcherFor(authorization: string | undefined): Fetcher {
         (!request.operationName || definition.name?.value === request.operationName),
     )
     const stream = operation?.kind === 'OperationDefinition' && operation.operation === 'subscription'
-    const answer = await ask(authorization, request, { headers: options?.headers, stream })
+    const answer = await ask(proof, request, { headers: options?.headers, stream })
     if ('data' in answer && request.operationName !== 'IntrospectionQuery') Object.assign(known, learn(answer.data))
     return answer
   }

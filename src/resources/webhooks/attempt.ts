@@ -1,7 +1,8 @@
 /** One attempt to deliver (decisions D4): what is sent, what counts as accepted, when to come again. */
 import { HOUR, SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { OutboundError } from '../../platform/outbound.js'
+import { type OutboundAnswer, OutboundError } from '../../platform/outbound.js'
+import { traceCall } from '../../platform/tracing.js'
 import { bodyOf } from './payload.js'
 import { proofs, type Secrets } from './secrets.js'
 
@@ -58,18 +59,20 @@ export async function attempt(context: Context, receiver: Receiver, parcel: Parc
   }
   try {
     const body = bodyOf(record)
-    const { status, headers } = await context.outbound.send({
-      method: 'POST',
-      url: receiver.url,
-      headers: {
-        'content-type': 'application/json',
-        'user-agent': 'Gatehouse-Webhooks/1',
-        ...proofs(receiver.secrets, eventId, body, at),
-      },
-      body,
-      timeout: TIMEOUT,
-      maxBody: 0,
-    })
+    const { status, headers } = await traced(receiver, parcel, () =>
+      context.outbound.send({
+        method: 'POST',
+        url: receiver.url,
+        headers: {
+          'content-type': 'application/json',
+          'user-agent': 'Gatehouse-Webhooks/1',
+          ...proofs(receiver.secrets, eventId, body, at),
+        },
+        body,
+        timeout: TIMEOUT,
+        maxBody: 0,
+      }),
+    )
     // Redirects are none of it: nobody else is told.
     if (status >= 200 && status < 300) return { id, at, status: 'delivered', response: status, error: null, next: null }
     return again(status, `The answer was ${status}.`, retryAfter(headers['retry-after'], context.now()))
@@ -78,6 +81,22 @@ export async function attempt(context: Context, receiver: Receiver, parcel: Parc
     context.log.error({ err: error, webhook: receiver.webhookId, delivery: id }, 'a webhook could not be sent')
     return again(null, 'It could not be sent.')
   }
+}
+
+/** In a span that knows the receiver's host; paths and queries of receivers are often secrets. */
+function traced({ url, webhookId }: Receiver, { eventId }: Parcel, send: () => Promise<OutboundAnswer>) {
+  const { hostname, port, protocol } = new URL(url)
+  const attributes = {
+    'http.request.method': 'POST',
+    'server.address': hostname,
+    'server.port': Number(port) || (protocol === 'https:' ? 443 : 80),
+    'gatehouse.webhook_id': webhookId,
+    'gatehouse.event_id': eventId,
+  }
+  return traceCall('POST', attributes, send, ({ status }) => ({
+    'http.response.status_code': status,
+    ...(status >= 400 && { 'error.type': String(status) }),
+  }))
 }
 
 /** How long the receiver asks to be left alone, in milliseconds, an hour at most (RFC 9110 10.2.3). */

@@ -4,7 +4,7 @@ import { useAsk } from '../../graphql/hooks'
 import { ListTable, Named } from '../../list/list-table'
 import { Card, Facts } from '../../parts/card'
 import { Icon } from '../../parts/icon'
-import { LinkButton } from '../../parts/link'
+import { LinkButton, TextLink } from '../../parts/link'
 import { Page } from '../../parts/page'
 import { EmptyState, FaultState, PageLoading } from '../../parts/states'
 import { Copyable, Moment, Status } from '../../parts/values'
@@ -48,7 +48,10 @@ export default function AccountOverview() {
             title="Begin with an issuer"
             {...(may('createIssuer') && { action: 'New issuer', href: `${base}/issuers?new=1` })}
           >
-            An issuer signs people in. Give it a name; everything else has good defaults.
+            An issuer signs people in. Give it a name; everything else has good defaults.{' '}
+            <TextLink href={`/welcome?account=${accountId}`} size="sm" underline="always">
+              Take me through the first steps
+            </TextLink>
           </EmptyState>
         ) : (
           <ListTable

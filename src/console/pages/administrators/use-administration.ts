@@ -2,7 +2,7 @@ import { administratorsPermissions, administratorsPlace } from 'documents/admini
 import type { Fault } from '../../graphql/fault'
 import { useAsk } from '../../graphql/hooks'
 import { usePlace } from '../../place'
-import { useHome } from '../../shell/person'
+import { useVisit } from '../../shell/person'
 
 export interface Administration {
   /** The organization of the account's administrators; it lies in the console issuer. */
@@ -17,7 +17,7 @@ export interface Administration {
 export function useAdministration(): { administration?: Administration; fault?: Fault; loading: boolean } {
   const { accountId } = usePlace()
   const place = useAsk(administratorsPlace, { accountId })
-  const home = useHome()
+  const home = useVisit()?.home
   const account = place.data?.account
   const org = home && account?.adminOrgId ? { ...home, orgId: account.adminOrgId } : undefined
   const rights = useAsk(administratorsPermissions, org ?? { accountId: '', issuerId: '', orgId: '' }, { pause: !org })

@@ -15,6 +15,7 @@ import { SecretDialog } from '../../parts/secret'
 import { FaultState, PageLoading } from '../../parts/states'
 import { Copyable, Moment, Status } from '../../parts/values'
 import { issuerHref, usePlace } from '../../place'
+import { Notes } from '../notes/notes'
 import { kindOf } from './kinds'
 import { Snippets } from './snippets'
 
@@ -182,6 +183,12 @@ export function ClientPage({ clientId }: { clientId: string }) {
                 )}
               </>
             ),
+          },
+          {
+            path: 'notes',
+            label: 'Notes',
+            offered: may('notes'),
+            content: () => <Notes type="client" id={clientId} name={client.name} />,
           },
         ]}
       />

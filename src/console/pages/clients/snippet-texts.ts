@@ -16,7 +16,7 @@ interface Ids {
 const spa = ({ issuer, clientId, callback }: Ids): Snippet[] => [
   {
     label: 'JavaScript',
-    text: 'With oidc-client-ts, in any framework. The issuer must allow your page’s origin under Settings, Security.',
+    text: 'With oidc-client-ts, in any framework. Pages of the callback’s origin may call this issuer.',
     steps: [
       { title: 'Terminal', code: 'npm install oidc-client-ts' },
       {

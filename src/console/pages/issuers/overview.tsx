@@ -27,6 +27,14 @@ export default function IssuerOverview() {
       title={issuer.name}
       badge={<Status value={issuer.status} />}
       {...(issuer.description && { lead: issuer.description })}
+      actions={
+        may('createClient') &&
+        may('createUser') && (
+          <LinkButton href={`/try?account=${accountId}&issuer=${issuerId}`} variant="default">
+            Try signing in
+          </LinkButton>
+        )
+      }
     >
       <Card title="Addresses" text="What applications need to know of this issuer.">
         <Facts

@@ -11,8 +11,12 @@ import { DetailPage } from '../../parts/detail-page'
 import { FaultState, PageLoading } from '../../parts/states'
 import { Copyable, Moment, Status } from '../../parts/values'
 import { issuerHref, usePlace } from '../../place'
+import { Notes } from '../notes/notes'
+import { UserEvents } from './events'
 import { userName } from './names'
+import { UserOrganizations } from './organizations'
 import { UserSessions } from './sessions'
+import { UserTokens } from './tokens'
 import { UserVerifiers } from './verifiers'
 
 const profile: Field<UpdateUserInput>[] = [
@@ -118,6 +122,30 @@ export function UserPage({ userId }: { userId: string }) {
           label: 'Ways to sign in',
           offered: may('verifiers'),
           content: () => <UserVerifiers userId={userId} />,
+        },
+        {
+          path: 'organizations',
+          label: 'Organizations',
+          offered: may('organizations'),
+          content: () => <UserOrganizations userId={userId} />,
+        },
+        {
+          path: 'tokens',
+          label: 'Personal tokens',
+          offered: may('personalTokens'),
+          content: () => <UserTokens userId={userId} />,
+        },
+        {
+          path: 'notes',
+          label: 'Notes',
+          offered: may('notes'),
+          content: () => <Notes type="user" id={userId} name={name} />,
+        },
+        {
+          path: 'events',
+          label: 'Events',
+          offered: may('events'),
+          content: () => <UserEvents userId={userId} />,
         },
       ]}
     />

@@ -9,7 +9,7 @@ export const passkeyScript = String.raw`
   for (const one of document.querySelectorAll('[data-with-script]')) one.hidden = false
   for (const one of document.querySelectorAll('[data-without-script]')) one.hidden = true
   if (!button) return
-  const { asks, options, autofill } = button.dataset
+  const { asks, autofill } = button.dataset
   const failed = document.getElementById('passkey-failed')
   const bytes = (text) =>
     Uint8Array.from(atob(text.replace(/-/g, '+').replace(/_/g, '/')), (one) => one.charCodeAt(0))
@@ -19,7 +19,7 @@ export const passkeyScript = String.raw`
   const known = (list) => (list ?? []).map((one) => ({ ...one, id: bytes(one.id) }))
 
   const publicKey = () => {
-    const given = JSON.parse(options)
+    const given = JSON.parse(button.dataset.options)
     given.challenge = bytes(given.challenge)
     if (given.user) given.user.id = bytes(given.user.id)
     if (given.allowCredentials) given.allowCredentials = known(given.allowCredentials)

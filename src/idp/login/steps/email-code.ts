@@ -17,9 +17,9 @@ export const emailCode: Step = {
     const user = state.user!
     const email = (await mailboxOf(inside, user))?.email ?? null
     const letter = { journey, view, purpose: 'verify', email, address: user.username, user } as const
-    const question = `mail to ${user.id}`
-    if (!answers?.has(question)) throw new AskFirst(question, () => mayBeSent(letter))
-    if (!answers.get(question)) {
+    const may = answers?.get('mail')
+    if (may === undefined) throw new AskFirst('mail', () => mayBeSent(letter))
+    if (!may) {
       const { sent } = prepareSecret(state, { ...letter, email: null })
       return { ...state, sent: { ...sent, email: email ?? sent.email, expiresAt: 0 } }
     }

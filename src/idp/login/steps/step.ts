@@ -38,7 +38,8 @@ export class Refused extends Error {
  */
 export class AskFirst extends Error {
   constructor(
-    readonly question: string,
+    /** The same however often the move is made: what is made in it may have another name each time. */
+    readonly question: 'mail',
     readonly ask: () => Promise<boolean>,
   ) {
     super('to be asked outside of the transaction')

@@ -2,7 +2,7 @@
  * A native application that signs a person in: authorization code with PKCE, the answer on a loopback port, the ID
  * token verified by an independent library.
  *
- *   node examples/sign-in.mjs <issuer> <client_id>
+ *   node examples/native/sign-in.mjs <issuer> <client_id>
  */
 import { createServer } from 'node:http'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
@@ -10,7 +10,7 @@ import * as client from 'openid-client'
 
 const [issuer, clientId] = process.argv.slice(2)
 if (!issuer || !clientId) {
-  console.error('Usage: node examples/sign-in.mjs <issuer> <client_id>')
+  console.error('Usage: node examples/native/sign-in.mjs <issuer> <client_id>')
   process.exit(1)
 }
 

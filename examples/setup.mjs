@@ -1,0 +1,144 @@
+/**
+ * What each example needs of an issuer. This is administration; the examples themselves know nothing of it.
+ * Every run makes clients of its own, so that a secret need not be kept.
+ */
+
+const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
+const PORT = process.env.PORT ?? '8080'
+const home = `http://localhost:${PORT}`
+
+/** Somebody who can sign in: anna@example.com with `a long first password`. */
+async function anna({ api, issuer }) {
+  const methods = await api('GET', `${issuer}/auth-methods`)
+  if (!methods.some(({ method }) => method === 'password')) {
+    await api('POST', `${issuer}/auth-methods`, { name: 'Password', method: 'password' })
+  }
+  try {
+    const profile = { name: 'Anna Example' }
+    const user = { username_type: 'email', username: 'anna@example.com', profile }
+    const { id } = await api('POST', `${issuer}/users`, user)
+    const password = { type: 'password', name: null, password: 'a long first password' }
+    await api('POST', `${issuer}/users/${id}/verifiers`, password)
+    return id
+  } catch (error) {
+    // She is there already, and the only one.
+    if (!error.message.includes('409')) throw error
+    const [{ id }] = await api('GET', `${issuer}/users`)
+    return id
+  }
+}
+
+const client = ({ api, issuer }, name, confidential, openid, more = {}) =>
+  api('POST', `${issuer}/clients`, { name, type: 'internal', confidential, settings: { openid, ...more } })
+
+export const examples = {
+  'single-page-app': {
+    command: ['node', 'examples/single-page-app/serve.mjs'],
+    async setup(place) {
+      await anna(place)
+      const { id } = await client(place, 'Single-page app', false, {
+        application_type: 'spa',
+        redirect_uris: [`${home}/`],
+        post_logout_redirect_uris: [`${home}/`],
+      })
+      return { PORT, CLIENT_ID: id }
+    },
+  },
+
+  express: {
+    command: ['node', 'examples/express/app.mjs'],
+    async setup(place) {
+      await anna(place)
+      const { id, secret } = await client(place, 'Express app', true, {
+        application_type: 'web',
+        redirect_uris: [`${home}/callback`],
+        post_logout_redirect_uris: [home],
+      })
+      return { PORT, CLIENT_ID: id, CLIENT_SECRET: secret }
+    },
+  },
+
+  native: {
+    command: ['sh', '-c', 'node examples/native/sign-in.mjs "$ISSUER" "$CLIENT_ID"'],
+    async setup(place) {
+      await anna(place)
+      const { id } = await client(place, 'Native app', false, {
+        application_type: 'native',
+        redirect_uris: ['http://127.0.0.1/callback'],
+      })
+      return { CLIENT_ID: id }
+    },
+  },
+
+  machine: {
+    command: ['node', 'examples/machine/count-users.mjs'],
+    async setup(place) {
+      await anna(place)
+      const openid = { application_type: 'm2m', allowed_resources: [place.baseUrl] }
+      const { id, secret } = await client(place, 'Nightly job', true, openid, { scopes: ['issuers.users:read'] })
+      return { API: place.baseUrl, USERS: `${place.issuer}/users`, CLIENT_ID: id, CLIENT_SECRET: secret }
+    },
+  },
+
+  agent: {
+    command: ['node', 'examples/agent/agent.mjs'],
+    async setup(place) {
+      const { api, issuer } = place
+      const { id } = await api('POST', `${issuer}/agents`, { name: 'Reorder clerk', scopes: ['stock:read'] })
+      // The wallet is the agent's own; here it is made for it.
+      const { newWallet } = await import('./agent/wallet.mjs')
+      const { address, privateKey } = newWallet()
+      const wallet = { type: 'wallet', name: null, network: 'eip155:8453', address }
+      await api('POST', `${issuer}/agents/${id}/verifiers`, wallet)
+      return { AGENT_ID: id, PRIVATE_KEY: privateKey }
+    },
+  },
+
+  'token-exchange': {
+    command: ['node', 'examples/token-exchange/start.mjs'],
+    async setup(place) {
+      const { api, issuer } = place
+      const scopes = ['orders:read', 'stock:read']
+      const member_id = await anna(place)
+      const org = await api('POST', `${issuer}/organizations`, { name: 'Tulips', default_member_scopes: scopes })
+      await api('POST', `${issuer}/organizations/${org.id}/members`, { member_id })
+      const [orders, stock] = ['https://orders.example', 'https://stock.example']
+      const app = await client(
+        place,
+        'Shop',
+        false,
+        { application_type: 'native', redirect_uris: ['http://127.0.0.1/callback'], allowed_resources: [orders] },
+        { scopes },
+      )
+      const actor = await client(place, 'Orders, on behalf of people', true, {
+        application_type: 'm2m',
+        grant_types: [EXCHANGE],
+        token_exchange: {
+          subject_resources: [{ resource: orders, scopes: ['stock:read'] }],
+          target_resources: [{ resource: stock, scopes: ['stock:read'] }],
+          max_access_token_age: 60,
+        },
+      })
+      return { CLIENT_ID: app.id, ORG: org.id, ACTOR_ID: actor.id, ACTOR_SECRET: actor.secret }
+    },
+  },
+
+  webhooks: {
+    command: ['node', 'examples/webhooks/node.mjs'],
+    async setup({ api, account, issuer }) {
+      for (const old of await api('GET', `${account}/webhooks`)) {
+        if (old.name === 'Example') await api('DELETE', `${account}/webhooks/${old.id}`)
+      }
+      const hook = { name: 'Example', url: `http://127.0.0.1:${PORT}/` }
+      const { signature_secret_plain } = await api('POST', `${account}/webhooks`, hook)
+      // Something to be told of.
+      await api('PATCH', issuer, { description: `Changed at ${new Date().toISOString()}` })
+      return { PORT, SIGNATURE_SECRET: signature_secret_plain }
+    },
+  },
+
+  rest: {
+    command: ['sh', 'examples/rest/first-steps.sh'],
+    setup: async ({ key, baseUrl }) => ({ KEY: key, BASE_URL: baseUrl }),
+  },
+}

@@ -1,0 +1,75 @@
+/**
+ * Passwords are hashed in a process of their own that gives way to all others. A hash takes a processor for as long as a hundred tokens
+ * do, and among the threads of one process nobody can say who goes first. The process starts with the first hash and ends
+ * after twenty seconds without one; what it leaves undone is done here.
+ */
+import { type ChildProcess, fork } from 'node:child_process'
+import { constants, setPriority } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import argon2 from 'argon2'
+import { fitsHash } from './password-hashes.js'
+
+export interface Task {
+  password: string
+  /** The hash to compare with, of any kind of password-hashes.ts; without one an Argon2id hash is made. */
+  against?: string
+}
+
+/** The hash in PHC form, or whether the password fits. */
+type Result = string | boolean
+
+interface Pending {
+  task: Task
+  resolve(result: Result): void
+  reject(error: unknown): void
+}
+
+// OWASP's and decision D9's figures: 19 MiB, two passes, one lane.
+const cost = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 } as const
+
+/** Does the work on a thread of this process. */
+export const hashHere = ({ password, against }: Task): Promise<Result> =>
+  against === undefined ? argon2.hash(password, cost) : fitsHash(against, password)
+
+const pending = new Map<number, Pending>()
+let last = 0
+let running: ChildProcess | undefined
+
+/** Does the work in the process for it. */
+export function hashElsewhere(task: Task): Promise<Result> {
+  return new Promise((resolve, reject) => {
+    const number = ++last
+    pending.set(number, { task, resolve, reject })
+    running ??= start()
+    // It keeps this process alive while it works, and no longer.
+    running.channel?.ref()
+    // Should it be on its way out, `leave` follows.
+    running.send({ number, task }, () => {})
+  })
+}
+
+function finishHere(one: Pending | undefined): void {
+  if (one) hashHere(one.task).then(one.resolve, one.reject)
+}
+
+function start(): ChildProcess {
+  const file = fileURLToPath(new URL('./hashing-process.js', import.meta.url))
+  const child = fork(file, { execArgv: [], env: {}, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  child.unref()
+  child.on('message', ({ number, result }: { number: number; result?: Result }) => {
+    const one = pending.get(number)
+    pending.delete(number)
+    if (result === undefined) finishHere(one)
+    else one?.resolve(result)
+    if (pending.size === 0) child.channel?.unref()
+  })
+  const leave = (): void => {
+    if (running !== child) return
+    running = undefined
+    for (const one of pending.values()) finishHere(one)
+    pending.clear()
+  }
+  child.once('disconnect', leave).once('exit', leave).once('error', leave)
+  return child
+}

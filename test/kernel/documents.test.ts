@@ -1,0 +1,72 @@
+/** The documentation agrees with the code and with itself. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { expect, test } from '@jest/globals'
+import { packageRoot } from '../../src/platform/package-root.js'
+import { folder, pages } from '../setup/reference.js'
+import { startApp } from '../setup/start-app.js'
+
+test.each(Object.entries(pages()))('docs/reference/%s is what `npm run reference` prints', (name, text) => {
+  expect(readFileSync(join(folder, name), 'utf8')).toBe(text)
+})
+
+const documents = ['README.md', ...below('docs'), ...below('examples')]
+function below(path: string): string[] {
+  return readdirSync(join(packageRoot, path), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.md'))
+    .map((entry) => relative(packageRoot, join(entry.parentPath, entry.name)))
+}
+
+/** As sites that show Markdown make them of headings. */
+const anchorOf = (heading: string): string =>
+  heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-')
+
+test('every link between documents leads to a file, and to a heading of it', () => {
+  const broken = documents.flatMap((path) => {
+    const text = readFileSync(join(packageRoot, path), 'utf8').replace(/```[\s\S]*?```/g, '')
+    return [...text.matchAll(/\]\(\s*([^)\s]+)\s*\)/g)].flatMap(([, link = '']) => {
+      if (/^[a-z]+:/.test(link)) return []
+      const [file = '', anchor] = link.split('#')
+      const target = file === '' ? join(packageRoot, path) : join(packageRoot, dirname(path), file)
+      if (!existsSync(target)) return [`${path}: ${link}`]
+      if (anchor === undefined) return []
+      const headings = [...readFileSync(target, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) =>
+        anchorOf(heading),
+      )
+      return headings.includes(anchor) ? [] : [`${path}: ${link}`]
+    })
+  })
+  expect(broken).toEqual([])
+})
+
+test('docs/grafana/gatehouse.json asks for metrics that exist, by labels that they have', async () => {
+  const app = await startApp({ roles: ['core'] })
+  const { registry, requests, refusals } = app.gatehouse.metrics
+  requests.observe({ server: 'core', method: 'GET', route: 'other', status: '200' }, 0.1)
+  refusals.inc({ limit: 'login' })
+  const text = await registry.metrics()
+  await app.close()
+  const series = new Set([...text.matchAll(/^(?:# TYPE )?(gatehouse_\w+)/gm)].map(([, name]) => name))
+  const labels = new Set(['instance', 'job', ...[...text.matchAll(/(\w+)="/g)].map(([, name]) => name)])
+  const dashboard = JSON.parse(readFileSync(join(packageRoot, 'docs/grafana/gatehouse.json'), 'utf8'))
+  const queries: string[] = dashboard.panels.flatMap((panel: { targets?: { expr: string }[] }) =>
+    (panel.targets ?? []).map(({ expr }) => expr),
+  )
+  expect(queries.length).toBeGreaterThan(5)
+  for (const query of queries) {
+    const asked = query.match(/gatehouse_\w+/g) ?? []
+    expect({ query, asked: asked.length > 0, unknown: asked.filter((name) => !series.has(name)) }).toEqual({
+      query,
+      asked: true,
+      unknown: [],
+    })
+    const used = [...query.matchAll(/\{([^}]*)\}|by \(([^)]*)\)/g)].flatMap(([, inside = '', by = '']) => [
+      ...[...inside.matchAll(/(\w+)\s*(?:=|!)/g)].map(([, name]) => name),
+      ...by.split(',').map((name) => name.trim()),
+    ])
+    expect(used.filter((name) => name && !labels.has(name))).toEqual([])
+  }
+})

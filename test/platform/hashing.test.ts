@@ -1,0 +1,41 @@
+/** Hashing in a process of its own, src/platform/hashing.ts. */
+import { execFileSync } from 'node:child_process'
+import { constants, getPriority } from 'node:os'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from '@jest/globals'
+import { hashElsewhere } from '../../src/platform/hashing.js'
+
+/** Test files before this one may have left theirs, which ends by itself. */
+const others = new Set<number>()
+const processes = (): number[] =>
+  execFileSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .map((line) => /^\s*(\d+)\s+(\d+)\s.*hashing-process\.js/.exec(line))
+    .filter((found) => Number(found?.[2]) === process.pid)
+    .map((found) => Number(found![1]))
+    .filter((id) => !others.has(id))
+for (const id of processes()) others.add(id)
+
+test('hashes in a process that gives way to others (security rule 25)', async () => {
+  const hash = String(await hashElsewhere({ password: 'correct horse' }))
+  expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
+  expect(await hashElsewhere({ password: 'correct horse', against: hash })).toBe(true)
+  expect(await hashElsewhere({ password: 'wrong horse', against: hash })).toBe(false)
+  expect(processes().map((id) => getPriority(id))).toEqual([constants.priority.PRIORITY_BELOW_NORMAL])
+})
+
+test('what the process leaves undone when it dies is done all the same, and the next work starts another', async () => {
+  const [before] = processes()
+  const work = Array.from({ length: 4 }, () => hashElsewhere({ password: 'correct horse' }))
+  process.kill(before!, 'SIGKILL')
+  for (const hash of await Promise.all(work)) expect(hash).toMatch(/^\$argon2id/)
+  await hashElsewhere({ password: 'correct horse' })
+  await sleep(10)
+  const after = processes()
+  expect(after).toHaveLength(1)
+  expect(after).not.toEqual([before])
+})
+
+test('nothing fits what is no hash', async () => {
+  expect(await hashElsewhere({ password: 'correct horse', against: 'no hash' })).toBe(false)
+})
