@@ -35,7 +35,13 @@ const steps = [
     script: '.config/console-documents.mjs',
     tool: '@graphql-codegen/core/package.json',
     words: [],
-    inputs: ['graphql/console', 'graphql/schema.graphql', '.config/console-documents.mjs'],
+    inputs: [
+      'graphql/console',
+      'graphql/schema.graphql',
+      '.config/console-documents.mjs',
+      'src/resources/events/catalogue.ts',
+      'src/kernel/scopes.ts',
+    ],
     output: 'graphql/console/made/types.ts',
   },
   {

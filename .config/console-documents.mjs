@@ -25,7 +25,7 @@ const types = await codegen({
   plugins: [
     {
       operationTypes: {
-        scalars: { ID: 'string', Timestamp: 'number', JSONObject: 'Record<string, unknown>' },
+        scalars: { ID: 'string', Timestamp: 'number', MicroUsd: 'number', JSONObject: 'Record<string, unknown>' },
         enumType: 'string-literal',
         useTypeImports: true,
         skipTypename: true,
@@ -72,3 +72,13 @@ for (const { location, document } of documents) {
   const head = `import type { TypedDocumentNode as Document } from '@urql/core'\nimport type * as types from './types'\n\n`
   writeFileSync(join(made, `${basename(location, '.graphql')}.ts`), head + constants.join('\n'))
 }
+
+/** A table of names and texts of another room, whose code the console does not know: `name: 'What it is.'`. */
+function tableOf(path, name) {
+  const text = readFileSync(join(folder, '../..', path), 'utf8')
+  const body = text.slice(text.indexOf(`export const ${name} = {`), text.indexOf('} as const', text.indexOf(name)))
+  const rows = [...body.matchAll(/^ {2}'?([a-z_.]+)'?: (['"])(.*)\2,$/gm)].map(([, key, , value]) => [key, value])
+  return `export const ${name}: Record<string, string> = ${JSON.stringify(Object.fromEntries(rows), null, 2)}\n`
+}
+const tables = [tableOf('src/resources/events/catalogue.ts', 'catalogue'), tableOf('src/kernel/scopes.ts', 'stems')]
+writeFileSync(join(made, 'tables.ts'), tables.join('\n'))

@@ -82,6 +82,8 @@ export function mountConsole(
     const { name } = (user?.profile ?? {}) as { name?: unknown }
     ctx.body = {
       user: { id: session.userId, username: user?.username ?? '', name: typeof name === 'string' ? name : null },
+      // Where administrators are kept, of every account.
+      home: place && { accountId: place.account_id, issuerId: place.issuer_id },
       idpUrl,
       // The account that the console itself lives in: nobody's customers belong there.
       consoleAccountId: place?.account_id,

@@ -13,9 +13,14 @@ export interface ConsoleWorld {
   close(): Promise<void>
 }
 
-export async function startConsole(): Promise<ConsoleWorld> {
+/**
+ * @param env settings of the deployment besides its administrator
+ * @param worker does it also work off what was promised: deliveries, mails?
+ */
+export async function startConsole(env: Record<string, string> = {}, worker = false): Promise<ConsoleWorld> {
   const app = await startApp({
-    env: { BOOTSTRAP_ADMIN_EMAIL: ADMIN.email, BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password },
+    roles: worker ? ['core', 'idp', 'worker'] : ['core', 'idp'],
+    env: { ...env, BOOTSTRAP_ADMIN_EMAIL: ADMIN.email, BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password },
   })
   const browser = await startStrictBrowser()
   return {

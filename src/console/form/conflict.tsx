@@ -18,7 +18,8 @@ interface Props<Input> {
 export function ConflictDialog<Input>(props: Props<Input>) {
   const { fields, before, mine, theirs, busy, onTakeTheirs, onKeepMine, onClose } = props
   const rows = fields.flatMap((field) => {
-    const [was, now, wish] = [before[field.path], initialValue(field, theirs), mine[field.path]].map(shown)
+    const versions = [before[field.path], initialValue(field, theirs), mine[field.path]]
+    const [was, now, wish] = versions.map((value) => shown(field.kind === 'moment' ? momentText(value) : value))
     return now === was && wish === was ? [] : [{ field, now: now!, wish: wish!, both: now !== was && wish !== was }]
   })
   return (
@@ -64,3 +65,5 @@ function shown(value: unknown): string {
   if (typeof value === 'boolean') return value ? 'on' : 'off'
   return Array.isArray(value) ? value.join('\n') : String(value)
 }
+
+const momentText = (at: unknown): unknown => (typeof at === 'number' ? new Date(at).toLocaleString('en') : at)

@@ -25,6 +25,12 @@ export type Field<Input> = Basics<Input> &
     | { kind: 'toggle'; otherwise?: boolean }
     | { kind: 'choice'; options: readonly Option[]; otherwise?: string }
     | { kind: 'list' }
+    /** Some of many; `offered` in groups, in their order. */
+    | { kind: 'many'; offered: readonly OptionGroup[] }
+    /** Platform scopes, of those that may be given. */
+    | { kind: 'scopes'; offered: readonly string[] }
+    /** Unix milliseconds. */
+    | { kind: 'moment' }
     /** Any number of these. */
     | { kind: 'choices'; options: readonly Option[] }
     | { kind: 'json' }
@@ -35,6 +41,13 @@ export interface Option {
   label: string
   hint?: string
 }
+
+export interface OptionGroup {
+  label: string
+  options: readonly Option[]
+}
+
+const isList = ({ kind }: { kind: string }): boolean => ['list', 'choices', 'many', 'scopes'].includes(kind)
 
 /** What the fields hold, by path: text, number, boolean, string[]; json as its text. */
 export type Values = Record<string, unknown>
@@ -54,6 +67,8 @@ export function initialValue<Input>(field: Field<Input>, source: unknown): unkno
     case 'choice':
       return value ?? field.otherwise ?? ''
     case 'list':
+    case 'many':
+    case 'scopes':
     case 'choices':
       return value ?? []
     case 'json':
@@ -94,7 +109,7 @@ function parsedObject(text: unknown): Tree | undefined {
 /** What is sent for a field's value; null clears. */
 function sent<Input>(field: Field<Input>, value: unknown): unknown {
   if (field.kind === 'json') return value === '' ? {} : parsedObject(value)
-  if (field.kind === 'toggle' || field.kind === 'list' || field.kind === 'choices') return value
+  if (field.kind === 'toggle' || isList(field)) return value
   return value === '' ? null : value
 }
 

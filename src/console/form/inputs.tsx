@@ -12,6 +12,7 @@ import {
   TextInput,
 } from '@mantine/core'
 import type { Field } from './fields'
+import { ScopePicker } from './scope-picker'
 
 interface Props<Input> {
   field: Field<Input>
@@ -141,5 +142,49 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           onChange={onChange}
         />
       )
+    case 'many':
+      return (
+        <MultiSelect
+          {...frame}
+          value={value as string[]}
+          placeholder={(value as string[]).length === 0 ? field.placeholder : undefined}
+          data={field.offered.map(({ label: group, options }) => ({ group, items: [...options] }))}
+          searchable
+          clearable
+          clearButtonProps={{ 'aria-label': `Clear ${field.label}` }}
+          hidePickedOptions
+          maxDropdownHeight={280}
+          nothingFoundMessage="Nothing matches"
+          onChange={onChange}
+        />
+      )
+    case 'scopes':
+      return (
+        <ScopePicker
+          label={field.label}
+          hint={field.hint}
+          fault={fault}
+          offered={field.offered}
+          value={value as string[]}
+          disabled={disabled}
+          onChange={onChange}
+        />
+      )
+    case 'moment':
+      return (
+        <TextInput
+          {...frame}
+          type="datetime-local"
+          value={localTime(value)}
+          onChange={(event) => onChange(event.currentTarget.value === '' ? '' : Date.parse(event.currentTarget.value))}
+        />
+      )
   }
+}
+
+/** As the browser's own picker wants it: without a zone, by the clock of whoever looks. */
+function localTime(at: unknown): string {
+  if (typeof at !== 'number') return ''
+  const date = new Date(at)
+  return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
 }

@@ -24,6 +24,7 @@ export function FilterBar({ search, filters, address }: Props) {
           value={address.given[name] ?? null}
           data={[...options]}
           clearable
+          searchable={options.length > 12}
           size="sm"
           w={170}
           checkIconPosition="right"

@@ -4,7 +4,7 @@
  */
 import { Button, Group } from '@mantine/core'
 import type { TypedDocumentNode } from '@urql/core'
-import type { ReactNode } from 'react'
+import { type ReactNode, useEffect } from 'react'
 import { useAsk } from '../graphql/hooks'
 import { Card } from '../parts/card'
 import { Icon, type IconName } from '../parts/icon'
@@ -43,6 +43,8 @@ export interface ListProps<Data, Variables extends object, Row extends { id: str
   /** The query's variable for a search, and what the field says. */
   search?: { name: string; placeholder: string }
   filters?: readonly Filter[]
+  /** Asks again every two seconds while this says so of what is shown. */
+  moving?: (rows: readonly Row[]) => boolean
   empty: { icon: IconName; title: string; text: ReactNode; action?: string; onAction?: () => void }
 }
 
@@ -52,7 +54,7 @@ const PAGE = 25
 export function List<Data, Variables extends object, Row extends { id: string }>(
   props: ListProps<Data, Variables, Row>,
 ) {
-  const { label, query, variables, page, typename, columns, href, search, filters = [], empty } = props
+  const { label, query, variables, page, typename, columns, href, search, filters = [], moving, empty } = props
   const address = useListAddress([...(search ? [search.name] : []), ...filters.map(({ name }) => name)])
   const booleans = filters.flatMap(({ name, boolean }) =>
     boolean && address.given[name] ? [[name, address.given[name] === 'true']] : [],
@@ -61,6 +63,12 @@ export function List<Data, Variables extends object, Row extends { id: string }>
   const asked = { ...variables, ...given, limit: PAGE, cursor: address.cursor } as unknown as Variables
   const { data, fault, loading, again } = useAsk(query, asked, { typename })
   const found = data && page(data)
+  const isMoving = found !== undefined && moving?.(found.data) === true
+  useEffect(() => {
+    if (!isMoving) return
+    const timer = setInterval(again, 2000)
+    return () => clearInterval(timer)
+  }, [isMoving, again])
   const isFiltered = Object.keys(address.given).length > 0
 
   return (

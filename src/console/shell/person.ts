@@ -13,6 +13,8 @@ export interface Visit {
   idpUrl: string
   /** The account that the console itself lives in. */
   consoleAccountId: string
+  /** Where administrators sign in, whichever account they administer: in that account, at its console issuer. */
+  home?: { accountId: string; issuerId: string }
 }
 
 async function ask(): Promise<Visit | undefined> {

@@ -1,0 +1,30 @@
+import type { AuditEventFieldsFragment } from 'documents/types'
+import { type Column, Named } from '../../list/list-table'
+import { Moment } from '../../parts/values'
+
+type Actor = AuditEventFieldsFragment['actor']
+
+export const actorName = ({ type, name, id }: Actor): string =>
+  name ?? (type === 'system' ? 'Gatehouse' : (id ?? type.replaceAll('_', ' ')))
+
+/** @returns `user`, `API key of an operator` */
+export const actorKind = ({ type, operator }: Actor): string =>
+  `${type === 'api_key' ? 'API key' : type.replaceAll('_', ' ')}${operator ? ' of an operator' : ''}`
+
+/** What a list of events shows of each. */
+export const eventColumns: Column<AuditEventFieldsFragment>[] = [
+  { head: 'Event', cell: ({ type, id }) => <Named name={type} text={id} /> },
+  {
+    head: 'By',
+    width: '220px',
+    wide: true,
+    cell: ({ actor }) => <Named name={actorName(actor)} text={actorKind(actor)} />,
+  },
+  {
+    head: 'About',
+    width: '250px',
+    wide: true,
+    cell: ({ target }) => <Named name={target.type.replaceAll('_', ' ')} text={target.id} />,
+  },
+  { head: 'When', width: '120px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+]
