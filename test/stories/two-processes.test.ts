@@ -79,13 +79,14 @@ test('a changed issuer is served anew by both IdPs, a deleted one by neither', a
 test('events of one process are heard at the other; when that is killed, the first goes on where it stopped', async () => {
   const change = async (description: string) => must(await tenant.owner.patch(tenant.A, { description }), 200)
   const kept = { ...other.env }
-  const there = await subscribe(elsewhere(tenant.owner.authorization), tenant.accountId)
+  const types = ['account.updated']
+  const there = await subscribe(elsewhere(tenant.owner.authorization), tenant.accountId, { types })
   for (let n = 0; n < 3; n++) await change(`before ${n}`)
   const heard = (await there.until(3)).map(({ id }) => id)
   await endProcess(other, 'SIGKILL')
   await there.ended
   for (let n = 0; n < 3; n++) await change(`after ${n}`)
-  const here = await subscribe(tenant.owner, tenant.accountId, { lastEventId: heard.at(-1) })
+  const here = await subscribe(tenant.owner, tenant.accountId, { types, lastEventId: heard.at(-1) })
   const rest = (await here.until(3)).map(({ id }) => id)
   here.close()
   const { data } = must(await tenant.owner.get(`${tenant.A}/events?event_types=account.updated`), 200)
