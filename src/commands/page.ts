@@ -12,11 +12,11 @@ settings of the deployment from the environment (see the README) and works on it
 With \`--json\` the answer is one line of JSON on standard output, and a failure one line of JSON on standard error,
 \`{"error", "error_description", "details"}\`. Long work shows a bar on standard error when that is a terminal.
 
-| Exit code | Meaning                                                                                            |
-| --------- | -------------------------------------------------------------------------------------------------- |
-| 0         | done                                                                                               |
-| 1         | failed, or the doctor found something broken                                                       |
-| 2         | wrong words                                                                                        |
+| Exit code | Meaning                                                                                               |
+| --------- | ----------------------------------------------------------------------------------------------------- |
+| 0         | done                                                                                                  |
+| 1         | failed, or the doctor found something broken                                                          |
+| 2         | wrong words                                                                                           |
 | 3         | done, but something remains: refused lines of an import, changes of a document that were only planned |
 `
 
