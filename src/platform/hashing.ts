@@ -55,7 +55,11 @@ function finishHere(one: Pending | undefined): void {
 function start(): ChildProcess {
   const file = fileURLToPath(new URL('./hashing-process.js', import.meta.url))
   const child = fork(file, { execArgv: [], env: {}, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
-  if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  try {
+    if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Some sandboxes refuse it; hashes are as good at the common priority.
+  }
   child.unref()
   child.on('message', ({ number, result }: { number: number; result?: Result }) => {
     const one = pending.get(number)
