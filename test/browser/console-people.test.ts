@@ -54,7 +54,6 @@ async function usable(name: string): Promise<void> {
         .filter(({ impact }) => impact === 'serious' || impact === 'critical')
         .map(({ id, nodes }) => id + ': ' + nodes.map(({ target, failureSummary }) => target + ' ' + failureSummary).join(' | ')))`)) as string[]
     barriers.push(...found.map((text) => `${name} in ${colorScheme}: ${text}`))
-    await page.screenshot({ path: `/tmp/pagesa-shots/${name.replaceAll(' ', '-')}-${colorScheme}.png` })
   }
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize({ width: 390, height: 844 })
