@@ -1,12 +1,9 @@
-/** People in the console, in a real Chromium: organizations, agents, the approval desk, notes (issue 6 item 1). */
-import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+/** People in the console, in a real Chromium: organizations, agents, the approval desk, notes. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
+import { barriersOn } from './barriers.js'
 import { ADMIN, type ConsoleWorld, signIn, startConsole } from './console-world.js'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let world: ConsoleWorld
 let tenant: Tenant
@@ -44,18 +41,7 @@ const barriers: string[] = []
 
 /** Notes what seriously keeps people out, in light and in dark, and whether a phone has to scroll sideways. */
 async function usable(name: string): Promise<void> {
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    const rules = colorScheme === 'light' ? ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'] : ['color-contrast']
-    const found =
-      (await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(rules)}, resultTypes: ['violations'] })
-      .then(({ violations }) => violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => id + ': ' + nodes.map(({ target, failureSummary }) => target + ' ' + failureSummary).join(' | ')))`)) as string[]
-    barriers.push(...found.map((text) => `${name} in ${colorScheme}: ${text}`))
-  }
-  await page.emulateMedia({ colorScheme: 'light' })
+  barriers.push(...(await barriersOn(page)).map((text) => `${name}: ${text}`))
   await page.setViewportSize({ width: 390, height: 844 })
   if (!(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')))
     barriers.push(`${name}: too wide for phones`)
