@@ -7,6 +7,7 @@ import { emit } from '../resources/events/events.js'
 import { endSessions, type RevocationReason } from '../resources/sessions/sessions.js'
 import { type AccountRow, accountSql } from './account.js'
 import { asClient } from './client.js'
+import { JWT_STAND_IN } from './endpoints/live-token.js'
 import type { OpenIdClient } from './library.js'
 import { scope } from './scope.js'
 import type { Artifact } from './writes.js'
@@ -79,6 +80,7 @@ export function adapterFor(kind: string): Adapter {
     },
 
     async find(id) {
+      if (id === JWT_STAND_IN) return undefined
       const current = scope()
       const { context, runtime, writes } = current
       const artifact = stored(kind, id)

@@ -1,12 +1,13 @@
 /**
  * Clients as the library knows them, made of our rows: registered clients, and agents, which are clients that may do one
- * thing. The row is read with every request, together with the state of its issuer, so that disabling either counts at
- * once in every process; the library's object is made once per version.
+ * thing. The database is asked with every request, together with the state of the issuer, so that disabling either counts
+ * at once in every process; but it sends a row only if that is another than the one that is known here.
  */
 import { LRUCache } from 'lru-cache'
 import Provider, { type ClientMetadata, errors } from 'oidc-provider'
 import { isId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
+import type { Tools } from '../platform/database.js'
 import { sameText } from '../platform/secrets.js'
 import type { Question } from '../platform/together.js'
 import {
@@ -40,35 +41,46 @@ export interface ClientRow {
   document?: { host: string; name: string | null }
 }
 
+/** Clients that a process remembers; one takes some 5 KB. */
+const KNOWN_ROWS = 10_000
 /** Tokens of agents live this long (spec section 8), in seconds. */
 const AGENT_TOKEN_AGE = 300
 
+/** The answer to both questions: the version that there is, and the row if that is not the version that was known ($3). */
+interface Answer extends Record<string, unknown> {
+  issuerStatus: string
+  version: string | null
+  row: Omit<ClientRow, 'version'> | null
+}
+
 const client: Question = {
   name: 'idp-client',
-  types: ['text', 'text'],
+  types: ['text', 'text', 'text'],
   shared: true,
   text: `
-  SELECT i.status AS "issuerStatus", 'client' AS kind, c.id, c.name, c.confidential, c.settings, c.secrets, c.status,
-    c.updated_at::text AS version
+  SELECT i.status AS "issuerStatus", c.updated_at::text AS version,
+    CASE WHEN c.updated_at::text <> $3 THEN jsonb_build_object('kind', 'client', 'id', c.id, 'name', c.name,
+      'confidential', c.confidential, 'settings', c.settings, 'secrets', c.secrets, 'status', c.status) END AS row
   FROM issuers i LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $2
   WHERE i.id = $1`,
 }
 
 const agent: Question = {
   name: 'idp-agent',
-  types: ['text', 'text'],
+  types: ['text', 'text', 'text'],
   shared: true,
   text: `
-  SELECT i.status AS "issuerStatus", 'agent' AS kind, a.id, a.name, true AS confidential, a.status,
-    jsonb_build_object('scopes', a.scopes, 'default_access_token_age', ${AGENT_TOKEN_AGE},
-      'openid', '{"application_type": "m2m", "grant_types": ["client_credentials"]}'::jsonb) AS settings,
-    coalesce(v.secrets, '[]') AS secrets, concat(a.updated_at, ' ', v.ids) AS version
+  SELECT i.status AS "issuerStatus", v.version,
+    CASE WHEN v.version <> $3 THEN jsonb_build_object('kind', 'agent', 'id', a.id, 'name', a.name, 'confidential', true,
+      'settings', jsonb_build_object('scopes', a.scopes, 'default_access_token_age', ${AGENT_TOKEN_AGE},
+        'openid', '{"application_type": "m2m", "grant_types": ["client_credentials"]}'::jsonb),
+      'secrets', coalesce(v.secrets, '[]'), 'status', a.status) END AS row
   FROM issuers i LEFT JOIN agents a ON a.issuer_id = i.id AND a.id = $2
   LEFT JOIN LATERAL (
     SELECT json_agg(json_build_object('id', id, 'hash', hash, 'expires_at', null) ORDER BY id) AS secrets,
-      string_agg(id, ' ' ORDER BY id) AS ids
+      concat(a.updated_at, ' ', string_agg(id, ' ' ORDER BY id)) AS version
     FROM agent_verifiers WHERE agent_id = a.id AND type = 'secret'
-  ) v ON true
+  ) v ON a.id IS NOT NULL
   WHERE i.id = $1`,
 }
 
@@ -90,12 +102,34 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
   const isDocument = isAddress(clientId) && documentsEnabled(runtime.issuer.settings)
   // What cannot be an id does not reach the database.
   if (!isDocument && !/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
-  const values = [runtime.issuer.id, isDocument ? null : clientId]
-  type Row = ClientRow & { issuerStatus: string }
-  const [row] = await context.tools.ask<Row>(isId('agt', clientId) ? agent : client, values)
-  if (row?.issuerStatus !== 'active') throw closed(row?.issuerStatus)
+  const issuerId = runtime.issuer.id
+  const known = knownRows(context.tools)
+  const key = `${issuerId} ${clientId}`
+  const before = known.get(key)
+  const values = [issuerId, isDocument ? null : clientId, before?.version ?? 'none']
+  const [answer] = await context.tools.ask<Answer>(isId('agt', clientId) ? agent : client, values)
+  if (answer?.issuerStatus !== 'active') throw closed(answer?.issuerStatus)
   if (isDocument) return documentRow(context, clientId)
-  return row.id === null ? undefined : row
+  const { version, row } = answer
+  if (version === null) return undefined
+  // The askers of one answer share one row, and with it the library's client that is made of it.
+  const found = row === null ? before : known.get(key)
+  if (found?.version === version) return found
+  const read = { ...row!, version }
+  known.set(key, read)
+  return read
+}
+
+/** Rows that were read by one process, by issuer and id. */
+const rowsOf = new WeakMap<Tools, LRUCache<string, ClientRow>>()
+
+function knownRows(tools: Tools): LRUCache<string, ClientRow> {
+  let known = rowsOf.get(tools)
+  if (!known) {
+    known = new LRUCache({ max: KNOWN_ROWS })
+    rowsOf.set(tools, known)
+  }
+  return known
 }
 
 /** @throws OIDCProviderError when the issuer is closed */
@@ -145,12 +179,12 @@ export function rowOf(client: OpenIdClient): ClientRow {
   return row
 }
 
-/** The library's `Client.find` for one provider. */
+/** The library's `Client.find`. */
 export function clientFinder(
   provider: Provider,
   grantTypes: readonly string[],
 ): (id: unknown) => Promise<OpenIdClient | undefined> {
-  const made = new LRUCache<string, OpenIdClient>({ max: 500 })
+  const made = new WeakMap<ClientRow, OpenIdClient>()
   const Client = provider.Client as unknown as new (metadata: ClientMetadata) => OpenIdClient
   return async (id) => {
     if (typeof id !== 'string') return undefined
@@ -159,11 +193,10 @@ export function clientFinder(
     // What a deleted client's users were given stays good at userinfo until it expires (spec section 3).
     const departed = row.status === 'deleted' && Provider.ctx?.oidc.route === 'userinfo'
     if (row.status !== 'active' && !departed) return undefined
-    const key = `${row.id} ${row.version}`
-    let client = made.get(key)
+    let client = made.get(row)
     if (!client) {
       client = new Client(metadataOf(row, grantTypes))
-      made.set(key, client)
+      made.set(row, client)
       rows.set(client, row)
     }
     return client

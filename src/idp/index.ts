@@ -18,7 +18,7 @@ import { amendAnswer, failureOf, unforeseen } from './answers.js'
 import { challengeAgent } from './endpoints/agent-challenge.js'
 import { checkSession, serveCheckSessionPage } from './endpoints/check-session.js'
 import { serveDocument } from './endpoints/documents.js'
-import { JWT_MARK } from './endpoints/live-token.js'
+import { JWT_STAND_IN } from './endpoints/live-token.js'
 import { confirmLogout, logout } from './endpoints/logout.js'
 import { session } from './endpoints/session.js'
 import { answeredBy } from './hooks/contexts.js'
@@ -29,6 +29,7 @@ import { dispatchLogin } from './login/dispatch.js'
 import { beginInvitation } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
 import { upstreamCallback } from './login/upstream/callback.js'
+import { makeProvider } from './provider.js'
 import { askedHost, canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
 import { type Match, matchPath, type RouteName } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
@@ -45,6 +46,7 @@ export interface Idp {
 /** Makes the IdP of one process; several can share a database. */
 export function createIdp(gatehouse: Gatehouse): Idp {
   const runtimes = openRuntimes(gatehouse)
+  const provider = makeProvider(gatehouse)
   const limitMetadata = metadataLimit()
   const own = new URL(gatehouse.config.idpUrl)
   const prefix = own.pathname.replace(/\/$/, '')
@@ -70,7 +72,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
       if (ctx.method === 'OPTIONS') ctx.set('Allow', match.route.methods.join(', '))
       if (isDocument) answerDocument(ctx, runtime, match)
-      else await answer(ctx, context, runtime, match)
+      else await answer(ctx, context, { runtime, provider }, match)
     } catch (caught) {
       answerError(ctx, context, facts, match, runtime, translated(caught))
     }
@@ -105,25 +107,35 @@ function answerDocument(ctx: Koa.Context, runtime: Runtime, { route }: Match): v
 
 /** Where clients prove who they are. */
 const takesClients: ReadonlySet<string> = new Set(['token', 'introspect', 'revoke'])
+/** Where they ask about a token. */
+const takesTokens: ReadonlySet<string> = new Set(['introspect', 'revoke'])
 
-async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, match: Match): Promise<void> {
+type Answering = Pick<Scope, 'runtime' | 'provider'>
+
+async function answer(
+  ctx: Koa.Context,
+  context: Context,
+  { runtime, provider }: Answering,
+  match: Match,
+): Promise<void> {
   refuseBadText(ctx.query)
   const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
   const form = read?.values ?? {}
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
-  // Cookies are signed with the issuer's own key, by whoever sets them; programs get none.
-  if (match.route.pages || name === 'check_session') {
-    ctx.cookies = runtime.provider.createContext(ctx.req, ctx.res).cookies
-  }
+  const jwt = takesTokens.has(name) ? jwtIn(form) : undefined
   const proved = read && takesClients.has(name) ? await proveWallet(ctx, context, runtime, form) : undefined
   const scope: Scope = {
     proof: proved?.proof,
+    jwt,
     context,
     runtime,
+    provider,
     writes: new Writes(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout),
   }
   await inScope(scope, async () => {
+    // Cookies are signed with the issuer's own key, by whoever sets them; programs get none.
+    if (match.route.pages || name === 'check_session') ctx.cookies = provider.createContext(ctx.req, ctx.res).cookies
     switch (name) {
       case 'interaction':
         return dispatchLogin(ctx, match.uid!, form)
@@ -142,8 +154,10 @@ async function answer(ctx: Koa.Context, context: Context, runtime: Runtime, matc
       case 'check_session':
         return checkSession(ctx)
       default: {
-        const sent = proved ? { form: proved.form, text: stringify(proved.form) } : { form, text: read?.text }
-        return runLibrary(ctx as unknown as OpenIdContext, scope, match, sent.form, sent.text)
+        const sent = proved?.form ?? form
+        const seen = jwt === undefined ? sent : { ...sent, token: JWT_STAND_IN }
+        const text = seen === form ? read?.text : stringify(seen)
+        return runLibrary(ctx as unknown as OpenIdContext, scope, match, sent, text)
       }
     }
   })
@@ -157,17 +171,16 @@ async function runLibrary(
   form: Form,
   text: string | undefined,
 ): Promise<void> {
-  const { runtime, writes, context } = scope
+  const { runtime, provider, writes, context } = scope
   const { route } = match
-  const marked = route.name === 'introspect' || route.name === 'revoke' ? markedToken(form) : undefined
-  if (text !== undefined) replayBody(ctx.req, marked ?? text)
+  if (text !== undefined) replayBody(ctx.req, text)
   // Programs get OAuthError in JSON, whatever they say that they like to read.
   if (!route.pages) ctx.req.headers.accept = 'application/json'
 
   ctx['mountPath'] = runtime.address.pathname
   ctx.path = route.template.replace('{uid}', match.uid ?? '')
-  answeredBy(ctx, runtime.provider)
-  await runtime.provider.middleware[0]!(ctx as never, async () => undefined)
+  answeredBy(ctx, provider)
+  await provider.middleware[0]!(ctx as never, async () => undefined)
 
   const { failure } = ctx.state as { failure?: unknown }
   if (failure !== undefined) throw failure
@@ -189,11 +202,10 @@ async function runLibrary(
   }
 }
 
-/** The form with its JWT marked, so that the library looks at it; undefined when there is none. */
-function markedToken(form: Form): string | undefined {
+/** The token of the form, if it is a JWT. */
+function jwtIn(form: Form): string | undefined {
   const token = field(form, 'token')
-  if (token?.split('.').length !== 3) return undefined
-  return stringify({ ...form, token: `${JWT_MARK}${token}` })
+  return token?.split('.').length === 3 ? token : undefined
 }
 
 /** Errors that are ours, and what nobody foresaw: masked, and logged with the request's id. */

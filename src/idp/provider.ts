@@ -1,4 +1,4 @@
-/** The library's configuration for one issuer, and nothing else: what it is told to do differently stands in hooks. */
+/** The library's configuration, and nothing else: what it is told to do differently stands in hooks. */
 import Provider, { errors } from 'oidc-provider'
 import type { Gatehouse } from '../platform/context.js'
 import { authMethodKinds } from '../resources/issuers/auth-methods.js'
@@ -14,9 +14,8 @@ import { spendTokenLimit } from './limits.js'
 import { acrOfMethod } from './login/acr.js'
 import { errorPage } from './login/pages/error.js'
 import { originAllowed } from './origins.js'
-import type { Runtime } from './runtime.js'
+import { scope } from './scope.js'
 import { grantFor, signInPolicy } from './sign-on.js'
-import { Signer } from './signer.js'
 import { defaultResource, lifetimes, openidScopes, resourceServer, shapeAccessToken } from './tokens.js'
 
 export type OpenIdProvider = Provider
@@ -42,18 +41,27 @@ export const cookieNames = {
   resume: 'gatehouse_resume',
 }
 
-/** Makes the provider of an issuer. It keeps no state, so that a newer one can take its place between two requests. */
-export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProvider {
-  const { pathname } = runtime.address
+/** What an issuer signs with, as far as the library wants to know it beforehand; the keys come with each request. */
+const members = Object.fromEntries(
+  ['x', 'y', 'n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi'].map((name) => [name, 'of the issuer']),
+)
+const algorithms = [
+  { kid: 'ES256', alg: 'ES256', kty: 'EC', crv: 'P-256', ...members },
+  { kid: 'EdDSA', alg: 'EdDSA', kty: 'OKP', crv: 'Ed25519', ...members },
+  { kid: 'RS256', alg: 'RS256', kty: 'RSA', ...members },
+]
+
+/** Makes the provider of a process, which answers for the issuer of whatever request is in progress (hooks/issuers.ts). */
+export function makeProvider({ config }: Gatehouse): OpenIdProvider {
   const policy = signInPolicy()
   const off = { enabled: false }
-  const provider = new Provider(runtime.url, {
+  const provider = new Provider(config.idpUrl, {
     adapter: adapterFor,
-    jwks: { keys: runtime.keys.map((key) => new Signer(key, gatehouse.sealer)) },
+    jwks: { keys: algorithms },
     cookies: {
       names: cookieNames,
-      keys: [gatehouse.sealer.derive(`cookies of ${runtime.issuer.id}`).toString('base64url')],
-      long: { signed: true, httpOnly: true, sameSite: 'lax', path: pathname },
+      keys: ['of the issuer'],
+      long: { signed: true, httpOnly: true, sameSite: 'lax', path: 'of the issuer' },
       short: { signed: true, httpOnly: true, sameSite: 'lax' },
     },
     routes: {
@@ -109,7 +117,7 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
 
     pkce: { required: (_, client) => client.tokenEndpointAuthMethod === 'none' },
     extraParams: { audience: checkAudience, org: checkOrganization },
-    interactions: { policy, url: (_, { uid }) => `${pathname}/interaction/${uid}` },
+    interactions: { policy, url: (_, { uid }) => `${scope().runtime.address.pathname}/interaction/${uid}` },
     loadExistingGrant: (ctx) => grantFor(ctx, policy),
     findAccount: (_, sub, token) => findAccount(sub, token as Redeemed | undefined),
 
@@ -127,8 +135,8 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
       },
     },
 
-    clientBasedCORS: (_, origin, client) => originAllowed(runtime.issuer.settings, rowOf(client), origin),
-    renderError: (ctx, out) => errorPage(ctx, runtime, out),
+    clientBasedCORS: (_, origin, client) => originAllowed(scope().runtime.issuer.settings, rowOf(client), origin),
+    renderError: (ctx, out) => errorPage(ctx, scope().runtime, out),
     // Nothing that clients register makes this server call anybody.
     fetch: async () => {
       throw new errors.InvalidRequest('outgoing requests are not made')

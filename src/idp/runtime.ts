@@ -15,10 +15,11 @@ import { publicKeySet, type SigningKey, signingKeysOf } from '../resources/issue
 import { documentsEnabled } from './documents/index.js'
 import { metadataDocument } from './endpoints/discovery.js'
 import { documentOf, type StaticDocument } from './endpoints/documents.js'
-import { makeProvider, type OpenIdProvider } from './provider.js'
+import { keyStoreOf } from './hooks/issuers.js'
+import { Signer } from './signer.js'
 
-/** Live issuers kept per process; one costs about 100 KB once it has served a token. */
-const KEPT = 2000
+/** Live issuers kept per process. */
+const KEPT = 10_000
 /** Without a notice, an issuer is compared with the database this often (milliseconds). */
 const CHECK_INTERVAL = 10 * SECOND
 /** As long as a transaction may take that has announced a change: until its notice comes, memory is not believed. */
@@ -58,8 +59,10 @@ export interface Runtime {
   readonly keys: readonly SigningKey[]
   readonly metadata: StaticDocument
   readonly keySet: StaticDocument
-  /** Made when first asked for: discovery and keys are served without one. */
-  readonly provider: OpenIdProvider
+  /** Made when first asked for: discovery and keys are served without it. */
+  readonly keyStore: ReturnType<typeof keyStoreOf>
+  /** What cookies are signed with: a key of the issuer's own (security rule 10). */
+  readonly cookieKeys: readonly string[]
   /** The same issuer under another of its names; undefined for a name that is not its own. */
   named(url: string): Runtime | undefined
 }
@@ -199,6 +202,8 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
     'public, max-age=3600, s-maxage=3600, stale-if-error=120',
     publicKeySet(keys),
   )
+  let keyStore: Runtime['keyStore'] | undefined
+  let cookieKeys: Runtime['cookieKeys'] | undefined
   const byHost = new Map<string | null, Runtime>()
 
   function at(host: string | null): Runtime {
@@ -212,7 +217,6 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
 
   function under(host: string | null): Runtime {
     const url = issuerUrl(context.config, issuer.id, host)
-    let provider: OpenIdProvider | undefined
     const runtime: Runtime = {
       issuer,
       url,
@@ -225,9 +229,13 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
         metadataDocument(url, documentsEnabled(issuer.settings)),
       ),
       keySet,
-      get provider() {
-        provider ??= makeProvider(context, runtime)
-        return provider
+      get keyStore() {
+        keyStore ??= keyStoreOf(keys.map((key) => new Signer(key, context.sealer)))
+        return keyStore
+      },
+      get cookieKeys() {
+        cookieKeys ??= [context.sealer.derive(`cookies of ${issuer.id}`).toString('base64url')]
+        return cookieKeys
       },
       named(text) {
         const name = readIssuerUrl(context.config, text)

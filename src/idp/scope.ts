@@ -7,16 +7,21 @@ import type { Actor } from '../kernel/context.js'
 import type { Context } from '../platform/context.js'
 import type { AuthenticationMethod } from '../resources/agents/authentication.js'
 import type { AccountRow } from './account.js'
+import type { OpenIdProvider } from './provider.js'
 import type { Runtime } from './runtime.js'
 import type { Writes } from './writes.js'
 
 export interface Scope {
   readonly context: Context
   readonly runtime: Runtime
+  /** The library, speaking for the issuer of `runtime`. */
+  readonly provider: OpenIdProvider
   /** What this request will write, all of it or nothing, before it is answered. */
   readonly writes: Writes
   /** What an agent's wallet has proved before the library looks at the request. */
   readonly proof?: WalletProof | undefined
+  /** The JWT that introspection or revocation is asked about. */
+  readonly jwt?: string | undefined
   /** The user of the code or refresh token that this request has found: read with it, if they may act. */
   redeemer?: AccountRow
   /** How the agent proved who it is, once it has. */

@@ -14,7 +14,8 @@ import { installHooks, libraryGrant, replayBody } from '../../src/idp/hooks/inde
 import type { OpenIdContext } from '../../src/idp/library.js'
 import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { CALLBACK, claimsOf, Realm, type TestClient } from './setup.js'
+import type { TestBrowser } from './browser.js'
+import { CALLBACK, claimsOf, headerOf, Realm, type TestClient } from './setup.js'
 
 type Methods = Record<string, (...args: unknown[]) => unknown>
 const jwk = { ...generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ format: 'jwk' }), kid: 'k' }
@@ -22,6 +23,7 @@ const plain = () =>
   new Provider('http://localhost/iss_x', {
     adapter: adapterFor,
     jwks: { keys: [jwk] },
+    cookies: { keys: ['k'], long: { path: '/' } },
     issueRefreshToken: () => true,
     clientDefaults: { id_token_signed_response_alg: 'ES256' },
     features: { devInteractions: { enabled: false }, clientCredentials: { enabled: true } },
@@ -64,6 +66,15 @@ describe('the places that are hooked exist', () => {
     expect(other.Client.prototype.includeSid.call({})).toBeFalsy()
     expect(instance(hooked).responseModes.get('fragment')).toBe(instance(hooked).responseModes.get('query'))
     expect(instance(other).responseModes.get('fragment')).not.toBe(instance(other).responseModes.get('query'))
+  })
+
+  test('what the library keeps of an issuer is where it is looked for', () => {
+    const provider = plain()
+    expect(Object.keys(provider)).toEqual(expect.arrayContaining(['issuer', 'keys']))
+    expect(instance(provider).configuration.cookies.long).toMatchObject({ path: '/' })
+    Object.defineProperty(instance(provider), 'keystore', { configurable: true, value: undefined })
+    delete (instance(provider) as { keystore?: unknown }).keystore
+    expect(() => installHooks(provider, [])).toThrow('oidc-provider keeps no keystore of an issuer any more.')
   })
 
   test('a missing place is said at start', () => {
@@ -153,6 +164,39 @@ describe('the library goes through them', () => {
   test('Schema#redirectUris: a native client may keep https on localhost, which the library would refuse', async () => {
     const client = await realm.client({ application_type: 'native', redirect_uris: ['https://localhost/cb', CALLBACK] })
     expect((await realm.signIn(client, 'ada@example.com')).redirect['code']).toBeDefined()
+  })
+
+  test('one provider speaks for the issuer of each request: names, keys and cookies of issuers do not mix', async () => {
+    const realms = [realm, await Realm.make(app, 'Second'), await Realm.make(app, 'Third')]
+    const signIns = await Promise.all(
+      realms.map(async (realm, at) => {
+        if (at > 0) await realm.user('ada@example.com')
+        const client = at > 0 ? await realm.client({}, { confidential: true }) : web
+        const all = await Promise.all([1, 2, 3].map(() => realm.tokens(client, 'ada@example.com')))
+        const { keys } = (await (await fetch(`${realm.url}/jwks.json`)).json()) as { keys: { kid: string }[] }
+        return { realm, client, all, kids: keys.map(({ kid }) => kid) }
+      }),
+    )
+    for (const { realm, all, kids } of signIns) {
+      for (const { access_token, id_token, browser } of all) {
+        for (const token of [access_token, id_token]) {
+          expect(claimsOf(token).iss).toBe(realm.url)
+          expect(kids).toContain(headerOf(token).kid)
+        }
+        const { pathname } = new URL(realm.url)
+        const session = (browser as TestBrowser).cookies().find(({ name }) => name === 'gatehouse_session')
+        expect(session?.path).toBe(pathname)
+      }
+    }
+    // A cookie of one issuer, taken to the paths of another, is nobody's there: its signature is of another key.
+    const [first, second] = signIns
+    const taken = first!.all[0]!.browser.copy()
+    for (const cookie of taken.cookies()) cookie.path = '/'
+    const silent = { prompt: 'none' }
+    const there = await second!.realm.signIn(second!.client, 'ada@example.com', silent, taken)
+    expect(there.redirect['error']).toBe('login_required')
+    const own = second!.all[0]!.browser
+    expect((await second!.realm.signIn(second!.client, 'ada@example.com', silent, own)).redirect['code']).toBeDefined()
   })
 
   test('parallel logins do not mix their at_hash', async () => {

@@ -13,8 +13,8 @@ import type { AccessToken } from '../library.js'
 import { spend } from '../limits.js'
 import { scope } from '../scope.js'
 
-/** Marks a JWT on its way past a check of the library that refuses all JWTs; no JWT begins like this. */
-export const JWT_MARK = '~'
+/** What the library sees in place of a JWT that it would refuse to look at; the JWT itself stands in the scope. */
+export const JWT_STAND_IN = '~'
 
 const live = new WeakMap<object, LiveToken>()
 
@@ -23,14 +23,14 @@ export const liveTokenOf = (token: object): LiveToken | undefined => live.get(to
 
 /**
  * The library's `AccessToken.find`.
- * @param value the JWT, marked where the library would refuse to look at one
+ * @param value the JWT, or what stands for it
  */
 export async function findLiveToken(provider: Provider, value: unknown): Promise<AccessToken | undefined> {
   if (typeof value !== 'string') return undefined
-  const { context, runtime } = scope()
-  const marked = value.startsWith(JWT_MARK)
+  const { context, runtime, jwt: presented } = scope()
+  const isPresented = value === JWT_STAND_IN
   const { ctx } = ProviderClass
-  const jwt = marked ? value.slice(1) : value
+  const jwt = isPresented ? (presented ?? '') : value
   const isRevocation = ctx?.oidc.route === 'revocation'
   const found = isRevocation ? await readAccessToken(context, jwt) : await verifyAccessToken(context, jwt)
   // Another issuer's token is no token here (spec 4.17).
@@ -48,9 +48,9 @@ export async function findLiveToken(provider: Provider, value: unknown): Promise
     accountId: claims.sub === claims.client_id ? undefined : claims.sub,
     // At userinfo the library wants the grant, and refuses every token with an audience. At introspection and
     // revocation it must not know the grant, or revoking one access token would end the refresh tokens too.
-    ...(marked || !isLive(found) ? {} : { grantId: found.grantId ?? undefined }),
+    ...(isPresented || !isLive(found) ? {} : { grantId: found.grantId ?? undefined }),
   })
-  if (marked) Object.defineProperty(token, 'destroy', { value: () => denylist(claims) })
+  if (isPresented) Object.defineProperty(token, 'destroy', { value: () => denylist(claims) })
   if (isLive(found)) live.set(token, found)
   return token
 }

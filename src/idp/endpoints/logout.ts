@@ -114,7 +114,7 @@ async function senderOf(
 
 /** An ID token of this issuer, expired or not: it says who was signed in, and lets nobody in. */
 async function hintClaims(token: string): Promise<{ sub: string; sid: string | undefined }> {
-  const { provider } = scope().runtime
+  const { provider } = scope()
   const audience = audienceOf(token)
   const client = audience === undefined ? undefined : await provider.Client.find(audience)
   if (!client) throw invalid('id_token_hint is not valid')
@@ -139,7 +139,7 @@ function audienceOf(token: string): string | undefined {
 }
 
 async function browserSession(ctx: KoaContext): Promise<BrowserSession | undefined> {
-  return scope().runtime.provider.Session.get(ctx as unknown as OpenIdContext)
+  return scope().provider.Session.get(ctx as unknown as OpenIdContext)
 }
 
 /** Every session of this browser's sign-in, and the sign-in itself. */

@@ -12,13 +12,15 @@ import { clientFinder, compareSecret, mayRedirectTo } from '../client.js'
 import { findLiveToken } from '../endpoints/live-token.js'
 import type { Handler } from '../grants/grant.js'
 import type { AccessToken, OpenIdClient } from '../library.js'
-import { scope } from '../scope.js'
+import { inScope, scope } from '../scope.js'
+import { answerForAll } from './issuers.js'
 
 /**
- * Puts our ways in place of the library's, on one provider's own classes.
+ * Puts our ways in place of the library's, on the provider's own classes.
  * @param grantTypes the grants that the provider knows
  */
 export function installHooks(provider: Provider, grantTypes: readonly string[]): void {
+  answerForAll(provider)
   hookClients(provider, grantTypes)
   hookAccessTokens(provider)
   hookIdTokens(provider)
@@ -128,7 +130,7 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
 }
 
 /**
- * A hint may carry any name of the issuer (custom domains); the library knows only the one that it was made with. Access
+ * A hint may carry any name of the issuer (custom domains); the library knows only the one of the request. Access
  * tokens and logout tokens are signed by the same keys, but no hint of who is signed in (RFC 8725 3.11).
  */
 function hookHints(provider: Provider): void {
@@ -140,12 +142,11 @@ function hookHints(provider: Provider): void {
     'validate',
     (original) =>
       async function (this: Validating, token, client) {
+        const current = scope()
         const iss = claimedIssuer(token)
-        const named = iss === undefined ? undefined : scope().runtime.named(iss)
-        if (named && named.provider !== provider) {
-          return (named.provider.IdToken as unknown as Validating).validate(token, client)
-        }
-        const verified = await original.call(this, token, client)
+        const named = iss === undefined ? undefined : current.runtime.named(iss)
+        const underName = named ? { ...current, runtime: named } : current
+        const verified = await inScope(underName, () => original.call(this, token, client))
         const { typ } = verified.header
         if (typ !== undefined && typ !== 'JWT') throw new Error('not an ID token')
         return verified

@@ -6,8 +6,19 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   interface Internals {
     grantTypeHandlers: Map<string, (ctx: KoaContextWithOIDC) => Promise<void>>
     responseModes: Map<string, unknown>
+    configuration: { cookies: { long: object } }
   }
   export default function instance(provider: Provider): Internals
+}
+
+/** where it looks for keys, */
+declare module 'oidc-provider/lib/helpers/keystore.js' {
+  import type { ExternalSigningKey } from 'oidc-provider'
+
+  export default class KeyStore {
+    constructor(keys: ExternalSigningKey[])
+    selectForSign(wanted: { alg: string }): ExternalSigningKey[]
+  }
 }
 
 /** how it knows the request that it is answering, */

@@ -94,7 +94,7 @@ const isOfBrowser = (ctx: KoaContext, uid: string): boolean =>
   ctx.cookies.get(cookieNames.interaction, { signed: true }) === uid
 
 const interactionOf = async (ctx: KoaContext, uid: string): Promise<Interaction | undefined> =>
-  isOfBrowser(ctx, uid) ? scope().runtime.provider.Interaction.find(uid) : undefined
+  isOfBrowser(ctx, uid) ? scope().provider.Interaction.find(uid) : undefined
 
 /** The journey of this browser: the signed cookie must name the one in the path. */
 async function journeyOf(ctx: KoaContext, uid: string, known?: Interaction): Promise<Journey | undefined> {
