@@ -92,9 +92,10 @@ async function questions(db: pg.Client, accountId: string): Promise<{ pages: Ask
     'between two odd moments by type': `/aggregate?group_by=type&after=${now - 29.3 * DAY}&before=${now - HOUR / 3}`,
     '30 days by type and day': `/aggregate?group_by=type&interval=day&${days}`,
     '30 days by type and hour': `/aggregate?group_by=type&interval=hour&${days}`,
-    'one user by type': '/aggregate?group_by=type&user_id=usr_77',
   }
+  // Apart: what reads events by the thousand leaves nobody else's in memory.
   const counts: Asked = {
+    'one user by type': '/aggregate?group_by=type&user_id=usr_77',
     'one day by type, with different users': `/aggregate?group_by=type&count_unique=user_id&after=${today - DAY}&before=${today}`,
     '30 days by client': `/aggregate?group_by=client_id&${days}`,
     '30 days, different users': `/aggregate?count_unique=user_id&${days}`,

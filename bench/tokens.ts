@@ -54,8 +54,11 @@ export async function bench([given, only = '']: string[]): Promise<Row[]> {
     ]
     const compare = async (figure: string, bound: string, sides: [Side, Side]) => {
       if (!figure.startsWith(only)) return
-      const before = await written(db)
-      const { rates, ratio, requests, failed } = await inTurns(sides, milliseconds)
+      let before = 0
+      const warm = async () => {
+        before = await written(db)
+      }
+      const { rates, ratio, requests, failed } = await inTurns(sides, milliseconds, warm)
       const rowsEach = (((await written(db)) - before) / requests[1]!).toFixed(2)
       rows.push(said({ figure, stock: rates[0], ours: rates[1], ratio, bound, 'rows each': rowsEach, failed }))
     }
@@ -154,13 +157,14 @@ function refreshing(path: string, client: Credentials, token: string): Caller {
   }
 }
 
-/** Runs the sides in turns. @returns requests per CPU second of each, and the median ratio of the rounds */
-async function inTurns(sides: [Side, Side], milliseconds: number) {
+/** Runs the sides in turns, after both are warm. @returns requests per CPU second of each, and the median ratio of the rounds */
+async function inTurns(sides: [Side, Side], milliseconds: number, warm?: () => Promise<void>) {
   const rounds: number[][] = []
   const requests = [0, 0]
   let failed = 0
   // The compiler needs thousands of requests before it leaves the code alone.
   for (const { origin, callers } of sides) await load(origin, callers, 3 * milliseconds)
+  await warm?.()
   for (let round = 0; round < ROUNDS; round++) {
     const rates: number[] = []
     // Each goes first as often as the other.
