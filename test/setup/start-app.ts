@@ -6,12 +6,15 @@ import { join } from 'node:path'
 import { type App, createApp, makeGatehouse } from '../../src/app.js'
 import { bootstrap } from '../../src/bootstrap.js'
 import { type Role, readConfig } from '../../src/config.js'
-import { newId } from '../../src/kernel/ids.js'
+import { forgetLastId, newId } from '../../src/kernel/ids.js'
 import type { Gatehouse } from '../../src/platform/context.js'
 import { systemContext } from '../../src/platform/jobs.js'
 import type { Outbound } from '../../src/platform/outbound.js'
 import { type Api, apiAs } from './api.js'
 import { createTestDatabase } from './database.js'
+
+// A file before this one may have moved its clock years ahead, and identifiers of one process never go back.
+forgetLastId()
 
 /** A clock that stands where the machine's does until a test moves it. */
 export interface TestClock {
