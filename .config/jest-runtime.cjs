@@ -8,6 +8,9 @@ const { pathToFileURL } = require('node:url')
 const { SyntheticModule } = require('node:vm')
 const { default: Runtime } = require('jest-runtime')
 
+// What tests make with these is of the kinds that the product and libraries know by `instanceof`.
+const kinds = { Map, Set, Date, RegExp, Error, TypeError, RangeError, SyntaxError, AggregateError }
+
 const tests = join(__dirname, '..', 'dist', 'test') + sep
 
 /** Is this a file of the product or of a library? Node's own modules are shared anyway. */
@@ -29,9 +32,10 @@ async function asModule(file, context) {
 class SharingRuntime extends Runtime {
   constructor(...all) {
     super(...all)
-    const { _resolution: resolution, esmLoader: loader } = this
+    const { _environment: environment, _resolution: resolution, esmLoader: loader } = this
     // The loader is jest's own affair, so that another version of it may have no such place.
     if (!loader?.resolveModule || !resolution?.resolveEsmAsync) throw new Error('jest loads modules in another way now')
+    Object.assign(environment.global, kinds)
     const resolveModule = loader.resolveModule.bind(loader)
     const shared = new Map()
     // Its other way, for newer versions of Node, asks nobody.

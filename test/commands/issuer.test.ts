@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
+import { secretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
@@ -22,7 +23,7 @@ afterAll(async () => {
 })
 
 async function gatehouse(args: string[], env: Record<string, string> = {}) {
-  const own = { DATABASE_URL: app.databaseUrl, SECRET_KEY: Buffer.alloc(32, 7).toString('base64'), DATA_DIR: folder }
+  const own = { DATABASE_URL: app.databaseUrl, SECRET_KEY: secretKey, DATA_DIR: folder }
   return runCli(args, { ...own, ...env })
 }
 
