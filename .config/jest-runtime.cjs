@@ -8,7 +8,8 @@ const { pathToFileURL } = require('node:url')
 const { SyntheticModule } = require('node:vm')
 const { default: Runtime } = require('jest-runtime')
 
-// What tests make with these is of the kinds that the product and libraries know by `instanceof`.
+// A test file has a realm of its own. What it makes with these is of the kinds that the product and libraries know by
+// `instanceof` all the same; what it writes as literals is so by its constructor.
 const kinds = { Map, Set, Date, RegExp, Error, TypeError, RangeError, SyntaxError, AggregateError }
 
 const tests = join(__dirname, '..', 'dist', 'test') + sep
@@ -35,7 +36,9 @@ class SharingRuntime extends Runtime {
     const { _environment: environment, _resolution: resolution, esmLoader: loader } = this
     // The loader is jest's own affair, so that another version of it may have no such place.
     if (!loader?.resolveModule || !resolution?.resolveEsmAsync) throw new Error('jest loads modules in another way now')
-    Object.assign(environment.global, kinds)
+    const { global } = environment
+    Object.assign(global, kinds)
+    for (const kind of [Object, Array]) global[kind.name].prototype.constructor = kind
     const resolveModule = loader.resolveModule.bind(loader)
     const shared = new Map()
     // Its other way, for newer versions of Node, asks nobody.
