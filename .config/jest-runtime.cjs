@@ -44,6 +44,8 @@ class SharingRuntime extends Runtime {
     // Its other way, for newer versions of Node, asks nobody.
     resolution.hasDistinctAsyncResolver = () => true
     loader.resolveModule = async (name, from, context) => {
+      // Jest wants a hundred frames of each error, of which a product that is asked wrong things makes many.
+      Error.stackTraceLimit = 10
       if (name === '@jest/globals' || name.startsWith('data:')) return resolveModule(name, from, context)
       const file = await resolution.resolveEsmAsync(from, name)
       if (!isShared(file)) return resolveModule(name, from, context)
