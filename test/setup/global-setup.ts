@@ -4,9 +4,19 @@
  * issuer takes its keys out of the pool instead of a third of a second of a processor.
  */
 import { spawn } from 'node:child_process'
-import { chmodSync, mkdtempSync, realpathSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { systemClock } from '../../src/kernel/time.js'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres.js'
@@ -36,17 +46,25 @@ export default async function globalSetup(): Promise<void> {
     `INSERT INTO spare_keys (kid, alg, public_jwk, private_jwk, created_at)
      SELECT kid, alg, "publicJwk", "privateJwk", "createdAt" FROM jsonb_to_recordset($1)
      AS pair (kid uuid, alg text, "publicJwk" jsonb, "privateJwk" text, "createdAt" bigint)`,
-    [JSON.stringify(await keys)],
+    [await keys],
   )
   process.env['GATEHOUSE_TEST_SERVER'] = url
   process.env['GATEHOUSE_TEST_TEMPLATE'] = template
 }
 
-/** As many as the product keeps ready, for eight issuers with two of each algorithm. */
-function spareKeys(): Promise<object[]> {
+/** Enough for most test files, and more than what makes a worker refill its pool, at eight issuers. */
+const ISSUERS = 24
+
+/** Pairs of keys, made by the first run after a build: they take several seconds. */
+async function spareKeys(): Promise<string> {
+  const file = fileURLToPath(new URL('../../spare-keys.json', import.meta.url))
+  if (existsSync(file)) return readFileSync(file, 'utf8')
   const context = { sealer: makeSealer([Buffer.from(secretKey, 'base64')]), now: systemClock }
-  const algorithms = Array.from({ length: 16 }, () => signingAlgorithms).flat()
-  return Promise.all(algorithms.map((alg) => newKeyPair(context, alg)))
+  const algorithms = Array.from({ length: 2 * ISSUERS }, () => signingAlgorithms).flat()
+  const pairs = JSON.stringify(await Promise.all(algorithms.map((alg) => newKeyPair(context, alg))))
+  writeFileSync(`${file}.${process.pid}`, pairs, { mode: 0o600 })
+  renameSync(`${file}.${process.pid}`, file)
+  return pairs
 }
 
 async function startForRun(): Promise<string> {
