@@ -1,6 +1,7 @@
 /** `/healthz`, `/readyz` and `/metrics` of both servers (decisions part 0). */
 import type { Middleware } from 'koa'
 import type { Gatehouse } from './platform/context.js'
+import { readMetrics } from './platform/metrics.js'
 import { sameText } from './platform/secrets.js'
 
 interface Readiness {
@@ -36,8 +37,9 @@ export function mountProbes(gatehouse: Gatehouse, state: { draining: boolean }):
         ctx.body = { error: 'unauthorized', error_description: 'This needs Authorization: Bearer and METRICS_TOKEN.' }
         return
       }
-      ctx.type = gatehouse.metrics.registry.contentType
-      ctx.body = await gatehouse.metrics.registry.metrics()
+      const { type, text } = await readMetrics(gatehouse.metrics)
+      ctx.type = type
+      ctx.body = text
     }
   }
 }

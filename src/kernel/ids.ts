@@ -59,6 +59,15 @@ export function newId(prefix: IdPrefix, now: number): string {
   return `${prefix}_${base32(bytes)}`
 }
 
+/**
+ * Forgets the last identifier, so that the next ones are of their own moment again: for a process that lives through
+ * several clocks one after the other, as one that runs test files does.
+ */
+export function forgetLastId(): void {
+  lastTime = 0
+  counter = 0
+}
+
 /** Asking for random bytes costs more than the bytes do, so they are fetched for 400 ids at once. */
 const random = Buffer.alloc(4000)
 let spent = random.length

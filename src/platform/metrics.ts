@@ -10,10 +10,21 @@ export interface Metrics {
   readonly queueAttempts: Counter<'task' | 'outcome'>
 }
 
+/** What is measured of the process itself. Its observers never stop, so that there is one of each. */
+let ofProcess: Registry | undefined
+
+function watchProcess(): Registry {
+  if (!ofProcess) {
+    ofProcess = new Registry()
+    collectDefaultMetrics({ register: ofProcess, prefix: 'gatehouse_' })
+  }
+  return ofProcess
+}
+
 /** A registry of its own for each application, so that several can live in one process. */
 export function openMetrics(): Metrics {
+  watchProcess()
   const registry = new Registry()
-  collectDefaultMetrics({ register: registry, prefix: 'gatehouse_' })
   return {
     registry,
     requests: new Histogram({
@@ -49,6 +60,12 @@ export function openMetrics(): Metrics {
       registers: [registry],
     }),
   }
+}
+
+/** What is measured of this application and of the process, in Prometheus's text form. */
+export async function readMetrics({ registry }: Metrics): Promise<{ type: string; text: string }> {
+  const all = Registry.merge([registry, watchProcess()])
+  return { type: all.contentType, text: await all.metrics() }
 }
 
 /**

@@ -200,11 +200,12 @@ function successResponse(route: Route, operation: Operation): Json {
   }
 }
 
-/** `GET /openapi.json`, made once. */
+/** `GET /openapi.json`, made for the first who asks. */
 export function mountOpenApi({ config, prices }: Gatehouse): Middleware {
-  const text = JSON.stringify(openApiDocument(config.baseUrl, prices))
+  let text: string | undefined
   return (ctx, next) => {
     if (ctx.path !== '/openapi.json') return next()
+    text ??= JSON.stringify(openApiDocument(config.baseUrl, prices))
     ctx.set('Access-Control-Allow-Origin', '*')
     ctx.type = 'application/json'
     ctx.body = text

@@ -32,10 +32,15 @@ interface Entry {
   query: Map<string, GraphQLInputType>
 }
 
-/** The operation of each route. @throws Error at start when a row names none, or its parameters do not fit */
+let read: Map<Route, Entry> | undefined
+
+/** The operation of each route, read once. @throws Error at start when a row names none, or its parameters do not fit */
 export function readEntries(): Map<Route, Entry> {
-  const operations = readOperations('rest', wireName)
-  return new Map(routes.map((route) => [route, entryOf(route, operations.get(route.operation))]))
+  if (!read) {
+    const operations = readOperations('rest', wireName)
+    read = new Map(routes.map((route) => [route, entryOf(route, operations.get(route.operation))]))
+  }
+  return read
 }
 
 function entryOf(route: Route, operation: Operation | undefined): Entry {

@@ -8,11 +8,10 @@ import { problemOf } from '../idp/browser.js'
 import { CALLBACK, Realm } from '../idp/setup.js'
 import { makeTenant } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
-import { createTestDatabase } from '../setup/database.js'
+import { createTestDatabase, secretKey as SECRET_KEY } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
 
-const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')
 let app: TestApp
 let folder: string
 

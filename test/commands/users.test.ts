@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { headingOf, problemOf } from '../idp/browser.js'
 import { Realm, redirectOf, type TestClient } from '../idp/setup.js'
 import { makeTenant, must } from '../setup/actors.js'
+import { secretKey } from '../setup/database.js'
 import { runCli, spawnCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { totpCode } from '../setup/totp.js'
@@ -42,7 +43,7 @@ async function gatehouse(...args: string[]): Promise<{ code: unknown; output: st
 
 const cliEnv = () => ({
   DATABASE_URL: app.databaseUrl,
-  SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+  SECRET_KEY: secretKey,
   DATA_DIR: folder,
 })
 

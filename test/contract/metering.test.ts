@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { makeAccount, must } from '../setup/actors.js'
 import type { Api, Loose } from '../setup/api.js'
+import { secretKey } from '../setup/database.js'
 import { type Facilitator, newPayer, startFacilitator } from '../setup/facilitator.js'
 import { runCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -151,7 +152,7 @@ test('a table of prices that names what cannot have one keeps the product from s
 test('gatehouse billing: shows how an account is billed and why; the override of an operator counts at once, with an event', async () => {
   const { DATABASE_URL, SECRET_KEY, DATA_DIR } = {
     DATABASE_URL: app.databaseUrl,
-    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SECRET_KEY: secretKey,
     DATA_DIR: app.gatehouse.config.dataDir,
   }
   const billing = (...words: string[]) => runCli(['billing', ...words], { DATABASE_URL, SECRET_KEY, DATA_DIR })

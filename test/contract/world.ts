@@ -58,62 +58,110 @@ export const publicClient = (more: object = {}) => ({
 })
 export const confidentialClient = (more: object = {}) => publicClient({ confidential: true, ...more })
 
+const idOf = async (answer: Promise<Answer<Loose>>): Promise<string> => must(await answer, 201).data.id
+
+/** What a world has, in parts that need nothing of each other. */
+const parts: Record<string, (tenant: Tenant) => Promise<Partial<Ids>>> = {
+  person: populatePerson,
+  organization: populateOrganization,
+  agent: populateAgent,
+  webhook: populateWebhook,
+  method: async ({ owner, I }) => ({
+    method_id: await idOf(owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' })),
+  }),
+  client: async ({ owner, I }) => ({ client_id: await idOf(owner.post(`${I}/clients`, confidentialClient())) }),
+  key: async ({ owner, A }) => ({
+    key_id: await idOf(owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } })),
+  }),
+  domain: async (tenant) => {
+    const host = await makeRoomForHost(tenant)
+    return { domain: must(await tenant.owner.post(`${tenant.A}/domains`, { host }), 201).data.host }
+  },
+  note: async ({ owner, A, issuerId }) => {
+    const body = { subject_type: 'issuer', subject_id: issuerId, content: `[[issuer:${issuerId}]]` }
+    return { note_id: await idOf(owner.post(`${A}/notes`, body)) }
+  },
+  pending: async ({ owner, I }) => {
+    const body = { username_type: 'unique', username: fresh('waiting'), requires_approval: true }
+    return { pending_user_id: await idOf(owner.post(`${I}/users`, body)) }
+  },
+  payment: async (tenant) => {
+    await disableMethods(tenant)
+    const made = tenant.owner.post(`${tenant.A}/payment-methods`, bodies['createPaymentMethod']?.())
+    return { payment_method_id: await idOf(made) }
+  },
+}
+
 /**
  * A client with secrets to rotate, a user with a password, a key that may do nothing, one more sign-in method, an
  * organization with a key, two members and a group.
  */
 export async function populate(tenant: Tenant): Promise<World> {
-  const { owner, A, I } = tenant
-  const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data
-  const verifier = { type: 'password', name: null, password: PASSWORD }
-  const organization = await populateOrganization(tenant)
-  const host = await makeRoomForHost(tenant)
-  await disableMethods(tenant)
-  const agent = must(await owner.post(`${I}/agents`, { name: fresh('agent') }), 201).data
-  const [method, client, key, password, domain, agentSecret, note, pending, token, payment] = await Promise.all([
-    owner.post(`${I}/auth-methods`, { name: 'Passkey', method: 'passkey' }),
-    owner.post(`${I}/clients`, confidentialClient()),
-    owner.post(`${A}/api-keys`, { name: fresh('key'), restrictions: { scopes: [] } }),
-    owner.post(`${I}/users/${user.id}/verifiers`, verifier),
-    owner.post(`${A}/domains`, { host }),
-    owner.post(`${I}/agents/${agent.id}/verifiers`, { type: 'secret', name: null }),
-    owner.post(`${A}/notes`, {
-      subject_type: 'issuer',
-      subject_id: tenant.issuerId,
-      content: `[[issuer:${tenant.issuerId}]]`,
-    }),
-    owner.post(`${I}/users`, { username_type: 'unique', username: fresh('waiting'), requires_approval: true }),
-    owner.post(`${I}/users/${user.id}/tokens`, bodies['createPersonalToken']?.()),
-    owner.post(`${A}/payment-methods`, bodies['createPaymentMethod']?.()),
-  ])
-  const webhook = await populateWebhook(tenant)
-  return {
-    ...tenant,
-    ids: {
-      account_id: tenant.accountId,
-      issuer_id: tenant.issuerId,
-      method_id: must(method, 201).data.id,
-      client_id: must(client, 201).data.id,
-      user_id: user.id,
-      verifier_id: must(password, 201).data.id,
-      key_id: must(key, 201).data.id,
-      agent_id: agent.id,
-      agent_verifier_id: must(agentSecret, 201).data.id,
-      note_id: must(note, 201).data.id,
-      pending_user_id: must(pending, 201).data.id,
-      token_id: must(token, 201).data.id,
-      ...organization,
-      domain: must(domain, 201).data.host,
-      ...webhook,
-      payment_method_id: must(payment, 201).data.id,
-      session_id: await makeSession(tenant.app!, tenant, user.id),
-      event_id: must(await owner.get(`${A}/events?limit=1`), 200).data[0].id,
-    },
+  const { owner, A, accountId: account_id, issuerId: issuer_id } = tenant
+  const made = await Promise.all(Object.values(parts).map((part) => part(tenant)))
+  const event_id = must(await owner.get(`${A}/events?limit=1`), 200).data[0].id
+  return { ...tenant, ids: Object.assign({ account_id, issuer_id, event_id }, ...made) }
+}
+
+/** What a route's last parameter names, and everything beside it, by the part of the world that has it. */
+const partOf: Partial<Record<keyof Ids, string>> = {
+  user_id: 'person',
+  verifier_id: 'person',
+  token_id: 'person',
+  session_id: 'person',
+  org_id: 'organization',
+  member_id: 'organization',
+  group_id: 'organization',
+  org_key_id: 'organization',
+  invitation_id: 'organization',
+  agent_id: 'agent',
+  agent_verifier_id: 'agent',
+  webhook_id: 'webhook',
+  delivery_id: 'webhook',
+  method_id: 'method',
+  client_id: 'client',
+  key_id: 'key',
+  domain: 'domain',
+  note_id: 'note',
+  pending_user_id: 'pending',
+  payment_method_id: 'payment',
+}
+
+/** The world to call a route in once: what the route destroys or changes for good is made for it. */
+export async function worldFor(route: Route, world: World): Promise<World> {
+  const isDeadly =
+    route.method === 'DELETE' ||
+    /block|revoke|decide|complete|suspend|reactivate|^addOrganization/i.test(route.operation)
+  if (!isDeadly) return world
+  if (route.operation === 'deleteIssuer') {
+    const issuer_id = await idOf(world.owner.post(`${world.A}/issuers`, { name: 'Doomed' }))
+    return { ...world, ids: { ...world.ids, issuer_id } }
   }
+  const part = partOf[parametersOf(route).at(-1)!]
+  if (!part) throw new Error(`what does ${route.operation} need?`)
+  return { ...world, ids: { ...world.ids, ...(await parts[part]!(world)) } }
+}
+
+async function populatePerson(tenant: Tenant) {
+  const { owner, I } = tenant
+  const user_id = await idOf(owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }))
+  const password = { type: 'password', name: null, password: PASSWORD }
+  const [verifier_id, token_id, session_id] = await Promise.all([
+    idOf(owner.post(`${I}/users/${user_id}/verifiers`, password)),
+    idOf(owner.post(`${I}/users/${user_id}/tokens`, bodies['createPersonalToken']?.())),
+    makeSession(tenant.app!, tenant, user_id),
+  ])
+  return { user_id, verifier_id, token_id, session_id }
+}
+
+async function populateAgent({ owner, I }: Tenant) {
+  const agent_id = await idOf(owner.post(`${I}/agents`, { name: fresh('agent') }))
+  const secret = owner.post(`${I}/agents/${agent_id}/verifiers`, { type: 'secret', name: null })
+  return { agent_id, agent_verifier_id: await idOf(secret) }
 }
 
 async function populateOrganization({ owner, I }: Tenant) {
-  const make = async (path: string, body: object): Promise<string> => must(await owner.post(path, body), 201).data.id
+  const make = (path: string, body: object) => idOf(owner.post(path, body))
   const person = () => make(`${I}/users`, { username_type: 'unique', username: fresh('user') })
   const org_id = await make(`${I}/organizations`, { name: fresh('Organization'), invitation_enabled: true })
   const O = `${I}/organizations/${org_id}`

@@ -5,6 +5,7 @@ import { workOff } from '../../src/platform/queue.js'
 import { lastRotation, planRotations, removeOldKeys, rotateKeys } from '../../src/resources/issuers/key-rotation.js'
 import { tasks } from '../../src/tasks.js'
 import { makeTenant, must } from '../setup/actors.js'
+import { secretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headerOf, Realm, type TestClient } from './setup.js'
@@ -150,7 +151,7 @@ describe('section 8: old keys are kept at least 45 days', () => {
 describe('gatehouse keys', () => {
   const env = () => ({
     DATABASE_URL: app.databaseUrl,
-    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SECRET_KEY: secretKey,
     IDP_URL: app.gatehouse.config.idpUrl,
   })
   test('list and rotate one issuer; running processes sign with the new key', async () => {

@@ -2,6 +2,9 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 
+/** SECRET_KEY of what runs on a test database, unless the test is about secret keys. */
+export const secretKey = Buffer.alloc(32, 7).toString('base64')
+
 /** The same server's address with another database in it. */
 export function inDatabase(url: string, name: string): string {
   const address = new URL(url)

@@ -1,6 +1,7 @@
 /** Two servers and a worker on one database, each a process of its own, killed in turn and started again. */
 import type { Api } from './api.js'
 import { apiAs } from './api.js'
+import { secretKey } from './database.js'
 import { endProcess, type Process, startProcess } from './process.js'
 import type { TestApp } from './start-app.js'
 
@@ -27,10 +28,9 @@ export interface Fleet {
 }
 
 export async function startFleet(databaseUrl: string, env: Record<string, string> = {}): Promise<Fleet> {
-  const secret = Buffer.alloc(32, 3).toString('base64')
   const settings = {
     DATABASE_URL: databaseUrl,
-    SECRET_KEY: secret,
+    SECRET_KEY: secretKey,
     ALLOW_PRIVATE_NETWORKS: 'true',
     LOG_LEVEL: 'fatal',
     ...env,

@@ -9,6 +9,9 @@ import { freePorts } from './start-app.js'
 
 const cli = fileURLToPath(new URL('../../src/cli.js', import.meta.url))
 
+/** None of these processes lives long enough for optimized WebAssembly, Prisma's, to be worth its compilation. */
+const brief = ['--liftoff-only']
+
 export interface Process {
   child: ChildProcess
   baseUrl: string
@@ -35,7 +38,7 @@ export async function runCli(
 
 /** Starts it, and does not wait. */
 export function spawnCli(args: string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [cli, ...args], {
+  const child = spawn(process.execPath, [...brief, cli, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })

@@ -3,10 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { createTestDatabase } from '../setup/database.js'
+import { createTestDatabase, secretKey as SECRET_KEY } from '../setup/database.js'
 import { endProcess, type Process, runCli, startProcess } from '../setup/process.js'
 
-const SECRET_KEY = Buffer.alloc(32, 3).toString('base64')
 let folder: string
 let database: { url: string; drop(): Promise<void> }
 const started: Process[] = []

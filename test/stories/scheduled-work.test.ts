@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { lastRotation } from '../../src/resources/issuers/key-rotation.js'
 import { makeTenant, must } from '../setup/actors.js'
-import { createTestDatabase } from '../setup/database.js'
+import { createTestDatabase, secretKey } from '../setup/database.js'
 import { endProcess, type Process, runCli, startProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
 
@@ -20,7 +20,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   db = new pg.Client({ connectionString: database.url })
   await db.connect()
-  const one = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: Buffer.alloc(32, 5).toString('base64') })
+  const one = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: secretKey })
   const { PORT: _, IDP_PORT: __, ...shared } = one.env
   processes = [one, await startProcess(shared)]
   const tenant = await makeTenant(one as unknown as TestApp, 'Scheduled')

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
-import { createTestDatabase } from '../setup/database.js'
+import { createTestDatabase, secretKey } from '../setup/database.js'
 import { endProcess, type Process, startProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
 
@@ -24,7 +24,7 @@ beforeAll(async () => {
   database = await createTestDatabase()
   db = new pg.Client({ connectionString: database.url })
   await db.connect()
-  process = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: Buffer.alloc(32, 5).toString('base64') })
+  process = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: secretKey })
   tenant = await makeTenant(process as unknown as TestApp, 'Tokens')
 })
 afterAll(async () => {

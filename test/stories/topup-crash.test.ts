@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { makeAccount, must } from '../setup/actors.js'
 import { type Api, apiAs, type Loose } from '../setup/api.js'
-import { createTestDatabase } from '../setup/database.js'
+import { createTestDatabase, secretKey } from '../setup/database.js'
 import { type Facilitator, NETWORK, newPayer, startFacilitator } from '../setup/facilitator.js'
 import { endProcess, type Process, startProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
@@ -41,7 +41,7 @@ const start = () =>
     ...facilitator.env,
     DATABASE_URL: database.url,
     DATA_DIR: folder,
-    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SECRET_KEY: secretKey,
     BOOTSTRAP_API_KEY: key,
     LOG_LEVEL: 'warn',
   })

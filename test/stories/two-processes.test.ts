@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
-import { createTestDatabase } from '../setup/database.js'
+import { createTestDatabase, secretKey } from '../setup/database.js'
 import { subscribe } from '../setup/event-stream.js'
 import { endProcess, type Process, startProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
@@ -13,7 +13,7 @@ let tenant: Tenant
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  const env = { DATABASE_URL: database.url, SECRET_KEY: Buffer.alloc(32, 5).toString('base64') }
+  const env = { DATABASE_URL: database.url, SECRET_KEY: secretKey }
   one = await startProcess(env)
   const { PORT: _, IDP_PORT: __, ...shared } = one.env
   other = await startProcess(shared)

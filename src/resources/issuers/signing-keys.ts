@@ -51,12 +51,16 @@ let making: Promise<unknown> = Promise.resolve()
 
 /** A fresh pair, made on libuv's threads, one after the other: an RSA key takes a tenth of a second and more. */
 function makePair(context: Context, alg: SigningAlgorithm): Promise<Required<KeyPair>> {
-  const next = making.then(() => newPair(context, alg))
+  const next = making.then(() => newKeyPair(context, alg))
   making = next.catch(() => {})
   return next
 }
 
-async function newPair(context: Context, alg: SigningAlgorithm): Promise<Required<KeyPair>> {
+/** A fresh pair, made at once. @param context what seals it and tells the time */
+export async function newKeyPair(
+  context: Pick<Context, 'sealer' | 'now'>,
+  alg: SigningAlgorithm,
+): Promise<Required<KeyPair>> {
   const pairs: Record<SigningAlgorithm, () => Promise<{ publicKey: KeyObject; privateKey: KeyObject }>> = {
     ES256: () => generate('ec', { namedCurve: 'P-256' }),
     EdDSA: () => generate('ed25519'),
