@@ -11,6 +11,9 @@ import { makeRateLimiter } from './platform/rate-limit.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { prices } from './resources/payments/prices.js'
 
+/** PostgreSQL keeps 63 characters of a name. */
+const KEYS_NAMED = 4
+
 /** The process's tools on a database that is migrated already. Closing them is the caller's. */
 export function makeGatehouse(
   config: Config,
@@ -18,7 +21,10 @@ export function makeGatehouse(
   options: { now?: Clock; log?: Log; prices?: Gatehouse['prices'] } = {},
 ): Gatehouse {
   const now = options.now ?? systemClock
-  const tools = openDatabase(databaseUrl)
+  const sealer = makeSealer(secretKeysOf(config))
+  // Connections say which keys their process has, so that a change of keys can be seen through (commands/secrets.ts).
+  const name = `gatehouse keys ${sealer.keyIds.slice(0, KEYS_NAMED).join(',')}`
+  const tools = openDatabase(databaseUrl, { name })
   const log = options.log ?? openLog(config.logLevel)
   return {
     config,
@@ -26,7 +32,7 @@ export function makeGatehouse(
     tools,
     log,
     metrics: openMetrics(),
-    sealer: makeSealer(secretKeysOf(config)),
+    sealer,
     rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
     outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
     postman: openPostman(config, now),

@@ -30,7 +30,7 @@ export const settings = {
 
   DATABASE_URL: { section: 'Data', value: 'embedded PostgreSQL', meaning: 'any PostgreSQL from 15 on, as `postgres://user:password@host:5432/gatehouse`', secret: true },
   DATA_DIR: { section: 'Data', value: '`./.gatehouse`', meaning: 'embedded database, generated keys, mail of development; closed to other users' },
-  SECRET_KEY: { section: 'Data', value: 'made once into `DATA_DIR`', meaning: 'key-encryption key, 32 bytes in base64; required with `DATABASE_URL`; a comma list rotates: the first one seals, all open', secret: true },
+  SECRET_KEY: { section: 'Data', value: 'made once into `DATA_DIR`', meaning: 'key-encryption key, 32 bytes in base64; required with `DATABASE_URL`; a comma list rotates: the first one seals, all open ([how](../production.md#changing-the-key-encryption-key))', secret: true },
   EVENT_RETENTION_DAYS: { section: 'Data', value: '`400`', meaning: 'how long events stay at least; they go by whole months' },
 
   BOOTSTRAP_ADMIN_EMAIL: { section: 'First administrator', value: 'a setup link is printed', meaning: 'the first administrator, made at first start' },

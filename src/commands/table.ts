@@ -8,6 +8,7 @@ export const groups = {
   admin: 'administrators of this deployment',
   key: 'API keys',
   keys: 'signing keys of issuers',
+  secrets: 'what lies sealed with SECRET_KEY',
   issuer: 'an issuer as a document',
   billing: 'how accounts are billed, which no request can change',
   jobs: 'periodic jobs and queued work, over all processes',
@@ -90,6 +91,13 @@ export const commands: readonly CommandRow[] = [
     options: [{ flags: '--issuer <issuer id>', about: 'this issuer only' }, json],
     examples: ['gatehouse keys rotate --issuer iss_…'],
     load: async () => (await import('./keys.js')).rotate,
+  },
+  {
+    words: 'secrets reseal',
+    about: 'seal everything anew with the first key of SECRET_KEY, beside running processes; then older ones may go',
+    options: [{ flags: '--dry-run', about: 'say what lies under which key, change nothing' }, json],
+    examples: ['gatehouse secrets reseal --dry-run', 'gatehouse secrets reseal --json'],
+    load: async () => (await import('./secrets.js')).resealSecrets,
   },
   {
     words: 'issuer export',

@@ -6,6 +6,7 @@ import { claimsOfScope, findAccount, type Redeemed } from './account.js'
 import { adapterFor } from './adapter.js'
 import { checkAudience, checkOrganization } from './authorization.js'
 import { rowOf } from './client.js'
+import { cookieKeys } from './cookie-keys.js'
 import type { Grant, Handler } from './grants/grant.js'
 import { grants } from './grants/index.js'
 import { installHooks, libraryGrant } from './hooks/index.js'
@@ -52,7 +53,7 @@ export function makeProvider(gatehouse: Gatehouse, runtime: Runtime): OpenIdProv
     jwks: { keys: runtime.keys.map((key) => new Signer(key, gatehouse.sealer)) },
     cookies: {
       names: cookieNames,
-      keys: [gatehouse.sealer.derive(`cookies of ${runtime.issuer.id}`).toString('base64url')],
+      keys: cookieKeys(gatehouse.sealer, runtime.issuer.id),
       long: { signed: true, httpOnly: true, sameSite: 'lax', path: pathname },
       short: { signed: true, httpOnly: true, sameSite: 'lax' },
     },
