@@ -173,6 +173,25 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./billing.js')).show,
   },
   {
+    words: 'billing credit',
+    about: 'credit a payment whose outcome stayed unknown and which stands on the chain; once, whoever else is at it',
+    arguments: [['<payment id>', 'as billing show has it']],
+    options: [
+      { flags: '--transaction <name>', about: 'by which it was settled, as 0x… or network:0x…', needed: true },
+      json,
+    ],
+    examples: ['gatehouse billing credit top_… --transaction 0x…'],
+    load: async () => (await import('./billing.js')).credit,
+  },
+  {
+    words: 'billing reject',
+    about: 'end a payment whose outcome stayed unknown and which does not stand on the chain',
+    arguments: [['<payment id>', 'as billing show has it']],
+    options: [json],
+    examples: ['gatehouse billing reject top_…'],
+    load: async () => (await import('./billing.js')).reject,
+  },
+  {
     words: 'billing override',
     about: 'bill an account so, whatever its payment methods; none: as they say again',
     arguments: [
