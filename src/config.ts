@@ -41,6 +41,8 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly idpPort: number
+  /** Where a worker alone answers probes. */
+  readonly workerPort: number
   /** Undefined: the embedded PostgreSQL under dataDir. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string
@@ -203,6 +205,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     host: text('HOST') ?? '127.0.0.1',
     port,
     idpPort,
+    workerPort: whole('WORKER_PORT', 3001, 0, 65_535),
     databaseUrl,
     dataDir: resolve(text('DATA_DIR') ?? './.gatehouse'),
     secretKeys,

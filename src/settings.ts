@@ -25,7 +25,8 @@ export const settings = {
   IDP_URL: { section: 'Addresses', value: '`http://localhost:4000`', meaning: 'public address of the identity provider; an issuer is `{IDP_URL}/{issuer_id}`' },
   PORT: { section: 'Addresses', value: '`3000`', meaning: 'where the first of them listens' },
   IDP_PORT: { section: 'Addresses', value: '`4000`', meaning: 'where the second one listens' },
-  HOST: { section: 'Addresses', value: '`127.0.0.1`', meaning: 'on which address both listen' },
+  WORKER_PORT: { section: 'Addresses', value: '`3001`', meaning: 'where `start --only worker` answers `/healthz`, `/readyz` and `/metrics`; other roles answer on their own ports' },
+  HOST: { section: 'Addresses', value: '`127.0.0.1`', meaning: 'on which address they listen' },
   TRUST_PROXY: { section: 'Addresses', value: '`0`', meaning: 'number of proxy hops whose `X-Forwarded-*` headers are believed, 0 to 10' },
 
   DATABASE_URL: { section: 'Data', value: 'embedded PostgreSQL', meaning: 'any PostgreSQL from 15 on, as `postgres://user:password@host:5432/gatehouse`', secret: true },

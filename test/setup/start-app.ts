@@ -92,6 +92,7 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
     SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
     PORT: String(port),
     IDP_PORT: String(idpPort),
+    WORKER_PORT: '0',
     BASE_URL: `http://127.0.0.1:${port}`,
     IDP_URL: `http://127.0.0.1:${idpPort}`,
     BOOTSTRAP_API_KEY: `${key.id}:${key.secret}`,
