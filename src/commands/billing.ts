@@ -76,7 +76,6 @@ export async function override(
   accountId: string,
   mode: string,
 ): Promise<void> {
-  if (!['gated', 'ungated', 'none'].includes(mode)) throw new Error(`The mode is gated, ungated or none, not ${mode}.`)
   await inDeployment(config, async (context) => {
     await overrideBilling(context, { accountId }, mode === 'none' ? null : (mode as BillingMode))
     const { mode: now } = await billingOf(context, { accountId })

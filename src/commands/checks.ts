@@ -100,7 +100,13 @@ export const checks: Readonly<Record<string, Check>> = {
     try {
       rows = await migrationStatus(database.url)
     } catch (error) {
-      return broken((error as Error).message, 'Run the version of Gatehouse that this database belongs to.')
+      const { code, message } = error as { code?: unknown; message: string }
+      return broken(
+        message,
+        code === '42501'
+          ? 'Let the role of DATABASE_URL own the database and its tables.'
+          : 'Run the version of Gatehouse that this database belongs to.',
+      )
     }
     const pending = rows.filter(({ appliedAt }) => appliedAt === null)
     if (pending.length === 0) return ok(`all ${rows.length} applied`)

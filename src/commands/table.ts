@@ -27,7 +27,7 @@ export const commands: readonly CommandRow[] = [
   {
     words: 'migrate',
     about: 'bring the database up to date; with status, say what is applied',
-    arguments: [['[status]', 'say what is applied']],
+    arguments: [['[status]', 'say what is applied', ['status']]],
     options: [json],
     examples: ['gatehouse migrate', 'gatehouse migrate status --json'],
     load: async () => (await import('./migrate.js')).run,
@@ -36,9 +36,9 @@ export const commands: readonly CommandRow[] = [
     words: 'account create',
     about: 'make an account and its first API key, which is shown once',
     options: [
-      { flags: '--name <name>', about: 'what people call it' },
+      { flags: '--name <name>', about: 'what people call it', fields: ['name'] },
       { flags: '--description <text>', about: 'Markdown' },
-      { flags: '--owner <user id>', about: 'a user of the console issuer' },
+      { flags: '--owner <user id>', about: 'a user of the console issuer', fields: ['ownerUserId'] },
       json,
     ],
     examples: ['gatehouse account create --name "Acme" --json'],
@@ -48,10 +48,16 @@ export const commands: readonly CommandRow[] = [
     words: 'admin create',
     about: 'make the first administrator, without a browser',
     options: [
-      { flags: '--email <address>', about: 'what they sign in with at the console', needed: true },
+      {
+        flags: '--email <address>',
+        about: 'what they sign in with at the console',
+        needed: true,
+        fields: ['username'],
+      },
       {
         flags: '--password-file <file>',
         about: 'where the password stands; - for standard input; one is made if not said',
+        fields: ['password'],
       },
       json,
     ],
@@ -66,10 +72,19 @@ export const commands: readonly CommandRow[] = [
     about: 'make an API key of an account; its secret is shown once',
     options: [
       { flags: '--account <account id>', about: 'whose key', needed: true },
-      { flags: '--name <name>', about: 'what people call it', needed: true },
-      { flags: '--scope <scopes...>', about: 'what it may do; svc:all for everything', needed: true },
-      { flags: '--issuer <issuer ids...>', about: 'these issuers only' },
-      { flags: '--ip <ranges...>', about: 'from these addresses only, as in 203.0.113.0/24' },
+      { flags: '--name <name>', about: 'what people call it', needed: true, fields: ['name'] },
+      {
+        flags: '--scope <scopes...>',
+        about: 'what it may do; svc:all for everything',
+        needed: true,
+        fields: ['scopes', 'restrictions.scopes'],
+      },
+      { flags: '--issuer <issuer ids...>', about: 'these issuers only', fields: ['restrictions.issuer_ids'] },
+      {
+        flags: '--ip <ranges...>',
+        about: 'from these addresses only, as in 203.0.113.0/24',
+        fields: ['restrictions.ip_allowlist'],
+      },
       { flags: '--expires-in <days>', about: 'until then' },
       json,
     ],
@@ -196,7 +211,7 @@ export const commands: readonly CommandRow[] = [
     about: 'bill an account so, whatever its payment methods; none: as they say again',
     arguments: [
       ['<account id>', 'which account'],
-      ['<mode>', 'gated, ungated or none'],
+      ['<mode>', 'how', ['gated', 'ungated', 'none']],
     ],
     options: [json],
     examples: ['gatehouse billing override acc_… ungated'],
