@@ -51,7 +51,11 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
   let endStreams = (): void => {}
-  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close(), async () => gatehouse.postman.close()]
+  const closers: (() => Promise<void>)[] = [
+    () => gatehouse.outbound.close(),
+    () => gatehouse.rateLimiter.close(),
+    async () => gatehouse.postman.close(),
+  ]
   let core: string | undefined
   let idp: string | undefined
 

@@ -7,7 +7,8 @@ import { type Log, openLog } from './platform/log.js'
 import { openPostman } from './platform/mail-transport.js'
 import { openMetrics } from './platform/metrics.js'
 import { openOutbound } from './platform/outbound.js'
-import { makeRateLimiter } from './platform/rate-limit.js'
+import { makeRateLimiter, postgresBuckets } from './platform/rate-limit.js'
+import { redisBuckets } from './platform/redis-buckets.js'
 import { makeSealer, secretKeysOf } from './platform/secrets.js'
 import { prices } from './resources/payments/prices.js'
 
@@ -26,6 +27,8 @@ export function makeGatehouse(
   const name = `gatehouse keys ${sealer.keyIds.slice(0, KEYS_NAMED).join(',')}`
   const tools = openDatabase(databaseUrl, { name })
   const log = options.log ?? openLog(config.logLevel)
+  const own = postgresBuckets(tools)
+  const buckets = config.redisUrl === undefined ? own : redisBuckets(config.redisUrl, log, own)
   return {
     config,
     now,
@@ -33,7 +36,7 @@ export function makeGatehouse(
     log,
     metrics: openMetrics(),
     sealer,
-    rateLimiter: makeRateLimiter(config.rateLimits, tools, now),
+    rateLimiter: makeRateLimiter(config.rateLimits, buckets, now),
     outbound: openOutbound({ allowPrivate: config.allowPrivateNetworks }),
     postman: openPostman(config, now),
     prices: options.prices ?? prices,

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { reachMailServer } from '../platform/mail-transport.js'
 import { migrationStatus, refuseOldServer } from '../platform/migrate.js'
+import { pingRedis } from '../platform/redis-buckets.js'
 import { type SealedCount, sealedCountText } from '../platform/reseal.js'
 import { sealedPlaces } from '../sealed.js'
 import type { Inspection } from './inspection.js'
@@ -179,6 +180,17 @@ export const checks: Readonly<Record<string, Check>> = {
     return /@localhost>?$/.test(config.mail.from)
       ? warn(`the server answers, but mail comes from ${config.mail.from}`, 'Set MAIL_FROM to an address of yours.')
       : ok(`the server answers; mail comes from ${config.mail.from}`)
+  },
+
+  async redis({ config: { redisUrl } }) {
+    if (redisUrl === undefined) return undefined
+    try {
+      await pingRedis(redisUrl)
+      return ok('answers, and counts rate limits')
+    } catch (error) {
+      const text = `the server of REDIS_URL does not answer: ${(error as Error).message}`
+      return warn(text, 'Check REDIS_URL; rate limits are counted in PostgreSQL meanwhile.')
+    }
   },
 
   async addresses(inspection) {
