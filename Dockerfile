@@ -24,8 +24,9 @@ COPY --from=build /app/package.json ./
 RUN install --directory --owner=node --group=node --mode=0700 /data
 USER node
 VOLUME /data
-EXPOSE 3000 4000
+EXPOSE 3000 3001 4000
+# Whichever of the roles runs here: one of their ports answers.
 HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 \
-  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT || 3000}/readyz`).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
+  CMD ["node", "-e", "const { PORT = 3000, IDP_PORT = 4000, WORKER_PORT = 3001 } = process.env; Promise.any([PORT, IDP_PORT, WORKER_PORT].map((port) => fetch(`http://127.0.0.1:${port}/readyz`))).then((answer) => process.exit(answer.ok ? 0 : 1), () => process.exit(1))"]
 # node as process 1 gets SIGTERM itself and drains.
 CMD ["node", "--enable-source-maps", "--max-semi-space-size=8", "dist/src/cli.js", "start"]

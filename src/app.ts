@@ -30,9 +30,11 @@ export { makeGatehouse } from './gatehouse.js'
 
 /** A running product, or the roles of it that this process has. */
 export interface App {
-  /** Where the servers listen; absent without the role. */
+  /** Where the servers listen; undefined without the role. */
   readonly core: string | undefined
   readonly idp: string | undefined
+  /** Of a worker alone, for its probes. */
+  readonly worker: string | undefined
   /**
    * Stops in reverse order: readiness turns 503, listening ends after `lameDuck`, accepted requests finish, jobs stop.
    * Both times in milliseconds; after `limit` what is left is cut off.
@@ -49,19 +51,23 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
   let endStreams = (): void => {}
-  const closers: (() => Promise<void>)[] = [() => gatehouse.outbound.close(), async () => gatehouse.postman.close()]
+  const closers: (() => Promise<void>)[] = [
+    () => gatehouse.outbound.close(),
+    () => gatehouse.rateLimiter.close(),
+    async () => gatehouse.postman.close(),
+  ]
   let core: string | undefined
   let idp: string | undefined
 
-  const open = async (name: 'core' | 'idp', port: number, rooms: Middleware): Promise<string> => {
+  const open = async (name: Role, port: number, rooms?: Middleware): Promise<string> => {
     const app = new Koa()
     app.silent = true
     // The IdP writes these headers itself before anybody reads them, whatever was sent.
     app.proxy = name === 'idp'
     app.use(mountEdge(gatehouse, name, state))
     app.use(probes)
-    app.use(rooms)
-    const server = await listen(app.callback(), config.host, port, name === 'core' ? 'PORT' : 'IDP_PORT')
+    if (rooms) app.use(rooms)
+    const server = await listen(app.callback(), config.host, port, portSettings[name])
     servers.push(server)
     return addressOf(server)
   }
@@ -85,10 +91,13 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks), startSending(gatehouse))
     closers.push(keepSpareKeys(gatehouse))
   }
+  // A worker beside a server is seen through that one.
+  const worker = core === undefined && idp === undefined ? await open('worker', config.workerPort) : undefined
 
   return {
     core,
     idp,
+    worker,
     async close({ lameDuck = 0, limit = 25_000 } = {}) {
       state.draining = true
       const deadline = setTimeout(() => {
@@ -103,6 +112,8 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     },
   }
 }
+
+const portSettings = { core: 'PORT', idp: 'IDP_PORT', worker: 'WORKER_PORT' } as const
 
 /** The Core API's addresses, by their first segment. */
 async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware, consoleRoom: Middleware): Promise<Middleware> {

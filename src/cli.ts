@@ -3,6 +3,7 @@
 import 'reflect-metadata'
 import { CommanderError } from 'commander'
 import { exitCodes, programOf } from './commands/command.js'
+import { Misuse, tellFailure } from './commands/failures.js'
 import { commands, groups } from './commands/table.js'
 
 // A reader that went away (`gatehouse start | head`) must not take the process with it.
@@ -13,12 +14,12 @@ const program = programOf(commands, groups)
 // Commander would take a word that it does not know for an argument of the default command.
 const [word = '-'] = process.argv.slice(2)
 if (!word.startsWith('-') && word !== 'help' && !program.commands.some((command) => command.name() === word)) {
-  process.stderr.write(`There is no command ${word}; gatehouse --help lists them.\n`)
+  tellFailure(new Misuse(`There is no command ${word}; gatehouse --help lists them.`), process.argv.includes('--json'))
   process.exit(exitCodes.misused)
 }
 
 program.parseAsync().catch((error: unknown) => {
   if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.misused)
-  process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`)
+  tellFailure(error, process.argv.includes('--json'))
   process.exit(exitCodes.failed)
 })

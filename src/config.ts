@@ -41,6 +41,8 @@ export interface Config {
   readonly host: string
   readonly port: number
   readonly idpPort: number
+  /** Where a worker alone answers probes. */
+  readonly workerPort: number
   /** Undefined: the embedded PostgreSQL under dataDir. */
   readonly databaseUrl: string | undefined
   readonly dataDir: string
@@ -60,6 +62,8 @@ export interface Config {
     | { readonly facilitatorUrl: string; readonly payTo: string; readonly network: string; readonly asset: string }
     | undefined
   readonly dnsResolver: string | undefined
+  /** Where leaked passwords are looked up, without a trailing slash (src/resources/credentials/breached.ts). */
+  readonly breachedPasswordsUrl: string
   readonly logLevel: string
   readonly metricsToken: string | undefined
   /** Events stay for at least so many days (docs/decisions/0027). */
@@ -203,6 +207,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     host: text('HOST') ?? '127.0.0.1',
     port,
     idpPort,
+    workerPort: whole('WORKER_PORT', 3001, 0, 65_535),
     databaseUrl,
     dataDir: resolve(text('DATA_DIR') ?? './.gatehouse'),
     secretKeys,
@@ -217,6 +222,10 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     redisUrl,
     payments,
     dnsResolver: dnsResolver === 'system' ? undefined : dnsResolver,
+    breachedPasswordsUrl: address('BREACHED_PASSWORDS_URL', 'https://api.pwnedpasswords.com/range', [
+      'https:',
+      'http:',
+    ])!,
     logLevel,
     metricsToken: secret('METRICS_TOKEN'),
     eventRetentionDays: whole('EVENT_RETENTION_DAYS', 400, 1, 36_500),

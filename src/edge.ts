@@ -1,13 +1,14 @@
-/** The outermost layer of both servers: measures and logs each request, and answers what no room answered. */
+/** The outermost layer of every server: measures and logs each request, and answers what no room answered. */
 import type { Middleware } from 'koa'
 import { contextOfStranger } from './access/admit.js'
+import type { Role } from './config.js'
 import { apiErrorOf } from './graphql/errors.js'
 import { ApiError } from './kernel/errors.js'
 import type { Gatehouse } from './platform/context.js'
 import { type EndOfTrace, traceRequest } from './platform/tracing.js'
 
 /** Rooms put the template of their route into `ctx.state.route`; ids never become labels. */
-export function mountEdge(gatehouse: Gatehouse, server: 'core' | 'idp', state: { draining: boolean }): Middleware {
+export function mountEdge(gatehouse: Gatehouse, server: Role, state: { draining: boolean }): Middleware {
   const { metrics, log } = gatehouse
   const answer: (...args: [...Parameters<Middleware>, EndOfTrace?]) => Promise<void> = async (ctx, next, endTrace) => {
     const started = performance.now()

@@ -2,7 +2,6 @@
 import { type App, createApp, makeGatehouse } from './app.js'
 import { bootstrap } from './bootstrap.js'
 import type { Config, Role } from './config.js'
-import { HOUR } from './kernel/time.js'
 import type { Gatehouse } from './platform/context.js'
 import { systemContext } from './platform/jobs.js'
 import { announceMail } from './platform/mail-transport.js'
@@ -27,8 +26,6 @@ export async function start(config: Config, roles: readonly Role[]): Promise<voi
     throw error
   }
   const { log, tools } = gatehouse
-  // A worker alone listens to nobody: while the database is away nothing else would keep its process running.
-  setInterval(() => undefined, HOUR)
   let stopping = false
   const stop = async (signal: NodeJS.Signals): Promise<void> => {
     if (stopping) return
@@ -43,9 +40,10 @@ export async function start(config: Config, roles: readonly Role[]): Promise<voi
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal))
 }
 
-function announceStart({ config, log }: Gatehouse, { core, idp }: App, setupLink: string | undefined): void {
+function announceStart({ config, log }: Gatehouse, { core, idp, worker }: App, setupLink: string | undefined): void {
   if (core) log.info(`Core API on ${core} as ${config.baseUrl}`)
   if (idp) log.info(`IdP API on ${idp} as ${config.idpUrl}`)
+  if (worker) log.info(`probes and metrics of the worker on ${worker}`)
   announceMail(config, log)
   log.info('ready')
   if (!setupLink) return

@@ -1,4 +1,4 @@
-/** `/healthz`, `/readyz` and `/metrics` of both servers (decisions part 0). */
+/** `/healthz`, `/readyz` and `/metrics` of every server (decisions part 0). */
 import type { Middleware } from 'koa'
 import type { Gatehouse } from './platform/context.js'
 import { readMetrics } from './platform/metrics.js'

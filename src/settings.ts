@@ -25,12 +25,13 @@ export const settings = {
   IDP_URL: { section: 'Addresses', value: '`http://localhost:4000`', meaning: 'public address of the identity provider; an issuer is `{IDP_URL}/{issuer_id}`' },
   PORT: { section: 'Addresses', value: '`3000`', meaning: 'where the first of them listens' },
   IDP_PORT: { section: 'Addresses', value: '`4000`', meaning: 'where the second one listens' },
-  HOST: { section: 'Addresses', value: '`127.0.0.1`', meaning: 'on which address both listen' },
+  WORKER_PORT: { section: 'Addresses', value: '`3001`', meaning: 'where `start --only worker` answers `/healthz`, `/readyz` and `/metrics`; other roles answer on their own ports' },
+  HOST: { section: 'Addresses', value: '`127.0.0.1`', meaning: 'on which address they listen' },
   TRUST_PROXY: { section: 'Addresses', value: '`0`', meaning: 'number of proxy hops whose `X-Forwarded-*` headers are believed, 0 to 10' },
 
   DATABASE_URL: { section: 'Data', value: 'embedded PostgreSQL', meaning: 'any PostgreSQL from 15 on, as `postgres://user:password@host:5432/gatehouse`', secret: true },
   DATA_DIR: { section: 'Data', value: '`./.gatehouse`', meaning: 'embedded database, generated keys, mail of development; closed to other users' },
-  SECRET_KEY: { section: 'Data', value: 'made once into `DATA_DIR`', meaning: 'key-encryption key, 32 bytes in base64; required with `DATABASE_URL`; a comma list rotates: the first one seals, all open', secret: true },
+  SECRET_KEY: { section: 'Data', value: 'made once into `DATA_DIR`', meaning: 'key-encryption key, 32 bytes in base64; required with `DATABASE_URL`; a comma list rotates: the first one seals, all open ([how](../production.md#changing-the-key-encryption-key))', secret: true },
   EVENT_RETENTION_DAYS: { section: 'Data', value: '`400`', meaning: 'how long events stay at least; they go by whole months' },
 
   BOOTSTRAP_ADMIN_EMAIL: { section: 'First administrator', value: 'a setup link is printed', meaning: 'the first administrator, made at first start' },
@@ -41,9 +42,10 @@ export const settings = {
   MAIL_FROM: { section: 'Mail', value: '`Gatehouse <no-reply@localhost>`', meaning: 'sender of codes, links and invitations' },
 
   RATE_LIMITS: { section: 'Limits and networks', value: '`default`', meaning: '`default`, `off`, or JSON such as `{"core_read": {"quota": 5000, "window": 60}}` (seconds)' },
-  REDIS_URL: { section: 'Limits and networks', value: 'none', meaning: 'checked and not used: the counters of rate limits live in PostgreSQL', secret: true },
+  REDIS_URL: { section: 'Limits and networks', value: 'none', meaning: '`redis://user:password@host:6379`, Redis or Valkey: keeps the counters of rate limits; without it, and while it is away, they live in PostgreSQL', secret: true },
   ALLOW_PRIVATE_NETWORKS: { section: 'Limits and networks', value: '`false`', meaning: 'outbound requests may reach private addresses and plain http: development and tests only' },
   DNS_RESOLVER: { section: 'Limits and networks', value: 'the system\'s', meaning: '`host:port` of the resolver that verifies domains' },
+  BREACHED_PASSWORDS_URL: { section: 'Limits and networks', value: '`https://api.pwnedpasswords.com/range`', meaning: 'who is asked by issuers whose password policy has `check_breached`: `GET <address>/<five digits of a SHA-1>` of Pwned Passwords' },
 
   LOG_LEVEL: { section: 'Watching', value: '`info`', meaning: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`; `debug` logs each request' },
   METRICS_TOKEN: { section: 'Watching', value: 'none', meaning: 'when set, `/metrics` wants it as a Bearer token', secret: true },

@@ -1,7 +1,9 @@
 /** `gatehouse billing`: how an account is billed, and the operator's word over it (spec 2.2). */
 import type { Config } from '../config.js'
 import { type BillingMode, billingOf, overrideBilling } from '../resources/accounts/billing.js'
+import { creditFound, rejectUnresolved } from '../resources/payments/concluding.js'
 import { referenceOf } from '../resources/payments/credits.js'
+import { exitCodes } from './command.js'
 import { inDeployment, say } from './deployment.js'
 
 /** `gatehouse billing show`. */
@@ -36,6 +38,37 @@ export async function show(config: Config, { json }: { json?: boolean }, account
   })
 }
 
+/** `gatehouse billing credit`. Exit code 1 when the payment cannot be credited, as the text says. */
+export async function credit(
+  config: Config,
+  { transaction, json }: { transaction: string; json?: boolean },
+  paymentId: string,
+): Promise<number> {
+  return inDeployment(config, async (context) => {
+    const attempt = await creditFound(context, paymentId, transaction)
+    const { id, state, accountId, amountMicroUsd, entryId, reason } = attempt
+    const reference = referenceOf(attempt)
+    if (json) {
+      const facts = { id, account_id: accountId, state, reason, payment_reference: reference, ledger_entry_id: entryId }
+      say(JSON.stringify({ ...facts, amount_micro_usd: Number(amountMicroUsd) }))
+    } else if (state === 'credited') say(`${amountMicroUsd} micro-USD are credited to ${accountId} for ${reference}.`)
+    else say(`${id} is settled by ${reference} and cannot be credited (${reason}): pay it back outside.`)
+    return state === 'credited' ? exitCodes.done : exitCodes.failed
+  })
+}
+
+/** `gatehouse billing reject`. */
+export async function reject(config: Config, { json }: { json?: boolean }, paymentId: string): Promise<void> {
+  await inDeployment(config, async (context) => {
+    const { id, accountId, state, reason } = await rejectUnresolved(context, paymentId)
+    say(
+      json
+        ? JSON.stringify({ id, account_id: accountId, state, reason })
+        : `${id} is refused; ${accountId} may pay again.`,
+    )
+  })
+}
+
 /** `gatehouse billing override`. */
 export async function override(
   config: Config,
@@ -43,7 +76,6 @@ export async function override(
   accountId: string,
   mode: string,
 ): Promise<void> {
-  if (!['gated', 'ungated', 'none'].includes(mode)) throw new Error(`The mode is gated, ungated or none, not ${mode}.`)
   await inDeployment(config, async (context) => {
     await overrideBilling(context, { accountId }, mode === 'none' ? null : (mode as BillingMode))
     const { mode: now } = await billingOf(context, { accountId })

@@ -5,6 +5,9 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { reachMailServer } from '../platform/mail-transport.js'
 import { migrationStatus, refuseOldServer } from '../platform/migrate.js'
+import { pingRedis } from '../platform/redis-buckets.js'
+import { type SealedCount, sealedCountText } from '../platform/reseal.js'
+import { sealedPlaces } from '../sealed.js'
 import type { Inspection } from './inspection.js'
 
 export interface Finding {
@@ -98,7 +101,13 @@ export const checks: Readonly<Record<string, Check>> = {
     try {
       rows = await migrationStatus(database.url)
     } catch (error) {
-      return broken((error as Error).message, 'Run the version of Gatehouse that this database belongs to.')
+      const { code, message } = error as { code?: unknown; message: string }
+      return broken(
+        message,
+        code === '42501'
+          ? 'Let the role of DATABASE_URL own the database and its tables.'
+          : 'Run the version of Gatehouse that this database belongs to.',
+      )
     }
     const pending = rows.filter(({ appliedAt }) => appliedAt === null)
     if (pending.length === 0) return ok(`all ${rows.length} applied`)
@@ -120,19 +129,22 @@ export const checks: Readonly<Record<string, Check>> = {
 
   async 'secret key'({ database, sealer }) {
     if (!database || !(await hasTables(database))) return undefined
-    const rows = await database.query<{ key: string; count: number; sample: string; place: string }>(sealedText)
+    const rows = await database.query<SealedCount>(sealedCountText(sealedPlaces))
     const lost = rows.filter(({ sample }) => !opens(sealer, sample))
     if (lost.length > 0) {
-      const what = lost.map(({ count, place, key }) => `${count} ${place} (key ${key})`).join(', ')
-      return broken(`no SECRET_KEY opens ${what}`, 'Add the key that they were sealed with to the list in SECRET_KEY.')
+      const texts = lost.map(({ count, what, key }) => `${count} ${what} (key ${key})`).join(', ')
+      return broken(`no SECRET_KEY opens ${texts}`, 'Add the key that they were sealed with to the list in SECRET_KEY.')
     }
     const total = rows.reduce((sum, { count }) => sum + count, 0)
-    const first = sealer.seal('').split('.')[0]
+    const [first] = sealer.keyIds
     const old = rows.filter(({ key }) => key !== first).reduce((sum, { count }) => sum + count, 0)
     const text = `opens all ${total} sealed secrets`
     return old === 0
       ? ok(text)
-      : warn(`${text}, ${old} of them with an older key`, 'Keep that key in the list of SECRET_KEY.')
+      : warn(
+          `${text}, ${old} of them with an older key`,
+          'Keep that key in SECRET_KEY, and run: gatehouse secrets reseal',
+        )
   },
 
   async administrator({ database }) {
@@ -170,6 +182,17 @@ export const checks: Readonly<Record<string, Check>> = {
       : ok(`the server answers; mail comes from ${config.mail.from}`)
   },
 
+  async redis({ config: { redisUrl } }) {
+    if (redisUrl === undefined) return undefined
+    try {
+      await pingRedis(redisUrl)
+      return ok('answers, and counts rate limits')
+    } catch (error) {
+      const text = `the server of REDIS_URL does not answer: ${(error as Error).message}`
+      return warn(text, 'Check REDIS_URL; rate limits are counted in PostgreSQL meanwhile.')
+    }
+  },
+
   async addresses(inspection) {
     const { baseUrl, idpUrl, trustProxy } = inspection.config
     if (new URL(baseUrl).origin === new URL(idpUrl).origin)
@@ -201,23 +224,6 @@ export const checks: Readonly<Record<string, Check>> = {
     return warn(faults.join('; '), 'Unset the first two; set METRICS_TOKEN, or keep /metrics inside by the proxy.')
   },
 }
-
-/** Every place of sealed secrets: how many were sealed with which key, and one of them to try. */
-const places: readonly [place: string, table: string, column: string][] = [
-  ['keys of username hashes', 'issuers', 'username_key'],
-  ['signing keys', 'signing_keys', 'private_jwk'],
-  ['second factors', 'verifiers', 'sealed'],
-  ['secrets of webhooks', 'webhooks', 'secrets'],
-]
-const sealedText = `${places
-  .map(
-    ([place, table, column]) => `
-  SELECT '${place}' AS place, split_part(${column}, '.', 1) AS key, count(*)::int AS count, min(${column}) AS sample
-  FROM ${table} WHERE ${column} LIKE '%.%' GROUP BY 2`,
-  )
-  .join(' UNION ALL ')} UNION ALL
-  SELECT 'secrets of authentication methods', split_part(s.value->>'sealed', '.', 1), count(*)::int, min(s.value->>'sealed')
-  FROM auth_methods, jsonb_each(secrets) s WHERE s.value ? 'sealed' GROUP BY 2`
 
 function opens(sealer: Inspection['sealer'], sample: string): boolean {
   try {

@@ -1,6 +1,7 @@
 /** What a row of the command table says, and how rows become what commander runs. */
-import { Command, Option } from 'commander'
+import { Argument, Command, Option } from 'commander'
 import { type Config, readConfig } from '../config.js'
+import { Misuse, tellFailure } from './failures.js'
 
 /** What was typed: `--dry-run` as `dryRun`. */
 type Options = Readonly<Record<string, string | boolean | string[] | undefined>>
@@ -11,7 +12,7 @@ export interface CommandRow {
   /** One line of help, in small letters. */
   about: string
   /** `<file>` must be there, `[status]` may. */
-  arguments?: readonly [name: string, about: string][]
+  arguments?: readonly [name: string, about: string, choices?: readonly string[]][]
   options?: readonly OptionRow[]
   /** Complete commands, as somebody would paste them. */
   examples: readonly string[]
@@ -28,6 +29,8 @@ export interface OptionRow {
   choices?: readonly string[]
   /** It must be given. */
   needed?: boolean
+  /** What the rules call it that check it: errors name the option instead. */
+  fields?: readonly string[]
 }
 
 /** Answers its exit code, or nothing when all is done. */
@@ -40,6 +43,8 @@ export const exitCodes = {
   misused: 2,
   /** It ran to its end, but something is left to do: refused lines of an import, changes that nobody has agreed to. */
   remains: 3,
+  /** By Ctrl-C, as shells count it. */
+  interrupted: 130,
 } as const
 
 export const json: OptionRow = { flags: '--json', about: 'answer as JSON' }
@@ -48,6 +53,7 @@ export const json: OptionRow = { flags: '--json', about: 'answer as JSON' }
 export function programOf(rows: readonly CommandRow[], groups: Readonly<Record<string, string>>): Command {
   const program = new Command('gatehouse')
     .exitOverride()
+    .configureOutput({ outputError: tellMisuse })
     .description('Self-hosted, multi-tenant identity provider')
     .addHelpText(
       'after',
@@ -66,9 +72,18 @@ export function programOf(rows: readonly CommandRow[], groups: Readonly<Record<s
   return program
 }
 
+/** Commander's word on words that it does not know. */
+function tellMisuse(text: string): void {
+  const sentence = text.replace(/^error: /, '').trim()
+  tellFailure(new Misuse(sentence), process.argv.includes('--json'))
+}
+
 function add(parent: Command, name: string, row: CommandRow): void {
   const command = parent.command(name, { isDefault: row.isDefault ?? false }).description(row.about)
-  for (const [argument, about] of row.arguments ?? []) command.argument(argument, about)
+  for (const [name, about, choices] of row.arguments ?? []) {
+    const argument = new Argument(name, about)
+    command.addArgument(choices ? argument.choices([...choices]) : argument)
+  }
   for (const { flags, about, choices, needed } of row.options ?? []) {
     const option = new Option(flags, about).makeOptionMandatory(needed ?? false)
     command.addOption(choices ? option.choices([...choices]) : option)
@@ -86,23 +101,11 @@ function add(parent: Command, name: string, row: CommandRow): void {
       const code = await run(readConfig(), options as never, ...args)
       process.exitCode = typeof code === 'number' ? code : exitCodes.done
     } catch (error) {
-      tellFailure(error, options['json'] === true)
+      // Whoever read the answer has seen enough (`| head`).
+      if ((error as { code?: unknown }).code === 'EPIPE') process.exit(exitCodes.done)
+      tellFailure(error, options['json'] === true, row.options)
       // The code that `start` and others leave behind must not keep a failed command alive.
-      process.exit(exitCodes.failed)
+      process.exit(error instanceof Misuse ? exitCodes.misused : exitCodes.failed)
     }
   })
-}
-
-/** One clear text for people, the same as JSON for scripts; no stack. */
-function tellFailure(error: unknown, asJson: boolean): void {
-  const message = error instanceof Error ? error.message : String(error)
-  const { code, more } = error as { code?: unknown; more?: { details?: { field: string; message: string }[] } }
-  const details = more?.details ?? []
-  if (asJson) {
-    const answer = { error: typeof code === 'string' ? code : 'failed', error_description: message, details }
-    process.stderr.write(`${JSON.stringify(answer)}\n`)
-    return
-  }
-  const rest = details.length > 1 ? details.map(({ field, message: text }) => `\n  ${field}: ${text}`) : []
-  process.stderr.write(`${message}${rest.join('')}\n`)
 }

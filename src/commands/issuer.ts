@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { isNode, LineCounter, parseDocument, stringify } from 'yaml'
 import { type Config, environmentValue } from '../config.js'
 import { ApiError } from '../kernel/errors.js'
@@ -35,6 +35,8 @@ export async function applyIssuer(config: Config, options: ApplyOptions, file: s
   const { value, lineOf } = readDocument(file)
   const agreed = options.yes === true
   try {
+    // Before anything is made whose secret could then be written nowhere.
+    if (options.secrets !== undefined && agreed) closeSync(openSync(options.secrets, 'a', 0o600))
     const result = await inDeployment(config, async (context) => {
       const id = options.issuer ?? idIn(value)
       if (id === undefined && options.account === undefined)

@@ -12,12 +12,13 @@ settings of the deployment from the environment (see the README) and works on it
 With \`--json\` the answer is one line of JSON on standard output, and a failure one line of JSON on standard error,
 \`{"error", "error_description", "details"}\`. Long work shows a bar on standard error when that is a terminal.
 
-| Exit code | Meaning                                                                                               |
-| --------- | ----------------------------------------------------------------------------------------------------- |
-| 0         | done                                                                                                  |
-| 1         | failed, or the doctor found something broken                                                          |
-| 2         | wrong words                                                                                           |
-| 3         | done, but something remains: refused lines of an import, changes of a document that were only planned |
+| Exit code | Meaning                                                                                                                                 |
+| --------- | --------------------------------------------------------------------------------------------------------------------------------------- |
+| 0         | done                                                                                                                                    |
+| 1         | failed, or the doctor found something broken                                                                                            |
+| 2         | wrong words                                                                                                                             |
+| 3         | done, but something remains: refused lines of an import, changes of a document that were only planned, secrets that are not sealed anew |
+| 130       | interrupted (Ctrl-C, SIGTERM); what was done stays, and long work goes on where it is run again                                         |
 `
 
 /** The page, as it is to stand in docs/commands.md. */
@@ -28,7 +29,7 @@ function section({ words, about, arguments: given = [], options = [], examples }
     ' ',
   )
   const lines = [
-    ...given.map(([name, text]) => `- \`${name}\`: ${text}`),
+    ...given.map(([name, text, choices]) => `- \`${name}\`: ${text}${choices ? ` (${choices.join(', ')})` : ''}`),
     ...options.map(({ flags, about: text, choices, needed }) => {
       const kinds = choices ? ` (${choices.join(', ')})` : ''
       return `- \`${flags}\`: ${text}${kinds}${needed ? '; needed' : ''}`

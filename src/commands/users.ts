@@ -94,8 +94,9 @@ function tell(totals: Totals, { source, dryRun, json, reasons, firstRefusals, er
 /** The file, or standard input for `-`; gzip by its name. */
 function open(file: string): { chunks: AsyncIterable<Buffer>; share(): number | undefined; close(): void } {
   if (file === '-') return { chunks: process.stdin, share: () => undefined, close: () => process.stdin.destroy() }
-  const size = statSync(file, { throwIfNoEntry: false })?.size
-  if (size === undefined) throw new Error(`There is no file ${file}.`)
+  const stats = statSync(file, { throwIfNoEntry: false })
+  if (!stats || stats.isDirectory()) throw new Error(`There is no file ${file}.`)
+  const { size } = stats
   const stream = createReadStream(file, { highWaterMark: 1 << 20 })
   const chunks = file.endsWith('.gz') ? stream.pipe(createGunzip()) : stream
   return { chunks, share: () => (size === 0 ? 1 : stream.bytesRead / size), close: () => stream.destroy() }

@@ -12,6 +12,7 @@ import { issuerUrl, readIssuerUrl } from '../resources/issuer-url.js'
 import type { AuthMethodKind } from '../resources/issuers/auth-methods.js'
 import type { IssuerSettings } from '../resources/issuers/settings.js'
 import { publicKeySet, type SigningKey, signingKeysOf } from '../resources/issuers/signing-keys.js'
+import { cookieKeys } from './cookie-keys.js'
 import { documentsEnabled } from './documents/index.js'
 import { metadataDocument } from './endpoints/discovery.js'
 import { documentOf, type StaticDocument } from './endpoints/documents.js'
@@ -62,7 +63,7 @@ export interface Runtime {
   /** Made when first asked for: discovery and keys are served without it. */
   readonly keyStore: ReturnType<typeof keyStoreOf>
   /** What cookies are signed with: a key of the issuer's own (security rule 10). */
-  readonly cookieKeys: readonly string[]
+  readonly cookieKeys: ReturnType<typeof cookieKeys>
   /** The same issuer under another of its names; undefined for a name that is not its own. */
   named(url: string): Runtime | undefined
 }
@@ -203,7 +204,7 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
     publicKeySet(keys),
   )
   let keyStore: Runtime['keyStore'] | undefined
-  let cookieKeys: Runtime['cookieKeys'] | undefined
+  let cookies: Runtime['cookieKeys'] | undefined
   const byHost = new Map<string | null, Runtime>()
 
   function at(host: string | null): Runtime {
@@ -234,8 +235,8 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
         return keyStore
       },
       get cookieKeys() {
-        cookieKeys ??= [context.sealer.derive(`cookies of ${issuer.id}`).toString('base64url')]
-        return cookieKeys
+        cookies ??= cookieKeys(context.sealer, issuer.id)
+        return cookies
       },
       named(text) {
         const name = readIssuerUrl(context.config, text)

@@ -69,8 +69,12 @@ class Pool extends pg.Pool {
 /**
  * Connects lazily: opening never fails, the first query does.
  * @param silence milliseconds after which a server that says nothing counts as gone
+ * @param name what the process's connections are called in pg_stat_activity
  */
-export function openDatabase(url: string, connections = 20, silence = SILENCE_TIMEOUT): Tools {
+export function openDatabase(
+  url: string,
+  { connections = 20, silence = SILENCE_TIMEOUT, name = 'gatehouse' } = {},
+): Tools {
   const pool = new Pool({
     connectionString: url,
     max: connections,
@@ -79,7 +83,7 @@ export function openDatabase(url: string, connections = 20, silence = SILENCE_TI
     statement_timeout: STATEMENT_TIMEOUT,
     lock_timeout: LOCK_TIMEOUT,
     idle_in_transaction_session_timeout: 2 * TRANSACTION_TIMEOUT,
-    application_name: 'gatehouse',
+    application_name: name,
   })
   // An idle connection that breaks is replaced by the pool; without a listener the process would die of it.
   pool.on('error', () => {})

@@ -86,7 +86,7 @@ export function hint(tools: Tools, topic: Topic, id: string): void {
  * from the moment that `connected` is true, and everything kept before that is stale.
  */
 export function listen(tools: Tools, log: Log, listener: Listener): Subscription {
-  const { connectionString } = tools.pool.options
+  const { connectionString, application_name: name } = tools.pool.options
   const emitter = emitterOf(tools)
   const onPending = (topic: Topic, id: string): void => listener.onPending?.(topic, id)
   emitter.on('pending', onPending)
@@ -120,7 +120,7 @@ export function listen(tools: Tools, log: Log, listener: Listener): Subscription
       keepAlive: true,
       connectionTimeoutMillis: 5 * SECOND,
       query_timeout: 5 * SECOND,
-      application_name: 'gatehouse notices',
+      application_name: `${name} notices`,
     })
     client = own
     own.on('error', () => lost(own))

@@ -1,7 +1,7 @@
 /**
- * Token buckets (decisions D19), shared by all processes through one row each in PostgreSQL. A process takes tokens in
- * small portions and spends them from memory: a full bucket costs one statement per portion, a nearly empty one is
- * counted token by token, so that the limit holds exactly where it matters.
+ * Token buckets (decisions D19), shared by all processes through one row each in PostgreSQL, or in Redis where there is
+ * one (redis-buckets.ts). A process takes tokens in small portions and spends them from memory: a full bucket costs one
+ * question per portion, a nearly empty one is counted token by token, so that the limit holds exactly where it matters.
  */
 import { LRUCache } from 'lru-cache'
 import type { Limit, LimitName, RateLimits } from '../config.js'
@@ -21,6 +21,20 @@ export interface Verdict {
 export interface RateLimiter {
   /** Spends one token of the bucket `key` under a named limit; undefined when limits are off. */
   spend(limit: LimitName, key: string): Promise<Verdict | undefined>
+  close(): Promise<void>
+}
+
+/** Where all processes take from. */
+export interface Buckets {
+  /**
+   * Refills by the time passed, then takes a portion that shrinks with what is left.
+   * @param asked `now` in Unix milliseconds, `rate` in tokens per millisecond
+   */
+  take(
+    key: string,
+    asked: { quota: number; largest: number; now: number; rate: number },
+  ): Promise<{ tokens: number; taken: number }>
+  close(): Promise<void>
 }
 
 interface Portion {
@@ -32,7 +46,7 @@ interface Portion {
 /** A portion that nobody spends is given up after this time (milliseconds), so that idle processes hoard nothing. */
 const PORTION_LIFE = 5 * SECOND
 /** A full bucket is emptied in about this many portions. */
-const PORTIONS = 25
+export const PORTIONS = 25
 
 // $1 key, $2 quota, $3 largest portion, $4 now (ms), $5 tokens per millisecond
 const refilled = 'least($2::float8, bucket.tokens + greatest($4::bigint - bucket.updated_at, 0) * $5::float8)'
@@ -43,22 +57,31 @@ const takeText = `
     updated_at = greatest($4::bigint, bucket.updated_at)
   RETURNING tokens, taken`
 
+/** One row each, one statement for each portion. */
+export const postgresBuckets = (tools: Tools): Buckets => ({
+  async take(key, { quota, largest, now, rate }) {
+    const values = [key, quota, largest, now, rate]
+    const [row] = await tools.query<{ tokens: number; taken: number }>('rate-limit-take', takeText, values)
+    return row!
+  },
+  close: async () => {},
+})
+
 /** Makes the limiter of one process. */
-export function makeRateLimiter(limits: RateLimits, tools: Tools, now: Clock): RateLimiter {
+export function makeRateLimiter(limits: RateLimits, buckets: Buckets, now: Clock): RateLimiter {
   const portions = new LRUCache<string, Portion>({ max: 50_000 })
   const pending = new Map<string, Promise<void>>()
 
-  /** One statement: refill by the time passed, then take a portion that shrinks with what is left. */
   async function take(key: string, { quota, window }: Limit): Promise<void> {
     const moment = now()
     const largest = Math.max(1, Math.floor(quota / PORTIONS))
     const rate = quota / (window * SECOND)
-    const values = [key, quota, largest, moment, rate]
-    const [row] = await tools.query<{ tokens: number; taken: number }>('rate-limit-take', takeText, values)
-    portions.set(key, { local: row!.taken, shared: row!.tokens, until: moment + PORTION_LIFE })
+    const { tokens, taken } = await buckets.take(key, { quota, largest, now: moment, rate })
+    portions.set(key, { local: taken, shared: tokens, until: moment + PORTION_LIFE })
   }
 
   return {
+    close: buckets.close,
     async spend(name, subject) {
       if (limits === 'off') return undefined
       const limit = limits[name]

@@ -83,6 +83,8 @@ export async function verifyPassword(hash: string | null | undefined, password: 
 
 /** Encrypts what must be read back: AES-256-GCM, with the id of the key in front, so that keys can rotate. */
 export interface Sealer {
+  /** What keys go by, the one that seals first: eight hexadecimal digits of their SHA-256. */
+  readonly keyIds: readonly string[]
   seal(plain: string): string
   /** @throws Error when no configured key fits */
   open(sealed: string): string
@@ -98,6 +100,7 @@ export function makeSealer(keys: readonly Buffer[]): Sealer {
   const [[id, first]] = [...byId] as [[string, Buffer]]
   const derived = (key: Buffer, purpose: string) => createHmac('sha256', key).update(`gatehouse:${purpose}`).digest()
   return {
+    keyIds: [...byId.keys()],
     seal(plain) {
       const iv = randomBytes(12)
       const cipher = createCipheriv('aes-256-gcm', first, iv)

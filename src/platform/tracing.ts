@@ -32,7 +32,7 @@ function fail(span: Span, type: string): void {
 }
 
 export interface AnsweredRequest {
-  server: 'core' | 'idp'
+  server: 'core' | 'idp' | 'worker'
   /** Known when it is answered. */
   route: string
   status: number

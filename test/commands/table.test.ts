@@ -1,8 +1,9 @@
 /** The command table: what help says, and the page that is made from it. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from '@jest/globals'
+import { describe, expect, test } from '@jest/globals'
 import { programOf } from '../../src/commands/command.js'
+import { explained } from '../../src/commands/failures.js'
 import { commandsPage } from '../../src/commands/page.js'
 import { commands, groups } from '../../src/commands/table.js'
 import { packageRoot } from '../../src/platform/package-root.js'
@@ -53,5 +54,62 @@ test('exit codes: 0 for help, 2 for wrong words, 1 for settings that are wrong, 
   expect(JSON.parse(output)).toMatchObject({
     error: 'failed',
     error_description: expect.stringContaining('PORT is "eighty"'),
+  })
+})
+
+test('wrong words are JSON too where JSON was asked for, and exit code 2', async () => {
+  for (const [words, said] of [
+    [['nothing'], 'There is no command nothing'],
+    [['keys', 'list', '--nothing'], "unknown option '--nothing'"],
+    [['migrate', 'nothing'], 'Allowed choices are status'],
+    [['billing', 'override', 'acc_x', 'sometimes'], 'gated, ungated, none'],
+    [['admin', 'create'], '--email'],
+    [['key', 'create', '--account', 'a', '--name', 'n', '--scope', 's', '--expires-in', 'soon'], '--expires-in'],
+  ] as const) {
+    const { code, output } = await runCli([...words, '--json'], {})
+    expect({ code, answer: JSON.parse(output) }).toMatchObject({
+      code: 2,
+      answer: { error: 'misused', error_description: expect.stringContaining(said), details: [] },
+    })
+  }
+})
+
+describe('a failure names what to look at', () => {
+  const url = 'postgres://nobody@127.0.0.1:1/none'
+  const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')
+
+  test.each([
+    ['anything else', new Error('as it is'), 'as it is'],
+    ['no server', { code: 'ECONNREFUSED', syscall: 'connect', message: 'connect ECONNREFUSED' }, 'Check DATABASE_URL'],
+    [
+      'no server on two addresses',
+      new AggregateError([Object.assign(new Error('connect'), { syscall: 'connect' })]),
+      'Check DATABASE_URL',
+    ],
+    [
+      'no such host',
+      { code: 'ENOTFOUND', syscall: 'getaddrinfo', message: 'getaddrinfo ENOTFOUND x' },
+      'Check DATABASE_URL',
+    ],
+    ['a wrong password', { code: '28P01', message: 'password authentication failed' }, 'user and password'],
+    ['no database', { code: '3D000', message: 'database "x" does not exist' }, 'createdb'],
+    ['no rights', { code: '42501', message: 'permission denied for table users' }, 'own the database'],
+    [
+      'a folder of somebody else',
+      { code: 'EACCES', syscall: 'mkdir', path: '/x', message: 'EACCES' },
+      '/x cannot be used',
+    ],
+  ])('%s', (_, error, said) => {
+    expect(explained(error).message).toContain(said)
+  })
+
+  test('in text and as JSON, exit code 1', async () => {
+    const env = { DATABASE_URL: url, SECRET_KEY }
+    expect(await runCli(['keys', 'list'], env)).toMatchObject({
+      code: 1,
+      output: expect.stringContaining('DATABASE_URL'),
+    })
+    const { code, output } = await runCli(['jobs', '--json'], env)
+    expect({ code, answer: JSON.parse(output) }).toMatchObject({ code: 1, answer: { error: 'database_unreachable' } })
   })
 })

@@ -203,6 +203,37 @@ test('an import that is killed goes on where it was, also by two at once, and br
   expect(await app.gatehouse.tools.prisma.event.count({ where: { issuerId, type: 'user.created' } })).toBe(4500)
 })
 
+test('Ctrl-C in the middle: one sentence, exit code 130; the next run goes on and names everybody, old id and new', async () => {
+  const { issuerId } = await makeTenant(app, 'Interrupted')
+  const lines = Array.from({ length: 4500 }, (_, n) =>
+    JSON.stringify({ user_id: `auth0|${n}`, email: `p${n}@example.com`, identities: [] }),
+  )
+  const [path, ids] = [file('interrupted.ndjson', lines.join('\n')), join(folder, 'interrupted-ids')]
+  const count = () => app.gatehouse.tools.prisma.user.count({ where: { issuerId } })
+  const words = ['users', 'import', path, '--issuer', issuerId, '--ids', ids]
+  const first = spawnCli(words, cliEnv())
+  while ((await count()) === 0 && first.child.exitCode === null) await sleep(5)
+  first.child.kill('SIGINT')
+  expect(await first.ended).toBe(130)
+  expect(first.output()).toMatch(/^\s*Interrupted\. What was done stays; run the command again to go on\.$/m)
+  expect(first.output()).not.toMatch(/\n\s+at |Error/)
+  expect((await gatehouse(...words)).code).toBe(0)
+  expect(await count()).toBe(4500)
+  const told = readFileSync(ids, 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  const users = await app.gatehouse.tools.prisma.user.findMany({ where: { issuerId }, select: { id: true } })
+  expect(new Set(told.map(({ user_id }) => user_id))).toEqual(new Set(users.map(({ id }) => id)))
+  expect(new Set(told.map(({ external_id }) => external_id)).size).toBe(4500)
+
+  // A reader who has seen enough, as `| head -1` has, is no failure.
+  const exported = spawnCli(['users', 'export', '--issuer', issuerId], cliEnv())
+  exported.child.stdout.once('data', () => exported.child.stdout.destroy())
+  expect(await exported.ended).toBe(0)
+  expect(exported.output()).not.toContain('EPIPE')
+})
+
 test('a hostile file: each bad line has its reason, good lines beside it come in, nothing costs much', async () => {
   const tenant = await makeTenant(app, 'Hostile')
   const user = (id: string, more: object) => JSON.stringify({ user_id: id, email: `${id}@example.com`, ...more })

@@ -2,7 +2,7 @@
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { firstIdOf } from '../../src/kernel/ids.js'
 import { DAY } from '../../src/kernel/time.js'
@@ -71,6 +71,102 @@ test('an event of a month that nobody made is kept aside and moves into its mont
   expect(await placeOf(far)).toBe(nameOf(far))
   expect(await listed(far)).toBe(true)
   expect(await rowsOf('SELECT place FROM events WHERE id = $1', [firstIdOf('evt', far)])).toEqual([before])
+})
+
+describe('a great deal that lies aside', () => {
+  const MANY = 23_000
+  /** Some months after those that there are, in the middle of it. */
+  let far: number
+  const many = (from: number, count: number) =>
+    rowsOf(
+      `INSERT INTO events (id, type, created_at, account_id, auth_type, actor, target, context, place)
+       SELECT 'evt_many_' || $1 || '_' || n, 'account.updated', $1::bigint + n, $2, 'system', '{"type":"system"}',
+         '{"type":"account","id":"x"}', '{}', -1000000 + n / 3
+       FROM generate_series(1, $3::int) n`,
+      [from, tenant.accountId, count],
+    )
+  const where = () =>
+    rowsOf(
+      `SELECT tableoid::regclass::text AS name, count(*)::int AS count, count(DISTINCT id)::int AS ids,
+         sum(place)::text AS places FROM events WHERE created_at >= $1 GROUP BY 1 ORDER BY 1`,
+      [far],
+    )
+  /** As if the process were told to stop after some portions. */
+  const portions = (count: number) => {
+    let looks = 0
+    const stop = {
+      get aborted() {
+        return looks++ >= count
+      },
+    } as AbortSignal
+    return keepEventPartitions({ ...systemContext(app.gatehouse), now: () => far, stop })
+  }
+
+  beforeAll(async () => {
+    far = monthsLater(9)
+    await many(far, MANY)
+    // Further than any month that is made.
+    await many(Date.UTC(new Date(far).getUTCFullYear() + 2, 0), 10)
+  })
+
+  test('moves in portions; a run that is cut off leaves it where everybody finds it, and the next one goes on', async () => {
+    const before = await where()
+    expect(before.map(({ name, count }) => [name, count])).toEqual([['events_other', MANY + 10]])
+    await portions(3)
+    const making = `events_making_${nameOf(far).slice(7)}`
+    const copied = async () => (await rowsOf(`SELECT count(*)::int AS count FROM ${making}`))[0]!.count
+    const part = await copied()
+    expect(part).toBeGreaterThan(0)
+    expect(part).toBeLessThan(MANY)
+    expect(await where()).toEqual(before)
+    await portions(2)
+    expect(await copied()).toBeGreaterThan(part)
+    expect(await where()).toEqual(before)
+  })
+
+  test('while it moves, others write: nothing gets lost, nothing comes twice', async () => {
+    const [before] = await where()
+    let done = false
+    let written = 0
+    const writer = async (): Promise<void> => {
+      while (!done) {
+        await insert(far + 1_000_000 + written++)
+      }
+    }
+    const writers = [writer(), writer()]
+    await keep(far)
+    done = true
+    await Promise.all(writers)
+    const after = await where()
+    expect(after.map(({ name }) => name)).toEqual([nameOf(far), 'events_other'])
+    const sum = (key: string) => after.reduce((total, row) => total + Number(row[key]), 0)
+    expect([sum('count'), sum('ids')]).toEqual([Number(before!.count) + written, Number(before!.ids) + written])
+    expect(after[1]!.count).toBe(10)
+    expect(await months()).toEqual(
+      expect.arrayContaining(
+        [0, 1, 2, 3].map((ahead) =>
+          nameOf(Date.UTC(new Date(far).getUTCFullYear(), new Date(far).getUTCMonth() + ahead)),
+        ),
+      ),
+    )
+    expect(await rowsOf("SELECT 1 FROM pg_class WHERE relkind = 'r' AND relname ~ '^events_making'")).toEqual([])
+    const [constraint] = await rowsOf("SELECT count(*)::int AS count FROM pg_constraint WHERE conname = 'in_month'")
+    expect(constraint!.count).toBe(0)
+  })
+
+  test('whoever reads for long is not waited for with everybody else in line: the next turn does it', async () => {
+    const next = Date.UTC(new Date(far).getUTCFullYear(), new Date(far).getUTCMonth() + 5, 15)
+    await many(next, 10)
+    const reader = new pg.Client(app.databaseUrl)
+    await reader.connect()
+    await reader.query('BEGIN; SELECT 1 FROM events LIMIT 1')
+    await expect(keep(next)).rejects.toThrow()
+    const [lost] = await rowsOf('SELECT count(*)::int AS count FROM events WHERE id LIKE $1', [`evt_many_${next}%`])
+    expect(lost!.count).toBe(10)
+    await reader.end()
+    await keep(next)
+    expect((await where()).map(({ name }) => name)).toContain(nameOf(next))
+  })
 })
 
 test('a month goes when its last day is past the retention, with its counts; a day before, it stays', async () => {

@@ -166,7 +166,7 @@ test('without notices events still come: the table is the truth', async () => {
   const stream = await listen()
   await change()
   await stream.until(1)
-  const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gatehouse notices'"
+  const kill = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gatehouse% notices'"
   await app.gatehouse.tools.pool.query(kill)
   await change()
   await stream.until(2)

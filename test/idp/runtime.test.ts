@@ -131,7 +131,7 @@ test('a notice is sent by the commit, not by a rolled back transaction; a broken
     expect(heard).toEqual(['client:first'])
     expect(pending).toEqual(['client:rolled back', 'client:first'])
     await app.gatehouse.tools.pool.query(
-      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'gatehouse notices' AND datname = current_database()`,
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name LIKE 'gatehouse% notices' AND datname = current_database()`,
     )
     await until(() => reconnects === 2 && subscription.connected())
     await announce(inContext(), 'client', 'second')

@@ -30,7 +30,10 @@ beforeAll(async () => {
   await new Promise<void>((done) => way.listen(0, '127.0.0.1', done))
   const { username, password, pathname } = new URL(database.url)
   const { port } = way.address() as { port: number }
-  tools = openDatabase(`postgres://${username}:${password}@127.0.0.1:${port}${pathname}`, 1, 300)
+  tools = openDatabase(`postgres://${username}:${password}@127.0.0.1:${port}${pathname}`, {
+    connections: 1,
+    silence: 300,
+  })
 })
 afterAll(async () => {
   await tools.close()

@@ -70,7 +70,7 @@ export async function makeBreakablePostgres(folder: string): Promise<BreakablePo
       await dead
     },
     async killBackend() {
-      const [pid] = await pids("application_name = 'gatehouse'")
+      const [pid] = await pids("application_name LIKE 'gatehouse keys %' AND application_name NOT LIKE '% notices'")
       if (pid !== undefined) signal(pid, 'SIGKILL')
     },
     stop: () => end('SIGQUIT'),

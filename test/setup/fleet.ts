@@ -36,7 +36,7 @@ export async function startFleet(databaseUrl: string, env: Record<string, string
     ...env,
   }
   const first = await startProcess(settings, core)
-  const { PORT: _, IDP_PORT: __, ...shared } = first.env
+  const { PORT: _, IDP_PORT: __, WORKER_PORT: ___, ...shared } = first.env
   const processes = [first, ...(await Promise.all([startProcess(shared, core), startProcess(shared, worker)]))]
   const starting: Promise<void>[] = []
   const kills = [0, 0, 0]

@@ -52,13 +52,14 @@ export function spawnCli(args: string[], env: Record<string, string>) {
   return { child, output: () => text, stdout: () => out, ended }
 }
 
-/** Starts `gatehouse start` on free ports and waits until it is ready; a worker alone has no address to ask. */
+/** Starts `gatehouse start` on free ports and waits until it is ready. */
 export async function startProcess(env: Record<string, string>, args: string[] = ['start']): Promise<Process> {
-  const [port, idpPort] = await freePorts(2)
+  const [port, idpPort, workerPort] = await freePorts(3)
   const key = { id: newId('ak', Date.now()), secret: randomBytes(32).toString('hex') }
   const full: Record<string, string> = {
     PORT: String(port),
     IDP_PORT: String(idpPort),
+    WORKER_PORT: String(workerPort),
     BASE_URL: `http://127.0.0.1:${port}`,
     IDP_URL: `http://127.0.0.1:${idpPort}`,
     BOOTSTRAP_API_KEY: `${key.id}:${key.secret}`,
@@ -68,8 +69,9 @@ export async function startProcess(env: Record<string, string>, args: string[] =
   }
   const { child, output, ended } = spawnCli(args, full)
   const [baseUrl, idpUrl] = [`http://127.0.0.1:${full['PORT']}`, `http://127.0.0.1:${full['IDP_PORT']}`]
-  const probe = args.includes('idp') ? idpUrl : baseUrl
-  for (let tries = 0; !args.includes('worker'); tries++) {
+  const workerUrl = `http://127.0.0.1:${full['WORKER_PORT']}`
+  const probe = args.includes('worker') ? workerUrl : args.includes('idp') ? idpUrl : baseUrl
+  for (let tries = 0; ; tries++) {
     if (child.exitCode !== null || tries > 600) throw new Error(`Gatehouse did not start:\n${output()}`)
     if (
       await fetch(`${probe}/readyz`).then(

@@ -95,6 +95,7 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
     SECRET_KEY: secretKey,
     PORT: String(port),
     IDP_PORT: String(idpPort),
+    WORKER_PORT: '0',
     BASE_URL: `http://127.0.0.1:${port}`,
     IDP_URL: `http://127.0.0.1:${idpPort}`,
     BOOTSTRAP_API_KEY: `${key.id}:${key.secret}`,

@@ -110,6 +110,29 @@ test('probes: /healthz, /readyz and /metrics on both servers, /metrics with its 
   await endProcess(process)
 })
 
+test('a worker alone answers probes and metrics on WORKER_PORT, and nothing else; SIGTERM drains it', async () => {
+  const worker = await start({ METRICS_TOKEN: 'let-me-see' }, ['start', '--only', 'worker'])
+  const at = `http://127.0.0.1:${worker.env['WORKER_PORT']}`
+  const status = async (path: string, headers = {}) => (await fetch(`${at}${path}`, { headers })).status
+  const token = { authorization: 'Bearer let-me-see' }
+  expect(await Promise.all(['/healthz', '/readyz', '/metrics'].map((path) => status(path)))).toEqual([200, 200, 401])
+  expect(await (await fetch(`${at}/metrics`, { headers: token })).text()).toContain('gatehouse_periodic_job_runs_total')
+  expect(await Promise.all(['/', '/v1/accounts', '/graphql', '/console'].map((path) => status(path)))).toEqual([
+    404, 404, 404, 404,
+  ])
+  for (const url of [worker.baseUrl, worker.idpUrl]) await expect(fetch(url)).rejects.toThrow()
+  const { code, output } = await runCli(['start', '--only', 'worker'], worker.env)
+  expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining('set WORKER_PORT to a free port') })
+  worker.child.kill('SIGTERM')
+  let ready = 200
+  for (let tries = 0; tries < 50 && ready === 200; tries++) {
+    ready = await status('/readyz').catch(() => 0)
+    await sleep(10)
+  }
+  expect(ready).toBe(503)
+  expect(await worker.ended).toBe(0)
+})
+
 test('SIGTERM: /readyz turns 503, accepted requests finish, exit code 0', async () => {
   const process = await start()
   process.child.kill('SIGTERM')

@@ -70,7 +70,7 @@ export function prepareSecret(
     sent: {
       purpose,
       email: email ?? address,
-      hash: hashOf(journey.uid, secret),
+      hash: hashesOf(journey.uid, secret)[0]!,
       expiresAt: context.now() + LIFE,
       tries: 0,
       user,
@@ -92,9 +92,14 @@ export function prepareSecret(
   }
 }
 
-/** Bound to the browser's journey: the same digits are of no use anywhere else. */
-const hashOf = (uid: string, secret: string): string =>
-  hmac(scope().context.sealer.derive('codes and links by mail'), `${scope().runtime.issuer.id} ${uid} ${secret}`)
+/**
+ * Bound to the browser's journey: the same digits are of no use anywhere else. The first one is kept; the others are
+ * what older keys of this deployment make of it, so that a code from before a rotation still fits.
+ */
+const hashesOf = (uid: string, secret: string): string[] =>
+  scope()
+    .context.sealer.deriveEach('codes and links by mail')
+    .map((key) => hmac(key, `${scope().runtime.issuer.id} ${uid} ${secret}`))
 
 /** What an answer is worth. `spent`: too old, or guessed at too often; only a new one helps. */
 export type SecretVerdict = { outcome: 'right' } | { outcome: 'wrong' | 'spent'; sent: SentSecret }
@@ -115,7 +120,8 @@ export async function checkSecret(uid: string, sent: SentSecret, secret: string)
     await recordFailure(context, place, user, { method, reason: 'locked' })
     return { outcome: 'wrong', sent }
   }
-  const fits = sameText(hashOf(uid, method === 'email_link' ? secret : secret.replace(/[\s-]/g, '')), sent.hash)
+  const typed = method === 'email_link' ? secret : secret.replace(/[\s-]/g, '')
+  const fits = hashesOf(uid, typed).some((hash) => sameText(hash, sent.hash))
   if (fits && !sent.void) {
     await settleSuccess(context, subject)
     return { outcome: 'right' }

@@ -4,6 +4,7 @@
  * version, so a challenge is good once, in one browser, and need not be written down before anybody answers.
  */
 import { createHmac } from 'node:crypto'
+import { parseJson } from '../../kernel/gate.js'
 import {
   type Ceremony,
   checkAssertion,
@@ -24,14 +25,34 @@ export function relyingParty(): { rpId: string; origin: string } {
   return { rpId: hostname, origin }
 }
 
-/** What an answer to the form of this version must be bound to. */
-export function ceremonyOf({ journey, version }: Pick<Asked, 'journey' | 'version'>): Ceremony {
+/**
+ * What an answer to the form of this version must be bound to.
+ * @param answer of a browser, if it has answered: its challenge may be one that an older key of this deployment made
+ */
+export function ceremonyOf(
+  { journey, version }: Pick<Asked, 'journey' | 'version'>,
+  answer?: object | string,
+): Ceremony {
   const { context, runtime } = scope()
-  const key = context.sealer.derive('challenges for passkeys')
-  const challenge = createHmac('sha256', key)
-    .update(`${runtime.issuer.id} ${journey.uid} ${version}`)
-    .digest('base64url')
+  const challenges = context.sealer
+    .deriveEach('challenges for passkeys')
+    .map((key) =>
+      createHmac('sha256', key).update(`${runtime.issuer.id} ${journey.uid} ${version}`).digest('base64url'),
+    )
+  const answered = challenges.length > 1 && answer ? challengeIn(answer) : undefined
+  const challenge = challenges.find((made) => made === answered) ?? challenges[0]!
   return { challenge, ...relyingParty() }
+}
+
+/** What a browser says that it has signed; whether it did is for the ceremony to find out. */
+function challengeIn(answer: object | string): unknown {
+  try {
+    const parsed = typeof answer === 'string' ? parseJson(answer) : answer
+    const { clientDataJSON } = (parsed as { response: { clientDataJSON: string } }).response
+    return (parseJson(Buffer.from(clientDataJSON, 'base64url').toString()) as { challenge?: unknown }).challenge
+  } catch {
+    return undefined
+  }
 }
 
 /**
@@ -54,7 +75,7 @@ export async function passkeyMove(asked: Asked, form: Form, who: SignInUser | nu
   const answer = field(form, 'credential') ?? ''
   if (answer === '') return { to: state, problems: [{ key: 'passkey_failed' }] }
   const refusal: Move = { to: state, problems: [{ key: 'passkey_refused' }] }
-  const verdict = await checkAssertion(context, issuer, answer, ceremonyOf(asked), who?.id ?? null)
+  const verdict = await checkAssertion(context, issuer, answer, ceremonyOf(asked, answer), who?.id ?? null)
   const failed = (reason: string, user: SignInUser | undefined) =>
     recordFailure(context, issuer, user, { method: 'passkey', reason })
   if (verdict.outcome === 'refused') {

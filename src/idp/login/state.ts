@@ -200,14 +200,21 @@ const stored = (state: LoginState) => ({ ...state }) as unknown as Prisma.InputJ
 
 /** The hidden field of a form: says which version it was shown for, and that we showed it. */
 export function formToken(purpose: string, version: number): string {
+  return formTokens(purpose, version)[0]!
+}
+
+/** As every key of the deployment makes it, the current one first: a form outlives a change of keys. */
+function formTokens(purpose: string, version: number): string[] {
   const { context, runtime } = scope()
-  const key = context.sealer.derive('forms of the hosted pages')
-  const seal = createHmac('sha256', key).update(`${runtime.issuer.id} ${purpose} ${version}`).digest('base64url')
-  return `${version}.${seal}`
+  return context.sealer.deriveEach('forms of the hosted pages').map((key) => {
+    const seal = createHmac('sha256', key).update(`${runtime.issuer.id} ${purpose} ${version}`).digest('base64url')
+    return `${version}.${seal}`
+  })
 }
 
 /** The version that a form was shown for; undefined when we never showed such a form. */
 export function formVersion(purpose: string, token: string | undefined): number | undefined {
   const version = Number(/^(\d{1,9})\./.exec(token ?? '')?.[1] ?? Number.NaN)
-  return Number.isInteger(version) && sameText(formToken(purpose, version), token!) ? version : undefined
+  if (!Number.isInteger(version)) return undefined
+  return formTokens(purpose, version).some((made) => sameText(made, token!)) ? version : undefined
 }

@@ -1,7 +1,9 @@
 /** Password policy of an issuer (decisions D9): length and a list of common passwords; composition only on request. */
 import { type Detail, invalid } from '../../kernel/errors.js'
 import { DAY } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
 import { verifyPassword } from '../../platform/secrets.js'
+import { isBreached } from './breached.js'
 
 export interface PasswordPolicy {
   min_length: number
@@ -16,6 +18,8 @@ export interface PasswordPolicy {
   history: number
   /** After how many days a password must be changed at sign-in; null for never. */
   max_age_days: number | null
+  /** Ask a service outside whether the password has leaked somewhere (breached.ts). */
+  check_breached: boolean
 }
 
 const defaults: PasswordPolicy = {
@@ -29,6 +33,7 @@ const defaults: PasswordPolicy = {
   disallow_user_info: true,
   history: 0,
   max_age_days: null,
+  check_breached: false,
 }
 
 /** The policy in force at an issuer: its settings over the defaults. */
@@ -54,6 +59,7 @@ type Rule = [code: string, broken: (password: string) => boolean, message: strin
  * @throws invalid_request with one detail per broken rule (`password_too_short`, …)
  */
 export async function checkPassword(
+  context: Context,
   policy: PasswordPolicy,
   password: string,
   owner: PasswordOwner,
@@ -96,6 +102,9 @@ export async function checkPassword(
     if (await verifyPassword(hash, password)) {
       throw invalid([{ field, code: 'password_used_before', message: 'was used before; choose another.' }])
     }
+  }
+  if (policy.check_breached && (await isBreached(context, text))) {
+    throw invalid([{ field, code: 'password_breached', message: 'has leaked from some service; choose another.' }])
   }
 }
 

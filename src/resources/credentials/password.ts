@@ -27,8 +27,8 @@ export const password = kindOf({
     mustChange: rules.boolean.optional(),
     expiresAt: rules.moment.nullable().optional(),
   }),
-  async prepare(_context, owner, values) {
-    const hash = await checkedHash(owner, values.password)
+  async prepare(context, owner, values) {
+    const hash = await checkedHash(context, owner, values.password)
     return (inside) =>
       insertVerifier(inside, owner, values, {
         type: 'password',
@@ -56,7 +56,7 @@ export const temporaryPassword = kindOf({
     if (values.expiresAt <= now || values.expiresAt > now + TEMPORARY_LIFE) {
       throw invalidField('expiresAt', 'out_of_range', 'must lie in the future, at most 7 days from now.')
     }
-    const hash = await checkedHash(owner, values.password)
+    const hash = await checkedHash(context, owner, values.password)
     return (inside) =>
       insertVerifier(inside, owner, values, {
         type: 'temporary_password',
@@ -70,8 +70,8 @@ export const temporaryPassword = kindOf({
   },
 })
 
-async function checkedHash(owner: Owner, text: string): Promise<string> {
-  await checkPassword(passwordPolicyOf(owner.issuer), text, owner)
+async function checkedHash(context: Context, owner: Owner, text: string): Promise<string> {
+  await checkPassword(context, passwordPolicyOf(owner.issuer), text, owner)
   return hashPassword(text)
 }
 
@@ -80,6 +80,6 @@ export async function newSecret(context: Context, owner: Owner, verifier: Verifi
   const policy = passwordPolicyOf(owner.issuer)
   const hashes = [...(verifier.hash ? [verifier.hash] : []), ...verifier.previousHashes]
   const previousHashes = hashes.slice(0, policy.history)
-  await checkPassword(policy, text, { ...owner, previousHashes })
+  await checkPassword(context, policy, text, { ...owner, previousHashes })
   return { hash: await hashPassword(text), previousHashes, secretSetAt: context.now(), mustChange: false }
 }

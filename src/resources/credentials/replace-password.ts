@@ -43,6 +43,7 @@ export async function prepareNewPassword(
     policy.history,
   )
   await checkPassword(
+    context,
     policy,
     password,
     { username: row.username, profile: row.profile, previousHashes },

@@ -3,6 +3,7 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
 import { sweep } from '../../platform/sweep.js'
+import { firstAside, type Month, moveAside } from './moving.js'
 
 /** How many months after this one have their table already: so long may there be no worker. */
 const MONTHS_AHEAD = 3
@@ -13,13 +14,10 @@ const partitionsText = `
 
 /** Makes the months to come and drops those gone by. A periodic job; running twice does no harm. */
 export async function keepEventPartitions(context: Context): Promise<void> {
-  const now = new Date(context.now())
-  const [year, month] = [now.getUTCFullYear(), now.getUTCMonth()]
-  for (let ahead = 0; ahead <= MONTHS_AHEAD; ahead++) {
-    await sql(context.db, 'SELECT make_event_partition($1::bigint)', Date.UTC(year, month + ahead))
-  }
   const oldest = new Date(context.now() - context.config.eventRetentionDays * DAY)
   const kept = Date.UTC(oldest.getUTCFullYear(), oldest.getUTCMonth())
+  await makeMonths(context, kept)
+  if (context.stop?.aborted) return
   const gone = (await sql<{ name: string }>(context.db, partitionsText)).filter(({ name }) => endOf(name) <= kept)
   const from = gone[0] ? startOf(gone[0].name) : kept
   // The counts first, for they are never more than the events; and once more, with what was counted meanwhile.
@@ -28,6 +26,34 @@ export async function keepEventPartitions(context: Context): Promise<void> {
   for (const { name } of gone) await context.db.$executeRawUnsafe(`DROP TABLE ${name}`)
   await sweep(context, 'events_other', 'created_at < $1::bigint', kept)
   await forgetCounts(context, from, kept)
+}
+
+/** The tables of this month and the next ones, and of months gone by of which something lies aside. */
+async function makeMonths(context: Context, kept: number): Promise<void> {
+  const now = new Date(context.now())
+  const ahead = Array.from({ length: MONTHS_AHEAD + 1 }, (_, at) =>
+    Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + at),
+  )
+  const there = new Set((await sql<{ name: string }>(context.db, partitionsText)).map(({ name }) => name))
+  const missing = (moments: readonly number[]): Month[] => moments.map(monthAt).filter(({ name }) => !there.has(name))
+  if (missing(ahead).length === 0) return
+  const first = await firstAside(context)
+  if (first === undefined) {
+    // Nothing has to move, so it takes no time.
+    for (const { startsAt } of missing(ahead))
+      await sql(context.db, 'SELECT make_event_partition($1::bigint)', startsAt)
+    return
+  }
+  const before: number[] = []
+  for (let at = monthAt(Math.max(first, kept)).startsAt; at < ahead[0]!; at = monthAt(at).endsAt) before.push(at)
+  await moveAside(context, missing([...before, ...ahead]))
+}
+
+/** The month (UTC) that a moment lies in. */
+function monthAt(moment: number): Month {
+  const date = new Date(moment)
+  const name = `events_${date.toISOString().slice(0, 7).replace('-', '_')}`
+  return { name, startsAt: monthOf(name, 0), endsAt: monthOf(name, 1) }
 }
 
 /**

@@ -5,6 +5,8 @@
  *     settling ─→ settled ─→ credited, or conflict when the method no longer takes the payment
  *        ├─→ unknown ─→ settled, or unresolved when nobody can find out (reconcile.ts)
  *        └─→ refused: nothing was paid, and the payment may be tried again
+ *
+ * What is unresolved ends as credited, conflict or refused by the word of an operator (concluding.ts).
  */
 import { badRequest, conflict } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
@@ -20,7 +22,7 @@ import { type Payment, paymentKeyOf, type Requirements } from './offer.js'
 
 export const RECONCILE = 'reconcile_topup'
 /** When a payment is first looked after by the queue (milliseconds). */
-const FIRST_LOOK = 5 * SECOND
+export const FIRST_LOOK = 5 * SECOND
 /** How long after the facilitator's last moment a process has given up for certain. */
 const MARGIN = 10 * SECOND
 
@@ -118,16 +120,21 @@ export async function noteOutcome(context: Context, { id }: TopupAttempt, outcom
   }
 }
 
-/** Ends a payment that will not be credited, and tells the trail. @returns false when it has another end already */
+/**
+ * Ends a payment that will not be credited, and tells the trail.
+ * @param from where it must stand
+ * @returns false when it stands elsewhere
+ */
 export async function close(
   context: Context,
   id: string,
   state: 'refused' | 'unresolved',
   reason: string,
+  from: readonly string[] = ['settling', 'unknown'],
 ): Promise<boolean> {
   return transaction(context, async (inside) => {
     const { count } = await inside.db.topupAttempt.updateMany({
-      where: { id, state: { in: ['settling', 'unknown'] } },
+      where: { id, state: { in: [...from] } },
       data: { state, reason, ...(state === 'refused' && { request: null }), updatedAt: inside.now() },
     })
     if (count === 0) return false

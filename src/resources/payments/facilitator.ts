@@ -138,8 +138,8 @@ const codeIn = (value: unknown, otherwise: string): string =>
 const addressIn = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[A-Za-z0-9:_.-]{1,128}$/.test(value) ? value : undefined
 
-/** The name of a transaction, in the one way that it is kept. */
-function transactionIn(value: unknown, network: string): string | null {
+/** The name of a transaction, in the one way that it is kept; null when this is none. */
+export function transactionIn(value: unknown, network: string): string | null {
   if (typeof value !== 'string') return null
   if (network.startsWith('eip155:')) return /^0x[0-9a-f]{64}$/i.test(value) ? value.toLowerCase() : null
   return /^[A-Za-z0-9]{16,128}$/.test(value) ? value : null

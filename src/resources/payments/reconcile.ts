@@ -40,7 +40,10 @@ export const reconcileTopup: Task = {
     if (isTaken && !last) return 'failed'
     const about = { account: attempt.accountId, attempt: id, payer: attempt.payer }
     if (await close(context, id, 'unresolved', 'outcome_unknown')) {
-      context.log.error(about, 'it could not be found out whether a payment was settled; look for it on the chain')
+      context.log.error(
+        about,
+        'it could not be found out whether a payment was settled; look for it on the chain, then: gatehouse billing credit or reject',
+      )
     }
     return 'done'
   },

@@ -247,6 +247,7 @@ describe('limits', () => {
     const { rateLimiter } = gatehouse
     const free: number[] = []
     gatehouse.rateLimiter = {
+      ...rateLimiter,
       async spend(limit, key) {
         // The step has locked the user's row, if it is in a transaction.
         const text = 'SELECT id FROM users WHERE username_key = $1 FOR UPDATE SKIP LOCKED'

@@ -81,6 +81,12 @@ export const security: Fields = [
   },
   {
     kind: 'toggle',
+    path: 'settings.security.password_policy.check_breached',
+    label: 'Refuse passwords that have leaked somewhere',
+    hint: 'Asks a service outside, which learns five of the forty digits of a hash. Without its answer the password is taken.',
+  },
+  {
+    kind: 'toggle',
     path: 'settings.security.password_policy.disallow_user_info',
     label: 'Refuse passwords that hold the user’s name or address',
     otherwise: true,

@@ -27,7 +27,7 @@ export const signUpPasskey: Step = {
       return { to: anew(state, state.username), problems: [{ key: 'stale' }] }
     const credential = credentialIn(form)
     if (!credential) return { to: state, problems: [{ key: 'passkey_failed' }] }
-    const { challenge, rpId, origin } = ceremonyOf(asked)
+    const { challenge, rpId, origin } = ceremonyOf(asked, credential)
     const made = await registeredBy(credential, { challenge, rp_id: rpId, origin })
     const refusal: Move = { to: state, problems: [{ key: 'passkey_refused' }] }
     if (!made) return refusal

@@ -77,7 +77,13 @@ async function read(form: Form, email: string, way: SignUpWay): Promise<{ detail
   const password = field(form, 'new_password') ?? ''
   if (email === '' || password === '') return { details, problems: [{ key: 'missing' }] }
   try {
-    await checkPassword(passwordPolicyOf(runtime.issuer), password, { username: email, profile }, 'new_password')
+    await checkPassword(
+      context,
+      passwordPolicyOf(runtime.issuer),
+      password,
+      { username: email, profile },
+      'new_password',
+    )
   } catch (error) {
     return { details, problems: brokenRules(error) }
   }

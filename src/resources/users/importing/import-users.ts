@@ -16,7 +16,7 @@ import { fromOwn, isOwn } from './own.js'
 import { type Choice, checkRecord, type ImportedUser, Refused } from './record.js'
 import type { Source } from './sources.js'
 import { isJson, type Json } from './values.js'
-import { lookUp, type Outcome, type Prepared, preparer, writeBatch } from './write.js'
+import { knownUsers, lookUp, type Outcome, type Prepared, preparer, writeBatch } from './write.js'
 
 /** Users per transaction: enough that a commit does not show, few enough to hold. */
 const BATCH = 1000
@@ -115,6 +115,10 @@ export async function importUsers(
     const rows = [...done.values()]
     const outcomes = await (dryRun ? lookUp(context, place, source, rows) : writeBatch(context, place, source, rows))
     for (const row of rows) count(row, outcomes.get(row.externalId) ?? 'imported')
+    const known = rows.map(({ externalId }) => externalId).filter((id) => outcomes.get(id) === 'known')
+    if (known.length > 0 && options.imported && !dryRun)
+      for (const { externalId, userId } of await knownUsers(context, place, source, known))
+        options.imported(externalId, userId)
     options.progress?.(totals)
   }
   const count = (row: Prepared & { line: number }, found: Outcome): void => {

@@ -101,8 +101,17 @@ export function preparer(context: Context, issuer: Issuer, source: Source): (rec
 
 const lockText = `SELECT pg_advisory_xact_lock(hashtext('import'), hashtext($1))`
 const knownText = `
-  SELECT external_id AS "externalId" FROM imported_users
+  SELECT external_id AS "externalId", user_id AS "userId" FROM imported_users
   WHERE issuer_id = $1 AND source = $2 AND external_id = ANY ($3::text[])`
+/** Who came by an earlier run: old id and new id. */
+export const knownUsers = (
+  context: Context,
+  { issuerId }: InIssuer,
+  source: Source,
+  externalIds: readonly string[],
+): Promise<{ externalId: string; userId: string }[]> =>
+  context.query('import-known', knownText, [issuerId, source, externalIds])
+
 const takenText = `
   SELECT username_key AS "usernameKey" FROM users
   WHERE issuer_id = $1 AND username_key = ANY ($2::text[]) AND status NOT IN ('deleted', 'pending_deletion')`

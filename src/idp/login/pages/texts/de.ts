@@ -38,6 +38,7 @@ export const de: Texts = {
   password_needs_digit: 'Das Passwort braucht eine Ziffer.',
   password_needs_symbol: 'Das Passwort braucht ein Sonderzeichen.',
   password_too_common: 'Dieses Passwort verwenden viele. Bitte eines wählen, das schwerer zu erraten ist.',
+  password_breached: 'Dieses Passwort ist anderswo schon einmal bekannt geworden. Bitte ein anderes wählen.',
   password_contains_user_info: 'Das Passwort darf weder Benutzernamen noch Namen enthalten.',
   password_used_before: 'Dieses Passwort wurde schon einmal verwendet. Bitte ein neues wählen.',
   sign_up: 'Konto anlegen',

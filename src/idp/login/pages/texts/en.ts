@@ -35,6 +35,7 @@ export const en = {
   password_needs_digit: 'The password must have a digit.',
   password_needs_symbol: 'The password must have a symbol.',
   password_too_common: 'Many people use this password. Choose one that is harder to guess.',
+  password_breached: 'This password has leaked from some service. Choose another one.',
   password_contains_user_info: 'The password must not contain your username or name.',
   password_used_before: 'You have used this password before. Choose a new one.',
   sign_up: 'Create an account',
