@@ -9,6 +9,10 @@ export function demandOf(field: GraphQLField<unknown, Context>): Demand | undefi
   return scope === undefined ? undefined : { scope, ...(operator && { operator }), ...(inIssuer && { inIssuer }) }
 }
 
+/** Does this field ask a person at the console to have signed in a short while ago? See resources/recent-sign-in. */
+export const asksForRecentSignIn = (field: GraphQLField<unknown, Context>): boolean =>
+  (field.extensions as { recentSignIn?: boolean }).recentSignIn === true
+
 /** Does this field commit its work in several transactions of its own? See resources/graphql. */
 export const commitsItself = (field: GraphQLField<unknown, Context>): boolean =>
   (field.extensions as { commitsItself?: boolean }).commitsItself === true

@@ -50,6 +50,9 @@ export const OperatorOnly = () => Extensions({ scope: 'accounts:manage' satisfie
  */
 export const CommitsItself = () => Extensions({ commitsItself: true })
 
+/** For mutations that a person at the console signs in again for (decisions D25): see recent-sign-in. */
+export const RecentSignIn = () => Extensions({ recentSignIn: true })
+
 /** Micro-USD: an integer beyond GraphQL's 32 bits. */
 export const MicroUsd = new GraphQLScalarType<bigint | number, number>({
   name: 'MicroUsd',
