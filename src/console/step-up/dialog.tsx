@@ -6,6 +6,9 @@ import { CHANNEL, type Wish } from './wish'
 
 type State = 'asked' | 'waiting' | 'blocked'
 
+/** Escape would close the dialogue below as well, and with it what was typed there. */
+const kept = { 'data-mantine-stop-propagation': true }
+
 const addressOf = (maxAge: number, returnTo: string): string =>
   `/console/sign-in?${new URLSearchParams({ max_age: String(maxAge), return_to: returnTo })}`
 
@@ -33,7 +36,7 @@ export default function StepUp({ wish: { maxAge, end } }: { wish: Wish }) {
     setState(window.open(address, '_blank', 'popup,width=480,height=720') ? 'waiting' : 'blocked')
   }
   return (
-    <Modal opened onClose={() => end(false)} title="Sign in again">
+    <Modal opened onClose={() => end(false)} title="Sign in again" withCloseButton={false} closeOnClickOutside={false}>
       <Text size="sm">
         What you are about to do reaches far, and you signed in a while ago. Sign in again in a window of its own: this
         page stays as it is, and goes on when you are back.
@@ -46,15 +49,17 @@ export default function StepUp({ wish: { maxAge, end } }: { wish: Wish }) {
       {state === 'blocked' && (
         <Alert color="orange" mt="md" title="Your browser opened no window">
           Allow windows for this address, or{' '}
-          <a href={addressOf(maxAge, location.pathname + location.search)}>sign in on this page</a>: what you have typed
-          here is lost then.
+          <a {...kept} href={addressOf(maxAge, location.pathname + location.search)}>
+            sign in on this page
+          </a>
+          : what you have typed here is lost then.
         </Alert>
       )}
       <Group justify="flex-end" mt="lg" gap="xs">
-        <Button variant="default" onClick={() => end(false)}>
+        <Button {...kept} variant="default" onClick={() => end(false)}>
           Not now
         </Button>
-        <Button onClick={open} data-autofocus>
+        <Button {...kept} onClick={open} data-autofocus>
           {state === 'asked' ? 'Sign in again' : 'Open the window again'}
         </Button>
       </Group>
