@@ -38,6 +38,7 @@ import { PaymentMethodResolver } from '../resources/payments/payment-methods.gra
 import { requireRecentSignIn } from '../resources/recent-sign-in.js'
 import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
+import { ImportResolver } from '../resources/users/import.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
 import { WebhookDeliveryResolver } from '../resources/webhooks/deliveries.graphql.js'
 import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
@@ -53,6 +54,7 @@ const resolvers = [
   AuthMethodResolver,
   ClientResolver,
   UserResolver,
+  ImportResolver,
   VerifierResolver,
   OrganizationResolver,
   UserOrganizationsResolver,
