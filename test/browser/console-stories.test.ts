@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import bcrypt from 'bcrypt'
 import type { Page } from 'playwright-core'
 import { must } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
@@ -14,6 +16,7 @@ let world: ConsoleWorld
 let page: Page
 let unexpected: () => string[]
 let accountId: string
+let issuerPath: string
 const barriers: string[] = []
 
 beforeAll(async () => {
@@ -151,6 +154,7 @@ test('issuer, client and user are made, the user signs in, and the application l
     await page.keyboard.press('Enter')
     await heading('Customers')
     const issuerId = page.url().split('/').at(-1)!
+    issuerPath = `/accounts/${accountId}/issuers/${issuerId}`
 
     await follow('Clients')
     await press('New client')
@@ -199,13 +203,91 @@ test('issuer, client and user are made, the user signs in, and the application l
 
     await page.getByRole('button', { name: /^Session of/ }).click()
     await page.getByRole('menuitem', { name: 'Reactivate' }).click()
-    await page.getByText('active').first().waitFor()
+    await page.getByText('Session is active again').waitFor()
     expect(await whoAmI()).toBe('200 renewed')
     await theirs.context().close()
     expect(unexpected()).toEqual([])
   } finally {
     notebook.close()
   }
+})
+
+test('users are imported: rehearsed first, gone on with after the page was left, known when they come again', async () => {
+  const record = (name: string, more: object = {}) =>
+    JSON.stringify({ user_id: `auth0|${name}`, email: `${name}@example.com`, password_hash: hash, ...more })
+  const hash = await bcrypt.hash(ADMIN.password, 4)
+  const many = Array.from({ length: 1200 }, (_, n) => record(`person-${n}`))
+  const faulty = [
+    record('twin', { email: 'person-3@example.com' }),
+    '{"email": nothing}',
+    record('keyed', { mfa_factors: [{ sms: {} }] }),
+  ]
+  const buffer = gzipSync([...many, ...faulty].join('\n'))
+  const choose = async () => {
+    await page.goto(at(`${issuerPath}/users/import`))
+    await heading('Import users')
+    const [chooser] = await Promise.all([
+      page.waitForEvent('filechooser'),
+      page.getByRole('button', { name: 'File' }).click(),
+    ])
+    await chooser.setFiles({ name: 'auth0.ndjson.gz', mimeType: 'application/gzip', buffer })
+    await page.getByRole('button', { name: 'Rehearse' }).click()
+  }
+  const title = (name: string) => page.getByRole('heading', { level: 2, name }).waitFor()
+
+  await page.goto(at(`${issuerPath}/users`))
+  await page.getByRole('link', { name: 'Import', exact: true }).click()
+  await choose()
+  await title('Would import 1,200 of 1,203 users')
+  const refused = page.getByRole('table', { name: 'Refused lines' })
+  expect(await refused.getByRole('row').count()).toBe(4)
+  barriers.push(...(await barriersOn(page)))
+  await picture('import')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Refused lines' }).click(),
+  ])
+  const rows = readFileSync(await download.path(), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(rows.map(({ line, external_id, reason }) => [line, external_id, reason])).toEqual([
+    [1201, 'auth0|twin', 'username_taken'],
+    [1202, null, 'invalid_json'],
+    [1203, 'auth0|keyed', 'unsupported_credential'],
+  ])
+
+  // The second portion never arrives, and somebody closes the page.
+  let portions = 0
+  await page.route('**/console/graphql', async (route) => {
+    const isPortion = route.request().postData()?.includes('"dryRun":false')
+    if (!isPortion || ++portions < 2) await route.continue()
+  })
+  page.once('dialog', (asked) => void asked.accept())
+  await page.getByRole('button', { name: 'Import 1,200 users' }).click()
+  await page.getByText(/^500 read/).waitFor()
+  await page.goto(at(`${issuerPath}/users`))
+  await page.unroute('**/console/graphql')
+
+  await choose()
+  await title('Would import 700 of 1,203 users')
+  await page.getByText('500 users, left alone').waitFor()
+  await page.getByRole('button', { name: 'Import 700 users' }).click()
+  await title('Imported 700 of 1,203 users')
+  await picture('imported')
+  const [ids] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Old and new ids' }).click(),
+  ])
+  const kept = readFileSync(await ids.path(), 'utf8')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line))
+  expect(kept).toHaveLength(700)
+  expect(kept[0]).toEqual({ external_id: expect.stringMatching(/^auth0\|/), user_id: expect.stringMatching(/^usr_/) })
+  await page.getByRole('link', { name: 'To the users' }).click()
+  await page.getByRole('table', { name: 'Users' }).waitFor()
+  expect(unexpected()).toEqual([])
 })
 
 test('the console is entered with a password and a code', async () => {
