@@ -42,8 +42,8 @@ const fields: Field<Choices>[] = [
   {
     kind: 'toggle',
     path: 'dropUnsupported',
-    label: 'Take users without a password or second factor that cannot be taken',
-    hint: 'Else they are refused: an account without its second factor is less safe than before.',
+    label: 'Leave out credentials that cannot be taken',
+    hint: 'Else their users are refused: an account without its second factor is less safe than before.',
   },
 ]
 
