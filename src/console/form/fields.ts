@@ -45,14 +45,14 @@ export interface Option {
   group?: string
 }
 
-/** Options under their headings, if they have any. */
-export function inGroups(options: readonly Option[]): (Option | { group: string; items: Option[] })[] {
-  const plain = options.map(({ value, label, group }) => ({ value, label, group }))
-  const groups = [...new Set(plain.flatMap(({ group }) => group ?? []))]
-  return [
-    ...plain.filter(({ group }) => group === undefined).map(({ value, label }) => ({ value, label })),
-    ...groups.map((name) => ({ group: name, items: plain.filter(({ group }) => group === name) })),
-  ]
+type Choosable = Pick<Option, 'value' | 'label'>
+
+/** Options under their headings, if they have any; the rest first. */
+export function inGroups(options: readonly Option[]): (Choosable | { group: string; items: Choosable[] })[] {
+  const below = (heading: string | undefined): Choosable[] =>
+    options.filter(({ group }) => group === heading).map(({ value, label }) => ({ value, label }))
+  const headings = new Set(options.flatMap(({ group }) => group ?? []))
+  return [...below(undefined), ...[...headings].map((group) => ({ group, items: below(group) }))]
 }
 
 const isList = ({ kind }: { kind: string }): boolean => ['list', 'choices', 'scopes', 'links'].includes(kind)
