@@ -5,8 +5,9 @@ import type { Context } from '../platform/context.js'
 
 /** What a field demands, if it demands anything. */
 export function demandOf(field: GraphQLField<unknown, Context>): Demand | undefined {
-  const { scope, operator, inIssuer } = field.extensions as { scope?: string; operator?: boolean; inIssuer?: boolean }
-  return scope === undefined ? undefined : { scope, ...(operator && { operator }), ...(inIssuer && { inIssuer }) }
+  const { scope, andScope, operator, inIssuer } = field.extensions as Partial<Demand>
+  if (scope === undefined) return undefined
+  return { scope, ...(andScope && { andScope }), ...(operator && { operator }), ...(inIssuer && { inIssuer }) }
 }
 
 /** Does this field ask a person at the console to have signed in a short while ago? See resources/recent-sign-in. */

@@ -31,6 +31,10 @@ export type Demand = PlatformScope | 'authenticated'
 /** Names the scope of a root or relation field, as `@Scope('issuers.clients', 'read')`. */
 export const Scope = (stem: Stem, action: Action) => Extensions({ scope: `${stem}:${action}` satisfies PlatformScope })
 
+/** Another scope that a root field needs besides its own. */
+export const AndScope = (stem: Stem, action: Action) =>
+  Extensions({ andScope: `${stem}:${action}` satisfies PlatformScope })
+
 /**
  * The same for a relation out of an organization to something that lies in its issuer (`member.user`): whoever is bound
  * to the organization does not reach it.

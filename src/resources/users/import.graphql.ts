@@ -12,7 +12,7 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { enumOf, IssuerPlace, JSONObject, Scope } from '../graphql.js'
+import { AndScope, enumOf, IssuerPlace, JSONObject, Scope } from '../graphql.js'
 import { importPortion } from './importing/portion.js'
 import { type Source, sources } from './importing/sources.js'
 import type { UsernameType } from './usernames.js'
@@ -108,6 +108,7 @@ export class ImportResolver {
       "Takes a portion of another product's export of users (docs/import.md). Who is here already is left alone, so a portion can be sent again. Asks for issuers.users.verifiers:write as well.",
   })
   @Scope('issuers.users', 'write')
+  @AndScope('issuers.users.verifiers', 'write')
   importUsers(
     @Ctx() context: Context,
     @Args(() => IssuerPlace) place: IssuerPlace,

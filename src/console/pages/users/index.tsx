@@ -31,12 +31,9 @@ export default function Users() {
   )
 }
 
-/** Who may not give credentials may not import any. */
-const mayImport = (may: (field: string) => boolean): boolean => may('importUsers') && may('createVerifier')
-
 function Importing() {
   const { accountId, issuerId, may } = usePlace()
-  if (!mayImport(may)) return <Redirect to={`${issuerHref(accountId, issuerId)}/users`} replace />
+  if (!may('importUsers')) return <Redirect to={`${issuerHref(accountId, issuerId)}/users`} replace />
   return <ImportUsers />
 }
 
@@ -53,7 +50,7 @@ function UserList() {
       lead="People of this issuer. Usernames are shown on a user’s own page only."
       actions={
         <>
-          {mayImport(may) && (
+          {may('importUsers') && (
             <LinkButton href={`${base}/import`} variant="default" leftSection={<Icon name="upload" />}>
               Import
             </LinkButton>

@@ -4,9 +4,8 @@
  * that is sent twice finds its users here already (docs/decisions/0047).
  */
 import { z } from 'zod'
-import { insufficientScope, invalidField } from '../../../kernel/errors.js'
+import { invalidField } from '../../../kernel/errors.js'
 import { check, rules } from '../../../kernel/input.js'
-import { covers } from '../../../kernel/scopes.js'
 import { DAY } from '../../../kernel/time.js'
 import type { Context } from '../../../platform/context.js'
 import { mayGiveCredentials } from '../../authority.js'
@@ -52,12 +51,10 @@ export interface Portion extends Totals {
 
 /**
  * Takes a portion. The last one tells the whole import (docs/decisions/0041), unless it was a dry run.
- * @throws not_found, invalid_request, insufficient_scope for who may not give users credentials
+ * @throws not_found, invalid_request, insufficient_scope at the console's own issuer
  */
 export async function importPortion(context: Context, place: InIssuer, input: unknown): Promise<Portion> {
   const { records, dryRun, login, dropUnsupported, continues, last, ...said } = check(portionRules, input)
-  const credentials = 'issuers.users.verifiers:write'
-  if (!covers(context.actor.scopes, credentials)) throw insufficientScope(credentials)
   await requireIssuer(context, place)
   await mayGiveCredentials(context, { issuerId: place.issuerId, scopes: [] })
   const before = continues ? opened(context, place, continues) : undefined
