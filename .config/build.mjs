@@ -48,7 +48,13 @@ const steps = [
     name: 'console',
     tool: 'vite/bin/vite.js',
     words: ['build', '--config', 'src/console/vite.config.mjs'],
-    inputs: ['src/console', 'graphql/console', 'graphql/schema.graphql', 'node_modules/@mantine/core/package.json'],
+    inputs: [
+      'src/console',
+      'src/kernel/json-records.ts',
+      'graphql/console',
+      'graphql/schema.graphql',
+      'node_modules/@mantine/core/package.json',
+    ],
     output: 'dist/console/index.html',
   },
   {

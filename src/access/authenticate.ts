@@ -6,6 +6,7 @@ import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { isId } from '../kernel/ids.js'
 import { ALL, covers, intersection } from '../kernel/scopes.js'
+import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 import { authoritySql } from '../resources/accounts/administrators.js'
 import { allowsAddress, type Restrictions } from '../resources/keys/restrictions.js'
@@ -85,6 +86,7 @@ async function byApiKey(context: Context, value: string): Promise<Actor> {
     orgIds: key.restrictions.org_ids ?? null,
     ipAllowlist: key.restrictions.ip_allowlist ?? null,
     expiresAt: key.expires_at,
+    signedInAt: null,
     // An organization's key acts for the organization, also where that is one of the system account.
     operator: key.system && key.org_id === null && covers(scopes, 'accounts:manage'),
   }
@@ -94,6 +96,8 @@ interface Principal {
   name: string | null
   scopes: string[]
   console: boolean
+  /** The token was issued to the console itself. */
+  throughConsole: boolean
   /** Of a user of the console issuer: its authority on the system account. */
   systemScopes: string[]
 }
@@ -106,6 +110,7 @@ const principal: Facts = {
     CASE WHEN ag.id IS NOT NULL THEN ag.scopes WHEN u.id IS NULL THEN ARRAY(SELECT jsonb_array_elements_text(coalesce(c.settings->'scopes', '[]')))
       ELSE coalesce(u.scopes, '{}') END AS scopes,
     u.id IS NOT NULL AND d.name IS NOT NULL AS console,
+    coalesce(u.id IS NOT NULL AND d.value->>'client_id' = c.id, false) AS "throughConsole",
     coalesce(${authoritySql('u.id')}, '{}') AS "systemScopes"`,
   joins: `
     LEFT JOIN deployment d ON d.name = 'console' AND d.value->>'issuer_id' = i.id
@@ -142,6 +147,7 @@ async function byToken(context: Context, token: string): Promise<Actor> {
     orgIds: restrictions.org_ids ?? null,
     ipAllowlist: restrictions.ip_allowlist ?? null,
     expiresAt: personalToken?.expires_at ?? null,
+    signedInAt: verified.throughConsole ? (claims.auth_time ?? 0) * SECOND : null,
     operator: verified.console && covers(intersection(verified.systemScopes, asked), 'accounts:manage'),
   }
 }

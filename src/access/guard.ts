@@ -19,6 +19,8 @@ export interface Place {
 /** What a root or relation field demands, as its @Scope said. */
 export interface Demand {
   scope: string
+  /** Another scope that is needed besides. */
+  andScope?: string
   operator?: boolean
   /** The field leads out of the parent's organization into its issuer. */
   inIssuer?: boolean
@@ -41,7 +43,8 @@ export async function authorize(context: Context, demand: Demand, place: Place):
     throw new ApiError('forbidden', 'Only an operator of this deployment may do this.')
   const scopes = await authorityAt(context, place)
   if (scopes === null) throw notFound('resource')
-  if (!covers(scopes, demand.scope)) throw insufficientScope(demand.scope)
+  for (const scope of [demand.scope, demand.andScope])
+    if (scope !== undefined && !covers(scopes, scope)) throw insufficientScope(scope)
   return scopes === actor.scopes ? context : { ...context, actor: { ...actor, scopes } }
 }
 

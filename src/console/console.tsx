@@ -10,9 +10,12 @@ import { accountHref, PlaceOf, usePlace } from './place'
 import { lastAccount, rememberAccount } from './remember'
 import { useVisit } from './shell/person'
 import { Shell } from './shell/shell'
+import { useWish } from './step-up/wish'
 
 const Welcome = lazy(() => import('./pages/welcome'))
 const TrySignIn = lazy(() => import('./pages/welcome/try'))
+const StepUp = lazy(() => import('./step-up/dialog'))
+const SignedIn = lazy(() => import('./step-up/signed-in'))
 
 export function Console() {
   return (
@@ -41,10 +44,28 @@ export function Console() {
             </Alone>
           )}
         </Route>
+        <Route path="/signed-in">
+          {() => (
+            <Alone>
+              <SignedIn />
+            </Alone>
+          )}
+        </Route>
         <Route>{() => <NotFound />}</Route>
       </Switch>
+      <AskedToSignIn />
     </Router>
   )
+}
+
+/** Over whatever is open, so that nothing of it is lost. */
+function AskedToSignIn() {
+  const wish = useWish()
+  return wish ? (
+    <Suspense>
+      <StepUp wish={wish} />
+    </Suspense>
+  ) : null
 }
 
 /** Pages outside of any account. */

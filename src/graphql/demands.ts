@@ -5,9 +5,14 @@ import type { Context } from '../platform/context.js'
 
 /** What a field demands, if it demands anything. */
 export function demandOf(field: GraphQLField<unknown, Context>): Demand | undefined {
-  const { scope, operator, inIssuer } = field.extensions as { scope?: string; operator?: boolean; inIssuer?: boolean }
-  return scope === undefined ? undefined : { scope, ...(operator && { operator }), ...(inIssuer && { inIssuer }) }
+  const { scope, andScope, operator, inIssuer } = field.extensions as Partial<Demand>
+  if (scope === undefined) return undefined
+  return { scope, ...(andScope && { andScope }), ...(operator && { operator }), ...(inIssuer && { inIssuer }) }
 }
+
+/** Does this field ask a person at the console to have signed in a short while ago? See resources/recent-sign-in. */
+export const asksForRecentSignIn = (field: GraphQLField<unknown, Context>): boolean =>
+  (field.extensions as { recentSignIn?: boolean }).recentSignIn === true
 
 /** Does this field commit its work in several transactions of its own? See resources/graphql. */
 export const commitsItself = (field: GraphQLField<unknown, Context>): boolean =>

@@ -35,13 +35,15 @@ import { OrganizationResolver, UserOrganizationsResolver } from '../resources/or
 import { CreditResolver } from '../resources/payments/credits.graphql.js'
 import { metered } from '../resources/payments/metering.js'
 import { PaymentMethodResolver } from '../resources/payments/payment-methods.graphql.js'
+import { requireRecentSignIn } from '../resources/recent-sign-in.js'
 import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
 import { ApprovalResolver } from '../resources/users/approvals.graphql.js'
+import { ImportResolver } from '../resources/users/import.graphql.js'
 import { UserResolver } from '../resources/users/users.graphql.js'
 import { WebhookDeliveryResolver } from '../resources/webhooks/deliveries.graphql.js'
 import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
 import { CallerResolver } from './caller.js'
-import { commitsItself, demandOf, placeOf } from './demands.js'
+import { asksForRecentSignIn, commitsItself, demandOf, placeOf } from './demands.js'
 import { PermissionsResolver } from './permissions.js'
 
 const resolvers = [
@@ -52,6 +54,7 @@ const resolvers = [
   AuthMethodResolver,
   ClientResolver,
   UserResolver,
+  ImportResolver,
   VerifierResolver,
   OrganizationResolver,
   UserOrganizationsResolver,
@@ -136,10 +139,12 @@ function isTenantData(field: GraphQLField<unknown, Context>): boolean {
 
 function guardField(field: GraphQLField<unknown, Context>, demand: Demand, parent: string | undefined): void {
   const resolve = field.resolve!
+  const recent = asksForRecentSignIn(field)
   field.resolve = async (source, args, context, info) => {
     const place = parent === undefined ? placeOf(args) : placeOf(placeOfParent(parent, source as Row))
     if (demand.inIssuer) delete place.orgId
     const allowed = await authorize(context, demand, place)
+    if (recent) requireRecentSignIn(allowed)
     const work = (inside: Context) => resolve(source, args, inside, info)
     return parent === undefined ? metered(allowed, field.name, place.accountId, work) : work(allowed)
   }

@@ -63,6 +63,7 @@ function acting(context: Context, { type, authType, id, name, userId, accountId,
     orgIds: null,
     ipAllowlist: null,
     expiresAt: null,
+    signedInAt: null,
     operator: false,
   }
   return { ...context, actor }

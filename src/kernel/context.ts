@@ -28,6 +28,8 @@ export interface Actor {
   readonly ipAllowlist: readonly string[] | null
   /** When the key or personal token that it uses ends, in milliseconds; null for those that stay and for sign-ins. */
   readonly expiresAt: number | null
+  /** When the person signed in, in milliseconds, if it is the console that they act through; null for all others. */
+  readonly signedInAt: number | null
   /** A principal of the system account with svc:all or accounts:manage: reaches every account (decisions part 0). */
   readonly operator: boolean
 }
@@ -43,6 +45,7 @@ const nobodyElse = {
   orgIds: null,
   ipAllowlist: null,
   expiresAt: null,
+  signedInAt: null,
 }
 
 /** Nobody: no credential was sent. */

@@ -31,6 +31,10 @@ export type Demand = PlatformScope | 'authenticated'
 /** Names the scope of a root or relation field, as `@Scope('issuers.clients', 'read')`. */
 export const Scope = (stem: Stem, action: Action) => Extensions({ scope: `${stem}:${action}` satisfies PlatformScope })
 
+/** Another scope that a root field needs besides its own. */
+export const AndScope = (stem: Stem, action: Action) =>
+  Extensions({ andScope: `${stem}:${action}` satisfies PlatformScope })
+
 /**
  * The same for a relation out of an organization to something that lies in its issuer (`member.user`): whoever is bound
  * to the organization does not reach it.
@@ -49,6 +53,9 @@ export const OperatorOnly = () => Extensions({ scope: 'accounts:manage' satisfie
  * have no price, and an Idempotency-Key keeps their answer after the work, not with it.
  */
 export const CommitsItself = () => Extensions({ commitsItself: true })
+
+/** For mutations that a person at the console signs in again for (decisions D25): see recent-sign-in. */
+export const RecentSignIn = () => Extensions({ recentSignIn: true })
 
 /** Micro-USD: an integer beyond GraphQL's 32 bits. */
 export const MicroUsd = new GraphQLScalarType<bigint | number, number>({

@@ -1,12 +1,11 @@
 /** The first run in a real Chromium: from the printed link to the tokens of somebody who signed in (issue 6 items 2, 3). */
-import { mkdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { mkdirSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
 import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
+import { barriersOn } from './barriers.js'
 import { startStrictBrowser, watchedPage } from './watched-page.js'
 
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 const PASSWORD = 'correct horse battery staple'
 
 interface World {
@@ -49,19 +48,11 @@ async function open({ baseUrl, idpUrl }: World) {
 
 /** What seriously keeps people out, in light and dark; and whether it fits a phone. */
 async function accessible(name: string): Promise<void> {
-  // What is hidden to the page's policy is allowed to the debugger.
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
-  for (const colorScheme of ['light', 'dark'] as const) {
+  barriers.push(...(await barriersOn(page)).map((text) => `${name}: ${text}`))
+  for (const colorScheme of ['dark', 'light'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    const found =
-      (await page.evaluate(`axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'], resultTypes: ['violations'] })
-      .then(({ violations }) => violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => id + ': ' + nodes.map(({ target, failureSummary }) => target + ' ' + failureSummary).join(' | ')))`)) as string[]
-    for (const text of found) barriers.push(`${name} in ${colorScheme}: ${text.slice(0, 400)}`)
     await picture(`${name}-${colorScheme}`)
   }
-  await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize({ width: 390, height: 844 })
   await picture(`${name}-phone`)
   if (!(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')))

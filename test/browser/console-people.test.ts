@@ -78,6 +78,22 @@ test('an organization is made, and its settings are saved without losing what no
   await page.getByRole('button', { name: 'Save changes' }).nth(1).click()
   await said('Organization saved')
   expect(must(await tenant.owner.get(path), 200).data.security).toEqual({ mfa_required: true, own: 1 })
+
+  must(await tenant.owner.patch(path, { social_links: [{ type: 'web', url: 'https://old.example', own: 1 }] }), 200)
+  await page.goto(at(`${issuer}/organizations/${orgId}/settings`))
+  await page.getByLabel('Links, 1: address').fill('https://hopper.example')
+  await page.getByRole('button', { name: 'Add link' }).click()
+  await page.getByLabel('Links, 2: what it is').fill('github')
+  await page.getByRole('button', { name: 'Save changes' }).nth(2).click()
+  await said('Each link needs an address')
+  await page.getByLabel('Links, 2: address').fill('https://github.com/hopper')
+  await usable('organization settings')
+  await page.getByRole('button', { name: 'Save changes' }).nth(2).click()
+  await said('Organization saved')
+  expect(must(await tenant.owner.get(path), 200).data.social_links).toEqual([
+    { type: 'web', url: 'https://hopper.example', own: 1 },
+    { type: 'github', url: 'https://github.com/hopper' },
+  ])
 })
 
 test('an organization that somebody else has changed is saved as one chooses', async () => {
@@ -154,11 +170,22 @@ test('a key of the organization shows its secret once, is rotated, blocked and r
   await page.getByRole('button', { name: 'New key' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New API key' })
   await dialog.getByLabel('Name').fill('Order service')
+  await dialog.getByLabel('issuers.organizations.members:read').check()
   await dialog.getByRole('button', { name: 'Make key' }).click()
   const [id, secret] = await secretsOf('Your organization’s key')
   await page.getByRole('heading', { name: 'Order service' }).waitFor()
   expect(page.url()).toBe(at(`${issuer}/organizations/${orgId}/keys/${id}`))
   await usable('organization key')
+  const key = async () => must(await tenant.owner.get(`${tenant.I}/organizations/${orgId}/api-keys/${id}`), 200).data
+  expect((await key()).restrictions).toEqual({ scopes: ['issuers.organizations.members:read'] })
+  await page.getByRole('combobox', { name: /^Only from these addresses/ }).fill('203.0.113.0/24')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Save changes' }).first().click()
+  await said('Key saved')
+  expect((await key()).restrictions).toEqual({
+    scopes: ['issuers.organizations.members:read'],
+    ip_allowlist: ['203.0.113.0/24'],
+  })
   await page.getByRole('button', { name: 'Rotate secret' }).click()
   await page.getByRole('button', { name: 'Make a new secret' }).click()
   expect(await secretsOf('The new secret')).not.toContain(secret)

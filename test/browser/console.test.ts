@@ -1,13 +1,11 @@
 /** A platform team's first hour in the console, in a real Chromium (issue 6 item 1). */
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
+import { barriersOn } from './barriers.js'
 import { ADMIN, type ConsoleWorld, signIn, startConsole } from './console-world.js'
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 let world: ConsoleWorld
 let page: Page
@@ -33,21 +31,9 @@ const heading = (name: string) => page.getByRole('heading', { level: 1, name }).
 
 const barriers: string[] = []
 
-/** Notes what seriously keeps people out (WCAG 2 A and AA), in light and in dark; the last test looks at the notes. */
+/** Notes what seriously keeps people out, in light and in dark; the last test looks at the notes. */
 async function accessible(): Promise<void> {
-  if (!(await page.evaluate('"axe" in window'))) await page.evaluate(axe)
-  const rules = { light: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa'], dark: ['color-contrast'] }
-  for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
-    const found =
-      await page.evaluate(`axe.run(document, { runOnly: ${JSON.stringify(rules[colorScheme])}, resultTypes: ['violations'] })
-      .then(({ violations }) => violations
-        .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-        .map(({ id, nodes }) => id + ': ' + nodes.map(({ target, failureSummary }) => target + ' ' + failureSummary).join(' | ')))`)
-    const where = `${new URL(page.url()).pathname.replace(/\w{3}_\w{26}/g, '…')} in ${colorScheme}`
-    for (const text of found as string[]) barriers.push(`${where}: ${text}`)
-  }
-  await page.emulateMedia({ colorScheme: 'light' })
+  barriers.push(...(await barriersOn(page)))
 }
 
 /** What is on the page fits into it, also on a phone. */

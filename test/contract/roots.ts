@@ -79,6 +79,7 @@ export async function callRoot(api: Api, root: Root, ids: Ids, more: Record<stri
   }
   if (root.args.some((arg) => arg.name === 'paymentSignature')) variables['paymentSignature'] = paymentFor(body)
   if (root.name === 'createAccount') variables['input'] = { name: 'Not for you' }
+  if (root.name === 'importUsers') variables['input'] = { source: 'auth0', dryRun: true, last: true, records: [] }
   Object.assign(variables, more)
   const answer = await api.graphql(
     `${root.kind} run${around(declared)} { ${root.name}${around(given)} ${root.selection} }`,

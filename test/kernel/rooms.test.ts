@@ -23,9 +23,9 @@ const rooms: Record<string, string[]> = {
   platform: ['config', 'kernel'],
   config: ['kernel'],
   kernel: [],
-  // The console's server part; the console itself knows nothing but its documents.
+  // The console's server part; the console itself knows its documents, and the kernel's reader of files (0047).
   'console-host': ['access', 'resources', 'platform', 'config', 'kernel'],
-  console: [],
+  console: ['kernel'],
 }
 /** Files of src itself are parts of the wiring, but for these. */
 const roomOfFile: Record<string, string> = { main: 'main', cli: 'cli', config: 'config', settings: 'config' }

@@ -63,7 +63,11 @@ export function ConflictDialog<Input>(props: Props<Input>) {
 function shown(value: unknown): string {
   if (value === '' || (Array.isArray(value) && value.length === 0)) return '–'
   if (typeof value === 'boolean') return value ? 'on' : 'off'
-  return Array.isArray(value) ? value.join('\n') : String(value)
+  return Array.isArray(value) ? value.map(entryText).join('\n') : String(value)
 }
+
+/** A text, or what an object holds. */
+const entryText = (entry: unknown): string =>
+  typeof entry === 'object' && entry !== null ? Object.values(entry).join(' ') : String(entry)
 
 const momentText = (at: unknown): unknown => (typeof at === 'number' ? new Date(at).toLocaleString('en') : at)

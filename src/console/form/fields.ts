@@ -3,6 +3,7 @@
  * (RFC 7396), so that nobody overwrites what they did not touch.
  */
 import type { FieldFault } from '../graphql/fault'
+import type { NamedLink } from './link-list'
 
 /** `name`, or `settings.openid.redirect_uris` in an object: the first part must be a key of the input. */
 export type PathOf<Input> = (keyof Input & string) | `${keyof Input & string}.${string}`
@@ -25,14 +26,14 @@ export type Field<Input> = Basics<Input> &
     | { kind: 'toggle'; otherwise?: boolean }
     | { kind: 'choice'; options: readonly Option[]; otherwise?: string }
     | { kind: 'list' }
-    /** Some of many; `offered` in groups, in their order. */
-    | { kind: 'many'; offered: readonly OptionGroup[] }
     /** Platform scopes, of those that may be given. */
     | { kind: 'scopes'; offered: readonly string[] }
     /** Unix milliseconds. */
     | { kind: 'moment' }
     /** Any number of these. */
     | { kind: 'choices'; options: readonly Option[] }
+    /** Objects with `type` and `url`. */
+    | { kind: 'links' }
     | { kind: 'json' }
   )
 
@@ -40,14 +41,21 @@ export interface Option {
   value: string
   label: string
   hint?: string
+  /** Under which heading it stands; all of a group in one row. */
+  group?: string
 }
 
-export interface OptionGroup {
-  label: string
-  options: readonly Option[]
+type Choosable = Pick<Option, 'value' | 'label'>
+
+/** Options under their headings, if they have any; the rest first. */
+export function inGroups(options: readonly Option[]): (Choosable | { group: string; items: Choosable[] })[] {
+  const below = (heading: string | undefined): Choosable[] =>
+    options.filter(({ group }) => group === heading).map(({ value, label }) => ({ value, label }))
+  const headings = new Set(options.flatMap(({ group }) => group ?? []))
+  return [...below(undefined), ...[...headings].map((group) => ({ group, items: below(group) }))]
 }
 
-const isList = ({ kind }: { kind: string }): boolean => ['list', 'choices', 'many', 'scopes'].includes(kind)
+const isList = ({ kind }: { kind: string }): boolean => ['list', 'choices', 'scopes', 'links'].includes(kind)
 
 /** What the fields hold, by path: text, number, boolean, string[]; json as its text. */
 export type Values = Record<string, unknown>
@@ -67,9 +75,9 @@ export function initialValue<Input>(field: Field<Input>, source: unknown): unkno
     case 'choice':
       return value ?? field.otherwise ?? ''
     case 'list':
-    case 'many':
     case 'scopes':
     case 'choices':
+    case 'links':
       return value ?? []
     case 'json':
       return value === undefined || value === null ? '' : JSON.stringify(value, null, 2)
@@ -93,9 +101,16 @@ export function faultsIn<Input>(fields: readonly Field<Input>[], values: Values)
     if (field.kind === 'json' && value !== '' && parsedObject(value) === undefined) {
       faults[field.path] = 'This must be a JSON object, such as {"plan": "pro"}.'
     }
+    if (field.kind === 'links' && links(value).some(({ url }) => !URL.canParse(url ?? ''))) {
+      faults[field.path] = 'Each link needs an address, such as https://example.com.'
+    }
   }
   return faults
 }
+
+/** What somebody has begun to fill in. */
+const links = (value: unknown): NamedLink[] =>
+  (value as NamedLink[]).filter((link) => Object.values(link).some((part) => part !== ''))
 
 function parsedObject(text: unknown): Tree | undefined {
   try {
@@ -109,6 +124,7 @@ function parsedObject(text: unknown): Tree | undefined {
 /** What is sent for a field's value; null clears. */
 function sent<Input>(field: Field<Input>, value: unknown): unknown {
   if (field.kind === 'json') return value === '' ? {} : parsedObject(value)
+  if (field.kind === 'links') return links(value)
   if (field.kind === 'toggle' || isList(field)) return value
   return value === '' ? null : value
 }

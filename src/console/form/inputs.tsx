@@ -11,7 +11,8 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core'
-import type { Field } from './fields'
+import { type Field, inGroups } from './fields'
+import { LinkList, type NamedLink } from './link-list'
 import { ScopePicker } from './scope-picker'
 
 interface Props<Input> {
@@ -124,10 +125,14 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
         <MultiSelect
           {...frame}
           value={value as string[]}
-          data={field.options.map(({ value: key, label }) => ({ value: key, label }))}
+          data={inGroups(field.options)}
           placeholder={(value as string[]).length === 0 ? field.placeholder : undefined}
           searchable
-          checkIconPosition="right"
+          clearable
+          clearButtonProps={{ 'aria-label': `Clear ${field.label}` }}
+          hidePickedOptions
+          maxDropdownHeight={280}
+          nothingFoundMessage="Nothing matches"
           onChange={onChange}
         />
       )
@@ -142,22 +147,6 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           onChange={onChange}
         />
       )
-    case 'many':
-      return (
-        <MultiSelect
-          {...frame}
-          value={value as string[]}
-          placeholder={(value as string[]).length === 0 ? field.placeholder : undefined}
-          data={field.offered.map(({ label: group, options }) => ({ group, items: [...options] }))}
-          searchable
-          clearable
-          clearButtonProps={{ 'aria-label': `Clear ${field.label}` }}
-          hidePickedOptions
-          maxDropdownHeight={280}
-          nothingFoundMessage="Nothing matches"
-          onChange={onChange}
-        />
-      )
     case 'scopes':
       return (
         <ScopePicker
@@ -166,6 +155,18 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           fault={fault}
           offered={field.offered}
           value={value as string[]}
+          disabled={disabled}
+          onChange={onChange}
+        />
+      )
+    case 'links':
+      return (
+        <LinkList
+          path={field.path}
+          label={field.label}
+          hint={field.hint}
+          fault={fault}
+          value={value as NamedLink[]}
           disabled={disabled}
           onChange={onChange}
         />

@@ -31,7 +31,8 @@ export function ScopePicker({ label, hint, fault, offered, value, disabled, onCh
   )
   return (
     <Input.Wrapper label={label} description={hint} error={fault} labelElement="div">
-      <div className={classes.frame}>
+      {/* Without a box that takes the cursor, whoever has no mouse could not scroll it. */}
+      <div className={classes.frame} {...(disabled && { role: 'region', 'aria-label': label, tabIndex: 0 })}>
         <table className={classes.table} aria-label={label}>
           <thead>
             <tr>

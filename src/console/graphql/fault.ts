@@ -15,6 +15,8 @@ export class Fault extends Error {
     message: string,
     readonly details: readonly FieldFault[] = [],
     readonly requestId?: string,
+    /** The sign-in must not be older than this (seconds), and is. */
+    readonly maxAge?: number,
   ) {
     super(message)
     this.name = 'Fault'
@@ -25,13 +27,14 @@ interface Extensions {
   code?: string
   details?: FieldFault[]
   request_id?: string
+  max_age?: number
 }
 
 export function faultOf(error: CombinedError): Fault {
   const first = error.graphQLErrors[0]
   if (first) {
-    const { code = 'INTERNAL_ERROR', details, request_id } = first.extensions as Extensions
-    return new Fault(code, first.message, details, request_id)
+    const { code = 'INTERNAL_ERROR', details, request_id, max_age } = first.extensions as Extensions
+    return new Fault(code, first.message, details, request_id, max_age)
   }
   // Answers of the server part itself are no GraphQL.
   const status = (error.response as Response | undefined)?.status

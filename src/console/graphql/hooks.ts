@@ -3,6 +3,7 @@ import { notifications } from '@mantine/notifications'
 import type { TypedDocumentNode } from '@urql/core'
 import { useCallback, useMemo } from 'react'
 import { type AnyVariables, useClient, useQuery } from 'urql'
+import { signInOnceMore } from '../step-up/wish'
 import { type Fault, faultOf } from './fault'
 
 export interface Answer<Data> {
@@ -32,7 +33,7 @@ export function useAsk<Data, Variables extends AnyVariables>(
 }
 
 /**
- * Runs a mutation.
+ * Runs a mutation; where it asks for a sign-in that is not long ago, after that.
  * @returns a function that answers the data and throws a Fault; with `done` it says so in a corner of the page
  */
 export function useRun() {
@@ -43,7 +44,10 @@ export function useRun() {
       variables: Variables,
       { done, typenames = [] }: { done?: string; typenames?: string[] } = {},
     ): Promise<Data> => {
-      const { data, error } = await client.mutation(mutation, variables, { additionalTypenames: typenames }).toPromise()
+      const send = () => client.mutation(mutation, variables, { additionalTypenames: typenames }).toPromise()
+      let { data, error } = await send()
+      const maxAge = error && faultOf(error).maxAge
+      if (maxAge !== undefined && (await signInOnceMore(maxAge))) ({ data, error } = await send())
       if (error || !data) throw faultOf(error!)
       if (done) notifications.show({ message: done, color: 'teal', autoClose: 3000 })
       return data

@@ -14,6 +14,7 @@ const paths = {
   check: 'M5 12.5l4.5 4.5L19 7.5',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   download: 'M12 4v11M7.5 11l4.5 4.5 4.5-4.5M5 20h14',
+  upload: 'M12 20V9M7 13l5-5 5 5M5 4h14',
   chevronDown: 'M6 9.5l6 6 6-6',
   chevronRight: 'M9.5 6l6 6-6 6',
   chevronLeft: 'M14.5 6l-6 6 6 6',

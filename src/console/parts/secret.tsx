@@ -1,5 +1,6 @@
 /** A secret, shown this once: to copy, to download, and not to be closed by accident. */
 import { Alert, Button, CopyButton, Group, Modal, Stack, Text } from '@mantine/core'
+import { saveAs } from './download'
 import { Icon } from './icon'
 import classes from './secret.module.css'
 
@@ -20,11 +21,7 @@ interface Props {
 
 export function SecretDialog({ title, secrets, fileName, text, onClose }: Props) {
   const download = () => {
-    const lines = secrets.map(({ label, value }) => `${label}: ${value}\n`)
-    const url = URL.createObjectURL(new Blob(lines, { type: 'text/plain' }))
-    const link = Object.assign(document.createElement('a'), { href: url, download: fileName })
-    link.click()
-    URL.revokeObjectURL(url)
+    saveAs(fileName, secrets.map(({ label, value }) => `${label}: ${value}\n`).join(''))
   }
   return (
     <Modal

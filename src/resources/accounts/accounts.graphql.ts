@@ -28,6 +28,7 @@ import {
   OperatorOnly,
   PageArgs,
   pageType,
+  RecentSignIn,
   Scope,
   Timestamp,
 } from '../graphql.js'
@@ -144,6 +145,7 @@ export class AccountResolver {
 
   @Mutation(() => CreateAccountPayload, { description: 'For operators: principals of the system account.' })
   @OperatorOnly()
+  @RecentSignIn()
   createAccount(
     @Ctx() context: Context,
     @Arg('input', () => CreateAccountInput) input: CreateAccountInput,

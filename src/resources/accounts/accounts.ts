@@ -12,6 +12,7 @@ import { changesBetween, emit } from '../events/events.js'
 import { insertApiKey } from '../keys/api-keys.js'
 import { haveActiveMethod } from '../payments/payment-methods.js'
 import { after, type InAccount } from '../place.js'
+import { requireRecentSignIn } from '../recent-sign-in.js'
 import { revise } from '../revise.js'
 import { administeredBy, consoleIssuer, giveAdministrators } from './administrators.js'
 
@@ -135,7 +136,10 @@ export async function updateAccount(
     table: 'accounts',
     ifMatch,
     read: (now) => now.db.account.findUnique({ where: { id: place.accountId } }),
-    change: () => ({ ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),
+    change: (before) => {
+      if (values.ownerUserId !== undefined && values.ownerUserId !== before.ownerUserId) requireRecentSignIn(context)
+      return { ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }
+    },
     write: async (now, version, data) =>
       (await now.db.account.updateManyAndReturn({ where: { id: place.accountId, updatedAt: version }, data }))[0],
     also: async (inside, before, row) => {

@@ -16,7 +16,16 @@ import {
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import type { AgentVerifier as AgentVerifierRow } from '../../platform/database.js'
-import { enumOf, IssuerPlace, idempotencyKeyArg, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
+import {
+  enumOf,
+  IssuerPlace,
+  idempotencyKeyArg,
+  PageArgs,
+  pageType,
+  RecentSignIn,
+  Scope,
+  Timestamp,
+} from '../graphql.js'
 import {
   type AgentVerifierType,
   type AgentVerifierWithSecret,
@@ -96,6 +105,7 @@ export class AgentVerifierResolver {
 
   @Mutation(() => AgentVerifier, { description: 'A secret is in this answer, once; such an answer is never replayed.' })
   @Scope('issuers.agents.verifiers', 'write')
+  @RecentSignIn()
   async createAgentVerifier(
     @Ctx() context: Context,
     @Args(() => AgentVerifiersPlace) place: AgentVerifiersPlace,

@@ -28,6 +28,7 @@ import {
   JSONObject,
   PageArgs,
   pageType,
+  RecentSignIn,
   Scope,
   Timestamp,
 } from '../graphql.js'
@@ -191,6 +192,7 @@ export class ClientResolver {
 
   @Mutation(() => Client, { description: 'A new secret, once; the old one stays good for 15 minutes. Never replayed.' })
   @Scope('issuers.clients', 'write')
+  @RecentSignIn()
   async rotateClientSecret(
     @Ctx() context: Context,
     @Args(() => ClientPlace) place: ClientPlace,

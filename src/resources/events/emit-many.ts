@@ -25,7 +25,12 @@ export async function emitOfUsers(
     const { id, createdAt } = newRow('evt', context.now())
     return { id, created_at: createdAt, user_id: userId, data }
   })
-  const teller = { type: actor.type, id: actor.id, name: actor.name }
+  const teller = {
+    type: actor.type,
+    id: actor.id,
+    name: actor.name,
+    ...(actor.operator && actor.accountId !== accountId && actor.type !== 'system' ? { operator: true } : {}),
+  }
   const facts = { ip_address: request.ip, user_agent: request.userAgent, request_id: request.id }
   const parts = [teller, { ...facts, method: request.method, path: request.path }].map((part) => JSON.stringify(part))
   await context.query('emit-of-users', insertText, [

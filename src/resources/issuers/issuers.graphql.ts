@@ -32,6 +32,7 @@ import {
   JSONObject,
   PageArgs,
   pageType,
+  RecentSignIn,
   Scope,
   Timestamp,
 } from '../graphql.js'
@@ -162,6 +163,7 @@ export class IssuerResolver {
 
   @Mutation(() => Boolean, { description: 'Soft delete: sign-ins fail and its addresses answer 404.' })
   @Scope('issuers', 'delete')
+  @RecentSignIn()
   async deleteIssuer(
     @Ctx() context: Context,
     @Args(() => IssuerPlace) place: IssuerPlace,

@@ -25,6 +25,7 @@ import {
   JSONObject,
   PageArgs,
   pageType,
+  RecentSignIn,
   Scope,
   Timestamp,
 } from '../graphql.js'
@@ -173,6 +174,7 @@ export class ApiKeyResolver {
 
   @Mutation(() => ApiKey, { description: 'The secret is in the answer, once. Never replayed.' })
   @Scope('api_keys', 'write')
+  @RecentSignIn()
   async createApiKey(
     @Ctx() context: Context,
     @Args(() => AccountPlace) place: AccountPlace,
@@ -206,6 +208,7 @@ export class ApiKeyResolver {
 
   @Mutation(() => ApiKey, { description: 'A new secret, once; the old one stays good for 15 minutes. Never replayed.' })
   @Scope('api_keys', 'write')
+  @RecentSignIn()
   async rotateApiKey(
     @Ctx() context: Context,
     @Args(() => ApiKeyPlace) place: ApiKeyPlace,

@@ -1,6 +1,6 @@
 import { Arg, Args, ArgsType, Ctx, Field, ID, InputType, Mutation, Query, Resolver } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { idempotencyKeyArg, ifMatchArg, OrganizationPlace, Scope } from '../graphql.js'
+import { idempotencyKeyArg, ifMatchArg, OrganizationPlace, RecentSignIn, Scope } from '../graphql.js'
 import {
   ApiKey,
   ApiKeyFilter,
@@ -48,6 +48,7 @@ export class OrganizationApiKeyResolver {
 
   @Mutation(() => ApiKey, { description: 'The secret is in the answer, once. Never replayed.' })
   @Scope('issuers.organizations.api_keys', 'write')
+  @RecentSignIn()
   async createOrganizationApiKey(
     @Ctx() context: Context,
     @Args(() => OrganizationPlace) place: OrganizationPlace,
@@ -81,6 +82,7 @@ export class OrganizationApiKeyResolver {
 
   @Mutation(() => ApiKey, { description: 'A new secret, once; the old one stays good for 15 minutes. Never replayed.' })
   @Scope('issuers.organizations.api_keys', 'write')
+  @RecentSignIn()
   async rotateOrganizationApiKey(
     @Ctx() context: Context,
     @Args(() => OrganizationKeyPlace) place: OrganizationKeyPlace,

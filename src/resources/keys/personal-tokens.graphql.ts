@@ -25,6 +25,7 @@ import {
   JSONObject,
   PageArgs,
   pageType,
+  RecentSignIn,
   Scope,
   Timestamp,
 } from '../graphql.js'
@@ -156,6 +157,7 @@ export class PersonalTokenResolver {
 
   @Mutation(() => PersonalToken, { description: 'The token is in the answer, once. Never replayed.' })
   @Scope('issuers.users.tokens', 'write')
+  @RecentSignIn()
   async createPersonalToken(
     @Ctx() context: Context,
     @Args(() => TokensPlace) place: TokensPlace,

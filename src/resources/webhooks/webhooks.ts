@@ -24,6 +24,7 @@ import type { EventType } from '../events/catalogue.js'
 import { type Changes, changesBetween, emit } from '../events/events.js'
 import { checkTypes } from '../events/listing.js'
 import { type InAccount, newestFirst, older, requireAccount } from '../place.js'
+import { requireRecentSignIn } from '../recent-sign-in.js'
 import { revise } from '../revise.js'
 import { addressFault } from './address.js'
 import { CANCEL } from './cancelling.js'
@@ -183,6 +184,7 @@ export async function updateWebhook(
       else if (originOf({ url }) !== originOf(before) && old.bearer !== undefined) {
         made = { ...newSecrets(context, 'bearer') }
       }
+      if (Object.keys(made).length > 0) requireRecentSignIn(context)
       return {
         ...values,
         ...(eventTypes !== undefined && { eventTypes: [...new Set(eventTypes ?? [])] }),

@@ -1,5 +1,5 @@
 /** What an API key is cut down to, as fields, and back. */
-import type { Field, OptionGroup } from '../../form/fields'
+import type { Field, Option } from '../../form/fields'
 
 /** A form's own shape: what the key may do is a choice, so that no scopes never means all of them. */
 export interface KeyForm {
@@ -33,7 +33,7 @@ export const moreFields: Field<KeyForm>[] = [
  * @param offered scopes that the caller can give
  * @param issuers of the account
  */
-export const reachFields = (offered: readonly string[], issuers: OptionGroup): Field<KeyForm>[] => [
+export const reachFields = (offered: readonly string[], issuers: { options: readonly Option[] }): Field<KeyForm>[] => [
   {
     kind: 'choice',
     path: 'reach',
@@ -52,11 +52,11 @@ export const reachFields = (offered: readonly string[], issuers: OptionGroup): F
     when: ({ reach }) => reach !== 'all',
   },
   {
-    kind: 'many',
+    kind: 'choices',
     path: 'restrictions.issuer_ids',
     label: 'Only in these issuers',
     hint: 'Empty: in every issuer.',
-    offered: [issuers],
+    ...issuers,
   },
   {
     kind: 'list',
@@ -85,3 +85,13 @@ export const formOf = <Key extends { restrictions: Record<string, unknown> }>(ke
   restrictions: key.restrictions as Restrictions,
   reach: (key.restrictions as Restrictions).scopes ? ('some' as const) : ('all' as const),
 })
+
+/**
+ * What is sent when a key is changed. Restrictions are sent whole, so they are put together from the version that the
+ * change is meant for.
+ */
+export function changeOf({ reach, restrictions, ...rest }: KeyForm, now: ReturnType<typeof formOf>) {
+  const isCut = reach !== undefined || restrictions !== undefined
+  const wished = { ...now.restrictions, ...restrictions }
+  return { ...rest, ...(isCut && { restrictions: { ...restrictionsFor(reach ?? now.reach, wished) } }) }
+}

@@ -19,7 +19,7 @@ import { SecretDialog } from '../../parts/secret'
 import { FaultState, PageLoading } from '../../parts/states'
 import { Copyable, Moment, Status } from '../../parts/values'
 import { accountHref, usePlace } from '../../place'
-import { formOf, type KeyForm, moreFields, reachFields, restrictionsFor } from './fields'
+import { changeOf, formOf, type KeyForm, moreFields, reachFields } from './fields'
 import { useKeyChoices } from './use-choices'
 
 export function ApiKeyPage({ keyId }: { keyId: string }) {
@@ -41,16 +41,8 @@ export function ApiKeyPage({ keyId }: { keyId: string }) {
   const isOver = key.status === 'revoked'
   const reload = async () => formOf((await fresh(apiKeyQuery, ids)).apiKey)
 
-  /** Restrictions are sent whole, so they are put together from the version that the change is meant for. */
-  const save = async ({ reach: wish, restrictions, ...rest }: KeyForm, ifMatch: string) => {
-    const now = await reload()
-    const isCut = wish !== undefined || restrictions !== undefined
-    const input = {
-      ...rest,
-      ...(isCut && {
-        restrictions: { ...restrictionsFor(wish ?? now.reach, { ...now.restrictions, ...restrictions }) },
-      }),
-    }
+  const save = async (typed: KeyForm, ifMatch: string) => {
+    const input = changeOf(typed, await reload())
     await run(updateApiKey, { ...ids, input, ifMatch }, { done: 'Key saved' })
   }
   const rotate = async () => {

@@ -2,10 +2,11 @@ import { Group, MultiSelect, Select, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { issuerChoices } from 'documents/api-keys'
 import { useEffect, useState } from 'react'
+import { inGroups } from '../../form/fields'
 import { useAsk } from '../../graphql/hooks'
 import { usePlace } from '../../place'
 import classes from './events.module.css'
-import { eventTypeGroups } from './types'
+import { eventTypes } from './types'
 import type { useEventFilter } from './use-event-filter'
 
 type Filter = ReturnType<typeof useEventFilter>
@@ -19,7 +20,7 @@ export function EventFilterBar({ filter, set, span }: Pick<Filter, 'filter' | 's
       <MultiSelect
         aria-label="Types"
         placeholder={filter.eventTypes ? undefined : 'Any type'}
-        data={eventTypeGroups.map(({ label, options }) => ({ group: label, items: [...options] }))}
+        data={inGroups(eventTypes)}
         value={filter.eventTypes ?? []}
         onChange={(types) => set('eventTypes', types)}
         searchable

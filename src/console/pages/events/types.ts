@@ -1,17 +1,14 @@
 /** Every type of event, in groups by what it is about. */
 import { catalogue } from 'documents/tables'
-import type { OptionGroup } from '../../form/fields'
+import type { Option } from '../../form/fields'
 
-function grouped(): OptionGroup[] {
-  const groups = new Map<string, { value: string; label: string }[]>()
-  for (const type of Object.keys(catalogue)) {
-    const stem = type.split('.')[0]!
-    groups.set(stem, [...(groups.get(stem) ?? []), { value: type, label: type }])
-  }
-  return [...groups].map(([stem, options]) => {
-    const words = stem.replaceAll('_', ' ')
-    return { label: `${words.charAt(0).toUpperCase()}${words.slice(1)}`, options }
-  })
+function groupOf(type: string): string {
+  const words = type.split('.')[0]!.replaceAll('_', ' ')
+  return `${words.charAt(0).toUpperCase()}${words.slice(1)}`
 }
 
-export const eventTypeGroups: readonly OptionGroup[] = grouped()
+export const eventTypes: readonly Option[] = Object.keys(catalogue).map((type) => ({
+  value: type,
+  label: type,
+  group: groupOf(type),
+}))

@@ -60,6 +60,7 @@ export const signIn: Field<UpdateOrganizationInput>[] = [
 ]
 
 export const particulars: Field<UpdateOrganizationInput>[] = [
+  { kind: 'links', path: 'socialLinks', label: 'Links', hint: 'Its website, and where else it is found.' },
   { kind: 'json', path: 'contact', label: 'Contact' },
   { kind: 'json', path: 'address', label: 'Address' },
   { kind: 'json', path: 'businessDetails', label: 'Business details', hint: 'Legal name, tax number …' },

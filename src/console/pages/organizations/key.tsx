@@ -8,10 +8,8 @@ import {
   unblockOrganizationApiKey,
   updateOrganizationApiKey,
 } from 'documents/organization-keys'
-import type { UpdateApiKeyInput } from 'documents/types'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { EditForm } from '../../form/edit-form'
-import type { Field } from '../../form/fields'
 import { tellFault, useAsk, useFresh, useRun } from '../../graphql/hooks'
 import { Card, Facts } from '../../parts/card'
 import { Confirm, DangerZone } from '../../parts/confirm'
@@ -20,33 +18,30 @@ import { LinkButton } from '../../parts/link'
 import { SecretDialog } from '../../parts/secret'
 import { FaultState, PageLoading } from '../../parts/states'
 import { Copyable, Moment, Status } from '../../parts/values'
+import { changeOf, formOf, type KeyForm, moreFields } from '../api-keys/fields'
+import { organizationReachFields } from './key-fields'
 import { useOrganization } from './place'
 
-const fields: Field<UpdateApiKeyInput>[] = [
-  { kind: 'text', path: 'name', label: 'Name', required: true },
-  { kind: 'text', path: 'description', label: 'Description' },
-  { kind: 'list', path: 'tags', label: 'Tags' },
-  {
-    kind: 'json',
-    path: 'restrictions',
-    label: 'Restrictions',
-    hint: 'scopes, ip_allowlist: what it may do and from where. Less than before counts at once.',
-  },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
-]
-
 export function KeyView({ keyId }: { keyId: string }) {
-  const { ids, href, may } = useOrganization()
+  const { ids, href, may, scopes } = useOrganization()
   const run = useRun()
   const fresh = useFresh()
   const [rotating, setRotating] = useState(false)
   const [secret, setSecret] = useState<string>()
   const at = { ...ids, keyId }
   const { data, fault, loading, again } = useAsk(organizationApiKey, at)
+  const reach = useMemo(() => organizationReachFields(scopes), [scopes])
+  const thing = useMemo(() => data && formOf(data.organizationApiKey), [data])
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (fault || !data || !thing) return <FaultState fault={fault!} again={again} />
   const key = data.organizationApiKey
   const lives = key.status !== 'revoked' && key.status !== 'expired'
+  const reload = async () => formOf((await fresh(organizationApiKey, at)).organizationApiKey)
+  const save = async (typed: KeyForm, ifMatch: string) => {
+    const input = changeOf(typed, await reload())
+    await run(updateOrganizationApiKey, { ...at, input, ifMatch }, { done: 'Key saved' })
+  }
+  const form = { thing, editable: lives && may('updateOrganizationApiKey'), save, reload }
   const rotate = async () => {
     const { rotateOrganizationApiKey: rotated } = await run(rotateOrganizationApiKey, at)
     setSecret(rotated.secretPlain ?? undefined)
@@ -100,14 +95,8 @@ export function KeyView({ keyId }: { keyId: string }) {
           ]}
         />
       </Card>
-      <EditForm
-        title="Settings"
-        fields={fields}
-        thing={key}
-        editable={lives && may('updateOrganizationApiKey')}
-        save={(input, ifMatch) => run(updateOrganizationApiKey, { ...at, input, ifMatch }, { done: 'Key saved' })}
-        reload={async () => (await fresh(organizationApiKey, at)).organizationApiKey}
-      />
+      <EditForm key="reach" title="What it may do" fields={reach} {...form} />
+      <EditForm key="general" title="General" fields={moreFields} {...form} />
       {lives && may('revokeOrganizationApiKey') && (
         <DangerZone
           dangers={[

@@ -2,21 +2,23 @@
 import { Button, Group } from '@mantine/core'
 import { createOrganizationApiKey, organizationApiKeys } from 'documents/organization-keys'
 import type { CreateOrganizationApiKeyInput } from 'documents/types'
-import { useState } from 'react'
+import { useMemo, useState } from 'react'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
 import { CreateDialog } from '../../form/create-dialog'
-import type { Field } from '../../form/fields'
 import { useRun } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
 import { Icon } from '../../parts/icon'
 import { SecretDialog } from '../../parts/secret'
 import { Moment, Status } from '../../parts/values'
+import { generalFields, type KeyForm, restrictionsFor } from '../api-keys/fields'
 import { KeyView } from './key'
+import { organizationReachFields } from './key-fields'
 import { Words } from './members'
 import { useOrganization } from './place'
 
-const DAY = 86_400_000
+/** How long a key works unless something else is chosen (milliseconds). */
+const DEFAULT_LIFE = 90 * 86_400_000
 
 export function OrganizationKeys() {
   return (
@@ -29,50 +31,19 @@ export function OrganizationKeys() {
   )
 }
 
-type NewKey = CreateOrganizationApiKeyInput & { days: string }
-
-const fields: Field<NewKey>[] = [
-  { kind: 'text', path: 'name', label: 'Name', required: true, placeholder: 'Order service' },
-  { kind: 'text', path: 'description', label: 'Description' },
-  {
-    kind: 'list',
-    path: 'restrictions.scopes',
-    label: 'Scopes',
-    hint: 'What it may do. Without any, all that the organization may.',
-  },
-  {
-    kind: 'list',
-    path: 'restrictions.ip_allowlist',
-    label: 'Addresses',
-    hint: 'Where it may be used from. Without any, from everywhere.',
-    placeholder: '203.0.113.0/24',
-  },
-  {
-    kind: 'choice',
-    path: 'days',
-    label: 'Works for',
-    options: [
-      { value: '30', label: '30 days' },
-      { value: '90', label: '90 days' },
-      { value: '365', label: 'A year' },
-      { value: '0', label: 'Ever, until it is revoked' },
-    ],
-  },
-]
-
 function KeyList() {
-  const { ids, href, may } = useOrganization()
+  const { ids, href, may, scopes } = useOrganization()
   const [, navigate] = useLocation()
   const [params, setParams] = useSearchParams()
   const [made, setMade] = useState<{ id: string; secret: string }>()
   const run = useRun()
   const open = () => setParams({ new: '1' }, { replace: true })
-  const create = async ({ days, restrictions, ...typed }: NewKey) => {
+  const fields = useMemo(() => [...generalFields, ...organizationReachFields(scopes)], [scopes])
+  const create = async ({ reach, restrictions, ...typed }: KeyForm) => {
     const input: CreateOrganizationApiKeyInput = {
       ...typed,
       type: 'api_key',
-      restrictions: restrictions ?? {},
-      ...(days !== '0' && { expiresAt: Date.now() + Number(days) * DAY }),
+      restrictions: { ...restrictionsFor(reach ?? 'some', restrictions ?? {}) },
     }
     const { createOrganizationApiKey: key } = await run(createOrganizationApiKey, { ...ids, input })
     setParams({}, { replace: true })
@@ -128,7 +99,7 @@ function KeyList() {
         <CreateDialog
           title="New API key"
           fields={fields}
-          initial={{ days: '90' }}
+          initial={{ reach: 'some', expiresAt: Date.now() + DEFAULT_LIFE }}
           submit="Make key"
           create={create}
           onClose={() => setParams({}, { replace: true })}

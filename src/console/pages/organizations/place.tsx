@@ -11,6 +11,8 @@ interface OrganizationPlace {
   /** Its own address, below /console. */
   href: string
   may(field: string): boolean
+  /** The platform scopes that the caller has there. */
+  scopes: readonly string[]
 }
 
 const OrganizationContext = createContext<OrganizationPlace | undefined>(undefined)
@@ -35,6 +37,7 @@ export function OrganizationPlaceOf({ orgId, children }: { orgId: string; childr
       ids: { accountId, issuerId, orgId },
       href: `${issuerHref(accountId, issuerId)}/organizations/${orgId}`,
       may: (field: string) => allowed.has(field),
+      scopes: data?.permissions.scopes ?? [],
     }
   }, [accountId, issuerId, orgId, data])
   if (!data && !fault) return <PageLoading />

@@ -2,28 +2,39 @@
 import { Button } from '@mantine/core'
 import type { CreateUserInput } from 'documents/types'
 import { createUser, createVerifier, users } from 'documents/users'
-import { Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { lazy } from 'react'
+import { Redirect, Route, Switch, useLocation, useSearchParams } from 'wouter'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
 import { tellFault, useRun } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
 import { Icon } from '../../parts/icon'
+import { LinkButton } from '../../parts/link'
 import { Page } from '../../parts/page'
 import { Moment, Status } from '../../parts/values'
 import { issuerHref, usePlace } from '../../place'
 import { initialsOf, userName } from './names'
 import { UserPage } from './user'
 
+const ImportUsers = lazy(() => import('./import'))
+
 export default function Users() {
   return (
     <Switch>
+      <Route path="/accounts/:accountId/issuers/:issuerId/users/import">{() => <Importing />}</Route>
       <Route path="/accounts/:accountId/issuers/:issuerId/users/:userId/*?">
         {({ userId }) => <UserPage key={userId} userId={userId!} />}
       </Route>
       <Route>{() => <UserList />}</Route>
     </Switch>
   )
+}
+
+function Importing() {
+  const { accountId, issuerId, may } = usePlace()
+  if (!may('importUsers')) return <Redirect to={`${issuerHref(accountId, issuerId)}/users`} replace />
+  return <ImportUsers />
 }
 
 const statuses = ['active', 'suspended', 'blocked', 'pending_approval', 'disabled'] as const
@@ -38,11 +49,18 @@ function UserList() {
       title="Users"
       lead="People of this issuer. Usernames are shown on a user’s own page only."
       actions={
-        may('createUser') && (
-          <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New user
-          </Button>
-        )
+        <>
+          {may('importUsers') && (
+            <LinkButton href={`${base}/import`} variant="default" leftSection={<Icon name="upload" />}>
+              Import
+            </LinkButton>
+          )}
+          {may('createUser') && (
+            <Button leftSection={<Icon name="plus" />} onClick={open}>
+              New user
+            </Button>
+          )}
+        </>
       }
     >
       <List

@@ -1,6 +1,6 @@
 /** The settings of a webhook, as tables of fields. */
 import type { Field } from '../../form/fields'
-import { eventTypeGroups } from '../events/types'
+import { eventTypes } from '../events/types'
 
 export interface WebhookForm {
   name?: string | null
@@ -23,12 +23,12 @@ export const addressFields: Field<WebhookForm>[] = [
   },
   { kind: 'text', path: 'name', label: 'Name', placeholder: 'Data warehouse' },
   {
-    kind: 'many',
+    kind: 'choices',
     path: 'eventTypes',
     label: 'Events',
     hint: 'Empty: every event of the account.',
     placeholder: 'All events',
-    offered: eventTypeGroups,
+    options: eventTypes,
   },
   {
     kind: 'choice',

@@ -75,12 +75,14 @@ export interface Options extends Choice {
   refused(refusal: Refusal): void
   /** Called for each user that is, or was by an earlier run: in a dry run never. */
   imported?(externalId: string, userId: string): void
+  /** Called for each user that is imported, or would be. */
+  taken?(row: Prepared & { line: number }): void
   /** Called after each batch. */
   progress?(totals: Readonly<Totals>): void
 }
 
 /**
- * Runs an import to its end.
+ * Runs an import to its end, and tells it.
  * @throws not_found for the issuer, and whatever the lines or the database throw; what was written stays, and the next
  *   run goes on
  */
@@ -90,18 +92,35 @@ export async function importUsers(
   lines: AsyncIterable<Line>,
   options: Options,
 ): Promise<Totals> {
+  const totals = await takeLines(context, place, lines, options)
+  if (!options.dryRun) await tellImport(context, place, options.source, totals)
+  return totals
+}
+
+export const noTotals = (): Totals => ({
+  read: 0,
+  imported: 0,
+  known: 0,
+  refused: 0,
+  withoutPassword: 0,
+  totp: 0,
+  hashes: {},
+  weak: 0,
+})
+
+/**
+ * Takes some lines, which need not be all of the import.
+ * @throws as `importUsers`
+ */
+export async function takeLines(
+  context: Context,
+  place: InIssuer,
+  lines: AsyncIterable<Line> | Iterable<Line>,
+  options: Options,
+): Promise<Totals> {
   const issuer = await requireIssuer(context, place)
   const { source, dryRun } = options
-  const totals: Totals = {
-    read: 0,
-    imported: 0,
-    known: 0,
-    refused: 0,
-    withoutPassword: 0,
-    totp: 0,
-    hashes: {},
-    weak: 0,
-  }
+  const totals = noTotals()
   const prepare = preparer(context, issuer, source)
   const seen = new Set<string>()
   let batch = new Map<string, Prepared & { line: number }>()
@@ -129,6 +148,7 @@ export async function importUsers(
     else {
       if (dryRun) seen.add(row.usernameKey)
       else options.imported?.(row.externalId, row.userId)
+      options.taken?.(row)
       addTo(totals, row)
     }
   }
@@ -155,14 +175,13 @@ export async function importUsers(
   }
   await writing
   if (batch.size > 0) await settle(batch)
-  if (!dryRun) await tell(context, place, source, totals)
   return totals
 }
 
 const takenName = new Refused(
   'username_taken',
   'Another user of this issuer has this username already.',
-  'Remove one of the two, or choose another name to sign in with by --login.',
+  'Remove one of the two, or choose another name to sign in with (--login).',
 )
 const twice = new Refused('duplicate_id', 'A user with this id stands in the file already.', 'Remove one of the two.')
 
@@ -194,7 +213,7 @@ function addTo(totals: Totals, { verifiers }: Prepared): void {
 }
 
 /** The one event that webhooks get (docs/decisions/0041). */
-async function tell(
+export async function tellImport(
   context: Context,
   { accountId, issuerId }: InIssuer,
   source: Source,

@@ -99,7 +99,7 @@ export function checkRecord(record: ImportedUser, { login, dropUnsupported }: Ch
     throw new Refused('no_username', 'It has no email address, username or phone number.', 'Give it one of them.')
   }
   const username = record.names[usernameType]!.trim()
-  orRefused('invalid_username', 'Correct it, or choose another name to sign in with by --login.', () =>
+  orRefused('invalid_username', 'Correct it, or choose another name to sign in with (--login).', () =>
     checkUsername(usernameType, username),
   )
   const platform = record.scopes?.find(isPlatformScope)
@@ -113,7 +113,7 @@ export function checkRecord(record: ImportedUser, { login, dropUnsupported }: Ch
   if (record.totpSecret !== undefined && !/^[A-Z2-7]{16,}$/.test(record.totpSecret))
     unsupported.push('its TOTP secret is not base32 of at least 80 bits')
   if (unsupported.length > 0 && !dropUnsupported) {
-    const fix = 'Correct it, or take such users without these credentials: --drop-unsupported.'
+    const fix = 'Correct it, or take such users without these credentials (--drop-unsupported).'
     throw new Refused('unsupported_credential', `It cannot be taken as it is: ${unsupported.join('; ')}.`, fix)
   }
   const { passwordHash, totpSecret, ...rest } = record

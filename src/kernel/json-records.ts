@@ -1,6 +1,7 @@
 /**
  * The records of a file, one at a time, whatever holds them: a line each (NDJSON), an array of objects, or an object
- * with an array under `users`, as realm exports have it. Reads bytes as they come and keeps one record in memory.
+ * with an array under `users`, as realm exports have it. Reads bytes as they come and keeps one record in memory. The
+ * command reads files with it and the console as well, in the browser: so there is nothing of Node in it.
  */
 
 export interface RecordText {
@@ -20,10 +21,24 @@ const [OPEN, CLOSE, OPEN_LIST, CLOSE_LIST] = [123, 125, 91, 93]
  * Splits a stream of JSON into records.
  * @throws Error when the file ends in the middle of a record, or is no JSON at all
  */
-export async function* recordsIn(chunks: AsyncIterable<Buffer>): AsyncGenerator<RecordText> {
+export async function* recordsIn(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<RecordText> {
   const scanner = new Scanner()
   for await (const chunk of chunks) yield* scanner.feed(chunk)
   scanner.end()
+}
+
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+
+/** @param size of all of them together */
+function textOf(pieces: readonly Uint8Array[], size: number): string {
+  if (pieces.length === 1) return decoder.decode(pieces[0])
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return decoder.decode(whole)
 }
 
 class Scanner {
@@ -35,7 +50,7 @@ class Scanner {
   /** Depth at which records begin: 0 for lines, 1 in an array, 2 below `users`. */
   private recordDepth = 0
   private began: { line: number } | undefined
-  private pieces: Buffer[] = []
+  private pieces: Uint8Array[] = []
   private size = 0
   /** The latest string at depth 1 of an object, to find the key `users`; only while no record can begin. */
   private word = ''
@@ -43,7 +58,7 @@ class Scanner {
   private wrapped = false
   private first = true
 
-  public *feed(chunk: Buffer): Generator<RecordText> {
+  public *feed(chunk: Uint8Array): Generator<RecordText> {
     let from = this.began ? 0 : -1
     for (let at = 0; at < chunk.length; at++) {
       const byte = chunk[at]!
@@ -85,7 +100,7 @@ class Scanner {
   }
 
   /** Does a record begin here? The first bracket of the file decides how it is built. */
-  private isRecord(byte: number, chunk: Buffer, at: number): boolean {
+  private isRecord(byte: number, chunk: Uint8Array, at: number): boolean {
     if (this.first) {
       this.first = false
       if (byte === OPEN_LIST) {
@@ -106,14 +121,14 @@ class Scanner {
     return this.depth === this.recordDepth && byte === OPEN
   }
 
-  private keep(piece: Buffer): void {
+  private keep(piece: Uint8Array): void {
     this.size += piece.length
-    if (this.size <= MAX_RECORD) this.pieces.push(Buffer.from(piece))
+    if (this.size <= MAX_RECORD) this.pieces.push(new Uint8Array(piece))
     else this.pieces = []
   }
 
   private take(): RecordText {
-    const text = this.size <= MAX_RECORD ? Buffer.concat(this.pieces).toString('utf8') : undefined
+    const text = this.size <= MAX_RECORD ? textOf(this.pieces, this.size) : undefined
     const { line } = this.began!
     this.began = undefined
     this.pieces = []
@@ -126,7 +141,7 @@ class Scanner {
  * A realm, or a user? Realms name themselves or their users at the top, and a line of NDJSON ends before the next
  * record begins: what is not closed on its own line and has a list of users is a wrapper.
  */
-function isWrapper(chunk: Buffer, at: number): boolean {
-  const beginning = chunk.subarray(at, at + 65_536).toString('utf8')
+function isWrapper(chunk: Uint8Array, at: number): boolean {
+  const beginning = decoder.decode(chunk.subarray(at, at + 65_536))
   return /^\{\s*"(realm|users|id"\s*:\s*"[^"]*"\s*,\s*"realm)"/.test(beginning)
 }

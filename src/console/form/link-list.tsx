@@ -1,0 +1,79 @@
+/** Links with what each of them is: one line for each, and one more when asked for. */
+import { ActionIcon, Button, Group, Input, Stack, TextInput } from '@mantine/core'
+import { Icon } from '../parts/icon'
+
+/** Further keys of a link are kept. */
+export interface NamedLink {
+  type?: string
+  url?: string
+  [key: string]: unknown
+}
+
+interface Props {
+  path: string
+  label: string
+  hint?: string | undefined
+  fault?: string | undefined
+  value: readonly NamedLink[]
+  disabled: boolean
+  onChange: (value: NamedLink[]) => void
+}
+
+export function LinkList({ path, label, hint, fault, value, disabled, onChange }: Props) {
+  const change = (at: number, part: NamedLink) =>
+    onChange(value.map((link, index) => (index === at ? { ...link, ...part } : link)))
+  return (
+    <Input.Wrapper label={label} description={hint} error={fault} labelElement="div">
+      <Stack gap="xs" mt={6}>
+        {value.map((link, at) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a link has nothing else that stays while it is typed
+          <Group key={at} gap="xs" wrap="nowrap" align="flex-start">
+            <TextInput
+              w={120}
+              aria-label={`${label}, ${at + 1}: what it is`}
+              placeholder="github"
+              value={link.type ?? ''}
+              disabled={disabled}
+              autoComplete="off"
+              onChange={(event) => change(at, { type: event.currentTarget.value })}
+            />
+            <TextInput
+              flex={1}
+              aria-label={`${label}, ${at + 1}: address`}
+              placeholder="https://github.com/acme"
+              inputMode="url"
+              value={link.url ?? ''}
+              disabled={disabled}
+              autoComplete="off"
+              onChange={(event) => change(at, { url: event.currentTarget.value })}
+              {...(at === 0 && { 'data-field': path })}
+            />
+            {!disabled && (
+              <ActionIcon
+                variant="subtle"
+                color="gray"
+                size="lg"
+                aria-label={`Remove link ${at + 1}`}
+                onClick={() => onChange(value.filter((_, index) => index !== at))}
+              >
+                <Icon name="close" />
+              </ActionIcon>
+            )}
+          </Group>
+        ))}
+        {!disabled && (
+          <Group>
+            <Button
+              size="xs"
+              variant="default"
+              leftSection={<Icon name="plus" size={14} />}
+              onClick={() => onChange([...value, {}])}
+            >
+              Add link
+            </Button>
+          </Group>
+        )}
+      </Stack>
+    </Input.Wrapper>
+  )
+}
