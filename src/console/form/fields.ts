@@ -23,7 +23,7 @@ export type Field<Input> = Basics<Input> &
     | { kind: 'text' | 'email' | 'url' | 'password' | 'long' | 'colour' }
     | { kind: 'number'; min?: number; max?: number; unit?: string }
     | { kind: 'toggle'; otherwise?: boolean }
-    | { kind: 'choice'; options: readonly Option[]; otherwise?: string }
+    | { kind: 'choice'; options: readonly Option[]; otherwise?: string; onSearch?: (text: string) => void }
     | { kind: 'list' }
     /** Some of many; `offered` in groups, in their order. */
     | { kind: 'many'; offered: readonly OptionGroup[] }
@@ -31,8 +31,8 @@ export type Field<Input> = Basics<Input> &
     | { kind: 'scopes'; offered: readonly string[] }
     /** Unix milliseconds. */
     | { kind: 'moment' }
-    /** Any number of these. */
-    | { kind: 'choices'; options: readonly Option[] }
+    /** Any number of these; with `onSearch` the server finds more by what is typed. */
+    | { kind: 'choices'; options: readonly Option[]; onSearch?: (text: string) => void }
     | { kind: 'json' }
   )
 
@@ -40,6 +40,8 @@ export interface Option {
   value: string
   label: string
   hint?: string
+  /** Found for another search: offered only while it is chosen. */
+  kept?: boolean
 }
 
 export interface OptionGroup {

@@ -11,6 +11,7 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core'
+import { soughtBy } from '../parts/choices'
 import type { Field } from './fields'
 import { ScopePicker } from './scope-picker'
 
@@ -116,6 +117,7 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           allowDeselect={false}
           placeholder={field.placeholder}
           checkIconPosition="right"
+          {...(field.onSearch && soughtBy({ options: field.options, onSearch: field.onSearch }, [String(value)]))}
           onChange={(next) => onChange(next ?? '')}
         />
       )
@@ -128,6 +130,7 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           placeholder={(value as string[]).length === 0 ? field.placeholder : undefined}
           searchable
           checkIconPosition="right"
+          {...(field.onSearch && soughtBy({ options: field.options, onSearch: field.onSearch }, value as string[]))}
           onChange={onChange}
         />
       )
