@@ -11,3 +11,6 @@ CREATE INDEX agents_by_name ON agents (issuer_id, lower(name) COLLATE "C", id CO
 CREATE INDEX organization_groups_by_name ON organization_groups (org_id, lower(name) COLLATE "C", id COLLATE "C");
 CREATE INDEX organization_invitations_by_email
   ON organization_invitations (org_id, email_key COLLATE "C", id COLLATE "C");
+-- A user's sessions by the states that few of them are in; the other states are those of the clock.
+CREATE INDEX sessions_of_user_by_status ON sessions (issuer_id, user_id, status, id COLLATE "C" DESC)
+  WHERE status IN ('revoked', 'suspended');
