@@ -1,6 +1,6 @@
 import { Combobox, ScrollArea, UnstyledButton, useCombobox, VisuallyHidden } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
-import { accountName, accounts } from 'documents/accounts'
+import { account, accounts } from 'documents/accounts'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAsk } from '../graphql/hooks'
@@ -16,7 +16,7 @@ export function AccountSwitcher() {
   const [sought] = useDebouncedValue(search.trim(), 200)
   const [cursor, setCursor] = useState<string>()
   const { data } = useAsk(accounts, { limit: 20, cursor, search: sought || null }, { typename: 'Account' })
-  const here = useAsk(accountName, { accountId }, { pause: accountId === '' })
+  const here = useAsk(account, { accountId }, { pause: accountId === '', known: true })
   const combobox = useCombobox({
     onDropdownClose: () => {
       combobox.resetSelectedOption()
