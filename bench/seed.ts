@@ -15,6 +15,8 @@ export interface Place {
   orgId: string
   /** Whose sessions. */
   userId: string
+  /** Whose deliveries. */
+  webhookId: string
 }
 
 type Values = Record<string, unknown>
@@ -146,6 +148,51 @@ export const others = (userIds: readonly string[]): Seed[] => [
       content: `Note ${n}`,
       pinned: n % 1000 === 0,
       created_by: `author ${n % 100}`,
+    }),
+  },
+]
+
+/** Accounts belong to nobody. */
+export const accounts: Seed = { table: 'accounts', prefix: 'acc', row: (_, n) => ({ name: `Account ${n}` }) }
+
+/** More lists, those of the console besides. */
+export const below: readonly Seed[] = [
+  {
+    table: 'issuers',
+    prefix: 'iss',
+    row: ({ accountId }, n) => ({
+      account_id: accountId,
+      name: `Issuer ${n}`,
+      available_scopes: '{}',
+      status: rarely(n, 'active', 'disabled'),
+      username_key: 'none',
+    }),
+  },
+  {
+    table: 'organization_groups',
+    prefix: 'grp',
+    row: (place, n) => ({ ...inOrg(place), name: `Group ${n}`, scopes: '{}' }),
+  },
+  {
+    table: 'webhook_deliveries',
+    prefix: 'dlv',
+    row: ({ accountId, webhookId }, n) => ({
+      account_id: accountId,
+      webhook_id: webhookId,
+      event_id: `evt_${n}`,
+      event_at: Date.now(),
+      event_type: n < 100 ? 'user.deleted' : 'user.created',
+      status: n < 100 ? 'failed' : 'delivered',
+    }),
+  },
+  {
+    table: 'ledger_entries',
+    prefix: 'led',
+    row: ({ accountId }, n) => ({
+      account_id: accountId,
+      type: 'adjustment',
+      amount_micro_usd: 1,
+      balance_micro_usd: n + 1,
     }),
   },
 ]

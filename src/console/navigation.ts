@@ -15,10 +15,12 @@ export interface Resource {
   /** The query that somebody must be allowed for the entry to be offered. */
   needs: string
   /** Answers `path` and everything below it. */
-  page: LazyExoticComponent<ComponentType>
+  page: LazyExoticComponent<ComponentType> & { load: () => Promise<unknown> }
   /** Another heading of the menu stands above it. */
   heading?: string
 }
+
+const loaded = (load: () => Promise<{ default: ComponentType }>) => Object.assign(lazy(load), { load })
 
 export const resources: readonly Resource[] = [
   {
@@ -27,7 +29,7 @@ export const resources: readonly Resource[] = [
     label: 'Overview',
     icon: 'home',
     needs: 'account',
-    page: lazy(() => import('./pages/accounts/overview')),
+    page: loaded(() => import('./pages/accounts/overview')),
   },
   {
     in: 'account',
@@ -35,7 +37,7 @@ export const resources: readonly Resource[] = [
     label: 'Issuers',
     icon: 'gate',
     needs: 'issuers',
-    page: lazy(() => import('./pages/issuers/list')),
+    page: loaded(() => import('./pages/issuers/list')),
   },
   {
     in: 'account',
@@ -43,7 +45,7 @@ export const resources: readonly Resource[] = [
     label: 'Administrators',
     icon: 'shield',
     needs: 'account',
-    page: lazy(() => import('./pages/administrators')),
+    page: loaded(() => import('./pages/administrators')),
   },
   {
     in: 'account',
@@ -51,7 +53,7 @@ export const resources: readonly Resource[] = [
     label: 'API keys',
     icon: 'key',
     needs: 'apiKeys',
-    page: lazy(() => import('./pages/api-keys')),
+    page: loaded(() => import('./pages/api-keys')),
   },
   {
     in: 'account',
@@ -59,7 +61,7 @@ export const resources: readonly Resource[] = [
     label: 'Webhooks',
     icon: 'webhook',
     needs: 'webhooks',
-    page: lazy(() => import('./pages/webhooks')),
+    page: loaded(() => import('./pages/webhooks')),
   },
   {
     in: 'account',
@@ -67,7 +69,7 @@ export const resources: readonly Resource[] = [
     label: 'Events',
     icon: 'pulse',
     needs: 'events',
-    page: lazy(() => import('./pages/events')),
+    page: loaded(() => import('./pages/events')),
   },
   {
     in: 'account',
@@ -75,7 +77,7 @@ export const resources: readonly Resource[] = [
     label: 'Domains',
     icon: 'globe',
     needs: 'domains',
-    page: lazy(() => import('./pages/domains')),
+    page: loaded(() => import('./pages/domains')),
   },
   {
     in: 'account',
@@ -83,7 +85,7 @@ export const resources: readonly Resource[] = [
     label: 'Credits',
     icon: 'inbox',
     needs: 'ledgerEntries',
-    page: lazy(() => import('./pages/payments/credits')),
+    page: loaded(() => import('./pages/payments/credits')),
   },
   {
     in: 'account',
@@ -91,7 +93,7 @@ export const resources: readonly Resource[] = [
     label: 'Payment methods',
     icon: 'card',
     needs: 'paymentMethods',
-    page: lazy(() => import('./pages/payments/methods')),
+    page: loaded(() => import('./pages/payments/methods')),
   },
   {
     in: 'account',
@@ -99,7 +101,7 @@ export const resources: readonly Resource[] = [
     label: 'Notes',
     icon: 'note',
     needs: 'notes',
-    page: lazy(() => import('./pages/notes')),
+    page: loaded(() => import('./pages/notes')),
   },
   {
     in: 'account',
@@ -107,7 +109,7 @@ export const resources: readonly Resource[] = [
     label: 'Settings',
     icon: 'settings',
     needs: 'account',
-    page: lazy(() => import('./pages/accounts/settings')),
+    page: loaded(() => import('./pages/accounts/settings')),
   },
   {
     in: 'issuer',
@@ -115,7 +117,7 @@ export const resources: readonly Resource[] = [
     label: 'Overview',
     icon: 'home',
     needs: 'issuer',
-    page: lazy(() => import('./pages/issuers/overview')),
+    page: loaded(() => import('./pages/issuers/overview')),
   },
   {
     in: 'issuer',
@@ -123,7 +125,7 @@ export const resources: readonly Resource[] = [
     label: 'Clients',
     icon: 'app',
     needs: 'clients',
-    page: lazy(() => import('./pages/clients')),
+    page: loaded(() => import('./pages/clients')),
   },
   {
     in: 'issuer',
@@ -131,7 +133,7 @@ export const resources: readonly Resource[] = [
     label: 'Users',
     icon: 'users',
     needs: 'users',
-    page: lazy(() => import('./pages/users')),
+    page: loaded(() => import('./pages/users')),
   },
   {
     in: 'issuer',
@@ -139,7 +141,7 @@ export const resources: readonly Resource[] = [
     label: 'Approvals',
     icon: 'inbox',
     needs: 'approvals',
-    page: lazy(() => import('./pages/approvals')),
+    page: loaded(() => import('./pages/approvals')),
   },
   {
     in: 'issuer',
@@ -147,7 +149,7 @@ export const resources: readonly Resource[] = [
     label: 'Organizations',
     icon: 'building',
     needs: 'organizations',
-    page: lazy(() => import('./pages/organizations')),
+    page: loaded(() => import('./pages/organizations')),
   },
   {
     in: 'issuer',
@@ -155,7 +157,7 @@ export const resources: readonly Resource[] = [
     label: 'Agents',
     icon: 'robot',
     needs: 'agents',
-    page: lazy(() => import('./pages/agents')),
+    page: loaded(() => import('./pages/agents')),
   },
   {
     in: 'issuer',
@@ -163,7 +165,7 @@ export const resources: readonly Resource[] = [
     label: 'Authentication',
     icon: 'fingerprint',
     needs: 'authMethods',
-    page: lazy(() => import('./pages/authentication')),
+    page: loaded(() => import('./pages/authentication')),
   },
   {
     in: 'issuer',
@@ -171,7 +173,7 @@ export const resources: readonly Resource[] = [
     label: 'Signing keys',
     icon: 'key',
     needs: 'issuer',
-    page: lazy(() => import('./pages/signing-keys')),
+    page: loaded(() => import('./pages/signing-keys')),
   },
   {
     in: 'issuer',
@@ -179,6 +181,15 @@ export const resources: readonly Resource[] = [
     label: 'Settings',
     icon: 'settings',
     needs: 'issuer',
-    page: lazy(() => import('./pages/issuers/settings')),
+    page: loaded(() => import('./pages/issuers/settings')),
   },
 ]
+
+/** Begins to load the page of an address, while it is still being asked who is there and what they may do. */
+export function loadAhead(pathname: string): void {
+  const [, issuer, place = ''] = /^\/console\/accounts\/[^/]+(\/issuers\/iss_[^/]+)?(?:\/([^/]+))?/.exec(pathname) ?? []
+  const of = issuer ? 'issuer' : 'account'
+  const resource = resources.find(({ in: where, path }) => where === of && path === place)
+  // What fails is told when the page is drawn.
+  resource?.page.load().catch(() => {})
+}

@@ -90,6 +90,10 @@ export class OrganizationPlace extends IssuerPlace {
   orgId!: string
 }
 
+/** What a search by name says of itself. */
+export const searchOfNames =
+  'The beginning of the name, in any case, or the id. What is found comes in the order of names.'
+
 @ArgsType()
 export class PageArgs {
   @Field(() => Int, { nullable: true, description: 'Page size, 1 to 100; 50 if not given.' })
@@ -97,6 +101,13 @@ export class PageArgs {
 
   @Field(() => String, { nullable: true, description: 'The nextCursor of the page before.' })
   cursor?: string | null
+}
+
+/** The arguments of a list that is searched by name. */
+@ArgsType()
+export class NamedPageArgs extends PageArgs {
+  @Field(() => String, { nullable: true, description: searchOfNames })
+  search?: string | null
 }
 
 /** The type of one page of a list (decisions D1): `@ObjectType() class ClientPage extends pageType(Client) {}`. */

@@ -1,8 +1,8 @@
 /** The playground in a real browser, under its real policy, on a running product. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Browser, Page } from 'playwright-core'
-import { makeAccount } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
+import { makeAccount, must } from '../setup/actors.js'
+import type { Api, Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { startStrictBrowser, type Watched, watchedPage } from './watched-page.js'
 
@@ -10,12 +10,14 @@ let app: TestApp
 let browser: Browser
 let key: string
 let accountId: string
+let owner: Api
 
 beforeAll(async () => {
   app = await startApp({ roles: ['core'] })
   browser = await startStrictBrowser()
   const made = await makeAccount(app, 'Playground')
   accountId = made.accountId
+  owner = made.owner
   key = Buffer.from(made.owner.authorization!.slice('Basic '.length), 'base64').toString()
 }, 60_000)
 
@@ -140,6 +142,39 @@ describe('with a key', () => {
     await page.getByRole('status').getByText('Paste a credential').waitFor()
     await page.getByRole('button', { name: 'Execute query' }).click()
     await textOf(page, 'response.json', (text) => text.includes('A credential is needed'))
+    expect(faults).toEqual([])
+    await page.context().close()
+  })
+})
+
+describe('what is subscribed to', () => {
+  const text = (id: string) =>
+    `subscription { eventAdded(accountId: "${id}", eventTypes: ["issuer.created"]) { id type target { id } } }`
+  const write = (page: Page, document: string) =>
+    page.evaluate(
+      `${models}.find((model) => model.uri.path.endsWith('operation.graphql')).setValue(${JSON.stringify(document)})`,
+    )
+  const issue = async (): Promise<string> =>
+    must(await owner.post(`/v1/accounts/${accountId}/issuers`, { name: 'Live' }), 201).data.id
+
+  test('comes as it happens, event by event, until it is stopped; then the server knows it', async () => {
+    const { page, faults } = await open()
+    await signIn(page)
+    await write(page, text(accountId))
+    const [asked] = await Promise.all([
+      page.waitForResponse((answer) => answer.headers()['content-type']?.startsWith('text/event-stream') === true),
+      page.getByRole('button', { name: 'Execute query' }).click(),
+    ])
+    for (const _ of [1, 2]) {
+      const id = await issue()
+      const shown = JSON.parse(await textOf(page, 'response.json', (now) => now.includes(id))) as Loose
+      expect(shown.data.eventAdded).toMatchObject({ type: 'issuer.created', target: { id } })
+    }
+    const closed = page.waitForEvent('requestfailed', (request) => request === asked.request())
+    await page.getByRole('button', { name: 'Stop query' }).click()
+    await closed
+    const last = await issue()
+    expect(await textOf(page, 'response.json', () => true)).not.toContain(last)
     expect(faults).toEqual([])
     await page.context().close()
   })

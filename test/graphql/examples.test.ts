@@ -9,6 +9,7 @@ import { schema } from '../../src/graphql/schema.js'
 import { packageRoot } from '../../src/platform/package-root.js'
 import { makeAccount } from '../setup/actors.js'
 import type { Answer, Api, Loose } from '../setup/api.js'
+import { subscribe } from '../setup/event-stream.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 const folder = join(packageRoot, 'graphql/examples')
@@ -61,11 +62,22 @@ describe('run in order, by the key of a new account', () => {
     return answer
   }
 
-  test.each(examples.map(({ name }) => name))('%s', async (name) => {
+  const lasting = examples.filter(({ query }) => /^subscription\b/m.test(query)).map(({ name }) => name)
+
+  test.each(examples.map(({ name }) => name).filter((name) => !lasting.includes(name)))('%s', async (name) => {
     const { status, body } = await run(name)
     expect(body.errors).toBeUndefined()
     expect(status).toBe(200)
     expect(Object.values(body.data as object)[0]).toBeTruthy()
+  })
+
+  test.each(lasting)('%s, as long as it lasts', async (name) => {
+    const { query: document, variables } = examples.find((example) => example.name === name)!
+    const stream = await subscribe(owner, '', { document, variables: JSON.parse(fillIn(variables, known)) })
+    expect(stream.status).toBe(200)
+    await run('03-create-issuer')
+    expect((await stream.until(1))[0]).toMatchObject({ type: 'issuer.created', target: { type: 'issuer' } })
+    stream.close()
   })
 
   test('the version in ifMatch counts', async () => {

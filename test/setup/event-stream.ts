@@ -31,7 +31,7 @@ const query = `subscription ($a: ID!, $after: ID, $types: [String!], $user: Stri
 export async function subscribe(
   api: Api,
   accountId: string,
-  { after, lastEventId, types, user, document = query }: Loose = {},
+  { after, lastEventId, types, user, document = query, variables = { a: accountId, after, types, user } }: Loose = {},
 ): Promise<EventStream> {
   const stop = new AbortController()
   const response = await fetch(`${api.baseUrl}/graphql`, {
@@ -43,7 +43,7 @@ export async function subscribe(
       ...(api.authorization && { authorization: api.authorization }),
       ...(lastEventId && { 'last-event-id': lastEventId }),
     },
-    body: JSON.stringify({ query: document, variables: { a: accountId, after, types, user } }),
+    body: JSON.stringify({ query: document, variables }),
   })
   const messages: Message[] = []
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true

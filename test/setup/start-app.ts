@@ -88,7 +88,8 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
   const databaseUrl = options.databaseUrl ?? database!.url
   const [port, idpPort] = await freePorts(2)
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-test-'))
-  const key = { id: newId('ak', Date.now()), secret: randomBytes(32).toString('hex') }
+  const clock = options.clock ?? testClock()
+  const key = { id: newId('ak', clock.now()), secret: randomBytes(32).toString('hex') }
   const env = {
     DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,
@@ -104,7 +105,6 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
     ...options.env,
   }
   const config = readConfig(env)
-  const clock = options.clock ?? testClock()
   const made = makeGatehouse(config, databaseUrl, {
     now: clock.now,
     ...(options.prices && { prices: options.prices }),

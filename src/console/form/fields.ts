@@ -24,14 +24,14 @@ export type Field<Input> = Basics<Input> &
     | { kind: 'text' | 'email' | 'url' | 'password' | 'long' | 'colour' }
     | { kind: 'number'; min?: number; max?: number; unit?: string }
     | { kind: 'toggle'; otherwise?: boolean }
-    | { kind: 'choice'; options: readonly Option[]; otherwise?: string }
+    | { kind: 'choice'; options: readonly Option[]; otherwise?: string; onSearch?: (text: string) => void }
     | { kind: 'list' }
     /** Platform scopes, of those that may be given. */
     | { kind: 'scopes'; offered: readonly string[] }
     /** Unix milliseconds. */
     | { kind: 'moment' }
-    /** Any number of these. */
-    | { kind: 'choices'; options: readonly Option[] }
+    /** Any number of these; with `onSearch` the server finds more by what is typed. */
+    | { kind: 'choices'; options: readonly Option[]; onSearch?: (text: string) => void }
     /** Objects with `type` and `url`. */
     | { kind: 'links' }
     | { kind: 'json' }
@@ -43,6 +43,8 @@ export interface Option {
   hint?: string
   /** Under which heading it stands; all of a group in one row. */
   group?: string
+  /** Found for another search: offered only while it is chosen. */
+  kept?: boolean
 }
 
 type Choosable = Pick<Option, 'value' | 'label'>

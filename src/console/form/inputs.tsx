@@ -11,6 +11,7 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core'
+import { soughtBy } from '../parts/choices'
 import { type Field, inGroups } from './fields'
 import { LinkList, type NamedLink } from './link-list'
 import { ScopePicker } from './scope-picker'
@@ -117,6 +118,7 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           allowDeselect={false}
           placeholder={field.placeholder}
           checkIconPosition="right"
+          {...(field.onSearch && soughtBy({ options: field.options, onSearch: field.onSearch }, [String(value)]))}
           onChange={(next) => onChange(next ?? '')}
         />
       )
@@ -133,6 +135,7 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           hidePickedOptions
           maxDropdownHeight={280}
           nothingFoundMessage="Nothing matches"
+          {...(field.onSearch && soughtBy({ options: field.options, onSearch: field.onSearch }, value as string[]))}
           onChange={onChange}
         />
       )

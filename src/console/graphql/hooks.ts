@@ -18,16 +18,21 @@ export interface Answer<Data> {
 /**
  * Asks a query and keeps the answer fresh after changes.
  * @param typename of what the answer holds, so that a list that is empty now hears of the first one made
+ * @param known is what is known from another part of the page good enough? For names, which many parts show
  */
 export function useAsk<Data, Variables extends AnyVariables>(
   query: TypedDocumentNode<Data, Variables>,
   variables: Variables,
-  { pause = false, typename }: { pause?: boolean; typename?: string } = {},
+  { pause = false, typename, known = false }: { pause?: boolean; typename?: string; known?: boolean } = {},
 ): Answer<Data> {
   const context = useMemo(() => ({ additionalTypenames: typename ? [typename] : [] }), [typename])
-  const [{ data, error, fetching }, ask] = useQuery<Data, Variables>({ query, variables, pause, context } as Parameters<
-    typeof useQuery<Data, Variables>
-  >[0])
+  const [{ data, error, fetching }, ask] = useQuery<Data, Variables>({
+    query,
+    variables,
+    pause,
+    context,
+    ...(known && { requestPolicy: 'cache-first' }),
+  } as Parameters<typeof useQuery<Data, Variables>>[0])
   const again = useCallback(() => ask({ requestPolicy: 'network-only' }), [ask])
   return { data, fault: error && faultOf(error), loading: fetching && data === undefined, again }
 }

@@ -54,8 +54,8 @@ export function Page({ title, lead, crumbs = [], badge, actions, children }: Pro
 
 function Crumbs({ crumbs }: { crumbs: readonly Crumb[] }) {
   const { accountId, issuerId } = usePlace()
-  const inAccount = useAsk(account, { accountId })
-  const inIssuer = useAsk(issuer, { accountId, issuerId }, { pause: issuerId === '' })
+  const inAccount = useAsk(account, { accountId }, { known: true })
+  const inIssuer = useAsk(issuer, { accountId, issuerId }, { pause: issuerId === '', known: true })
   const all: Crumb[] = [{ label: inAccount.data?.account.name ?? 'Account', href: accountHref(accountId) }]
   if (issuerId !== '') {
     all.push({ label: 'Issuers', href: `${accountHref(accountId)}/issuers` })

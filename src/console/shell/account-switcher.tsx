@@ -1,5 +1,6 @@
 import { Combobox, ScrollArea, UnstyledButton, useCombobox, VisuallyHidden } from '@mantine/core'
-import { accounts } from 'documents/accounts'
+import { useDebouncedValue } from '@mantine/hooks'
+import { account, accounts } from 'documents/accounts'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { useAsk } from '../graphql/hooks'
@@ -12,8 +13,10 @@ export function AccountSwitcher() {
   const { accountId } = usePlace()
   const [, navigate] = useLocation()
   const [search, setSearch] = useState('')
+  const [sought] = useDebouncedValue(search.trim(), 200)
   const [cursor, setCursor] = useState<string>()
-  const { data } = useAsk(accounts, { limit: 100, cursor }, { typename: 'Account' })
+  const { data } = useAsk(accounts, { limit: 20, cursor, search: sought || null }, { typename: 'Account' })
+  const here = useAsk(account, { accountId }, { pause: accountId === '', known: true })
   const combobox = useCombobox({
     onDropdownClose: () => {
       combobox.resetSelectedOption()
@@ -22,10 +25,8 @@ export function AccountSwitcher() {
     },
     onDropdownOpen: () => combobox.focusSearchInput(),
   })
-  const all = data?.accounts.data ?? []
-  const name = all.find(({ id }) => id === accountId)?.name ?? 'Account'
-  const wanted = search.trim().toLowerCase()
-  const found = all.filter(({ id, name: called }) => `${called ?? ''} ${id}`.toLowerCase().includes(wanted))
+  const found = data?.accounts.data ?? []
+  const name = here.data?.account.name ?? 'Account'
   const next = data?.accounts.hasMore ? data.accounts.nextCursor : undefined
 
   const choose = (id: string) => {
@@ -55,7 +56,10 @@ export function AccountSwitcher() {
       <Combobox.Dropdown>
         <Combobox.Search
           value={search}
-          onChange={(event) => setSearch(event.currentTarget.value)}
+          onChange={(event) => {
+            setSearch(event.currentTarget.value)
+            setCursor(undefined)
+          }}
           placeholder="Find an account"
           aria-label="Find an account"
         />
@@ -67,7 +71,7 @@ export function AccountSwitcher() {
               </Combobox.Option>
             ))}
             {found.length === 0 && <Combobox.Empty>No such account here</Combobox.Empty>}
-            {next && <Combobox.Option value="more">Older accounts …</Combobox.Option>}
+            {next && <Combobox.Option value="more">More accounts …</Combobox.Option>}
           </ScrollArea.Autosize>
         </Combobox.Options>
       </Combobox.Dropdown>

@@ -10,8 +10,8 @@ import classes from './shell.module.css'
 /** The resources of the place, those of its issuer first, as far as the caller may see them. */
 export function Menu() {
   const { accountId, issuerId } = usePlace()
-  const inIssuer = useAsk(issuer, { accountId, issuerId }, { pause: issuerId === '' })
-  const inAccount = useAsk(account, { accountId }, { pause: accountId === '' })
+  const inIssuer = useAsk(issuer, { accountId, issuerId }, { pause: issuerId === '', known: true })
+  const inAccount = useAsk(account, { accountId }, { pause: accountId === '', known: true })
   return (
     <nav aria-label="Main">
       {issuerId !== '' && (

@@ -71,8 +71,19 @@ export async function ask(
 }
 
 /** The answers of a subscription: `next` events, until `complete` or the end of the stream. */
-export async function* eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Answer> {
+export function eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Answer> {
   const reader = body.getReader()
+  const events = read(reader)
+  const end = events.return.bind(events)
+  // By itself a generator that waits would end only after the next event, and the stream with it.
+  events.return = async (value) => {
+    await reader.cancel()
+    return end(value)
+  }
+  return events
+}
+
+async function* read(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Answer> {
   const decoder = new TextDecoder()
   let rest = ''
   try {

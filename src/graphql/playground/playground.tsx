@@ -1,6 +1,7 @@
 import { useMonaco } from '@graphiql/react'
 import type { Fetcher } from '@graphiql/toolkit'
 import { GraphiQL, HISTORY_PLUGIN } from 'graphiql'
+import { parse } from 'graphql'
 import { useEffect, useMemo, useState } from 'react'
 import { ask } from './client.js'
 import type { Proof } from './credential.js'
@@ -48,15 +49,22 @@ export function Playground() {
 
 function fetcherFor(proof: Proof | undefined): Fetcher {
   return async (request, options) => {
-    const operation = options?.documentAST?.definitions.find(
-      (definition) =>
-        definition.kind === 'OperationDefinition' &&
-        (!request.operationName || definition.name?.value === request.operationName),
-    )
-    const stream = operation?.kind === 'OperationDefinition' && operation.operation === 'subscription'
+    const stream = isSubscription(request.query, request.operationName)
     const answer = await ask(proof, request, { headers: options?.headers, stream })
     if ('data' in answer && request.operationName !== 'IntrospectionQuery') Object.assign(known, learn(answer.data))
     return answer
+  }
+}
+
+/** Looked at when it runs: what GraphiQL knows of a document is a moment old. What cannot be read, the server refuses. */
+function isSubscription(query: string, name: string | null | undefined): boolean {
+  try {
+    return parse(query).definitions.some(
+      (one) =>
+        one.kind === 'OperationDefinition' && one.operation === 'subscription' && (!name || one.name?.value === name),
+    )
+  } catch {
+    return false
   }
 }
 
@@ -75,6 +83,16 @@ function useEditorOptions(): void {
     const listening = monaco?.editor.onDidCreateEditor((editor) =>
       queueMicrotask(() => editor.updateOptions(editorOptions)),
     )
-    return () => listening?.dispose()
+    // The page follows the system's change by itself, the editors do not.
+    const isDark = matchMedia('(prefers-color-scheme: dark)')
+    const follow = () => {
+      const isChosen = /graphiql-(light|dark)/.test(document.body.className)
+      if (!isChosen) monaco?.editor.setTheme(isDark.matches ? 'graphiql-DARK' : 'graphiql-LIGHT')
+    }
+    isDark.addEventListener('change', follow)
+    return () => {
+      listening?.dispose()
+      isDark.removeEventListener('change', follow)
+    }
   }, [monaco])
 }

@@ -25,8 +25,8 @@ import {
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
+  NamedPageArgs,
   OperatorOnly,
-  PageArgs,
   pageType,
   RecentSignIn,
   Scope,
@@ -133,7 +133,7 @@ class UpdateAccountInput {
 export class AccountResolver {
   @Query(() => AccountPage, { description: 'The accounts that the caller can reach, newest first.' })
   @Scope('accounts', 'read')
-  accounts(@Ctx() context: Context, @Args(() => PageArgs) page: PageArgs) {
+  accounts(@Ctx() context: Context, @Args(() => NamedPageArgs) page: NamedPageArgs) {
     return listAccounts(context, page)
   }
 

@@ -14,6 +14,7 @@ import { haveActiveMethod } from '../payments/payment-methods.js'
 import { after, type InAccount } from '../place.js'
 import { requireRecentSignIn } from '../recent-sign-in.js'
 import { revise } from '../revise.js'
+import { searchNames } from '../search.js'
 import { administeredBy, consoleIssuer, giveAdministrators } from './administrators.js'
 
 const createRules = z.strictObject({
@@ -47,24 +48,32 @@ const withDomains = {
 } as const
 
 /**
- * The accounts that the caller can reach, newest first: all for an operator, those it owns or administers for a user of the
+ * The accounts that the caller can reach, newest first, or with `search` by the beginning of a name in the order of names: all for an operator, those it owns or administers for a user of the
  * console issuer, its own for everyone else.
  */
-export async function listAccounts(context: Context, request: PageRequest): Promise<Page<AccountWithDomains>> {
+export async function listAccounts(
+  context: Context,
+  request: PageRequest & { search?: string | null },
+): Promise<Page<AccountWithDomains>> {
   const limit = limitOf(request)
+  const reach = await reachOf(context)
+  const names = { table: 'accounts', prefix: 'acc', where: { id: reach } } as const
+  const found = await searchNames(context, names, request.search, request)
   const rows = await context.db.account.findMany({
     ...withDomains,
-    where: { AND: [reach(context), after('acc', request.cursor)] },
+    where: { AND: [reach ? { id: { in: reach } } : {}, found?.where ?? after('acc', request.cursor)] },
     orderBy: { id: 'desc' },
     take: limit + 1,
   })
-  return pageOf(rows, limit)
+  return found?.pageOf(rows) ?? pageOf(rows, limit)
 }
 
-function reach({ actor }: Context): Prisma.AccountWhereInput {
-  if (actor.operator) return {}
-  if (actor.userId !== null && actor.issuerId === null) return administeredBy(actor.userId)
-  return { id: actor.accountId ?? '' }
+/** The ids of the accounts that the caller can reach; undefined for all. */
+async function reachOf(context: Context): Promise<string[] | undefined> {
+  const { actor } = context
+  if (actor.operator) return undefined
+  if (actor.userId !== null && actor.issuerId === null) return administeredBy(context, actor.userId)
+  return actor.accountId === null ? [] : [actor.accountId]
 }
 
 /** @throws not_found */

@@ -5,7 +5,7 @@
  */
 import { ALL } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
-import { type Account, type Prisma, sql, type Tools, transaction } from '../../platform/database.js'
+import { type Account, sql, type Tools, transaction } from '../../platform/database.js'
 import { loader } from '../../platform/loader.js'
 import { countsSql, effectiveScopesSql } from '../organizations/membership.js'
 import { insertOrganization } from '../organizations/organizations.js'
@@ -50,13 +50,19 @@ export async function authoritiesOf(
   }
 }
 
-/** WHERE of the accounts that a user of the console issuer owns or administers. */
-export const administeredBy = (userId: string): Prisma.AccountWhereInput => ({
-  OR: [
-    { ownerUserId: userId },
-    { adminOrg: { is: { status: 'active', members: { some: { userId, status: 'active' } } } } },
-  ],
-})
+const administeredText = `
+  SELECT id FROM accounts WHERE owner_user_id = $1 UNION
+  SELECT a.id FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN accounts a ON a.admin_org_id = o.id
+  WHERE m.user_id = $1 AND ${countsSql}`
+
+/**
+ * The ids of the accounts that a user of the console issuer owns or administers: from the user to them, as among all
+ * accounts the question would be asked of each.
+ */
+export async function administeredBy(context: Context, userId: string): Promise<string[]> {
+  const rows = await context.tools.query<{ id: string }>('administered-by', administeredText, [userId])
+  return rows.map(({ id }) => id)
+}
 
 /** An administrator organization and who owns its account. */
 export interface AdministratorOrganization {

@@ -24,7 +24,7 @@ import {
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
-  PageArgs,
+  NamedPageArgs,
   pageType,
   Scope,
   Timestamp,
@@ -88,7 +88,7 @@ class AgentPlace extends IssuerPlace {
 }
 
 @ArgsType()
-class AgentFilter extends PageArgs {
+class AgentFilter extends NamedPageArgs {
   @Field(() => AgentStatusEnum, { nullable: true })
   status?: AgentStatus | null
   @Field(() => String, { nullable: true, description: 'Exactly.' })

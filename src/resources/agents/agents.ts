@@ -11,6 +11,7 @@ import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
 import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
+import { searchNames } from '../search.js'
 
 export const agentStatuses = ['active', 'suspended', 'blocked'] as const
 export type AgentStatus = (typeof agentStatuses)[number]
@@ -45,13 +46,14 @@ export interface AgentFilter {
   model?: string | null
   provider?: string | null
   hasVerifiers?: boolean | null
+  search?: string | null
 }
 
-/** Newest first. All filters are exact. */
+/** Newest first; with `search` by the beginning of a name, in the order of names. The other filters are exact. */
 export async function listAgents(
   context: Context,
   place: InIssuer,
-  { status, model, provider, hasVerifiers }: AgentFilter,
+  { status, model, provider, hasVerifiers, search }: AgentFilter,
   request: PageRequest,
 ): Promise<Page<Agent>> {
   const { accountId, issuerId } = place
@@ -62,13 +64,15 @@ export async function listAgents(
     ...(typeof provider === 'string' && { provider }),
     ...(typeof hasVerifiers === 'boolean' && { hasVerifiers }),
   }
+  const where = { accountId, issuerId, ...filter }
+  const found = await searchNames(context, { table: 'agents', prefix: 'agt', where }, search, request)
   const rows = await context.db.agent.findMany({
-    where: { AND: [{ accountId, issuerId, ...ofLivingIssuer }, filter, older('agt', request.cursor)] },
+    where: { AND: [{ accountId, issuerId, ...ofLivingIssuer }, filter, found?.where ?? older('agt', request.cursor)] },
     orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
-  return pageOf(rows, limit)
+  return found?.pageOf(rows) ?? pageOf(rows, limit)
 }
 
 const find = (context: Context, { accountId, issuerId, agentId }: AgentPlace) =>

@@ -26,7 +26,7 @@ import {
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
-  PageArgs,
+  NamedPageArgs,
   pageType,
   RecentSignIn,
   Scope,
@@ -92,10 +92,13 @@ class ClientPlace extends IssuerPlace {
 }
 
 @ArgsType()
-class ClientFilter extends PageArgs {
+class ClientFilter extends NamedPageArgs {
   @Field(() => ClientStatusEnum, { nullable: true, description: 'Deleted ones are listed only when asked for.' })
   status?: ClientStatus | null
-  @Field(() => String, { nullable: true, description: 'Anywhere in the name, in any case.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'Anywhere in the name, in any case. Among very many, search is quicker.',
+  })
   name?: string | null
 }
 

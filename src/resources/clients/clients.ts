@@ -17,6 +17,7 @@ import { changesBetween, emit } from '../events/events.js'
 import { chosenSecret, firstSecret, rotated, type StoredSecret } from '../keys/rotating-secret.js'
 import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
+import { searchNames } from '../search.js'
 import { type ClientSettings, checkSettings, settingsOf } from './settings.js'
 
 export const clientStatuses = ['active', 'disabled', 'deleted'] as const
@@ -50,15 +51,26 @@ const updateRules = z.strictObject({
   metadata: rules.metadata.optional(),
 })
 
-/** Newest first; deleted ones only when asked for by status. `name` matches anywhere, in any case. */
+/**
+ * Newest first, with `search` by the beginning of a name in the order of names; deleted ones only when asked for by
+ * status. `name` matches anywhere, in any case: where few do, all clients of the issuer are read.
+ */
 export async function listClients(
   context: Context,
   place: InIssuer,
-  filter: { status?: string | null; name?: string | null },
+  filter: { status?: string | null; name?: string | null; search?: string | null },
   request: PageRequest,
 ): Promise<Page<Client>> {
   const { accountId, issuerId } = place
   const limit = limitOf(request)
+  const living = filter.status ? {} : { and: `status <> 'deleted'` }
+  const where = { accountId, issuerId, status: filter.status }
+  const found = await searchNames(
+    context,
+    { table: 'clients', prefix: 'cli', where, ...living },
+    filter.search,
+    request,
+  )
   const rows = await context.db.client.findMany({
     where: {
       AND: [
@@ -66,14 +78,14 @@ export async function listClients(
         { status: filter.status ?? { not: 'deleted' } },
         filter.status === 'deleted' ? { deletedAt: { gt: context.now() - DELETED_RETENTION } } : {},
         filter.name ? { name: { contains: filter.name.replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } } : {},
-        older('cli', request.cursor),
+        found?.where ?? older('cli', request.cursor),
       ],
     },
     orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
-  return pageOf(rows, limit)
+  return found?.pageOf(rows) ?? pageOf(rows, limit)
 }
 
 const find = (context: Context, { accountId, issuerId, clientId }: ClientPlace) =>

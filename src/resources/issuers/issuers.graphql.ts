@@ -30,7 +30,7 @@ import {
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
-  PageArgs,
+  NamedPageArgs,
   pageType,
   RecentSignIn,
   Scope,
@@ -128,7 +128,7 @@ export class IssuerResolver {
   issuers(
     @Ctx() context: Context,
     @Args(() => AccountPlace) place: AccountPlace,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => NamedPageArgs) page: NamedPageArgs,
   ) {
     return listIssuers(context, place, page)
   }

@@ -15,6 +15,7 @@ import { unassignDomainsOf } from '../domains/domains.js'
 import { changesBetween, emit } from '../events/events.js'
 import { type InAccount, type InIssuer, newestFirst, older, requireAccount, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
+import { searchNames } from '../search.js'
 import { documentPolicyOf, issuerSettingsRules, newIssuerSettings, settingsOf } from './settings.js'
 import { giveSigningKeys, takeKeyPairs } from './signing-keys.js'
 
@@ -35,20 +36,22 @@ const createRules = z.strictObject({
 
 const updateRules = createRules.partial()
 
-/** Newest first. */
+/** Newest first; with `search` by the beginning of a name, in the order of names. */
 export async function listIssuers(
   context: Context,
   { accountId }: InAccount,
-  request: PageRequest,
+  request: PageRequest & { search?: string | null },
 ): Promise<Page<Issuer>> {
   const limit = limitOf(request)
+  const names = { table: 'issuers', prefix: 'iss', where: { accountId }, and: `status <> 'deleted'` } as const
+  const found = await searchNames(context, names, request.search, request)
   const rows = await context.db.issuer.findMany({
-    where: { AND: [{ accountId, status: { not: 'deleted' } }, older('iss', request.cursor)] },
+    where: { AND: [{ accountId, status: { not: 'deleted' } }, found?.where ?? older('iss', request.cursor)] },
     orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireAccount(context, { accountId })
-  return pageOf(rows, limit)
+  return found?.pageOf(rows) ?? pageOf(rows, limit)
 }
 
 /** @throws not_found */

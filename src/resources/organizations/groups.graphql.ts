@@ -20,6 +20,7 @@ import {
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
+  NamedPageArgs,
   OrganizationPlace,
   PageArgs,
   pageType,
@@ -37,7 +38,7 @@ import {
   removeGroupMember,
   updateGroup,
 } from './groups.js'
-import { OrganizationMember, OrganizationMemberPage } from './members.graphql.js'
+import { OrganizationMember, OrganizationMemberPage, searchOfMembers } from './members.graphql.js'
 import { Organization } from './organizations.graphql.js'
 import { groupsOf, membersOfGroups } from './relations.js'
 
@@ -110,6 +111,12 @@ class AddOrganizationGroupMemberInput {
   memberId!: string
 }
 
+@ArgsType()
+class GroupMemberFilter extends PageArgs {
+  @Field(() => String, { nullable: true, description: searchOfMembers })
+  search?: string | null
+}
+
 @Resolver(() => OrganizationGroup)
 export class GroupResolver {
   @Query(() => OrganizationGroupPage, { description: 'Newest first.' })
@@ -117,7 +124,7 @@ export class GroupResolver {
   organizationGroups(
     @Ctx() context: Context,
     @Args(() => OrganizationPlace) place: OrganizationPlace,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => NamedPageArgs) page: NamedPageArgs,
   ) {
     return listGroups(context, place, page)
   }
@@ -166,9 +173,9 @@ export class GroupResolver {
   organizationGroupMembers(
     @Ctx() context: Context,
     @Args(() => GroupPlaceArgs) place: GroupPlaceArgs,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => GroupMemberFilter) filter: GroupMemberFilter,
   ) {
-    return listGroupMembers(context, place, page)
+    return listGroupMembers(context, place, filter)
   }
 
   @Mutation(() => OrganizationMember)

@@ -17,6 +17,7 @@ import {
   requireOrganization,
 } from '../place.js'
 import { revise } from '../revise.js'
+import { searchNames } from '../search.js'
 import { listMembers } from './member-listing.js'
 import { aboutMember, effectiveScopes, getMember, lockMember, type Member, type MemberPlace } from './members.js'
 
@@ -43,17 +44,24 @@ const where = ({ accountId, issuerId, orgId }: InOrganization): Prisma.Organizat
   organization: { is: ofLivingIssuer },
 })
 
-/** Newest first. */
-export async function listGroups(context: Context, place: InOrganization, request: PageRequest): Promise<Page<Group>> {
+/** Newest first; with `search` by the beginning of a name, in the order of names. */
+export async function listGroups(
+  context: Context,
+  place: InOrganization,
+  request: PageRequest & { search?: string | null },
+): Promise<Page<Group>> {
   const limit = limitOf(request)
+  const { accountId, issuerId, orgId } = place
+  const names = { table: 'organization_groups', prefix: 'grp', where: { accountId, issuerId, orgId } } as const
+  const found = await searchNames(context, names, request.search, request)
   const rows = await context.db.organizationGroup.findMany({
-    where: { AND: [where(place), older('grp', request.cursor)] },
+    where: { AND: [where(place), found?.where ?? older('grp', request.cursor)] },
     include: counted,
     orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireOrganization(context, place)
-  return pageOf(rows, limit)
+  return found?.pageOf(rows) ?? pageOf(rows, limit)
 }
 
 const find = (context: Context, place: GroupPlace) =>
@@ -154,9 +162,10 @@ const reading = (place: GroupPlace, ifMatch: string | null | undefined) => ({
 export async function listGroupMembers(
   context: Context,
   place: GroupPlace,
-  request: PageRequest,
+  request: PageRequest & { search?: string | null },
 ): Promise<Page<Member>> {
-  const page = await listMembers(context, place, { groupId: place.groupId }, request)
+  const { search = null } = request
+  const page = await listMembers(context, place, { groupId: place.groupId, search }, request)
   if (page.data.length === 0) await getGroup(context, place)
   return page
 }

@@ -86,6 +86,11 @@ class InvitationPlaceArgs extends OrganizationPlace {
 class InvitationFilter extends PageArgs {
   @Field(() => InvitationStatusEnum, { nullable: true })
   status?: InvitationStatus | null
+  @Field(() => String, {
+    nullable: true,
+    description: 'The beginning of the address, or the id. What is found comes in the order of addresses.',
+  })
+  search?: string | null
 }
 
 @InputType()

@@ -25,6 +25,7 @@ import {
   requireOrganization,
 } from '../place.js'
 import { revise } from '../revise.js'
+import { searchNames } from '../search.js'
 import { isEmail, usernameKeyOf } from '../users/usernames.js'
 import { knownGroups, memberRules, present } from './members.js'
 
@@ -66,21 +67,31 @@ const where = ({ accountId, issuerId, orgId }: InOrganization): Prisma.Organizat
   organization: { is: ofLivingIssuer },
 })
 
-/** Newest first. */
+/** Newest first; with `search` by the beginning of an address, in the order of addresses. */
 export async function listInvitations(
   context: Context,
   place: InOrganization,
-  filter: { status?: string | null },
+  filter: { status?: string | null; search?: string | null },
   request: PageRequest,
 ): Promise<Page<OrganizationInvitation>> {
   const limit = limitOf(request)
+  const { accountId, issuerId, orgId } = place
+  const names = {
+    table: 'organization_invitations',
+    prefix: 'inv',
+    key: 'email_key',
+    where: { accountId, issuerId, orgId },
+  } as const
+  const found = await searchNames(context, { ...names, ...statusSql(context, filter.status) }, filter.search, request)
   const rows = await context.db.organizationInvitation.findMany({
-    where: { AND: [where(place), statusFilter(context, filter.status), older('inv', request.cursor)] },
+    where: {
+      AND: [where(place), statusFilter(context, filter.status), found?.where ?? older('inv', request.cursor)],
+    },
     orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireOrganization(context, place)
-  return pageOf(rows, limit)
+  return found?.pageOf(rows) ?? pageOf(rows, limit)
 }
 
 function statusFilter(context: Context, status: string | null | undefined): Prisma.OrganizationInvitationWhereInput {
@@ -88,6 +99,15 @@ function statusFilter(context: Context, status: string | null | undefined): Pris
   if (status === 'pending') return { status, expiresAt: { gt: context.now() } }
   if (status === 'expired') return { OR: [{ status }, { status: 'pending', expiresAt: { lte: context.now() } }] }
   return { status }
+}
+
+/** The same as `statusFilter`, as SQL. */
+function statusSql(context: Context, status: string | null | undefined): { and?: string } {
+  const over = `expires_at <= ${context.now()}`
+  if (!status) return {}
+  if (status === 'pending') return { and: `status = 'pending' AND NOT ${over}` }
+  if (status === 'expired') return { and: `(status = 'expired' OR status = 'pending' AND ${over})` }
+  return { and: `status = '${status === 'accepted' ? 'accepted' : 'revoked'}'` }
 }
 
 const find = (context: Context, place: InvitationPlace) =>

@@ -78,6 +78,10 @@ class MemberPlaceArgs extends OrganizationPlace {
   memberId!: string
 }
 
+/** What a search among members says of itself. */
+export const searchOfMembers =
+  'The beginning of the username, name or email address of the user; for those who may read users.'
+
 @ArgsType()
 class MemberFilter extends PageArgs {
   @Field(() => MemberStatusEnum, { nullable: true })
@@ -87,6 +91,8 @@ class MemberFilter extends PageArgs {
     description: 'An effective scope, also one of the organization or of a group.',
   })
   scope?: string | null
+  @Field(() => String, { nullable: true, description: searchOfMembers })
+  search?: string | null
 }
 
 @InputType()

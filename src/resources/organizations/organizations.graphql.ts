@@ -24,8 +24,8 @@ import {
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
+  NamedPageArgs,
   OrganizationPlace,
-  PageArgs,
   pageType,
   Scope,
   Timestamp,
@@ -113,7 +113,7 @@ export class Organization {
 export class OrganizationPage extends pageType(Organization) {}
 
 @ArgsType()
-class OrganizationFilterArgs extends PageArgs {
+class OrganizationFilterArgs extends NamedPageArgs {
   @Field(() => OrganizationStatusEnum, { nullable: true })
   status?: OrganizationStatus | null
   @Field(() => Boolean, { nullable: true, description: 'By sso.enabled.' })

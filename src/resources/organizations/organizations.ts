@@ -22,6 +22,7 @@ import {
   requireOrganization,
 } from '../place.js'
 import { revise } from '../revise.js'
+import { searchNames } from '../search.js'
 import { insertMember } from './members.js'
 
 export const organizationTypes = ['business', 'nonprofit', 'government'] as const
@@ -73,9 +74,13 @@ export interface OrganizationFilter {
   ssoOnly?: boolean | null
   mfaRequired?: boolean | null
   invitationEnabled?: boolean | null
+  search?: string | null
 }
 
-/** Newest first. Deleted ones are gone for good, so asking for them finds none. */
+/**
+ * Newest first; with `search` by the beginning of a name, in the order of names. Deleted ones are gone for good, so
+ * asking for them finds none.
+ */
 export async function listOrganizations(
   context: Context,
   place: InIssuer,
@@ -88,20 +93,22 @@ export async function listOrganizations(
   const flags = Object.entries({ ssoEnabled, ssoOnly, mfaRequired, invitationEnabled }).filter(
     ([, value]) => typeof value === 'boolean',
   )
+  const where = { accountId, issuerId, status, ...Object.fromEntries(flags) }
+  const found = await searchNames(context, { table: 'organizations', prefix: 'org', where }, filter.search, request)
   const rows = await context.db.organization.findMany({
     where: {
       AND: [
         { accountId, issuerId, ...ofLivingIssuer },
         status ? { status } : {},
         Object.fromEntries(flags),
-        older('org', request.cursor),
+        found?.where ?? older('org', request.cursor),
       ],
     },
     orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireIssuer(context, place)
-  return pageOf(rows, limit)
+  return found?.pageOf(rows) ?? pageOf(rows, limit)
 }
 
 /** @throws not_found */

@@ -1,4 +1,16 @@
-import { Arg, Args, Ctx, Field, InputType, Mutation, ObjectType, Query, Resolver, registerEnumType } from 'type-graphql'
+import {
+  Arg,
+  Args,
+  ArgsType,
+  Ctx,
+  Field,
+  InputType,
+  Mutation,
+  ObjectType,
+  Query,
+  Resolver,
+  registerEnumType,
+} from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import { enumOf, IssuerPlace, PageArgs, pageType, Scope } from '../graphql.js'
 import { type ApprovalAction, approvalActions, decideApproval, getApproval } from './approvals.js'
@@ -27,6 +39,12 @@ class DecideApprovalInput {
   note?: string | null
 }
 
+@ArgsType()
+class ApprovalFilter extends PageArgs {
+  @Field(() => String, { nullable: true, description: 'The beginning of a username, name or email address.' })
+  search?: string | null
+}
+
 @Resolver(() => Approval)
 export class ApprovalResolver {
   @Query(() => ApprovalPage, { description: 'Users who wait for approval, the oldest signup first.' })
@@ -34,9 +52,9 @@ export class ApprovalResolver {
   approvals(
     @Ctx() context: Context,
     @Args(() => IssuerPlace) place: IssuerPlace,
-    @Args(() => PageArgs) page: PageArgs,
+    @Args(() => ApprovalFilter) filter: ApprovalFilter,
   ) {
-    return listWaitingUsers(context, place, page)
+    return listWaitingUsers(context, place, filter)
   }
 
   @Query(() => Approval)

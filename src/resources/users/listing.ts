@@ -32,7 +32,7 @@ const id = 'id COLLATE "C"'
 /** Asked once per statement, not per row. */
 const issuerLives = `EXISTS (SELECT 1 FROM issuers WHERE id = $2 AND account_id = $1 AND status <> 'deleted')`
 /** As the partial indexes say it; in other words the planner would not know them again. */
-const live = `u.status NOT IN ('deleted', 'pending_deletion')`
+export const live = `u.status NOT IN ('deleted', 'pending_deletion')`
 
 const page = (condition: string): string => `
   SELECT ${columns} FROM users u
@@ -48,21 +48,24 @@ const waitingText = `
   WHERE u.account_id = $1 AND u.issuer_id = $2 AND u.${id} > $3 AND u.status = $5 AND ${issuerLives}
   ORDER BY u.${id} LIMIT $4`
 
-/** Where a search looks, each with an index of its own (see the migration users_search). */
+/** Where a search looks, each with an index of its own (see the migration users_search); $5 and $6 are `beginnings`. */
 const inProfile = (key: string): string => `profile->>'${key}' IS NOT NULL AND lower(profile->>'${key}') LIKE lower($6)`
-const places = ['username_key LIKE $5', ...['name', 'given_name', 'family_name', 'email'].map(inProfile)]
+export const places = ['username_key LIKE $5', ...['name', 'given_name', 'family_name', 'email'].map(inProfile)]
 
 /** Of each place the page's worth is enough: what is left out is older than what another place has found. */
-const branch = (place: string): string => `(
+const branch = (place: string, behind: string, order: string): string => `(
   SELECT id FROM users u
-  WHERE account_id = $1 AND issuer_id = $2 AND ${id} < $3 AND ${live} AND ($7::text IS NULL OR status = $7) AND ${place}
-  ORDER BY ${id} DESC LIMIT $4)`
+  WHERE account_id = $1 AND issuer_id = $2 AND ${id} ${behind} $3 AND ${live} AND ($7::text IS NULL OR status = $7)
+    AND ${place}
+  ORDER BY ${id} ${order} LIMIT $4)`
 
-const searchText = `
-  WITH found AS (${places.map(branch).join(' UNION ')})
+const searchText = (behind: '<' | '>', order: 'DESC' | 'ASC') => `
+  WITH found AS (${places.map((place) => branch(place, behind, order)).join(' UNION ')})
   SELECT ${columns} FROM users u
-  WHERE u.id IN (SELECT id FROM found ORDER BY ${id} DESC LIMIT $4) AND ${issuerLives}
-  ORDER BY u.${id} DESC`
+  WHERE u.id IN (SELECT id FROM found ORDER BY ${id} ${order} LIMIT $4) AND ${issuerLives}
+  ORDER BY u.${id} ${order}`
+const newestFound = searchText('<', 'DESC')
+const oldestFound = searchText('>', 'ASC')
 
 const ofIssuersText = `
   SELECT newest.* FROM unnest($1::text[]) AS i(id) CROSS JOIN LATERAL (
@@ -82,7 +85,7 @@ export async function listUsers(
   const from = after('usr', request.cursor).id?.lt ?? END
   const values = [place.accountId, place.issuerId, from, limit + 1]
   const rows = await (filter.search
-    ? search(context, values, filter.search, filter.status)
+    ? search(context, newestFound, values, filter.search, filter.status)
     : list(context, values, filter))
   if (rows.length === 0) await requireIssuer(context, place)
   return pageOf(rows, limit)
@@ -92,12 +95,14 @@ export async function listUsers(
 export async function listWaitingUsers(
   context: Context,
   place: InIssuer,
-  request: PageRequest,
+  request: PageRequest & { search?: string | null },
 ): Promise<Page<ListedUser>> {
   const limit = limitOf(request)
   const from = after('usr', request.cursor).id?.lt ?? ''
-  const values = [place.accountId, place.issuerId, from, limit + 1, 'pending_approval']
-  const rows = await context.tools.query<Row>('users-waiting', waitingText, values)
+  const values = [place.accountId, place.issuerId, from, limit + 1]
+  const rows = await (request.search
+    ? search(context, oldestFound, values, request.search, 'pending_approval')
+    : context.tools.query<Row>('users-waiting', waitingText, [...values, 'pending_approval']))
   if (rows.length === 0) await requireIssuer(context, place)
   return pageOf(rows, limit)
 }
@@ -124,10 +129,18 @@ const list = (context: Context, values: unknown[], { status }: UserFilter): Prom
  * By the beginning of a username, a name or an email address, in any case. Planned anew each time: how many users begin
  * like that decides which index is the better one.
  */
-function search(context: Context, values: unknown[], text: string, status: string | null | undefined): Promise<Row[]> {
-  const words = [beginning(usernameKeyOf(text)), beginning(text), status ?? null]
-  return sql<Row>(context.db, searchText, ...values, ...words)
+function search(
+  context: Context,
+  statement: string,
+  values: unknown[],
+  text: string,
+  status: string | null | undefined,
+): Promise<Row[]> {
+  return sql<Row>(context.db, statement, ...values, ...beginnings(text), status ?? null)
 }
+
+/** What `places` compare with. */
+export const beginnings = (text: string): [string, string] => [beginning(usernameKeyOf(text)), beginning(text)]
 
 /** A pattern of LIKE in which the text stands for itself. */
 const beginning = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&')}%`

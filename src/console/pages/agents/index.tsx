@@ -49,6 +49,7 @@ function AgentList() {
         page={(data) => data.agents}
         typename="Agent"
         href={({ id }) => `${base}/${id}`}
+        search={{ name: 'search', placeholder: 'Search by name or id' }}
         filters={[
           {
             name: 'status',

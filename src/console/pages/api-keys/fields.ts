@@ -1,5 +1,6 @@
 /** What an API key is cut down to, as fields, and back. */
-import type { Field, Option } from '../../form/fields'
+import type { Field } from '../../form/fields'
+import type { Choices } from '../../parts/choices'
 
 /** A form's own shape: what the key may do is a choice, so that no scopes never means all of them. */
 export interface KeyForm {
@@ -33,7 +34,7 @@ export const moreFields: Field<KeyForm>[] = [
  * @param offered scopes that the caller can give
  * @param issuers of the account
  */
-export const reachFields = (offered: readonly string[], issuers: { options: readonly Option[] }): Field<KeyForm>[] => [
+export const reachFields = (offered: readonly string[], issuers: Choices): Field<KeyForm>[] => [
   {
     kind: 'choice',
     path: 'reach',

@@ -2,12 +2,13 @@
  * The approval desk: who waits on the left, one of them on the right, and a decision in two keys. What is open is in the
  * address, so that a colleague can be asked.
  */
-import { Kbd } from '@mantine/core'
-import { useHotkeys, useMediaQuery } from '@mantine/hooks'
+import { Kbd, TextInput } from '@mantine/core'
+import { useDebouncedCallback, useHotkeys, useMediaQuery } from '@mantine/hooks'
 import { approvals } from 'documents/approvals'
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { useAsk } from '../../graphql/hooks'
+import { Icon } from '../../parts/icon'
 import { Page } from '../../parts/page'
 import { EmptyState, FaultState, PageLoading } from '../../parts/states'
 import { Moment } from '../../parts/values'
@@ -24,7 +25,8 @@ export default function Approvals() {
   const [deciding, setDeciding] = useState<Decision>()
   const isNarrow = useMediaQuery('(max-width: 62em)')
   const ids = { accountId, issuerId }
-  const { data, fault, loading, again } = useAsk(approvals, { ...ids, limit: 50 }, { typename: 'Approval' })
+  const search = params.get('search')
+  const { data, fault, loading, again } = useAsk(approvals, { ...ids, limit: 50, search }, { typename: 'Approval' })
   const waiting = data?.approvals.data ?? []
   const named = params.get('user')
   const at = waiting.findIndex(({ id }) => id === named)
@@ -33,8 +35,12 @@ export default function Approvals() {
 
   const go = (userId: string | undefined) => {
     setDeciding(undefined)
-    setParams(userId ? { user: userId } : {}, { replace: true })
+    setParams({ ...(search && { search }), ...(userId && { user: userId }) }, { replace: true })
   }
+  const seek = useDebouncedCallback(
+    (text: string) => setParams(text.trim() ? { search: text.trim() } : {}, { replace: true }),
+    250,
+  )
   const step = (by: number) => {
     const from = waiting.findIndex(({ id }) => id === open?.id)
     const next = waiting[from < 0 ? 0 : Math.min(Math.max(from + by, 0), waiting.length - 1)]
@@ -63,13 +69,25 @@ export default function Approvals() {
         <PageLoading />
       ) : fault && !data ? (
         <FaultState fault={fault} again={again} />
-      ) : waiting.length === 0 ? (
+      ) : waiting.length === 0 && !search ? (
         <EmptyState icon="check" title="Nobody is waiting">
           Where sign-ups need approval (Settings, Sign-up), people appear here until you let them in or turn them down.
         </EmptyState>
       ) : (
         <div className={classes.desk} data-open={open !== undefined || undefined}>
           <nav className={classes.queue} aria-label="Waiting">
+            {(search || data?.approvals.hasMore || waiting.length > 8) && (
+              <TextInput
+                type="search"
+                aria-label="Search by username, name or email"
+                placeholder="Search by username, name or email"
+                leftSection={<Icon name="search" />}
+                className={classes.search}
+                defaultValue={search ?? ''}
+                onChange={(event) => seek(event.currentTarget.value)}
+              />
+            )}
+            {waiting.length === 0 && <p className={classes.keys}>Nobody who waits is called that.</p>}
             <ul>
               {waiting.map((user) => (
                 <li key={user.id} id={`waiting-${user.id}`}>

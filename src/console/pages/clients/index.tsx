@@ -47,7 +47,7 @@ function ClientList() {
         page={(data) => data.clients}
         typename="Client"
         href={({ id }) => `${base}/${id}`}
-        search={{ name: 'name', placeholder: 'Search by name' }}
+        search={{ name: 'search', placeholder: 'Search by name or id' }}
         filters={[
           {
             name: 'status',

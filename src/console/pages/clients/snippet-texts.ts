@@ -11,6 +11,8 @@ interface Ids {
   issuer: string
   clientId: string
   callback: string
+  /** How its ID tokens are signed. */
+  algorithm: string
 }
 
 const spa = ({ issuer, clientId, callback }: Ids): Snippet[] => [
@@ -28,6 +30,7 @@ export const auth = new UserManager({
   client_id: '${clientId}',
   redirect_uri: '${callback}',
   scope: 'openid profile email',
+  loadUserInfo: true,
   userStore: new WebStorageStateStore({ store: sessionStorage }),
 })
 
@@ -38,23 +41,31 @@ if (location.href.startsWith('${callback}')) {
 }
 const user = await auth.getUser()
 if (!user) await auth.signinRedirect()
-else console.log('Signed in as', user.profile.sub)`,
+else console.log('Signed in as', user.profile.name ?? user.profile.sub)`,
       },
     ],
   },
 ]
 
-const web = ({ issuer, clientId, callback }: Ids): Snippet[] => [
+/** What a server app says of its callback, whose path the library takes to be /callback. */
+function serverOf(callback: string) {
+  const { origin, pathname, port } = new URL(callback)
+  const routes = pathname === '/callback' ? '' : `\n    routes: { callback: '${pathname}' },`
+  return { origin, routes, port: port || '8080' }
+}
+
+const web = ({ issuer, clientId, callback, algorithm }: Ids): Snippet[] => [
   {
     label: 'Express',
     text: 'With express-openid-connect. The secret comes from the environment, never from the code.',
     steps: [
       { title: 'Terminal', code: 'npm install express express-openid-connect' },
       {
-        title: 'server.js',
+        title: 'server.mjs',
         code: `import express from 'express'
-import { auth, requiresAuth } from 'express-openid-connect'
+import openid from 'express-openid-connect'
 
+const { auth, requiresAuth } = openid
 const app = express()
 app.use(
   auth({
@@ -62,17 +73,22 @@ app.use(
     clientID: '${clientId}',
     clientSecret: process.env.CLIENT_SECRET,
     secret: process.env.COOKIE_SECRET, // openssl rand -hex 32
-    baseURL: '${callback.replace(/\/callback$/, '')}',
+    baseURL: '${serverOf(callback).origin}',${serverOf(callback).routes}
+    idTokenSigningAlg: '${algorithm}',
     authRequired: false,
     authorizationParams: { response_type: 'code', scope: 'openid profile email' },
   }),
 )
-app.get('/profile', requiresAuth(), (req, res) => res.json(req.oidc.user))
-app.listen(8080)`,
+app.get('/profile', requiresAuth(), async (req, res) => res.json(await req.oidc.fetchUserInfo()))
+app.listen(${serverOf(callback).port})`,
       },
     ],
   },
 ]
+
+/** A library refuses addresses without TLS unless it is told that they are meant: a Gatehouse on this machine. */
+const plainHttp = (issuer: string): string =>
+  issuer.startsWith('http:') ? ', { execute: [oidc.allowInsecureRequests] }' : ''
 
 const native = ({ issuer, clientId, callback }: Ids): Snippet[] => [
   {
@@ -81,11 +97,11 @@ const native = ({ issuer, clientId, callback }: Ids): Snippet[] => [
     steps: [
       { title: 'Terminal', code: 'npm install openid-client' },
       {
-        title: 'sign-in.js',
+        title: 'sign-in.mjs',
         code: `import { createServer } from 'node:http'
 import * as oidc from 'openid-client'
 
-const config = await oidc.discovery(new URL('${issuer}'), '${clientId}', undefined, oidc.None())
+const config = await oidc.discovery(new URL('${issuer}'), '${clientId}', undefined, oidc.None()${plainHttp(issuer)})
 const verifier = oidc.randomPKCECodeVerifier()
 const server = createServer().listen(0, '127.0.0.1')
 await new Promise((done) => server.once('listening', done))
@@ -99,9 +115,9 @@ const url = oidc.buildAuthorizationUrl(config, {
   code_challenge_method: 'S256',
 })
 console.log('Open', url.href)
-server.on('request', async (req, res) => {
+server.once('request', async (req, res) => {
   const tokens = await oidc.authorizationCodeGrant(config, new URL(req.url, callback), { pkceCodeVerifier: verifier })
-  res.end('You can close this window.')
+  res.setHeader('Connection', 'close').end('You can close this window.')
   console.log('Signed in as', tokens.claims().sub)
   server.close()
 })`,
@@ -129,10 +145,10 @@ const m2m = ({ issuer, clientId }: Ids): Snippet[] => [
     steps: [
       { title: 'Terminal', code: 'npm install openid-client' },
       {
-        title: 'token.js',
+        title: 'token.mjs',
         code: `import * as oidc from 'openid-client'
 
-const config = await oidc.discovery(new URL('${issuer}'), '${clientId}', process.env.CLIENT_SECRET)
+const config = await oidc.discovery(new URL('${issuer}'), '${clientId}', process.env.CLIENT_SECRET${plainHttp(issuer) && `, undefined${plainHttp(issuer)}`})
 const { access_token } = await oidc.clientCredentialsGrant(config)
 console.log(access_token)`,
       },

@@ -1,6 +1,5 @@
 /** The custom domains of an account: added, proved by a DNS record, given to an issuer. */
 import { Button, Group, Select, Stack, Text } from '@mantine/core'
-import { issuerChoices } from 'documents/api-keys'
 import { assignDomain, createDomain, deleteDomain, domains, unassignDomain, verifyDomain } from 'documents/domains'
 import type { CreateDomainInput, DomainFieldsFragment } from 'documents/types'
 import { useState } from 'react'
@@ -12,6 +11,7 @@ import { tellFault, useAsk, useRun } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
 import { Card, Facts } from '../../parts/card'
+import { soughtBy, useIssuerChoices, withOne } from '../../parts/choices'
 import { CodeBlock } from '../../parts/code-block'
 import { DangerZone } from '../../parts/confirm'
 import { Icon } from '../../parts/icon'
@@ -200,7 +200,7 @@ function Assignment({ domain }: { domain: DomainFieldsFragment }) {
   const { accountId, may } = usePlace()
   const run = useRun()
   const [busy, setBusy] = useState(false)
-  const { data } = useAsk(issuerChoices, { accountId }, { pause: !may('issuers') })
+  const issuers = useIssuerChoices()
   const give = async (issuerId: string | null) => {
     setBusy(true)
     const ids = { accountId, domain: domain.id }
@@ -212,19 +212,14 @@ function Assignment({ domain }: { domain: DomainFieldsFragment }) {
     }
     setBusy(false)
   }
-  const known = data?.issuers.data.map(({ id, name }) => ({ value: id, label: name })) ?? []
   const { issuerId } = domain
-  const choices =
-    issuerId && !known.some(({ value }) => value === issuerId)
-      ? [...known, { value: issuerId, label: issuerId }]
-      : known
   return (
     <Card title="Issuer" text="Whose sign-in pages are shown at this domain.">
       <Group align="flex-end">
         <Select
           label="Given to"
           placeholder="No issuer"
-          data={choices}
+          {...soughtBy(withOne(issuers, issuerId), issuerId ? [issuerId] : [])}
           value={issuerId ?? null}
           disabled={busy || !may('assignDomain')}
           clearable={may('unassignDomain')}

@@ -15,7 +15,7 @@ const BOTTOM = 24
 /** The next of 1, 2, 5, 10, 20, … */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)))
-  return power * ([1, 2, 5, 10].find((step) => step * power >= value) ?? 10)
+  return power * ([1, 2, 4, 6, 8, 10].find((step) => step * power >= value) ?? 10)
 }
 
 export function BarChart({ label, bars }: { label: string; bars: readonly Bar[] }) {

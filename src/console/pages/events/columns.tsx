@@ -4,12 +4,15 @@ import { Moment } from '../../parts/values'
 
 type Actor = AuditEventFieldsFragment['actor']
 
+const nameless: Record<string, string> = { system: 'Gatehouse', unauthenticated: 'Somebody' }
+const kinds: Record<string, string> = { api_key: 'API key', unauthenticated: 'not signed in' }
+
 export const actorName = ({ type, name, id }: Actor): string =>
-  name ?? (type === 'system' ? 'Gatehouse' : (id ?? type.replaceAll('_', ' ')))
+  name ?? nameless[type] ?? id ?? type.replaceAll('_', ' ')
 
 /** @returns `user`, `API key of an operator` */
 export const actorKind = ({ type, operator }: Actor): string =>
-  `${type === 'api_key' ? 'API key' : type.replaceAll('_', ' ')}${operator ? ' of an operator' : ''}`
+  `${kinds[type] ?? type.replaceAll('_', ' ')}${operator ? ' of an operator' : ''}`
 
 /** What a list of events shows of each. */
 export const eventColumns: Column<AuditEventFieldsFragment>[] = [
@@ -26,5 +29,5 @@ export const eventColumns: Column<AuditEventFieldsFragment>[] = [
     wide: true,
     cell: ({ target }) => <Named name={target.type.replaceAll('_', ' ')} text={target.id} />,
   },
-  { head: 'When', width: '120px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { head: 'When', width: '140px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
 ]

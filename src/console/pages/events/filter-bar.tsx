@@ -1,9 +1,8 @@
 import { Group, MultiSelect, Select, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
-import { issuerChoices } from 'documents/api-keys'
 import { useEffect, useState } from 'react'
 import { inGroups } from '../../form/fields'
-import { useAsk } from '../../graphql/hooks'
+import { soughtBy, useIssuerChoices, withOne } from '../../parts/choices'
 import { usePlace } from '../../place'
 import classes from './events.module.css'
 import { eventTypes } from './types'
@@ -13,8 +12,8 @@ type Filter = ReturnType<typeof useEventFilter>
 
 /** @param span may the time be chosen? Not where only what happens now is shown. */
 export function EventFilterBar({ filter, set, span }: Pick<Filter, 'filter' | 'set'> & { span: boolean }) {
-  const { accountId, may } = usePlace()
-  const { data } = useAsk(issuerChoices, { accountId }, { pause: !may('issuers') })
+  const { may } = usePlace()
+  const issuers = useIssuerChoices()
   return (
     <Group gap="xs" className={classes.filters}>
       <MultiSelect
@@ -34,7 +33,7 @@ export function EventFilterBar({ filter, set, span }: Pick<Filter, 'filter' | 's
         <Select
           aria-label="Issuer"
           placeholder="Any issuer"
-          data={data?.issuers.data.map(({ id, name }) => ({ value: id, label: name })) ?? []}
+          {...soughtBy(withOne(issuers, filter.issuerId), filter.issuerId ? [filter.issuerId] : [])}
           value={filter.issuerId ?? null}
           onChange={(value) => set('issuerId', value ?? '')}
           clearable

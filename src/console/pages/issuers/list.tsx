@@ -60,6 +60,7 @@ export default function Issuers() {
         page={(data) => data.issuers}
         typename="Issuer"
         href={({ id }) => issuerHref(accountId, id)}
+        search={{ name: 'search', placeholder: 'Search by name or id' }}
         columns={[
           {
             head: 'Name',

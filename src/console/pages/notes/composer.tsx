@@ -151,8 +151,12 @@ function useProposals(trigger: Trigger | undefined): Proposal[] {
   const isPerson = inIssuer && trigger?.kind === 'person'
   const isThing = inIssuer && trigger?.kind === 'thing'
   const people = useAsk(users, { ...ids, limit: 6, search: sought || null }, { pause: !isPerson || !may('users') })
-  const apps = useAsk(clients, { ...ids, limit: 4, name: sought || null }, { pause: !isThing || !may('clients') })
-  const orgs = useAsk(organizations, { ...ids, limit: 50 }, { pause: !isThing || !may('organizations') })
+  const apps = useAsk(clients, { ...ids, limit: 4, search: sought || null }, { pause: !isThing || !may('clients') })
+  const orgs = useAsk(
+    organizations,
+    { ...ids, limit: 4, search: sought || null },
+    { pause: !isThing || !may('organizations') },
+  )
   if (isPerson) {
     return (people.data?.users.data ?? []).map((user) => {
       const name = nameForNote(userName(user))
@@ -164,9 +168,8 @@ function useProposals(trigger: Trigger | undefined): Proposal[] {
     const name = nameForNote(found.name ?? found.id)
     return { id: found.id, name, icon, text: `[[${type}:${found.id}|${name}]]` }
   }
-  const fits = ({ name }: { name?: string | null }) => name?.toLowerCase().includes(sought.toLowerCase())
   return [
-    ...(orgs.data?.organizations.data ?? []).filter(fits).slice(0, 4).map(thing('org', 'building')),
+    ...(orgs.data?.organizations.data ?? []).map(thing('org', 'building')),
     ...(apps.data?.clients.data ?? []).map(thing('client', 'app')),
   ]
 }

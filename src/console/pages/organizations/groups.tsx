@@ -24,13 +24,14 @@ import type { Field } from '../../form/fields'
 import { tellFault, useAsk, useFresh, useRun } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
+import { useKnown, useSought } from '../../parts/choices'
 import { DangerZone } from '../../parts/confirm'
 import { Icon } from '../../parts/icon'
 import { LinkButton } from '../../parts/link'
 import { FaultState, PageLoading } from '../../parts/states'
 import { Moment } from '../../parts/values'
 import { usePlace } from '../../place'
-import { MemberCell, memberName, Words } from './members'
+import { MemberCell, memberName, memberSearch, Words } from './members'
 import { useOrganization } from './place'
 
 const typenames = ['OrganizationGroup', 'OrganizationMember']
@@ -81,6 +82,7 @@ function GroupList() {
         variables={ids}
         page={(data) => data.organizationGroups}
         typename="OrganizationGroup"
+        search={{ name: 'search', placeholder: 'Search by name' }}
         href={({ id }) => `${href}/groups/${id}`}
         columns={[
           {
@@ -173,6 +175,7 @@ function GroupView({ groupId }: { groupId: string }) {
         variables={{ ...at, named: mayHere('users') }}
         page={(found) => found.organizationGroupMembers}
         typename="OrganizationMember"
+        {...(mayHere('users') && { search: memberSearch })}
         columns={[
           { head: 'Member', cell: (member) => <MemberCell member={member} /> },
           { head: 'Joined', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
@@ -222,22 +225,34 @@ function Join({ groupId, name, onClose }: { groupId: string; name: string; onClo
   const { ids } = useOrganization()
   const { may: mayHere } = usePlace()
   const run = useRun()
-  const asked = { ...ids, limit: 100, named: mayHere('users') }
+  const named = mayHere('users')
+  const [search, onSearch] = useSought()
+  const asked = { ...ids, limit: 100, named, search: named ? search : null }
   const { data } = useAsk(organizationMembers, asked, { typename: 'OrganizationMember' })
-  const members = data?.organizationMembers.data
+  const page = data?.organizationMembers
+  const found = useMemo(
+    () =>
+      page?.data
+        .filter(({ groups }) => !groups.includes(groupId))
+        .map((member) => ({ value: member.memberId, label: memberName(member) })),
+    [page, groupId],
+  )
+  const options = useKnown(found)
   const joinFields = useMemo((): Field<{ memberId: string }>[] => {
-    const free = (members ?? []).filter(({ groups }) => !groups.includes(groupId))
+    const isNobodyLeft = page !== undefined && !page.hasMore && options.length === 0
     return [
       {
         kind: 'choice',
         path: 'memberId',
         label: 'Member',
         required: true,
-        hint: members && free.length === 0 ? 'Every member of the organization is in it already.' : undefined,
-        options: free.map((member) => ({ value: member.memberId, label: memberName(member) })),
+        placeholder: 'Type a name, username or email',
+        hint: isNobodyLeft ? 'Every member of the organization is in it already.' : undefined,
+        options,
+        ...(named && { onSearch }),
       },
     ]
-  }, [members, groupId])
+  }, [page, options, named, onSearch])
   const join = async (input: { memberId: string }) => {
     await run(addOrganizationGroupMember, { ...ids, groupId, input }, { done: `Put into ${name}`, typenames })
     onClose()

@@ -60,6 +60,7 @@ function OrganizationList() {
         page={(data) => data.organizations}
         typename="Organization"
         href={({ id }) => `${base}/${id}`}
+        search={{ name: 'search', placeholder: 'Search by name or id' }}
         filters={[
           {
             name: 'status',

@@ -49,6 +49,7 @@ export function Invitations({ enabled }: { enabled: boolean }) {
         variables={ids}
         page={(data) => data.organizationInvitations}
         typename="OrganizationInvitation"
+        search={{ name: 'search', placeholder: 'Search by email' }}
         filters={[
           {
             name: 'status',
@@ -131,15 +132,17 @@ export function Invitations({ enabled }: { enabled: boolean }) {
 function Invite({ onClose }: { onClose: () => void }) {
   const { ids } = useOrganization()
   const run = useRun()
-  const { options } = useGroups()
+  const { options, onSearch } = useGroups()
   const fields = useMemo(
     (): Field<CreateOrganizationInvitationInput>[] => [
       { kind: 'email', path: 'email', label: 'Email address', required: true, placeholder: 'grace@example.com' },
       { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'Besides those that every member has.' },
-      ...(options.length > 0 ? [{ kind: 'choices' as const, path: 'groups' as const, label: 'Groups', options }] : []),
+      ...(options.length > 0
+        ? [{ kind: 'choices' as const, path: 'groups' as const, label: 'Groups', options, onSearch }]
+        : []),
       { kind: 'long', path: 'message', label: 'Message', hint: 'Instead of the organization’s own words.' },
     ],
-    [options],
+    [options, onSearch],
   )
   const invite = async (input: CreateOrganizationInvitationInput) => {
     await run(createOrganizationInvitation, { ...ids, input }, { done: `Invitation sent to ${input.email}` })

@@ -14,11 +14,12 @@ import type {
 import { useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
 import { CreateDialog } from '../../form/create-dialog'
-import type { Field, Option } from '../../form/fields'
+import type { Field } from '../../form/fields'
 import { Fault } from '../../graphql/fault'
 import { tellFault, useRun } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
+import type { Choices } from '../../parts/choices'
 import { Confirm } from '../../parts/confirm'
 import { Icon } from '../../parts/icon'
 import { TextLink } from '../../parts/link'
@@ -27,6 +28,8 @@ import { Moment, Status } from '../../parts/values'
 import { issuerHref, usePlace } from '../../place'
 import { initialsOf, userName } from '../users/names'
 import { useGroups, useOrganization } from './place'
+
+export const memberSearch = { name: 'search', placeholder: 'Search by username, name or email' }
 
 const unknown = { profile: {} }
 export const memberName = ({ user, memberId }: NamedMemberFieldsFragment): string =>
@@ -102,6 +105,7 @@ export function Members() {
         variables={{ ...ids, named: mayHere('users') }}
         page={(data) => data.organizationMembers}
         typename="OrganizationMember"
+        {...(mayHere('users') && { search: memberSearch })}
         filters={[
           {
             name: 'status',
@@ -176,10 +180,8 @@ export function Members() {
           ...(mayAdd && { action: 'Add member', onAction: open }),
         }}
       />
-      {params.has('new') && mayAdd && (
-        <AddMember groups={groups.options} onClose={() => setParams({}, { replace: true })} />
-      )}
-      {editing && <EditMember member={editing} groups={groups.options} onClose={() => setEditing(undefined)} />}
+      {params.has('new') && mayAdd && <AddMember groups={groups} onClose={() => setParams({}, { replace: true })} />}
+      {editing && <EditMember member={editing} groups={groups} onClose={() => setEditing(undefined)} />}
       {removing && (
         <Confirm
           title={`Remove ${memberName(removing)}`}
@@ -206,7 +208,7 @@ interface MemberForm {
   groups?: string[] | null
 }
 
-const memberFields = (groups: readonly Option[]): Field<MemberForm>[] => [
+const memberFields = (groups: Choices): Field<MemberForm>[] => [
   { kind: 'text', path: 'userTitle', label: 'Title', placeholder: 'Head of Purchasing' },
   {
     kind: 'list',
@@ -215,12 +217,20 @@ const memberFields = (groups: readonly Option[]): Field<MemberForm>[] => [
     hint: 'Besides those of the organization and of its groups.',
     placeholder: 'orders:approve',
   },
-  ...(groups.length > 0
-    ? [{ kind: 'choices' as const, path: 'groups' as const, label: 'Groups', options: groups }]
+  ...(groups.options.length > 0
+    ? [
+        {
+          kind: 'choices' as const,
+          path: 'groups' as const,
+          label: 'Groups',
+          options: groups.options,
+          onSearch: groups.onSearch,
+        },
+      ]
     : []),
 ]
 
-function AddMember({ groups, onClose }: { groups: readonly Option[]; onClose: () => void }) {
+function AddMember({ groups, onClose }: { groups: Choices; onClose: () => void }) {
   const { ids } = useOrganization()
   const run = useRun()
   const [picked, setPicked] = useState<Picked>()
@@ -249,7 +259,7 @@ function AddMember({ groups, onClose }: { groups: readonly Option[]; onClose: ()
 
 interface EditProps {
   member: NamedMemberFieldsFragment
-  groups: readonly Option[]
+  groups: Choices
   onClose: () => void
 }
 

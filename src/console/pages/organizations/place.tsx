@@ -1,8 +1,8 @@
 /** Which organization a page is in, and what the caller may do there. */
 import { organizationGroups, organizationPermissions } from 'documents/organizations'
 import { createContext, type ReactNode, useContext, useMemo } from 'react'
-import type { Option } from '../../form/fields'
 import { useAsk } from '../../graphql/hooks'
+import { type Choices, useKnown, useSought } from '../../parts/choices'
 import { PageLoading } from '../../parts/states'
 import { issuerHref, usePlace } from '../../place'
 
@@ -45,19 +45,18 @@ export function OrganizationPlaceOf({ orgId, children }: { orgId: string; childr
 }
 
 /** The groups to choose from, and their names by id. */
-export function useGroups(): { options: Option[]; nameOf(id: string): string } {
+export function useGroups(): Choices & { nameOf(id: string): string } {
   const { ids, may } = useOrganization()
+  const [search, onSearch] = useSought()
   const { data } = useAsk(
     organizationGroups,
-    { ...ids, limit: 100 },
+    { ...ids, limit: 100, search },
     { typename: 'OrganizationGroup', pause: !may('organizationGroups') },
   )
+  const found = useMemo(() => data?.organizationGroups.data.map(({ id, name }) => ({ value: id, label: name })), [data])
+  const options = useKnown(found)
   return useMemo(() => {
-    const groups = data?.organizationGroups.data ?? []
-    const names = new Map(groups.map(({ id, name }) => [id, name]))
-    return {
-      options: groups.map(({ id, name }) => ({ value: id, label: name })),
-      nameOf: (id) => names.get(id) ?? id,
-    }
-  }, [data])
+    const names = new Map(options.map(({ value, label }) => [value, label]))
+    return { options, onSearch, nameOf: (id) => names.get(id) ?? id }
+  }, [options, onSearch])
 }

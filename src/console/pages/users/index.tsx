@@ -84,7 +84,7 @@ function UserList() {
             cell: (user) => <Named mark={initialsOf(user)} name={userName(user)} text={user.id} />,
           },
           { head: 'Signs in by', width: '130px', wide: true, cell: ({ usernameType }) => usernameType },
-          { head: 'Status', width: '150px', cell: ({ status }) => <Status value={status} /> },
+          { head: 'Status', width: '175px', cell: ({ status }) => <Status value={status} /> },
           { head: 'Joined', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
         ]}
         empty={{
