@@ -1,7 +1,7 @@
 /**
  * One provider answers for every issuer. The library is made for one: it keeps an issuer identifier, keys and cookies of
  * its own. Here these become questions to the request in progress. Providers of their own would each have classes of
- * their own, whose code the compiler meets anew in every one of a thousand issuers (docs/decisions/0048).
+ * their own, whose code the compiler meets anew in every one of a thousand issuers (docs/decisions/0053).
  */
 import type Provider from 'oidc-provider'
 import type { ExternalSigningKey } from 'oidc-provider'
