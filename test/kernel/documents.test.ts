@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { expect, test } from '@jest/globals'
+import { readMetrics } from '../../src/platform/metrics.js'
 import { packageRoot } from '../../src/platform/package-root.js'
 import { folder, pages } from '../setup/reference.js'
 import { startApp } from '../setup/start-app.js'
@@ -44,10 +45,10 @@ test('every link between documents leads to a file, and to a heading of it', () 
 
 test('docs/grafana/gatehouse.json asks for metrics that exist, by labels that they have', async () => {
   const app = await startApp({ roles: ['core'] })
-  const { registry, requests, refusals } = app.gatehouse.metrics
+  const { requests, refusals } = app.gatehouse.metrics
   requests.observe({ server: 'core', method: 'GET', route: 'other', status: '200' }, 0.1)
   refusals.inc({ limit: 'login' })
-  const text = await registry.metrics()
+  const { text } = await readMetrics(app.gatehouse.metrics)
   await app.close()
   const series = new Set([...text.matchAll(/^(?:# TYPE )?(gatehouse_\w+)/gm)].map(([, name]) => name))
   const labels = new Set(['instance', 'job', ...[...text.matchAll(/(\w+)="/g)].map(([, name]) => name)])

@@ -22,6 +22,22 @@ beforeEach(() => {
   sent = []
 })
 
+/** Holds the lock that statements wait for, and answers what lets it go when one of them waits. */
+async function hold(): Promise<{ waitedFor(): Promise<void>; letGo(): Promise<void> }> {
+  const holder = await tools.pool.connect()
+  await holder.query('SELECT pg_advisory_lock(1)')
+  const waiting = `SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'advisory'`
+  return {
+    async waitedFor() {
+      while ((await holder.query(waiting)).rowCount === 0) await new Promise((done) => setTimeout(done, 5))
+    },
+    async letGo() {
+      await holder.query('SELECT pg_advisory_unlock(1)')
+      holder.release()
+    },
+  }
+}
+
 let names = 0
 const asker = (question: Omit<Question, 'name'>) =>
   together({ name: `test-${++names}`, ...question }, (name, text, values) => {
@@ -46,27 +62,30 @@ test('an answer is never older than its question: who asks while a statement is 
   const ask = asker({
     types: ['text'],
     shared: true,
-    text: 'SELECT w.word, pg_sleep(0.1) FROM words w WHERE w.id = $1',
+    text: 'SELECT w.word, pg_advisory_xact_lock(1) FROM words w WHERE w.id = $1',
   })
   for (let round = 0; round < 5; round++) {
     await tools.pool.query(`INSERT INTO words VALUES ('a', 'before') ON CONFLICT (id) DO UPDATE SET word = 'before'`)
+    const lock = await hold()
     const early = ask(['a'])
-    await new Promise((done) => setTimeout(done, 20))
+    await lock.waitedFor()
     await tools.pool.query(`UPDATE words SET word = 'after'`)
-    const [late] = await ask(['a'])
-    expect(late?.['word']).toBe('after')
+    const late = ask(['a'])
+    await lock.letGo()
+    expect((await late)[0]?.['word']).toBe('after')
     expect((await early)[0]?.['word']).toBe('before')
   }
 })
 
 test('a statement that takes long holds nobody up who asks about something else later', async () => {
-  const ask = asker({ types: ['text', 'bigint'], text: 'SELECT $1 AS word, pg_sleep($2)' })
-  const order: string[] = []
-  const slow = ask(['slow', 1]).then(() => order.push('slow'))
-  await new Promise((done) => setTimeout(done, 50))
-  await ask(['quick', 0]).then(() => order.push('quick'))
-  await slow
-  expect(order).toEqual(['quick', 'slow'])
+  const text = `SELECT CASE WHEN $1 = 'slow' THEN pg_advisory_xact_lock(1) END, $1 AS word`
+  const ask = asker({ types: ['text'], text })
+  const lock = await hold()
+  const slow = ask(['slow'])
+  await lock.waitedFor()
+  expect(await ask(['quick'])).toMatchObject([{ word: 'quick' }])
+  await lock.letGo()
+  expect(await slow).toMatchObject([{ word: 'slow' }])
 })
 
 test('what the database refuses to one asker is not refused to the others', async () => {
