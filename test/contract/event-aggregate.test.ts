@@ -74,10 +74,12 @@ async function retain(countingMeanwhile: boolean): Promise<void> {
     if (countingMeanwhile && text.startsWith('DROP')) await count()
     return context.db.$executeRawUnsafe(text, ...given)
   }
-  const db = new Proxy(context.db, {
+  const prisma = new Proxy(context.tools.prisma, {
     get: (own, name) => (name === '$executeRawUnsafe' ? execute : Reflect.get(own, name)),
   })
-  await keepEventPartitions({ ...context, db, now: () => MONTH + app.gatehouse.config.eventRetentionDays * DAY })
+  const tools = { ...context.tools, prisma }
+  const now = () => MONTH + app.gatehouse.config.eventRetentionDays * DAY
+  await keepEventPartitions({ ...context, db: prisma, tools, now })
 }
 
 const row = (at: number, more: Partial<Row> = {}): Row => ({
