@@ -215,6 +215,36 @@ test('a list of many is paged, and the back button pages back', async () => {
   await table.getByText('Person 30', { exact: true }).waitFor()
 })
 
+test('what is not among the newest is found by the server: in a list, in the palette, among the accounts', async () => {
+  const { operator } = world.app
+  must(await operator.post(`/v1${issuerPath}/organizations`, { name: 'Zebra crossing' }), 201)
+  const many = 'mutation ($input: CreateAccountInput!) { createAccount(input: $input) { account { id } } }'
+  for (let n = 1; n <= 30; n++) {
+    must(await operator.post(`/v1${issuerPath}/organizations`, { name: `Newer ${n}` }), 201)
+    await operator.graphql(many, { input: { name: `Tenant ${n}` } })
+  }
+  await page.goto(at(`${issuerPath}/organizations`))
+  const table = page.getByRole('table', { name: 'Organizations' })
+  await table.getByText('Newer 30', { exact: true }).waitFor()
+  expect(await table.getByText('Zebra crossing').count()).toBe(0)
+  await page.getByRole('searchbox', { name: 'Search by name or id' }).fill('zeb')
+  await table.getByText('Zebra crossing').waitFor()
+  expect(await table.getByText('Newer 30', { exact: true }).count()).toBe(0)
+  await accessible()
+  await page.keyboard.press('Control+k')
+  await page.locator('input[aria-label="Find anything"]').fill('zebra')
+  await page.getByRole('button', { name: /Zebra crossing/ }).click()
+  await heading('Zebra crossing')
+  await page.getByRole('button', { name: /switch/ }).click()
+  await page.getByRole('option', { name: 'Tenant 30', exact: true }).waitFor()
+  expect(await page.getByRole('option', { name: 'Tenant 1', exact: true }).count()).toBe(0)
+  await page.getByRole('textbox', { name: 'Find an account' }).fill('tenant 1')
+  await page.getByRole('option', { name: 'Tenant 1', exact: true }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.goto(at(`${issuerPath}/users`))
+  await heading('Users')
+})
+
 test('the palette goes anywhere by keyboard', async () => {
   await page.keyboard.press('Control+k')
   await page.locator('input[aria-label="Find anything"]').fill('Person 7')
