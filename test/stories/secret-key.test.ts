@@ -32,6 +32,8 @@ beforeAll(async () => {
   database = await createTestDatabase()
   db = new pg.Client({ connectionString: database.url })
   await db.connect()
+  // Those were sealed for the key that other tests have.
+  await db.query('DELETE FROM spare_keys')
   receiver = await startReceiver()
   const env = { DATABASE_URL: database.url, SECRET_KEY: OLD, ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'error' }
   const one = await startProcess(env)
