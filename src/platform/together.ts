@@ -80,17 +80,29 @@ export function inBatches<Asked, Answer>(batches: Batches<Asked, Answer>): (aske
   let underWay = 0
   let sentAt = 0
   let scheduled = false
+  let overdue: NodeJS.Timeout | undefined
 
   const maySend = (): boolean => underWay === 0 || (underWay < UNDER_WAY && performance.now() - sentAt > PATIENCE)
 
   function send(): void {
     scheduled = false
-    if (waiting.length === 0 || !maySend()) return
+    clearTimeout(overdue)
+    overdue = undefined
+    if (waiting.length === 0) return
+    if (!maySend()) {
+      remind()
+      return
+    }
     const batch = take()
     known.clear()
     underWay++
     sentAt = performance.now()
     void settle(batch)
+  }
+
+  /** Nobody waits for a slow statement because nobody else comes to ask. */
+  function remind(): void {
+    if (underWay < UNDER_WAY) overdue ??= setTimeout(send, PATIENCE + 1)
   }
 
   /** From the front, as many as fit together. */
@@ -147,6 +159,8 @@ export function inBatches<Asked, Answer>(batches: Batches<Asked, Answer>): (aske
     if (!scheduled && maySend()) {
       scheduled = true
       setImmediate(send)
+    } else if (!scheduled) {
+      remind()
     }
     return promise
   }

@@ -185,6 +185,6 @@ test('gatehouse billing: shows how an account is billed and why; the override of
   expect(await billing('override', accountId, 'none')).toMatchObject({ stdout: `${accountId} is gated from now on.\n` })
   must(await owner.post(`${A}/issuers`, { name: 'Three' }), 201)
   expect((await rich.ledger())[0]).toMatchObject({ type: 'charge', balance_μusd: 300 })
-  expect(await billing('override', accountId, 'free')).toMatchObject({ code: 1 })
+  expect(await billing('override', accountId, 'free')).toMatchObject({ code: 2 })
   expect(await billing('show', `acc_${'0'.repeat(26)}`)).toMatchObject({ code: 1 })
 })

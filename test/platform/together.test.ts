@@ -77,7 +77,7 @@ test('an answer is never older than its question: who asks while a statement is 
   }
 })
 
-test('a statement that takes long holds nobody up who asks about something else later', async () => {
+test('a statement that takes long holds nobody up who asks about something else, even if nobody asks after them', async () => {
   const text = `SELECT CASE WHEN $1 = 'slow' THEN pg_advisory_xact_lock(1) END, $1 AS word`
   const ask = asker({ types: ['text'], text })
   const lock = await hold()
