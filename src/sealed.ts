@@ -1,4 +1,4 @@
-/** Every place of the database where something lies sealed with SECRET_KEY: what `gatehouse keys reseal` goes through. */
+/** Every place of the database where something lies sealed with SECRET_KEY: what `gatehouse secrets reseal` goes through. */
 import type { SealedPlace } from './platform/reseal.js'
 
 const id = { id: 'text' } as const

@@ -57,7 +57,7 @@ export function programOf(rows: readonly CommandRow[], groups: Readonly<Record<s
     .description('Self-hosted, multi-tenant identity provider')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 failed, 2 wrong words, 3 done but something remains to be looked at.',
+      '\nExit codes: 0 done, 1 failed, 2 wrong words, 3 done but something remains to be looked at, 130 interrupted.',
     )
   const parents = new Map<string, Command>()
   for (const row of rows) {

@@ -1,5 +1,5 @@
 /**
- * Operations that Gatehouse itself runs: the documents behind `/v1`, read and parsed once and then executed in-process.
+ * Operations that Gatehouse itself runs: the documents behind `/v1`, parsed and then executed in-process.
  * They are part of a build like its code, so that a test holds that they are valid, and no start does.
  */
 import { readdirSync, readFileSync } from 'node:fs'

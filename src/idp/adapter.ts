@@ -80,6 +80,7 @@ export function adapterFor(kind: string): Adapter {
     },
 
     async find(id) {
+      // The library asks for every kind of token by what stands for a JWT; only access tokens know it.
       if (id === JWT_STAND_IN) return undefined
       const current = scope()
       const { context, runtime, writes } = current

@@ -35,8 +35,6 @@ export interface ClientRow {
   /** An agent's carry the id of their verifier. */
   secrets: (StoredSecret & { id?: string })[]
   status: string
-  /** Another one with every change. */
-  version: string
   /** A metadata document in place of a registration: the host it stands at, and the name it gives itself. */
   document?: { host: string; name: string | null }
 }
@@ -46,11 +44,14 @@ const KNOWN_ROWS = 10_000
 /** Tokens of agents live this long (spec section 8), in seconds. */
 const AGENT_TOKEN_AGE = 300
 
+/** With another version after every change. */
+type KnownRow = ClientRow & { version: string }
+
 /** The answer to both questions: the version that there is, and the row if that is not the version that was known ($3). */
 interface Answer extends Record<string, unknown> {
   issuerStatus: string
   version: string | null
-  row: Omit<ClientRow, 'version'> | null
+  row: ClientRow | null
 }
 
 const client: Question = {
@@ -121,9 +122,9 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
 }
 
 /** Rows that were read by one process, by issuer and id. */
-const rowsOf = new WeakMap<Tools, LRUCache<string, ClientRow>>()
+const rowsOf = new WeakMap<Tools, LRUCache<string, KnownRow>>()
 
-function knownRows(tools: Tools): LRUCache<string, ClientRow> {
+function knownRows(tools: Tools): LRUCache<string, KnownRow> {
   let known = rowsOf.get(tools)
   if (!known) {
     known = new LRUCache({ max: KNOWN_ROWS })
@@ -157,8 +158,7 @@ async function documentRow(context: Context, address: string): Promise<ClientRow
   if (made) return made
   // Pages call it by its host, which it cannot choose as it chooses its name.
   const about = { kind: 'client' as const, id: address, name: host, document: { host, name } }
-  const version = String(++documentVersion)
-  const row = { ...about, confidential: false, settings, secrets: [], status: 'active', version }
+  const row = { ...about, confidential: false, settings, secrets: [], status: 'active' }
   documentRows.set(document, row)
   return row
 }
@@ -166,9 +166,8 @@ async function documentRow(context: Context, address: string): Promise<ClientRow
 /** What one request was told: the library looks for a client again when it has not found it, and once is enough. */
 const answers = new WeakMap<Writes, Map<string, ReturnType<typeof documentClient>>>()
 
-/** One row per document that was read; its version is only to differ from that of another reading. */
+/** One row per document that was read, so that the library's client is made of it once. */
 const documentRows = new WeakMap<DocumentClient, ClientRow>()
-let documentVersion = 0
 
 const rows = new WeakMap<OpenIdClient, ClientRow>()
 

@@ -20,7 +20,7 @@ import { keyStoreOf } from './hooks/issuers.js'
 import { Signer } from './signer.js'
 
 /** Live issuers kept per process. */
-const KEPT = 10_000
+const KEPT = 5000
 /** Without a notice, an issuer is compared with the database this often (milliseconds). */
 const CHECK_INTERVAL = 10 * SECOND
 /** As long as a transaction may take that has announced a change: until its notice comes, memory is not believed. */

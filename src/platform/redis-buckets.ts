@@ -12,6 +12,8 @@ import { type Buckets, PORTIONS } from './rate-limit.js'
 const ANSWER_TIMEOUT = SECOND / 2
 const CONNECT_TIMEOUT = 2 * SECOND
 const LONGEST_PAUSE = 5 * SECOND
+/** Who did not answer is left alone for as long: else each request would wait for it anew. */
+const REST = 2 * SECOND
 
 // ARGV: quota, largest portion, now (ms), tokens per millisecond. Numbers go back as text, which keeps their fractions.
 const script = `
@@ -35,9 +37,11 @@ const digest = createHash('sha1').update(script).digest('hex')
 export function redisBuckets(url: string, log: Log, otherwise: Buckets): Buckets {
   let redis: Redis | undefined
   let isAway = false
+  let restsUntil = 0
   const away = (error: unknown): void => {
     if (!isAway) log.warn({ err: error }, 'Redis does not answer: rate limits are counted in PostgreSQL meanwhile')
     isAway = true
+    restsUntil = performance.now() + REST
   }
   const connected = (): Redis => {
     redis ??= connect(url).on('error', away)
@@ -45,6 +49,7 @@ export function redisBuckets(url: string, log: Log, otherwise: Buckets): Buckets
   }
   return {
     async take(key, { quota, largest, now, rate }) {
+      if (performance.now() < restsUntil) return otherwise.take(key, { quota, largest, now, rate })
       const values = [1, `gatehouse:limit:${key}`, quota, largest, now, rate] as const
       try {
         const client = connected()

@@ -88,9 +88,10 @@ export interface Sealer {
   seal(plain: string): string
   /** @throws Error when no configured key fits */
   open(sealed: string): string
-  /** A key for another purpose, derived from the first one. */
-  derive(purpose: string): Buffer
-  /** The same of every key, the first one first: to know again what was made before a rotation. */
+  /**
+   * Keys for another purpose, derived from every key, the first one's first: the others know again what was made before a
+   * rotation.
+   */
   deriveEach(purpose: string): Buffer[]
 }
 
@@ -116,7 +117,6 @@ export function makeSealer(keys: readonly Buffer[]): Sealer {
       decipher.setAuthTag(bytes.subarray(12, 28))
       return Buffer.concat([decipher.update(bytes.subarray(28)), decipher.final()]).toString('utf8')
     },
-    derive: (purpose) => derived(first, purpose),
     deriveEach: (purpose) => [...byId.values()].map((key) => derived(key, purpose)),
   }
 }

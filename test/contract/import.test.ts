@@ -1,4 +1,4 @@
-/** Users of another product, brought in portions through GraphQL as the console does (issue 6 item 4, decision 0047). */
+/** Users of another product, brought in portions through GraphQL as the console does (decision 0047). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import bcrypt from 'bcrypt'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
@@ -84,6 +84,21 @@ test('a name that comes twice in a file has the same hash in two portions of a d
   expect(one.users[0].usernameHash).toBe(two.users[0].usernameHash)
 })
 
+test('what stands where another thing should is refused with its line; the rest of the portion is taken', async () => {
+  const hostile: Record<string, object> = {
+    algorithm: { custom_password_hash: { algorithm: { toString: 1 } } },
+    encoding: {
+      custom_password_hash: { algorithm: 'bcrypt', hash: { value: { toString: 1 }, encoding: { toString: 1 } } },
+    },
+    name: { name: 'x'.repeat(501) },
+    given: { given_name: '\u{1f600}'.repeat(400) },
+  }
+  const records = numbered([...Object.entries(hostile).map(([name, more]) => auth0(name, more)), auth0('fine')])
+  const answer = await send({ records, dryRun: true })
+  expect(answer).toMatchObject({ read: 5, imported: 1, refused: 4 })
+  expect(answer.refusals.map(({ line }: Loose) => line)).toEqual([1, 2, 3, 4])
+})
+
 describe('what may be sent', () => {
   test.each<[string, string, string]>([
     ['text that is no JSON', '{"a":', 'invalid_json'],
@@ -121,6 +136,12 @@ describe('what may be sent', () => {
   ])('%s is an invalid request', async (_, input, message) => {
     const answer = await send(input)
     expect(answer).toMatchObject({ message: expect.stringMatching(message), extensions: { status: 400 } })
+  })
+
+  test('no import goes on from a rehearsal: it would tell of users that nobody has', async () => {
+    const { continuation } = await send({ records: numbered([auth0('zoe')]), dryRun: true, last: false })
+    const refused = await send({ records: [], continues: continuation })
+    expect(refused.message).toMatch(/not the continuation/)
   })
 
   test('a continuation belongs to its issuer', async () => {

@@ -1,4 +1,5 @@
 /** Users and their verifiers (spec 2.6, 2.7, 4.6, section 3, decisions D9, D13, D22, D27 to D29). */
+import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { keyWith, must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
@@ -198,6 +199,23 @@ test('all fields of spec 2.6 come back as they were given; email_verified is fal
     200,
   ).data
   expect(patched).toEqual({ ...data, ...patch, metadata: { n: { a: null } }, updated_at: patched.updated_at })
+})
+
+test('what users are found by is at most 500 characters, in words or in JSON; other claims are free', async () => {
+  const { owner, I } = world
+  const path = `${I}/users`
+  const username = `${fresh('long')}@example.com`
+  for (const name of ['name', 'given_name', 'family_name', 'email']) {
+    for (const value of ['x'.repeat(501), { long: randomBytes(3000).toString('hex') }]) {
+      const profile = { [name]: value }
+      const { details } = must(await owner.post(path, { username_type: 'email', username, profile }), 400)
+      expect(details).toEqual([expect.objectContaining({ field: `profile.${name}`, code: 'too_big' })])
+    }
+  }
+  const profile = { name: randomBytes(250).toString('hex'), story: 'x'.repeat(9000) }
+  const { id } = must(await owner.post(path, { username_type: 'email', username, profile }), 201).data
+  must(await owner.patch(`${path}/${id}`, { profile: { given_name: 'x'.repeat(501) } }), 400)
+  must(await owner.patch(`${path}/${id}`, { profile: { given_name: 'Ada' } }), 200)
 })
 
 test('metadata is merged at the top level and stays within its limits', async () => {

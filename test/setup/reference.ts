@@ -117,19 +117,15 @@ function needs(): { scope: string; route: string | undefined; field: string }[] 
     Object.values(type?.getFields() ?? {}),
   )
   return roots.flatMap((field) => {
-    const scope = demandOf(field)?.scope
-    if (scope === undefined) return []
+    const { scope, andScope } = demandOf(field) ?? {}
     const names = operations.filter((operation) => operation.field === field).map(({ name }) => name)
     const route = routes.find(({ operation }) => names.includes(operation))
-    return [
-      {
-        scope,
-        field: field.name,
-        route:
-          route &&
-          `${route.method} ${route.path.replace('/v1/accounts/{account_id}', 'A').replace('A/issuers/{issuer_id}', 'I').replace('I/organizations/{org_id}', 'O')}`,
-      },
-    ]
+    const shown = route?.path
+      .replace('/v1/accounts/{account_id}', 'A')
+      .replace('A/issuers/{issuer_id}', 'I')
+      .replace('I/organizations/{org_id}', 'O')
+    const told = { field: field.name, route: route && `${route.method} ${shown}` }
+    return [scope, andScope].flatMap((one) => (one === undefined ? [] : [{ scope: one, ...told }]))
   })
 }
 
@@ -141,7 +137,8 @@ function scopes(): string {
     `Scopes say what a credential may do in administration: a stem, a colon and one of ${actions.map(code).join(', ')}.
 \`manage\` stands for the other three of its stem, ${code(ALL)} for everything. A stem does not imply those below it:
 \`issuers:read\` reads no users. A key without \`scopes\` may do everything in its account; nobody can grant what they lack.
-A scope that is not here is a word of your own: it goes into tokens and opens nothing in Gatehouse.`,
+A scope that is not here is a word of your own: it goes into tokens and opens nothing in Gatehouse.
+A field that stands under two scopes needs both.`,
     `\`A\` is \`/v1/accounts/{account_id}\`, \`I\` is \`A/issuers/{issuer_id}\`, \`O\` is \`I/organizations/{org_id}\`. What has no
 route is GraphQL only.`,
     ...Object.entries(stems).flatMap(([stem, meaning]) => {

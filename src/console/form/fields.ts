@@ -41,7 +41,7 @@ export interface Option {
   value: string
   label: string
   hint?: string
-  /** Under which heading it stands; all of a group in one row. */
+  /** Under which heading it stands. */
   group?: string
   /** Found for another search: offered only while it is chosen. */
   kept?: boolean

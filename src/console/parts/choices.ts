@@ -32,7 +32,7 @@ export function useKnown(found: readonly Option[] | undefined): readonly Option[
   }, [found])
 }
 
-/** The same with what is chosen, by its id where its name is not known. */
+/** Choices with the chosen one among them: by its id where its name is not known. */
 export function withOne(choices: Choices | undefined, id: string | null | undefined): Choices {
   const { options, onSearch } = choices ?? { options: [], onSearch: () => {} }
   const isKnown = !id || options.some(({ value }) => value === id)

@@ -29,7 +29,7 @@ export async function listMembers(
   request: PageRequest,
 ): Promise<Page<Member>> {
   const limit = limitOf(request)
-  if (filter.search) mustSeeUsers(context)
+  if (filter.search) mustSeeUsers(context, place)
   const found = filter.search ? await search(context, place, filter, filter.search, request, limit) : undefined
   const rows = await context.db.organizationMember.findMany({
     relationLoadStrategy: 'join',
@@ -52,8 +52,11 @@ export async function listMembers(
   return { data: rows, hasMore, nextCursor: hasMore ? found[limit - 1]! : null }
 }
 
-function mustSeeUsers({ actor }: Context): void {
-  const sees = actor.orgId === null && actor.orgIds === null && covers(actor.scopes, 'issuers.users:read')
+/** Of their own organization at the console issuer, owners see who is a member, and nothing of the users there. */
+function mustSeeUsers({ actor }: Context, { accountId }: InOrganization): void {
+  const isOwner = actor.userId !== null && actor.issuerId === null && !actor.operator && actor.accountId === accountId
+  const reaches = actor.orgId === null && actor.orgIds === null && !isOwner
+  const sees = reaches && covers(actor.scopes, 'issuers.users:read')
   if (!sees) throw insufficientScope('issuers.users:read')
 }
 

@@ -18,7 +18,7 @@ import { type Source, sources } from './importing/sources.js'
 import type { UsernameType } from './usernames.js'
 import { UsernameTypeEnum } from './users.graphql.js'
 
-export const ImportSourceEnum = enumOf(sources)
+const ImportSourceEnum = enumOf(sources)
 registerEnumType(ImportSourceEnum, { name: 'ImportSource', description: 'Products whose exports can be read.' })
 
 @InputType()

@@ -14,6 +14,7 @@ import { revokeTokensOfUser } from '../keys/personal-tokens.js'
 import { goneUser, type InIssuer, type InUser, ofLivingIssuer, requireIssuer, requireUser } from '../place.js'
 import { revise } from '../revise.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
+import { profileRules } from './profile.js'
 import { checkUsername, emailOf, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
 
 export const userStatuses = [
@@ -33,7 +34,7 @@ export const PURGE_AFTER = DAY
 
 const status = z.enum(writableUserStatuses, `must be one of ${writableUserStatuses.join(', ')}.`)
 const objects = {
-  profile: rules.object.optional(),
+  profile: profileRules.optional(),
   security: rules.object.optional(),
   compliance: rules.object.optional(),
   preferences: rules.object.optional(),

@@ -196,7 +196,13 @@ function recordOf(text: string | undefined, source: Source): ImportedUser {
     throw new Refused('invalid_json', error.message.replace('The body', 'The record'), fix)
   }
   if (!isJson(line)) throw new Refused('invalid_record', 'The record is no object.', fix)
-  return readers[source].read(line)
+  try {
+    return readers[source].read(line)
+  } catch (error) {
+    if (error instanceof Refused) throw error
+    // Whatever stands where another thing should: an object for a number, say.
+    throw new Refused('invalid_record', `The record cannot be read: ${(error as Error).message}`, fix)
+  }
 }
 
 function addTo(totals: Totals, { verifiers }: Prepared): void {

@@ -41,7 +41,7 @@ export interface TakenUser {
   usernameHash: string
 }
 
-/** What became of one portion, and `continues` for the next one. */
+/** What became of one portion, and the continuation for the next one. */
 export interface Portion extends Totals {
   source: Source
   refusals: Refusal[]
@@ -57,7 +57,7 @@ export async function importPortion(context: Context, place: InIssuer, input: un
   const { records, dryRun, login, dropUnsupported, continues, last, ...said } = check(portionRules, input)
   await requireIssuer(context, place)
   await mayGiveCredentials(context, { issuerId: place.issuerId, scopes: [] })
-  const before = continues ? opened(context, place, continues) : undefined
+  const before = continues ? opened(context, place, dryRun, continues) : undefined
   const source = before?.source ?? said.source ?? (records[0] && sourceOf(records[0].text))
   if (!source) {
     throw invalidField(
@@ -84,7 +84,7 @@ export async function importPortion(context: Context, place: InIssuer, input: un
   })
   const soFar = sum(before?.totals ?? noTotals(), totals)
   if (last && !dryRun) await tellImport(context, place, source, soFar)
-  return { ...totals, source, refusals, users, continuation: sealed(context, place, source, soFar) }
+  return { ...totals, source, refusals, users, continuation: sealed(context, place, { source, dryRun, totals: soFar }) }
 }
 
 interface Continuation {
@@ -92,25 +92,31 @@ interface Continuation {
   is: 'import of users'
   issuerId: string
   source: Source
+  /** A rehearsal is followed by no import: it would tell of users that nobody has. */
+  dryRun: boolean
   totals: Totals
   until: number
 }
 
-function sealed(context: Context, { issuerId }: InIssuer, source: Source, totals: Totals): string {
+function sealed(
+  context: Context,
+  { issuerId }: InIssuer,
+  said: Pick<Continuation, 'source' | 'dryRun' | 'totals'>,
+): string {
   const until = context.now() + PATIENCE
-  const content: Continuation = { is: 'import of users', issuerId, source, totals, until }
+  const content: Continuation = { is: 'import of users', issuerId, ...said, until }
   return context.sealer.seal(JSON.stringify(content))
 }
 
-function opened(context: Context, { issuerId }: InIssuer, text: string): Continuation {
+function opened(context: Context, { issuerId }: InIssuer, dryRun: boolean, text: string): Continuation {
   try {
     const content = JSON.parse(context.sealer.open(text)) as Continuation
-    if (content.is === 'import of users' && content.issuerId === issuerId && content.until > context.now())
-      return content
+    const fits = content.is === 'import of users' && content.issuerId === issuerId && content.dryRun === dryRun
+    if (fits && content.until > context.now()) return content
   } catch {
     // Not sealed by this deployment: the same refusal.
   }
-  throw invalidField('continues', 'unknown', 'is not the continuation of an import of this issuer.')
+  throw invalidField('continues', 'unknown', 'is not the continuation of such an import of this issuer.')
 }
 
 function sum(a: Totals, b: Totals): Totals {

@@ -4,6 +4,7 @@ import { ApiError } from '../../../kernel/errors.js'
 import { check, rules } from '../../../kernel/input.js'
 import { isPlatformScope } from '../../../kernel/scopes.js'
 import { hashFault } from '../../../platform/password-hashes.js'
+import { profileRules } from '../profile.js'
 import { checkUsername, isEmail, type UsernameType, usernameTypes } from '../usernames.js'
 
 /** A user of another product, or of another Gatehouse. */
@@ -55,7 +56,7 @@ const recordRules = z.strictObject({
   externalId: rules.text(255).min(1, 'must not be empty.'),
   names: z.partialRecord(z.enum(usernameTypes), rules.text(254)),
   emailVerified: rules.boolean.optional(),
-  profile: object,
+  profile: profileRules.optional(),
   security: object,
   compliance: object,
   preferences: object,

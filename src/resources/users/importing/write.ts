@@ -164,7 +164,7 @@ export async function writeBatch(
   batch: readonly Prepared[],
 ): Promise<Map<string, Outcome>> {
   const { accountId, issuerId } = place
-  return transaction(context, async (inside) => {
+  const write = async (inside: Context) => {
     await requireIssuer(inside, place)
     // Two imports of one issuer take turns, so that what the other one has written is known here.
     await inside.query('import-lock', lockText, [issuerId])
@@ -184,5 +184,20 @@ export async function writeBatch(
     await inside.query('import-origins', originsText, [issuerId, source, ...columns, inside.now()])
     await emitOfUsers(inside, 'user.created', place, made)
     return outcomes
-  })
+  }
+  return inTurn(issuerId, () => transaction(context, write))
+}
+
+const turns = new Map<string, Promise<unknown>>()
+
+/** One after the other for each issuer: who waits for the lock waits here, and not on one of the connections of all. */
+async function inTurn<T>(issuerId: string, work: () => Promise<T>): Promise<T> {
+  const before = turns.get(issuerId)
+  const mine = before ? before.then(work, work) : work()
+  turns.set(issuerId, mine)
+  try {
+    return await mine
+  } finally {
+    if (turns.get(issuerId) === mine) turns.delete(issuerId)
+  }
 }
