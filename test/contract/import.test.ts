@@ -86,8 +86,9 @@ test('a name that comes twice in a file has the same hash in two portions of a d
 
 test('what stands where another thing should is refused with its line; the rest of the portion is taken', async () => {
   const hostile: Record<string, object> = {
-    algorithm: { custom_password_hash: { algorithm: { toString: 1 } } },
+    algorithm: { password_hash: undefined, custom_password_hash: { algorithm: { toString: 1 } } },
     encoding: {
+      password_hash: undefined,
       custom_password_hash: { algorithm: 'bcrypt', hash: { value: { toString: 1 }, encoding: { toString: 1 } } },
     },
     name: { name: 'x'.repeat(501) },

@@ -2,19 +2,21 @@
 import { execFileSync } from 'node:child_process'
 import { constants, getPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from '@jest/globals'
+import { beforeAll, expect, test } from '@jest/globals'
 import { hashElsewhere } from '../../src/platform/hashing.js'
 
-/** Test files before this one may have left theirs, which ends by itself. */
-const others = new Set<number>()
 const processes = (): number[] =>
   execFileSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
     .split('\n')
     .map((line) => /^\s*(\d+)\s+(\d+)\s.*hashing-process\.js/.exec(line))
     .filter((found) => Number(found?.[2]) === process.pid)
     .map((found) => Number(found![1]))
-    .filter((id) => !others.has(id))
-for (const id of processes()) others.add(id)
+
+/** Test files before this one may have left theirs. */
+beforeAll(async () => {
+  for (const id of processes()) process.kill(id, 'SIGKILL')
+  while (processes().length > 0) await sleep(10)
+})
 
 test('hashes in a process that gives way to others (security rule 25)', async () => {
   const hash = String(await hashElsewhere({ password: 'correct horse' }))
