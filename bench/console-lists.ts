@@ -143,7 +143,7 @@ const tables: Record<string, string> = {
   ledgerEntries: 'ledger_entries',
 }
 
-/** One of everything that is listed below an account. @returns the ids by table, the oldest first */
+/** So many rows of everything that is listed below an account. @returns the ids by table, the oldest first */
 async function fill(db: pg.Client, folder: string, place: Place, count: number): Promise<Record<string, string[]>> {
   const ids: Record<string, string[]> = { users: await seed(db, folder, users, place, count) }
   for (const kind of [...others(ids['users']!), ...below]) ids[kind.table] = await seed(db, folder, kind, place, count)

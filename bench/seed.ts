@@ -155,7 +155,7 @@ export const others = (userIds: readonly string[]): Seed[] => [
 /** Accounts belong to nobody. */
 export const accounts: Seed = { table: 'accounts', prefix: 'acc', row: (_, n) => ({ name: `Account ${n}` }) }
 
-/** More lists, those of the console besides. */
+/** Further lists, which only `console-lists` fills. */
 export const below: readonly Seed[] = [
   {
     table: 'issuers',

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { reachMailServer } from '../platform/mail-transport.js'
 import { migrationStatus, refuseOldServer } from '../platform/migrate.js'
 import { pingRedis } from '../platform/redis-buckets.js'
-import { type SealedCount, sealedCountText } from '../platform/reseal.js'
+import { opens, type SealedCount, sealedCountText } from '../platform/reseal.js'
 import { sealedPlaces } from '../sealed.js'
 import type { Inspection } from './inspection.js'
 
@@ -223,15 +223,6 @@ export const checks: Readonly<Record<string, Check>> = {
     if (faults.length === 0) return ok('rate limits, private networks and metrics are as they should be')
     return warn(faults.join('; '), 'Unset the first two; set METRICS_TOKEN, or keep /metrics inside by the proxy.')
   },
-}
-
-function opens(sealer: Inspection['sealer'], sample: string): boolean {
-  try {
-    sealer.open(sample)
-    return true
-  } catch {
-    return false
-  }
 }
 
 async function hasTables(database: NonNullable<Inspection['database']>): Promise<boolean> {

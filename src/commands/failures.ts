@@ -17,7 +17,6 @@ interface Fault {
   message?: string
   syscall?: string
   path?: string
-  errors?: unknown[]
 }
 
 /** What PostgreSQL says by SQLSTATE, and what to do. */

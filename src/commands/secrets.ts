@@ -1,7 +1,7 @@
 /** `gatehouse secrets reseal`: the end of a change of SECRET_KEY (docs/production.md). */
 import type { Config } from '../config.js'
 import type { Context } from '../platform/context.js'
-import { reseal, type SealedCount, sealedCountText } from '../platform/reseal.js'
+import { opens, reseal, type SealedCount, sealedCountText } from '../platform/reseal.js'
 import { sealedPlaces } from '../sealed.js'
 import { exitCodes } from './command.js'
 import { inDeployment, note, say } from './deployment.js'
@@ -47,7 +47,7 @@ export async function resealSecrets(
       bar.end()
     }
     const after = dryRun ? before : await sealedUnder(context, (id) => id !== key)
-    const openable = (one: SealedCount) => keyIds.includes(one.key) && opens(context, one.sample)
+    const openable = (one: SealedCount) => keyIds.includes(one.key) && opens(context.sealer, one.sample)
     const left = after.filter(openable)
     const behind = (dryRun ? running : await runningProcesses(context))
       .filter(({ keys }) => keys[0] !== key)
@@ -105,13 +105,4 @@ const runningText = `
 async function runningProcesses({ tools }: Context): Promise<{ keys: string[]; where: string }[]> {
   const rows = await tools.query<{ keys: string; where: string }>('', runningText, [])
   return rows.map(({ keys, where }) => ({ keys: keys.split(','), where }))
-}
-
-function opens({ sealer }: Context, sample: string): boolean {
-  try {
-    sealer.open(sample)
-    return true
-  } catch {
-    return false
-  }
 }

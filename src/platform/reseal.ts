@@ -5,6 +5,7 @@
  */
 import type { Context } from './context.js'
 import { transaction } from './database.js'
+import type { Sealer } from './secrets.js'
 
 /** One column, or one text inside a JSON column, that holds what the sealer made. */
 export interface SealedPlace {
@@ -35,7 +36,7 @@ const PASSES = 5
 
 const textOf = ({ column, path }: SealedPlace): string => (path ? `${column} #>> '{${path.join(',')}}'` : column)
 
-/** The statement that counts what lies sealed, by place and key, in places whose table is there. */
+/** The statement that counts what lies sealed, by place and key. */
 export const sealedCountText = (places: readonly SealedPlace[]): string =>
   places
     .map(
@@ -115,5 +116,15 @@ function resealedText({ sealer }: Context, sealed: string): string | undefined {
     return sealer.seal(sealer.open(sealed))
   } catch {
     return undefined
+  }
+}
+
+/** Does a key of the list open it? */
+export function opens(sealer: Pick<Sealer, 'open'>, sealed: string): boolean {
+  try {
+    sealer.open(sealed)
+    return true
+  } catch {
+    return false
   }
 }

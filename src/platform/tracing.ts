@@ -16,6 +16,7 @@ import {
   trace,
 } from '@opentelemetry/api'
 import type { ClientBase } from 'pg'
+import type { Role } from '../config.js'
 
 /** Undefined without an SDK. */
 function tracer(): Tracer | undefined {
@@ -32,7 +33,7 @@ function fail(span: Span, type: string): void {
 }
 
 export interface AnsweredRequest {
-  server: 'core' | 'idp' | 'worker'
+  server: Role
   /** Known when it is answered. */
   route: string
   status: number

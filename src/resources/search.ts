@@ -14,8 +14,7 @@ export interface NameSearch {
   prefix: IdPrefix
   /** What is looked at, as the index has it; `lower(name)` if not given. */
   key?: string
-  /** Columns, as the models call them, and what they must hold; one of a list where it is
-   * one. What is undefined or null says nothing. */
+  /** Columns, as the models call them, and what they must hold; a list means one of it. Undefined and null say nothing. */
   where: Readonly<Record<string, unknown>>
   /** More conditions, as SQL without values of anybody. */
   and?: string

@@ -7,6 +7,7 @@ import { explained } from '../../src/commands/failures.js'
 import { commandsPage } from '../../src/commands/page.js'
 import { commands, groups } from '../../src/commands/table.js'
 import { packageRoot } from '../../src/platform/package-root.js'
+import { secretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 
 test('docs/commands.md says what the table says (npm run commands)', () => {
@@ -76,7 +77,7 @@ test('wrong words are JSON too where JSON was asked for, and exit code 2', async
 
 describe('a failure names what to look at', () => {
   const url = 'postgres://nobody@127.0.0.1:1/none'
-  const SECRET_KEY = Buffer.alloc(32, 7).toString('base64')
+  const SECRET_KEY = secretKey
 
   test.each([
     ['anything else', new Error('as it is'), 'as it is'],

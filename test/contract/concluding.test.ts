@@ -6,6 +6,7 @@ import { creditFound, rejectUnresolved } from '../../src/resources/payments/conc
 import { tasks } from '../../src/tasks.js'
 import { makeAccount, must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
+import { secretKey } from '../setup/database.js'
 import { listenTo } from '../setup/events.js'
 import { type Facilitator, NETWORK, newPayer, startFacilitator } from '../setup/facilitator.js'
 import { runCli } from '../setup/process.js'
@@ -30,7 +31,7 @@ const transactionOf = (digit: string) => `0x${digit.repeat(64)}`
 const billing = (...words: string[]) =>
   runCli(['billing', ...words], {
     DATABASE_URL: app.databaseUrl,
-    SECRET_KEY: Buffer.alloc(32, 7).toString('base64'),
+    SECRET_KEY: secretKey,
     DATA_DIR: app.gatehouse.config.dataDir,
   })
 

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { makeTenant, type Tenant } from '../setup/actors.js'
 import { type Api, apiAs } from '../setup/api.js'
+import { secretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 import { startRedis, type TestRedis } from '../setup/redis.js'
 import { startApp, type TestApp, testClock } from '../setup/start-app.js'
@@ -75,7 +76,7 @@ test('while it is away PostgreSQL counts, with no error and the same limit; when
 
 test('the doctor says whether it answers', async () => {
   const doctor = async (url: string) => {
-    const env = { DATABASE_URL: app.databaseUrl, SECRET_KEY: Buffer.alloc(32, 7).toString('base64'), REDIS_URL: url }
+    const env = { DATABASE_URL: app.databaseUrl, SECRET_KEY: secretKey, REDIS_URL: url }
     const { stdout } = await runCli(['doctor', '--json'], { ...env, DATA_DIR: app.gatehouse.config.dataDir })
     return (JSON.parse(stdout).findings as { check: string; state: string }[]).find(({ check }) => check === 'redis')
   }

@@ -48,8 +48,8 @@ const withDomains = {
 } as const
 
 /**
- * The accounts that the caller can reach, newest first, or with `search` by the beginning of a name in the order of names: all for an operator, those it owns or administers for a user of the
- * console issuer, its own for everyone else.
+ * The accounts that the caller can reach, newest first, or with `search` by the beginning of a name in the order of
+ * names: all for an operator, those it owns or administers for a user of the console issuer, its own for everyone else.
  */
 export async function listAccounts(
   context: Context,

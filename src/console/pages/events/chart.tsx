@@ -12,7 +12,7 @@ const HEIGHT = 220
 const LEFT = 44
 const BOTTOM = 24
 
-/** The next of 1, 2, 5, 10, 20, … */
+/** The next of 1, 2, 4, 6, 8, 10, 20, 40, … */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)))
   return power * ([1, 2, 4, 6, 8, 10].find((step) => step * power >= value) ?? 10)
