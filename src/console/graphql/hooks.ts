@@ -54,7 +54,7 @@ export function useRun() {
       const maxAge = error && faultOf(error).maxAge
       if (maxAge !== undefined && (await signInOnceMore(maxAge))) ({ data, error } = await send())
       if (error || !data) throw faultOf(error!)
-      if (done) notifications.show({ message: done, color: 'teal', autoClose: 3000 })
+      if (done) tellDone(done)
       return data
     },
     [client],
@@ -72,6 +72,11 @@ export function useFresh() {
     },
     [client],
   )
+}
+
+/** Says in a corner of the page what has been done, for a moment; what lies under it can be pressed meanwhile. */
+export function tellDone(message: string): void {
+  notifications.show({ message, color: 'teal', autoClose: 3000, withCloseButton: false, className: 'gh-passing' })
 }
 
 /** Says in a corner of the page what went wrong with something that has no form. */

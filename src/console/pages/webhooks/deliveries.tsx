@@ -1,13 +1,12 @@
 /** What was sent to a webhook, how that went, and sending it again. */
 import { ActionIcon, Anchor, Button, Group, Modal } from '@mantine/core'
-import { notifications } from '@mantine/notifications'
 import { catalogue } from 'documents/tables'
 import type { DeliveryFieldsFragment, RedeliverInput } from 'documents/types'
 import { redeliverWebhookDeliveries, redeliverWebhookDelivery, webhookDeliveries } from 'documents/webhooks'
 import { useState } from 'react'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { tellFault, useRun } from '../../graphql/hooks'
+import { tellDone, tellFault, useRun } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
 import { Facts } from '../../parts/card'
@@ -52,7 +51,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
       { typenames },
     )
     const message = again.count === 1 ? 'One event is on its way again' : `${again.count} events are on their way again`
-    notifications.show({ message, color: 'teal' })
+    tellDone(message)
     setChoosing(false)
   }
   return (
