@@ -2,13 +2,14 @@
 import { type GraphQLObjectType, getNamedType, isListType, isNonNullType } from 'graphql'
 import type { Middleware } from 'koa'
 import { demandOf } from '../graphql/demands.js'
-import { type Operation, readOperations } from '../graphql/operations.js'
-import { snake, wireName } from '../kernel/names.js'
+import type { Operation } from '../graphql/operations.js'
+import { snake } from '../kernel/names.js'
 import type { Gatehouse } from '../platform/context.js'
 import { variablesOf } from './input.js'
 import { inputSchema, type Json, selectionSchema } from './openapi-schemas.js'
 import { paymentHeaders, withoutSettlement } from './payment.js'
 import { type Route, routes } from './routes.js'
+import { readEntries } from './serve.js'
 
 const errorSchema: Json = {
   type: 'object',
@@ -62,11 +63,11 @@ const statusText: Record<number, string> = {
  * @param prices micro-USD by operation: who has a price may answer 402
  */
 export function openApiDocument(baseUrl: string, prices: Readonly<Record<string, number>>): Json {
-  const operations = readOperations('rest', wireName)
+  const entries = readEntries()
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     paths[route.path] ??= {}
-    paths[route.path]![route.method.toLowerCase()] = operationObject(route, operations.get(route.operation)!, prices)
+    paths[route.path]![route.method.toLowerCase()] = operationObject(route, entries.get(route)!.operation, prices)
   }
   return {
     openapi: '3.1.0',
