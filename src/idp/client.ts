@@ -99,7 +99,8 @@ function closed(status: string | undefined): errors.OIDCProviderError {
  * @throws OIDCProviderError when the issuer is closed, or the document is of no use
  */
 export async function readClient(clientId: string): Promise<ClientRow | undefined> {
-  const { context, runtime } = scope()
+  const current = scope()
+  const { context, runtime, foreseen } = current
   const isDocument = isAddress(clientId) && documentsEnabled(runtime.issuer.settings)
   // What cannot be an id does not reach the database.
   if (!isDocument && !/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
@@ -107,12 +108,20 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
   const known = knownRows(context.tools)
   const key = `${issuerId} ${clientId}`
   const before = known.get(key)
+  await foreseen?.answer
+  // What this request has read a moment ago need not be asked again.
+  const { client: seen } = current
+  if (seen?.id === clientId && seen.version === before?.version) {
+    if (seen.issuerStatus !== 'active') throw closed(seen.issuerStatus)
+    return before
+  }
   const values = [issuerId, isDocument ? null : clientId, before?.version ?? 'none']
   const [answer] = await context.tools.ask<Answer>(isId('agt', clientId) ? agent : client, values)
   if (answer?.issuerStatus !== 'active') throw closed(answer?.issuerStatus)
   if (isDocument) return documentRow(context, clientId)
   const { version, row } = answer
   if (version === null) return undefined
+  current.client = { id: clientId, version, issuerStatus: answer.issuerStatus }
   // The askers of one answer share one row, and with it the library's client that is made of it.
   const found = row === null ? before : known.get(key)
   if (found?.version === version) return found
