@@ -143,16 +143,22 @@ function breakSilence(wire: Wire, silence: number): void {
 export async function transaction<T>(context: Context, work: (context: Context) => Promise<T>): Promise<T> {
   if (context.db !== context.tools.prisma) return work(context)
   for (let attempt = 1; ; attempt++) {
+    const last: (() => Promise<void>)[] = []
+    const beforeCommit = (step: () => Promise<void>): void => void last.push(step)
     const after: (() => void)[] = []
     const afterCommit = (step: () => void): void => void after.push(step)
     const own: { client?: pg.PoolClient } = {}
     const query: Context['query'] = async (name, text, values) => (await own.client!.query({ name, text, values })).rows
     try {
       const result = await opening.run(own, () =>
-        context.tools.prisma.$transaction((db) => work({ ...context, db, query, loaders: new Map(), afterCommit }), {
-          maxWait: CONNECT_TIMEOUT,
-          timeout: TRANSACTION_TIMEOUT,
-        }),
+        context.tools.prisma.$transaction(
+          async (db) => {
+            const made = await work({ ...context, db, query, loaders: new Map(), beforeCommit, afterCommit })
+            for (const step of last) await step()
+            return made
+          },
+          { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT },
+        ),
       )
       for (const step of after) step()
       return result
