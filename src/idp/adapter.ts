@@ -85,17 +85,17 @@ async function read(kind: string, id: string): Promise<Found | undefined> {
 }
 
 /** What a form redeems: the kind, and the field that holds it. */
-const redeemed: Readonly<Record<string, readonly [kind: string, field: string]>> = {
-  authorization_code: ['AuthorizationCode', 'code'],
-  refresh_token: ['RefreshToken', 'refresh_token'],
-}
+const redeemed: ReadonlyMap<string | undefined, readonly [kind: string, field: string]> = new Map([
+  ['authorization_code', ['AuthorizationCode', 'code']],
+  ['refresh_token', ['RefreshToken', 'refresh_token']],
+])
 
 /**
  * Begins to read what a form redeems before the library has looked at who sent it, which the answer tells of too: one
  * statement in place of two.
  */
 export function foresee(form: Form): void {
-  const [kind, name] = redeemed[field(form, 'grant_type') ?? ''] ?? []
+  const [kind, name] = redeemed.get(field(form, 'grant_type')) ?? []
   const id = name && field(form, name)
   if (!kind || !id) return
   const answer = read(kind, id)
