@@ -1,9 +1,10 @@
 /** What the doctor checks: one row each, in the order in which one thing breaks the next. */
-import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { defaultBreachedPasswordsUrl } from '../config.js'
+import { makeFolder } from '../platform/folders.js'
 import { reachMailServer } from '../platform/mail-transport.js'
 import { migrationStatus, refuseOldServer } from '../platform/migrate.js'
 import { openOutbound } from '../platform/outbound.js'
@@ -48,7 +49,7 @@ export const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'data folder'({ config: { dataDir } }) {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeFolder(dataDir)
     try {
       accessSync(dataDir, constants.W_OK)
     } catch {

@@ -10,7 +10,7 @@ import { CALLBACK, Realm } from '../idp/setup.js'
 import { makeTenant } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
 import { createTestDatabase, secretKey as SECRET_KEY } from '../setup/database.js'
-import { runCli } from '../setup/process.js'
+import { runCli, spawnCli } from '../setup/process.js'
 import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
@@ -97,6 +97,19 @@ test.each([
   expect(output).toMatch(text)
   expect(output).not.toContain('secret')
 })
+
+/** Where the system refuses folders in its own words: Node would make this one for ever. */
+const onLinux = process.platform === 'linux' ? test.each : test.skip.each
+onLinux(['/proc/none/below', '/dev/null/below'])(
+  'where no folder can be made, a start ends with a clear message: DATA_DIR=%s',
+  async (DATA_DIR) => {
+    const { child, output, ended } = spawnCli(['start'], { DATA_DIR })
+    const timer = setTimeout(() => child.kill('SIGKILL'), 30_000)
+    expect(await ended).toBe(1)
+    clearTimeout(timer)
+    expect(output()).toMatch(new RegExp(`^${DATA_DIR.slice(0, 9)}.* cannot be used: .*DATA_DIR\\.$`, 'm'))
+  },
+)
 
 describe('doctor', () => {
   type Findings = { check: string; state: string; text: string; fix?: string }[]
