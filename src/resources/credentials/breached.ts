@@ -5,6 +5,7 @@
 import { hash } from 'node:crypto'
 import { SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
+import { outside } from '../../platform/database.js'
 
 const PREFIX_LENGTH = 5
 /** Somebody waits for the answer: without one in this time the password is taken (milliseconds). */
@@ -16,15 +17,17 @@ const MAX_LIST = 1 << 20
  * @param password in NFC
  * @returns false also when nobody can say: a service of others must not keep people from choosing a password
  */
-export async function isBreached(context: Context, password: string): Promise<boolean> {
+export function isBreached(context: Context, password: string): Promise<boolean> {
   const digest = hash('sha1', password).toUpperCase()
-  try {
-    const rests = await leakedDigests(context, digest.slice(0, PREFIX_LENGTH))
-    return rests.includes(digest.slice(PREFIX_LENGTH))
-  } catch (error) {
-    context.log.warn({ err: error }, 'a new password could not be checked against leaked ones, and was taken')
-    return false
-  }
+  return outside(context, `leaked ${digest}`, async () => {
+    try {
+      const rests = await leakedDigests(context, digest.slice(0, PREFIX_LENGTH))
+      return rests.includes(digest.slice(PREFIX_LENGTH))
+    } catch (error) {
+      context.log.warn({ err: error }, 'a new password could not be checked against leaked ones, and was taken')
+      return false
+    }
+  })
 }
 
 /**
