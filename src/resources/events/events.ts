@@ -48,22 +48,10 @@ const insertText = `
  * and who sends them, is told once that has committed.
  */
 export async function emit(context: Context, type: EventType, happening: Happening): Promise<void> {
-  const { actor, request, tools } = context
+  const { actor, tools } = context
   const { accountId, issuerId, orgId, userId, clientId, agentId, sessionId, target, data, changes } = happening
   const { id, createdAt } = newRow('evt', context.now())
-  const teller = {
-    type: actor.type,
-    id: actor.id,
-    name: actor.name,
-    ...(actor.operator && actor.accountId !== accountId ? { operator: true } : {}),
-  }
-  const facts = {
-    ip_address: request.ip,
-    user_agent: request.userAgent,
-    request_id: request.id,
-    method: request.method,
-    path: request.path,
-  }
+  const { teller, facts } = circumstances(context, accountId)
   const ids = [accountId, issuerId, orgId, userId, clientId, agentId, sessionId].map((value) => value ?? null)
   const parts = [teller, target, facts, data ?? {}, changes ?? {}].map(jsonText)
   const values = [id, type, createdAt, ...ids, actor.authType, ...parts]
@@ -72,6 +60,25 @@ export async function emit(context: Context, type: EventType, happening: Happeni
     hint(tools, 'event', accountId)
     if (deliveries.length > 0) hint(tools, 'webhook', accountId)
   })
+}
+
+/**
+ * Who did it and by which request, as events of an account tell it (decisions D3). An operator is a principal of the
+ * system account at somebody else's; Gatehouse itself is none.
+ */
+export function circumstances({ actor, request }: Context, accountId: string) {
+  const { type, id, name } = actor
+  const operator = actor.operator && type !== 'system' && actor.accountId !== accountId
+  return {
+    teller: { type, id, name, ...(operator && { operator }) },
+    facts: {
+      ip_address: request.ip,
+      user_agent: request.userAgent,
+      request_id: request.id,
+      method: request.method,
+      path: request.path,
+    },
+  }
 }
 
 /** Columns that say nothing to a reader of the trail, or that no event may hold. */
