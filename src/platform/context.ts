@@ -39,6 +39,8 @@ export interface Context extends Gatehouse {
   readonly beforeCommit: (work: () => Promise<void>) => Promise<void> | void
   /** Does something when and if the transaction in progress commits; at once outside of one. It must not throw. */
   readonly afterCommit: (work: () => void) => void
+  /** What the transaction in progress has asked of others, by name; see `outside` in database.ts. */
+  readonly answers?: ReadonlyMap<string, unknown>
   /** Of a periodic job: it is to end soon, after the portion in hand. What is left waits for its next turn. */
   readonly stop?: AbortSignal
   /** Of a request whose answer stays open. */

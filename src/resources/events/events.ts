@@ -83,9 +83,10 @@ export async function emit(context: Context, type: EventType, happening: Happeni
   })
 }
 
-function toldOf({ actor, request, now }: Context, type: EventType, happening: Happening): Told {
+function toldOf(context: Context, type: EventType, happening: Happening): Told {
   const { accountId, issuerId, orgId, userId, clientId, agentId, sessionId, target, data, changes } = happening
-  const { id, createdAt } = newRow('evt', now())
+  const { id, createdAt } = newRow('evt', context.now())
+  const { teller, facts } = circumstances(context, accountId)
   return {
     id,
     type,
@@ -97,21 +98,10 @@ function toldOf({ actor, request, now }: Context, type: EventType, happening: Ha
     client_id: clientId,
     agent_id: agentId,
     session_id: sessionId,
-    auth_type: actor.authType,
-    actor: {
-      type: actor.type,
-      id: actor.id,
-      name: actor.name,
-      ...(actor.operator && actor.accountId !== accountId ? { operator: true } : {}),
-    },
+    auth_type: context.actor.authType,
+    actor: teller,
     target,
-    context: {
-      ip_address: request.ip,
-      user_agent: request.userAgent,
-      request_id: request.id,
-      method: request.method,
-      path: request.path,
-    },
+    context: facts,
     data: data ?? {},
     changes: changes ?? {},
   }
@@ -123,6 +113,25 @@ async function write({ query, tools, afterCommit }: Context, told: Told[]): Prom
     for (const { account_id } of told) hint(tools, 'event', account_id)
     for (const { account_id } of deliveries) hint(tools, 'webhook', account_id)
   })
+}
+
+/**
+ * Who did it and by which request, as events of an account tell it (decisions D3). An operator is a principal of the
+ * system account at somebody else's; Gatehouse itself is none.
+ */
+export function circumstances({ actor, request }: Context, accountId: string) {
+  const { type, id, name } = actor
+  const operator = actor.operator && type !== 'system' && actor.accountId !== accountId
+  return {
+    teller: { type, id, name, ...(operator && { operator }) },
+    facts: {
+      ip_address: request.ip,
+      user_agent: request.userAgent,
+      request_id: request.id,
+      method: request.method,
+      path: request.path,
+    },
+  }
 }
 
 /** Columns that say nothing to a reader of the trail, or that no event may hold. */
