@@ -7,6 +7,7 @@ import { emit } from '../resources/events/events.js'
 import { endSessions, type RevocationReason } from '../resources/sessions/sessions.js'
 import { type AccountRow, accountSql } from './account.js'
 import { asClient } from './client.js'
+import { isAddress } from './documents/address.js'
 import { JWT_STAND_IN } from './endpoints/live-token.js'
 import type { OpenIdClient } from './library.js'
 import { type Form, field } from './request.js'
@@ -95,6 +96,8 @@ const redeemed: ReadonlyMap<string | undefined, readonly [kind: string, field: s
  * statement in place of two.
  */
 export function foresee(form: Form): void {
+  // A metadata document may take seconds to come; what it redeems is to be as it stands then.
+  if (isAddress(field(form, 'client_id') ?? '')) return
   const [kind, name] = redeemed.get(field(form, 'grant_type')) ?? []
   const id = name && field(form, name)
   if (!kind || !id) return

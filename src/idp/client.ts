@@ -109,7 +109,7 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
   const key = `${issuerId} ${clientId}`
   const before = known.get(key)
   await foreseen?.answer
-  // What this request has read a moment ago need not be asked again.
+  // What this request has read already is not asked again.
   const { client: seen } = current
   if (seen?.id === clientId && seen.version === before?.version) {
     if (seen.issuerStatus !== 'active') throw closed(seen.issuerStatus)
@@ -126,7 +126,7 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
 
 /** The askers of one answer share one row, and with it the library's client that is made of it. */
 function keep(known: LRUCache<string, KnownRow>, key: string, { version, row }: Answer): KnownRow | undefined {
-  if (version === null || row === null) return undefined
+  if (!version || !row) return undefined
   const other = known.get(key)
   if (other?.version === version) return other
   const read = { ...row, version }

@@ -213,7 +213,7 @@ export class Writes {
       touch: [...this.#touches.values()],
     }
     const lost = () => new AlreadyConsumed(consume.flatMap(({ grantId }) => grantId ?? []))
-    if (changes.length === 0) {
+    if (changes.length === 0 && context.db === context.tools.prisma) {
       const won = await write(context.tools, input).catch((error) => {
         throw translated(error)
       })

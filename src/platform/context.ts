@@ -35,8 +35,11 @@ export interface Context extends Gatehouse {
   readonly request: RequestFacts
   /** DataLoaders of this request, by the function that fills them. Never shared between requests. */
   readonly loaders: Map<unknown, DataLoader<string, unknown>>
-  /** Does something as the last of the transaction in progress; at once outside of one. */
-  readonly beforeCommit: (work: () => Promise<void>) => Promise<void> | void
+  /**
+   * Hands over what the transaction in progress is to write last, all that goes to one function in one call; at once
+   * outside of a transaction.
+   */
+  readonly beforeCommit: <T>(write: (inside: Context, all: T[]) => Promise<void>, one: T) => Promise<void>
   /** Does something when and if the transaction in progress commits; at once outside of one. It must not throw. */
   readonly afterCommit: (work: () => void) => void
   /** What the transaction in progress has asked of others, by name; see `outside` in database.ts. */
@@ -61,14 +64,15 @@ export interface Stream {
 
 /** A context for one request or job. */
 export function contextFor(gatehouse: Gatehouse, actor: Actor, request: RequestFacts): Context {
-  return {
+  const context: Context = {
     ...gatehouse,
     db: gatehouse.tools.prisma,
     query: gatehouse.tools.query,
     actor,
     request,
     loaders: new Map(),
-    beforeCommit: (work) => work(),
+    beforeCommit: (write, one) => write(context, [one]),
     afterCommit: (work) => work(),
   }
+  return context
 }

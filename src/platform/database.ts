@@ -156,6 +156,10 @@ export async function outside<T>(context: Context, question: string, ask: () => 
   throw new OutsideFirst(question, ask)
 }
 
+type Write = (inside: Context, all: unknown[]) => Promise<void>
+/** What a transaction writes last, by the function that writes it. */
+type Last = Map<Write, unknown[]>
+
 /**
  * Runs `work` in one transaction and commits all of it or nothing. Inside a transaction it joins that one.
  * Serialization failures and deadlocks are tried again, so `work` must have no effects besides the database.
@@ -165,22 +169,36 @@ export async function transaction<T>(context: Context, work: (context: Context) 
   if (context.db !== context.tools.prisma) return work(context)
   const answers = new Map<string, unknown>()
   for (let attempt = 1; ; ) {
-    const last: (() => Promise<void>)[] = []
-    const beforeCommit = (step: () => Promise<void>): void => void last.push(step)
+    const last: Last = new Map()
     const after: (() => void)[] = []
-    const afterCommit = (step: () => void): void => void after.push(step)
     const own: { client?: pg.PoolClient } = {}
-    const query: Context['query'] = async (name, text, values) => (await own.client!.query({ name, text, values })).rows
     try {
       const result = await opening.run(own, () =>
         context.tools.prisma.$transaction(
           async (db) => {
-            const inside = { db, query, loaders: new Map(), beforeCommit, afterCommit, answers }
-            const made = await work({ ...context, ...inside })
-            for (const step of last) await step()
+            const until = performance.now() + TRANSACTION_TIMEOUT
+            const inside: Context = {
+              ...context,
+              db,
+              query: async (name, text, values) => {
+                // Prisma, whose limit comes later, ends a transaction under the hands of who still works in it.
+                if (performance.now() > until) throw tookTooLong()
+                return (await own.client!.query({ name, text, values })).rows
+              },
+              loaders: new Map(),
+              beforeCommit: async (write, one) =>
+                void last.set(write as Write, [...(last.get(write as Write) ?? []), one]),
+              afterCommit: (step) => void after.push(step),
+              answers,
+            }
+            const made = await work(inside)
+            for (const [write, all] of last) {
+              last.delete(write)
+              await write(inside, all)
+            }
             return made
           },
-          { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT },
+          { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT + 5 * SECOND },
         ),
       )
       for (const step of after) step()
@@ -235,7 +253,10 @@ function refuse(error: unknown): never {
 /** The error as callers may see it; anything unknown stays as it is and is masked at the edge. */
 export function translated(error: unknown): unknown {
   if (error instanceof ApiError || !isUnavailable(error)) return error
-  return new ApiError('unavailable', 'The database does not answer at the moment; try again shortly.', {
+  return tookTooLong()
+}
+
+const tookTooLong = (): ApiError =>
+  new ApiError('unavailable', 'The database does not answer at the moment; try again shortly.', {
     headers: { 'Retry-After': '2' },
   })
-}

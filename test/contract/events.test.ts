@@ -2,9 +2,11 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { transaction } from '../../src/platform/database.js'
 import { systemContext } from '../../src/platform/jobs.js'
 import { packageRoot } from '../../src/platform/package-root.js'
 import { catalogue } from '../../src/resources/events/catalogue.js'
+import { emit } from '../../src/resources/events/events.js'
 import { expireSessions } from '../../src/resources/sessions/expiry.js'
 import { makeTenant, must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
@@ -326,6 +328,36 @@ test('a mutation that fails leaves no event, and one whose event fails leaves no
   } finally {
     await prisma.$executeRawUnsafe('DROP TRIGGER refuse ON events')
   }
+})
+
+test('events of a transaction are there once, all of them, if it was tried again; and none after its time', async () => {
+  const context = systemContext(app.gatehouse)
+  const { accountId } = world
+  const told = (id: string) =>
+    app.gatehouse.tools.prisma.event.findMany({ where: { accountId, target: { equals: { type: 'user', id } } } })
+  let tries = 0
+  await transaction(context, async (inside) => {
+    for (const type of ['user.created', 'user.updated', 'user.deleted'] as const)
+      await emit(inside, type, { accountId, target: { type: 'user', id: 'usr_again' } })
+    if (++tries < 3) throw Object.assign(new Error('serialization failure'), { code: '40001' })
+  })
+  expect((await told('usr_again')).map(({ type }) => type).sort()).toEqual([
+    'user.created',
+    'user.deleted',
+    'user.updated',
+  ])
+
+  const { now } = performance
+  try {
+    const late = transaction(context, async (inside) => {
+      await emit(inside, 'user.created', { accountId, target: { type: 'user', id: 'usr_late' } })
+      performance.now = () => now.call(performance) + 15_001
+    })
+    await expect(late).rejects.toMatchObject({ code: 'unavailable' })
+  } finally {
+    performance.now = now
+  }
+  expect(await told('usr_late')).toEqual([])
 })
 
 test('no secret, password or hash is in any event', async () => {

@@ -358,7 +358,7 @@ describe('deliveries', () => {
         must(await tenant.owner.delete(path(gone)), 204)
         await cancel()
         expect(await rows()).toEqual([])
-      })
+      }, null)
     })
     expect(await rows()).toMatchObject([{ status: 'pending' }])
     await cancel()

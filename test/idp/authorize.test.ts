@@ -220,8 +220,19 @@ describe('single sign-on', () => {
     expect(redirectOf((await realm.begin(spa, { prompt: 'consent' }, first.browser)).page)['code']).toBeDefined()
   })
 
-  test('somebody else signs in with the same browser: the first one is signed out', async () => {
+  test('somebody else signs in with the same browser: the first one is signed out, though a deadlock had it tried twice', async () => {
     const bobId = await realm.user('bob@example.com')
+    const { prisma } = app.gatehouse.tools
+    await prisma.$executeRawUnsafe('CREATE SEQUENCE deadlocks')
+    await prisma.$executeRawUnsafe(
+      `CREATE FUNCTION deadlock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
+         IF nextval('deadlocks') = 1 THEN RAISE EXCEPTION 'once' USING ERRCODE = 'deadlock_detected'; END IF;
+         RETURN NEW; END $$`,
+    )
+    await prisma.$executeRawUnsafe(
+      `CREATE TRIGGER deadlock BEFORE INSERT ON events FOR EACH ROW
+         WHEN (NEW.type = 'user.login.succeeded' AND NEW.user_id = '${bobId}') EXECUTE FUNCTION deadlock()`,
+    )
     const ada = await realm.tokens(spa, 'ada@example.com')
     const { page, verifier } = await realm.begin(spa, { prompt: 'login' }, ada.browser)
     const back = redirectOf(await ada.browser.submit(page, { username: 'bob@example.com', password: PASSWORD }))

@@ -45,7 +45,9 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
     const value = interaction.params[name]
     return typeof value === 'string' ? value : undefined
   }
-  const session = interaction.session?.accountId ? interaction.session : undefined
+  // Finishing takes it away, and may be tried again.
+  const before = interaction.session
+  const session = before?.accountId ? before : undefined
   const { policy, allowed_org_ids = [], ask = false } = client?.settings.restrictions?.organizations ?? {}
   return {
     uid,
@@ -65,7 +67,7 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
       const asBefore = { ...state, user: known, username: known.username, asBefore: true, amr: session.amr ?? [] }
       return { ...asBefore, step: prompt.name === 'select_account' ? 'account' : 'organization' }
     },
-    finish: (state) => finish(interaction, client, state),
+    finish: (state) => finish(interaction, client, before, state),
     leave(ctx) {
       if (!interaction.result) return false
       ctx.status = 303
@@ -89,7 +91,12 @@ async function knownUser(id: string) {
 }
 
 /** Tells the library who signed in and how, and what was chosen. */
-async function finish(interaction: Interaction, client: ClientRow | undefined, state: LoginState): Promise<void> {
+async function finish(
+  interaction: Interaction,
+  client: ClientRow | undefined,
+  before: Interaction['session'],
+  state: LoginState,
+): Promise<void> {
   const { context, runtime, writes } = scope()
   const { amr, methods, orgId } = state
   const person = state.user!
@@ -101,7 +108,6 @@ async function finish(interaction: Interaction, client: ClientRow | undefined, s
     await interaction.persist()
     return
   }
-  const before = interaction.session
   if (before?.uid && before.accountId !== person.id) {
     // Somebody else was signed in with this browser: that ends here, so that nobody acts for the other.
     const { uid } = before

@@ -15,9 +15,9 @@ const LONGEST_LOCK = HOUR
 const MEMORY = DAY
 /** An attempt that has not ended by then died with its process. */
 const LONGEST_ATTEMPT = 10 * SECOND
-/** How long to wait between two looks for a turn, and how often (milliseconds). */
+/** How long to wait between two looks for a turn, and in all (milliseconds). */
 const TURN = 25
-const TURNS = 120
+const PATIENCE = 10 * SECOND
 
 const startText = `
   INSERT INTO login_failures AS f (user_id, failures, pending, locked_until, updated_at) VALUES ($1, 0, 1, NULL, $2::bigint)
@@ -30,7 +30,7 @@ const startText = `
   RETURNING true AS started`
 const lockedText = 'SELECT locked_until > $2::bigint AS locked FROM login_failures WHERE user_id = $1'
 
-/** Attempts under way in this process: where they are as many as may be, the database need not be asked for a turn. */
+/** Turns that this process has, or asks for: while they are as many as there can be, the others need not ask. */
 const underWay = new Map<string, Set<NodeJS.Timeout>>()
 
 function enter(subject: string): void {
@@ -51,10 +51,11 @@ function leave(subject: string): void {
 /**
  * Waits for a turn to try a credential of this subject. Whoever gets one says how it ended: `settleFailure`,
  * `settleSuccess` or `abandonAttempt`.
- * @returns false when nothing may be tried now: the subject is locked
+ * @returns false when nothing may be tried now: the subject is locked, or too many try at once
  */
 export async function startAttempt(context: Context, subject: string): Promise<boolean> {
-  for (let look = 0; look < TURNS; look++, await sleep(TURN)) {
+  const until = performance.now() + PATIENCE
+  for (; performance.now() < until; await sleep(TURN)) {
     if ((underWay.get(subject)?.size ?? 0) >= FAILURES_UNTIL_LOCK) continue
     enter(subject)
     const verdict = await askForTurn(context, subject).catch((error) => {

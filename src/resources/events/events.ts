@@ -59,29 +59,13 @@ interface Told {
   [column: string]: unknown
 }
 
-/** What the transactions in progress have told so far, by their own way to be told of their end. */
-const gathered = new WeakMap<Context['beforeCommit'], Told[]>()
-
 /**
  * Writes an event, and who is to be told of it, with the others of the transaction in progress and as its last
  * statement. Call it inside the transaction of the change: whoever waits for events, and who sends them, is told once
  * that has committed.
  */
-export async function emit(context: Context, type: EventType, happening: Happening): Promise<void> {
-  const { beforeCommit } = context
-  const told = toldOf(context, type, happening)
-  const others = gathered.get(beforeCommit)
-  if (others) {
-    others.push(told)
-    return
-  }
-  const all = [told]
-  gathered.set(beforeCommit, all)
-  await beforeCommit(() => {
-    gathered.delete(beforeCommit)
-    return write(context, all)
-  })
-}
+export const emit = (context: Context, type: EventType, happening: Happening): Promise<void> =>
+  context.beforeCommit(write, toldOf(context, type, happening))
 
 function toldOf(context: Context, type: EventType, happening: Happening): Told {
   const { accountId, issuerId, orgId, userId, clientId, agentId, sessionId, target, data, changes } = happening
@@ -107,11 +91,13 @@ function toldOf(context: Context, type: EventType, happening: Happening): Told {
   }
 }
 
+const accountsOf = (rows: readonly { account_id: string }[]) => new Set(rows.map(({ account_id }) => account_id))
+
 async function write({ query, tools, afterCommit }: Context, told: Told[]): Promise<void> {
   const deliveries = await query<{ account_id: string }>('emit', insertText, [jsonText(told)])
   afterCommit(() => {
-    for (const { account_id } of told) hint(tools, 'event', account_id)
-    for (const { account_id } of deliveries) hint(tools, 'webhook', account_id)
+    for (const id of accountsOf(told)) hint(tools, 'event', id)
+    for (const id of accountsOf(deliveries)) hint(tools, 'webhook', id)
   })
 }
 

@@ -2,7 +2,7 @@
 import { ApiError } from '../../kernel/errors.js'
 import type { Context } from '../../platform/context.js'
 import { sql, transaction } from '../../platform/database.js'
-import { addEntry, balanceOf } from './credits.js'
+import { addEntry, balanceOf, type NewEntry } from './credits.js'
 import { isGatedText } from './payment-methods.js'
 
 /**
@@ -18,20 +18,24 @@ export async function metered<T>(
 ): Promise<T> {
   const price = Object.hasOwn(context.prices, operation) ? context.prices[operation] : undefined
   if (!price || accountId === undefined) return work(context)
-  const needs = { accountId, type: 'charge', amountMicroUsd: -price, description: operation } as const
+  const needs: NewEntry = { accountId, type: 'charge', amountMicroUsd: -price, description: operation }
   return transaction(context, async (inside) => {
     const [account] = await sql<{ gated: boolean }>(inside.db, isGatedText, accountId)
     if (!account?.gated) return work(inside)
-    if ((await balanceOf(inside, needs)) < price) throw tooLittle(accountId, operation, price)
+    if ((await balanceOf(inside, needs)) < price) throw tooLittle(needs)
     const done = await work(inside)
-    // Last of all: charges of one account wait for each other, and what they are for need not.
-    if (!(await addEntry(inside, needs))) throw tooLittle(accountId, operation, price)
+    // Last of all, after the events: charges of one account wait for each other, and what they are for need not.
+    await inside.beforeCommit(charge, needs)
     return done
   })
 }
 
-const tooLittle = (accountId: string, operation: string, price: number): ApiError =>
+async function charge(inside: Context, all: NewEntry[]): Promise<void> {
+  for (const needs of all) if (!(await addEntry(inside, needs))) throw tooLittle(needs)
+}
+
+const tooLittle = ({ accountId, amountMicroUsd, description }: NewEntry): ApiError =>
   new ApiError(
     'payment_required',
-    `${operation} costs ${price} micro-USD, and the prepaid credit of this account does not cover it; top it up at /v1/accounts/${accountId}/credits/topups.`,
+    `${description} costs ${-amountMicroUsd} micro-USD, and the prepaid credit of this account does not cover it; top it up at /v1/accounts/${accountId}/credits/topups.`,
   )
