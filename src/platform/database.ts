@@ -165,6 +165,8 @@ export async function transaction<T>(context: Context, work: (context: Context) 
   if (context.db !== context.tools.prisma) return work(context)
   const answers = new Map<string, unknown>()
   for (let attempt = 1; ; ) {
+    const last: (() => Promise<void>)[] = []
+    const beforeCommit = (step: () => Promise<void>): void => void last.push(step)
     const after: (() => void)[] = []
     const afterCommit = (step: () => void): void => void after.push(step)
     const own: { client?: pg.PoolClient } = {}
@@ -172,11 +174,13 @@ export async function transaction<T>(context: Context, work: (context: Context) 
     try {
       const result = await opening.run(own, () =>
         context.tools.prisma.$transaction(
-          (db) => work({ ...context, db, query, loaders: new Map(), afterCommit, answers }),
-          {
-            maxWait: CONNECT_TIMEOUT,
-            timeout: TRANSACTION_TIMEOUT,
+          async (db) => {
+            const inside = { db, query, loaders: new Map(), beforeCommit, afterCommit, answers }
+            const made = await work({ ...context, ...inside })
+            for (const step of last) await step()
+            return made
           },
+          { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT },
         ),
       )
       for (const step of after) step()
