@@ -16,8 +16,8 @@ export interface NameSearch {
   key?: string
   /** Columns, as the models call them, and what they must hold; a list means one of it. Undefined and null say nothing. */
   where: Readonly<Record<string, unknown>>
-  /** More conditions, as SQL without values of anybody. */
-  and?: string
+  /** More conditions, as SQL; values of anybody go in by `value`. */
+  and?: string | ((value: (one: unknown) => string) => string)
 }
 
 interface Found {
@@ -69,7 +69,7 @@ function find(context: Context, search: NameSearch, text: string, after: Found |
       ? []
       : [`${snake(column)} = ${Array.isArray(wanted) ? `ANY (${value(wanted)}::text[])` : value(wanted)}`],
   )
-  if (and) conditions.push(and)
+  if (and) conditions.push(typeof and === 'string' ? and : and(value))
   if (isId(prefix, text)) conditions.push(`id = ${value(text)}`)
   else {
     const sought = `lower(${value(text)}::text)`

@@ -298,7 +298,12 @@ test('a note proposes people as they are typed, shows no HTML, and is found from
   await page.getByRole('button', { name: 'Save changes' }).click()
   await said('Note saved')
   await page.goto(at(`/accounts/${tenant.accountId}/notes`))
-  await page.getByRole('table', { name: 'Notes' }).getByText('Settled.').waitFor()
+  const list = page.getByRole('table', { name: 'Notes' })
+  await list.getByText('Settled.').waitFor()
+  await page.getByRole('searchbox', { name: 'Search by how it begins, or id' }).fill('nobody wrote this')
+  await page.getByText('Nothing matches').waitFor()
+  await page.getByRole('searchbox').fill('settl')
+  await list.getByText('Settled.').waitFor()
   await usable('notes')
 })
 

@@ -88,6 +88,12 @@ const named: Record<string, Searched> = {
     field: 'email',
     nameOf: (word) => `${word.replaceAll(' ', 'z')}@example.com`,
   },
+  notes: {
+    table: 'notes',
+    add: (one, content) => make(one, `${one.A}/notes`, { subject_type: 'issuer', subject_id: one.issuerId, content }),
+    place: ({ accountId }) => `accountId: "${accountId}"`,
+    field: 'content',
+  },
   accounts: {
     table: 'accounts',
     async add(_, name) {
@@ -219,6 +225,27 @@ test('a search goes together with the other filters', async () => {
   expect(await found('status: deleted')).toEqual([two])
 })
 
+test('a note is found behind the marks that its text begins with, together with every other filter', async () => {
+  const word = fresh('needle')
+  const user = `usr_${'1'.repeat(26)}`
+  const add = async (content: string, more: object = {}): Promise<string> => {
+    const about = { subject_type: 'issuer', subject_id: tenant.issuerId }
+    return make(tenant, `${tenant.A}/notes`, { ...about, content, ...more })
+  }
+  const heading = await add(`## ${word} heading`, { pinned: true })
+  const mention = await add(`@[${word} somebody](${user}) should know`)
+  const item = await add(`- ${word} item`)
+  const found = async (more: string) =>
+    (await ask('notes', named['notes']!, tenant, `search: "${word}", ${more}`)).data.notes.data.map(
+      ({ id }: Loose) => id,
+    )
+  expect(await found('limit: 5')).toEqual([heading, item, mention])
+  expect(await found('pinned: true')).toEqual([heading])
+  expect(await found(`mentionsUserId: "${user}", limit: 1`)).toEqual([mention])
+  expect(await found(`subjectType: issuer, subjectId: "${tenant.issuerId}"`)).toHaveLength(3)
+  expect(await found('subjectType: user')).toEqual([])
+})
+
 test('members are searched by who may see users only: what is found would tell their names', async () => {
   const stem = 'issuers.organizations'
   const blind = await keyWith(tenant, { scopes: [`${stem}.members:read`, `${stem}.groups:read`] })
@@ -258,7 +285,7 @@ describe('a page of what is found is a range of one index: nothing is sorted', (
       await client.query('SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off')
       const { rows } = await client.query(`EXPLAIN ${sent[0]![0]}`, sent[0]![1])
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
-      expect(plan).toMatch(new RegExp(`Index.* using ${searched.table}_by_(name|email) on`))
+      expect(plan).toMatch(new RegExp(`Index.* using ${searched.table}_by_(name|email|text) on`))
       expect(plan).not.toContain('Sort')
       // Both ends and the place of the cursor.
       expect(/Index Cond: .*/.exec(plan)?.[0]).toMatch(/>= .*< .*ROW\(/)
@@ -275,5 +302,6 @@ const idPrefix: Record<string, string> = {
   agents: 'agt',
   organizationGroups: 'grp',
   organizationInvitations: 'inv',
+  notes: 'note',
   accounts: 'acc',
 }

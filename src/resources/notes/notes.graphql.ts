@@ -108,6 +108,11 @@ class NoteFilter extends PageArgs {
   pinned?: boolean | null
   @Field(() => String, { nullable: true })
   mentionsUserId?: string | null
+  @Field(() => String, {
+    nullable: true,
+    description: 'The beginning of the text, in any case, or the id. What is found comes in the order of texts.',
+  })
+  search?: string | null
 }
 
 @ArgsType()

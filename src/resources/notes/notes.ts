@@ -10,6 +10,7 @@ import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
 import { type InAccount, requireAccount } from '../place.js'
 import { revise } from '../revise.js'
+import { type NameSearch, searchNames } from '../search.js'
 import { linksOf, type ReferenceType } from './links.js'
 import { noteSubjects, requireSubject } from './subjects.js'
 
@@ -50,21 +51,24 @@ export interface NoteFilter {
   createdBy?: string | null
   pinned?: boolean | null
   mentionsUserId?: string | null
+  search?: string | null
 }
 
+/** What a search looks at, as the index has it: how the text begins, behind marks of headings, lists and mentions. */
+const beginning = `lower(left(ltrim(content, '#*>-@[ '), 200))`
+
 /**
- * Pinned notes first, then newest first. The cursor is `pinned:timestamp:note_id`; without the third part, the page
- * begins below that millisecond.
+ * Pinned notes first, then newest first; what is sought by its beginning in the order of texts. The cursor is `pinned:timestamp:note_id`; without the third part, the page
+ * begins below that millisecond; of a search it is another one.
  * @throws invalid_request for a cursor of another form, or subject_id without subject_type
  */
 export async function listNotes(
   context: Context,
   { accountId }: InAccount,
-  { subjectType, subjectId, issuerId, createdBy, pinned, mentionsUserId }: NoteFilter,
+  { subjectType, subjectId, issuerId, createdBy, pinned, mentionsUserId, search }: NoteFilter,
   request: PageRequest,
 ): Promise<Page<NoteWithLinks>> {
   const limit = limitOf(request)
-  const from = positionOf(request.cursor)
   if (typeof subjectId === 'string' && typeof subjectType !== 'string') {
     throw invalidField('subjectId', 'needs_subject_type', 'goes together with subject_type only.')
   }
@@ -76,6 +80,21 @@ export async function listNotes(
     ...(typeof createdBy === 'string' && { createdBy }),
     ...(typeof mentionsUserId === 'string' && { mentions: { some: { userId: mentionsUserId } } }),
   }
+  const columns = { accountId, subjectType, subjectId, issuerId, createdBy, pinned }
+  const sought = {
+    table: 'notes',
+    prefix: 'note',
+    key: beginning,
+    where: columns,
+    ...mentioning(mentionsUserId),
+  } as const
+  const found = await searchNames(context, sought, search, request)
+  if (found) {
+    const rows = await context.db.note.findMany({ where: { AND: [filter, found.where] }, include: links })
+    if (rows.length === 0) await requireAccount(context, { accountId })
+    return found.pageOf(rows)
+  }
+  const from = positionOf(request.cursor)
   const rows: NoteWithLinks[] = []
   for (const range of rangesFrom(from)) {
     const excluded = typeof pinned === 'boolean' && range.pinned === !pinned
@@ -91,6 +110,14 @@ export async function listNotes(
   if (rows.length === 0) await requireAccount(context, { accountId })
   return pageOfNotes(rows, limit)
 }
+
+const mentioning = (userId: string | null | undefined): Pick<NameSearch, 'and'> =>
+  typeof userId === 'string'
+    ? {
+        and: (value) =>
+          `EXISTS (SELECT FROM note_mentions m WHERE m.note_id = notes.id AND m.user_id = ${value(userId)})`,
+      }
+    : {}
 
 /** Cuts a page out of notes fetched with one more than the limit. */
 export function pageOfNotes(rows: NoteWithLinks[], limit: number): Page<NoteWithLinks> {

@@ -14,6 +14,7 @@ import { Page } from '../../parts/page'
 import { EmptyState, FaultState, PageLoading } from '../../parts/states'
 import { Moment, Status } from '../../parts/values'
 import { accountHref, usePlace } from '../../place'
+import { memberSearch } from '../organizations/members'
 import { AdministratorPage } from './administrator'
 import { type Administration, useAdministration } from './use-administration'
 
@@ -95,6 +96,7 @@ function AdministratorList({ administration }: { administration: Administration 
         variables={org}
         page={(data) => data.organizationMembers}
         typename="OrganizationMember"
+        {...(may('users') && { search: memberSearch })}
         href={({ id }) => `${base}/${id}`}
         columns={[
           {

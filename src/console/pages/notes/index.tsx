@@ -49,6 +49,7 @@ function NoteList() {
         variables={{ accountId }}
         page={(data) => data.notes}
         typename="Note"
+        search={{ name: 'search', placeholder: 'Search by how it begins, or id' }}
         href={({ id }) => `${accountHref(accountId)}/notes/${id}`}
         filters={[
           {
