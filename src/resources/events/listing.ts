@@ -118,9 +118,10 @@ export async function listEvents(
 type Row = Event & Record<string, unknown>
 
 /**
- * For each set of filters one index is the right one, whatever the values are, so the statements are prepared. Types
- * stand in three of the indexes: of each the page's worth is taken, and the newest of those. A user has few events: what
- * else is asked of them is read in their index.
+ * One filter is asked of an index, a user before a client before an issuer, and for the latter two, or without any, there
+ * are indexes with types in them: of each type the page's worth is taken, and the newest of those. What is left is asked
+ * of what the index gives, which is most of it: a client is of one issuer, and a user has few events, which need not be
+ * read for it. So no values lead to a bad plan, and the statements are prepared.
  */
 function read(
   context: Context,
@@ -129,25 +130,35 @@ function read(
   cursor: string | undefined,
   count: number,
 ): Promise<Row[]> {
-  const { issuerId, userId, clientId, eventTypes, after, before } = filter
+  const { issuerId = null, userId = null, clientId = null, eventTypes = null, after, before } = filter
   const conditions = within(new Conditions().where('e.account_id = ?', accountId), after, before)
   if (cursor) conditions.where('e.id < ?', cursor).where('e.created_at <= ?::bigint', timeOf(cursor))
-  const types = isGiven(userId) ? null : eventTypes
-  matching(conditions, types ? { ...filter, eventTypes: null } : filter)
-  // Else all events of a client would be looked through for those of an issuer that it is not of.
-  if (isGiven(issuerId) && isGiven(clientId)) {
-    const client = `SELECT FROM clients c WHERE c.id = ${conditions.value(clientId)} AND c.issuer_id <> ?`
-    conditions.where(`NOT EXISTS (${client})`, issuerId)
+  const left = new Conditions(conditions.values)
+  if (userId !== null) {
+    matching(conditions, { userId })
+    matching(left, { issuerId, clientId, eventTypes })
+  } else if (clientId !== null) {
+    matching(conditions, { clientId })
+    matching(left, { issuerId })
+  } else matching(conditions, { issuerId })
+  if (clientId !== null && issuerId !== null) {
+    // Else all events of a client would be looked through for an issuer that it is not of.
+    const client = `c.account_id = ${conditions.value(accountId)} AND c.id = ${conditions.value(clientId)}`
+    conditions.where(`NOT EXISTS (SELECT FROM clients c WHERE ${client} AND c.issuer_id <> ?)`, issuerId)
   }
   const take = conditions.value(count)
-  const page = (what: string, ofType = ''): string =>
-    `SELECT ${what} FROM events e WHERE ${conditions.text}${ofType} ORDER BY e.id DESC LIMIT ${take}`
-  if (!types && !isGiven(userId)) return ask(context, page(columns), conditions)
+  const page = (what: string, ofType = ''): string => {
+    const rows = `events e WHERE ${conditions.text}${ofType}`
+    const all = left.text ? `(SELECT * FROM ${rows} ORDER BY e.id DESC OFFSET 0) e WHERE ${left.text}` : rows
+    return `SELECT ${what} FROM ${all} ORDER BY e.id DESC LIMIT ${take}`
+  }
+  if (eventTypes === null && left.text === '') return ask(context, page(columns), conditions)
   const places = 'e.id, e.created_at'
-  const found = types
-    ? `SELECT newest.* FROM unnest(${conditions.value([...new Set(types)])}::text[]) AS t(type)
-       CROSS JOIN LATERAL (${page(places, ' AND e.type = t.type')}) newest ORDER BY newest.id DESC LIMIT ${take}`
-    : page(places)
+  const found =
+    eventTypes === null || userId !== null
+      ? page(places)
+      : `SELECT newest.* FROM unnest(${conditions.value([...new Set(eventTypes)])}::text[]) AS t(type)
+         CROSS JOIN LATERAL (${page(places, ' AND e.type = t.type')}) newest ORDER BY newest.id DESC LIMIT ${take}`
   const text = `SELECT ${columns} FROM (${found}) found
     JOIN events e ON e.account_id = ${conditions.value(accountId)} AND e.id = found.id AND e.created_at = found.created_at
     ORDER BY e.id DESC`
