@@ -14,8 +14,8 @@ export interface Logins {
   idpUrl: string
   issuerId: string
   client: TestClient
-  username: string
-  atOnce: number
+  /** One for each of those who sign in at once. */
+  usernames: string[]
 }
 
 /** Starts them. @returns a function that stops them and answers how many signed in */
@@ -31,7 +31,7 @@ export function startLogins(logins: Logins): () => Promise<number> {
   }
 }
 
-async function run({ idpUrl, issuerId, client, username, atOnce }: Logins): Promise<void> {
+async function run({ idpUrl, issuerId, client, usernames }: Logins): Promise<void> {
   const tenant = { issuerId } as Realm['tenant']
   const realm = new Realm({ idpUrl } as TestApp, tenant)
   let going = true
@@ -40,7 +40,7 @@ async function run({ idpUrl, issuerId, client, username, atOnce }: Logins): Prom
     going = false
   })
   await Promise.all(
-    Array.from({ length: atOnce }, async () => {
+    usernames.map(async (username) => {
       while (going) {
         const { page, browser } = await realm.begin(client, {}, new TestBrowser())
         await browser.submit(page, { username, password: PASSWORD })

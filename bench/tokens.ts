@@ -16,8 +16,9 @@ import { startLogins } from './logins.js'
 import { makeFolder, removeFolder, type Server, startServer } from './server.js'
 import { startStock } from './stock.js'
 
+/** As many callers at once, and people. */
 const CALLERS = 16
-const LOGINS = 16
+const usernames = Array.from({ length: CALLERS }, (_, n) => `user${n}@example.com`)
 const ISSUERS = 1000
 const ROUNDS = 6
 
@@ -126,9 +127,9 @@ async function furnish(server: Server): Promise<Place> {
   const m2m = { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] }
   const machine = await realm.client(m2m, { confidential: true, settings: { scopes: ['a:read', 'b:read'] } })
   const web = await realm.client({}, { confidential: true })
-  await realm.user('ada@example.com')
+  for (const username of usernames) await realm.user(username)
   const tokens: { access_token: string; refresh_token: string }[] = []
-  for (let n = 0; n < CALLERS; n++) tokens.push(await realm.tokens(web, 'ada@example.com'))
+  for (const username of usernames) tokens.push(await realm.tokens(web, username))
   return {
     issuerId: realm.tenant.issuerId,
     machine: credentials(machine),
@@ -287,8 +288,7 @@ async function whileHashing(
       idpUrl: ours.origin,
       issuerId,
       client,
-      username: 'ada@example.com',
-      atOnce: LOGINS,
+      usernames,
     })
     await new Promise((done) => setTimeout(done, 1000))
     const busy = await p99()
@@ -297,7 +297,7 @@ async function whileHashing(
   }
   const [quiet, busy] = [median(rounds.map(({ quiet }) => quiet)), median(rounds.map(({ busy }) => busy))]
   return said({
-    figure: `p99 of /token in quiet, and while ${LOGINS} people sign in (${hashed} did), ms`,
+    figure: `p99 of /token in quiet, and while ${usernames.length} people sign in (${hashed} did), ms`,
     stock: quiet.toFixed(1),
     ours: busy.toFixed(1),
     ratio: Number((busy / quiet).toFixed(2)),

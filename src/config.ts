@@ -34,6 +34,8 @@ export const defaultRateLimits = {
 export type LimitName = keyof typeof defaultRateLimits
 export type RateLimits = Readonly<Record<LimitName, Limit>> | 'off'
 
+export const defaultBreachedPasswordsUrl = 'https://api.pwnedpasswords.com/range'
+
 export interface Config {
   /** Public addresses without a trailing slash. */
   readonly baseUrl: string
@@ -114,6 +116,18 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     problems.push(`${name} is "${value}"; set an absolute URL such as ${fallback ?? `${protocols[0]}//host`}.`)
     return fallback
   }
+  /** An address that we call: what platform/outbound.ts would refuse, at a time when nobody looks, is refused here. */
+  const called = (name: SettingName, fallback: string | undefined): string | undefined => {
+    const value = address(name, fallback, ['https:', 'http:'])
+    const url = value === undefined ? undefined : new URL(value)
+    if (url && (url.username || url.password)) problems.push(`${name} holds a user or password; set it without.`)
+    else if (url?.protocol === 'http:' && !allowPrivateNetworks) {
+      problems.push(
+        `${name} is "${value}"; set an https:// address: plain http is called by ALLOW_PRIVATE_NETWORKS only.`,
+      )
+    }
+    return value
+  }
   const flag = (name: SettingName): boolean => {
     const value = text(name)
     if (value !== undefined && value !== 'true' && value !== 'false') {
@@ -121,6 +135,8 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     }
     return value === 'true'
   }
+
+  const allowPrivateNetworks = flag('ALLOW_PRIVATE_NETWORKS')
 
   const port = whole('PORT', 3000, 0, 65_535)
   const idpPort = whole('IDP_PORT', 4000, 0, 65_535)
@@ -181,7 +197,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
   const payTo = text('X402_PAY_TO')
   const network = text('X402_NETWORK')
   const asset = text('X402_ASSET')
-  const facilitatorUrl = address('X402_FACILITATOR_URL', undefined, ['https:', 'http:'])
+  const facilitatorUrl = called('X402_FACILITATOR_URL', undefined)
   const payments = facilitatorUrl && payTo && network && asset ? { facilitatorUrl, payTo, network, asset } : undefined
   if (!payments && (facilitatorUrl || payTo || network || asset)) {
     problems.push('X402_FACILITATOR_URL, X402_PAY_TO, X402_NETWORK and X402_ASSET go together; set all or none.')
@@ -217,15 +233,12 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     },
     mail: { url: mailUrl, from: text('MAIL_FROM') ?? 'Gatehouse <no-reply@localhost>' },
     trustProxy: whole('TRUST_PROXY', 0, 0, 10),
-    allowPrivateNetworks: flag('ALLOW_PRIVATE_NETWORKS'),
+    allowPrivateNetworks,
     rateLimits,
     redisUrl,
     payments,
     dnsResolver: dnsResolver === 'system' ? undefined : dnsResolver,
-    breachedPasswordsUrl: address('BREACHED_PASSWORDS_URL', 'https://api.pwnedpasswords.com/range', [
-      'https:',
-      'http:',
-    ])!,
+    breachedPasswordsUrl: called('BREACHED_PASSWORDS_URL', defaultBreachedPasswordsUrl)!,
     logLevel,
     metricsToken: secret('METRICS_TOKEN'),
     eventRetentionDays: whole('EVENT_RETENTION_DAYS', 400, 1, 36_500),

@@ -28,7 +28,7 @@ export function makeGatehouse(
   const tools = openDatabase(databaseUrl, { name })
   const log = options.log ?? openLog(config.logLevel)
   const own = postgresBuckets(tools)
-  const buckets = config.redisUrl === undefined ? own : redisBuckets(config.redisUrl, log, own)
+  const buckets = config.redisUrl === undefined ? own : redisBuckets(config.redisUrl, config, log, own)
   return {
     config,
     now,

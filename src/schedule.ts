@@ -16,6 +16,7 @@ import { purgeApiKeys, purgePersonalTokens } from './resources/keys/purge.js'
 import { purgeDeletedUsers, purgeInvitations } from './resources/organizations/departures.js'
 import { expireSessions } from './resources/sessions/expiry.js'
 import { purgeExpired } from './resources/sessions/purge.js'
+import { cancelDeliveries } from './resources/webhooks/cancelling.js'
 import { purgeDeliveries, purgeWebhooks } from './resources/webhooks/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
@@ -34,6 +35,7 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-api-keys', every: HOUR, run: purgeApiKeys },
   { name: 'purge-clients', every: HOUR, run: purgeClients },
   { name: 'purge-invitations', every: HOUR, run: purgeInvitations },
+  { name: 'cancel-deliveries', every: MINUTE, run: cancelDeliveries },
   { name: 'purge-deliveries', every: 10 * MINUTE, run: purgeDeliveries },
   { name: 'purge-webhooks', every: HOUR, run: purgeWebhooks },
   { name: 'purge-failed-jobs', every: HOUR, run: purgeFailedJobs },

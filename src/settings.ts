@@ -42,10 +42,10 @@ export const settings = {
   MAIL_FROM: { section: 'Mail', value: '`Gatehouse <no-reply@localhost>`', meaning: 'sender of codes, links and invitations' },
 
   RATE_LIMITS: { section: 'Limits and networks', value: '`default`', meaning: '`default`, `off`, or JSON such as `{"core_read": {"quota": 5000, "window": 60}}` (seconds)' },
-  REDIS_URL: { section: 'Limits and networks', value: 'none', meaning: '`redis://user:password@host:6379`, Redis or Valkey: keeps the counters of rate limits; without it, and while it is away, they live in PostgreSQL', secret: true },
+  REDIS_URL: { section: 'Limits and networks', value: 'none', meaning: '`redis://user:password@host:6379`, Redis or Valkey: keeps the counters of rate limits; without it, and while it is away, they live in PostgreSQL; several deployments may share one', secret: true },
   ALLOW_PRIVATE_NETWORKS: { section: 'Limits and networks', value: '`false`', meaning: 'outbound requests may reach private addresses and plain http: development and tests only' },
   DNS_RESOLVER: { section: 'Limits and networks', value: 'the system\'s', meaning: '`host:port` of the resolver that verifies domains' },
-  BREACHED_PASSWORDS_URL: { section: 'Limits and networks', value: '`https://api.pwnedpasswords.com/range`', meaning: 'who is asked by issuers whose password policy has `check_breached`: `GET <address>/<five digits of a SHA-1>` of Pwned Passwords' },
+  BREACHED_PASSWORDS_URL: { section: 'Limits and networks', value: '`https://api.pwnedpasswords.com/range`', meaning: 'who is asked by issuers whose password policy has `check_breached`: `GET <address>/<five digits of a SHA-1>` of Pwned Passwords; https, as all that is called' },
 
   LOG_LEVEL: { section: 'Watching', value: '`info`', meaning: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`; `debug` logs each request' },
   METRICS_TOKEN: { section: 'Watching', value: 'none', meaning: 'when set, `/metrics` wants it as a Bearer token', secret: true },

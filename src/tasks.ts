@@ -4,6 +4,5 @@ import type { Task } from './platform/queue.js'
 import { rotateKeysTask } from './resources/issuers/key-rotation.js'
 import { reconcileTopup } from './resources/payments/reconcile.js'
 import { backchannelLogout } from './resources/sessions/backchannel-logout.js'
-import { cancelDeliveries } from './resources/webhooks/cancelling.js'
 
-export const tasks: readonly Task[] = [mailTask, backchannelLogout, rotateKeysTask, cancelDeliveries, reconcileTopup]
+export const tasks: readonly Task[] = [mailTask, backchannelLogout, rotateKeysTask, reconcileTopup]

@@ -1,12 +1,16 @@
 /** What the doctor checks: one row each, in the order in which one thing breaks the next. */
-import { accessSync, constants, existsSync, mkdirSync, statfsSync, statSync } from 'node:fs'
+import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { defaultBreachedPasswordsUrl } from '../config.js'
+import { makeFolder } from '../platform/folders.js'
 import { reachMailServer } from '../platform/mail-transport.js'
 import { migrationStatus, refuseOldServer } from '../platform/migrate.js'
+import { openOutbound } from '../platform/outbound.js'
 import { pingRedis } from '../platform/redis-buckets.js'
 import { opens, type SealedCount, sealedCountText } from '../platform/reseal.js'
+import { leakedDigests } from '../resources/credentials/breached.js'
 import { sealedPlaces } from '../sealed.js'
 import type { Inspection } from './inspection.js'
 
@@ -30,6 +34,9 @@ const isPublic = ({ config }: Inspection): boolean => !isLoopback(config.baseUrl
 /** Milliseconds between our clock and the database's that nobody minds; and from which one-time codes stop to fit. */
 const CLOCK_FINE = 2000
 const CLOCK_BROKEN = 30_000
+/** Issuers whose password policy wants leaked passwords refused. */
+const CHECKING_ISSUERS = `
+  SELECT 1 FROM issuers WHERE settings #>> '{security,password_policy,check_breached}' = 'true' LIMIT 1`
 const [MEGABYTE, GIGABYTE] = [1e6, 1e9]
 
 export const checks: Readonly<Record<string, Check>> = {
@@ -42,7 +49,7 @@ export const checks: Readonly<Record<string, Check>> = {
   },
 
   async 'data folder'({ config: { dataDir } }) {
-    mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+    makeFolder(dataDir)
     try {
       accessSync(dataDir, constants.W_OK)
     } catch {
@@ -190,6 +197,23 @@ export const checks: Readonly<Record<string, Check>> = {
     } catch (error) {
       const text = `the server of REDIS_URL does not answer: ${(error as Error).message}`
       return warn(text, 'Check REDIS_URL; rate limits are counted in PostgreSQL meanwhile.')
+    }
+  },
+
+  async 'leaked passwords'({ config, database }) {
+    const rows = database && (await hasTables(database)) ? await database.query(CHECKING_ISSUERS) : []
+    if (rows.length === 0 && config.breachedPasswordsUrl === defaultBreachedPasswordsUrl) return undefined
+    const outbound = openOutbound({ allowPrivate: config.allowPrivateNetworks })
+    try {
+      const found = await leakedDigests({ config, outbound }, '00000')
+      return ok(`${config.breachedPasswordsUrl} answers, ${found.length} begin with 00000`)
+    } catch (error) {
+      return warn(
+        `${config.breachedPasswordsUrl} cannot be asked: ${(error as Error).message}`,
+        'Check BREACHED_PASSWORDS_URL and the way to it: meanwhile leaked passwords are taken.',
+      )
+    } finally {
+      await outbound.close()
     }
   },
 

@@ -29,7 +29,7 @@ export async function resealSecrets(
   return inDeployment(config, async (context) => {
     const { keyIds } = context.sealer
     const [key = ''] = keyIds
-    const before = await sealedUnder(context, (id) => id !== key)
+    const before = await sealedByOthers(context, key)
     const running = await runningProcesses(context)
     const blind = running.filter(({ keys }) => !keys.includes(key)).map(({ where }) => where)
     if (blind.length > 0 && !dryRun) {
@@ -46,7 +46,7 @@ export async function resealSecrets(
       )
       bar.end()
     }
-    const after = dryRun ? before : await sealedUnder(context, (id) => id !== key)
+    const after = dryRun ? before : await sealedByOthers(context, key)
     const openable = (one: SealedCount) => keyIds.includes(one.key) && opens(context.sealer, one.sample)
     const left = after.filter(openable)
     const behind = (dryRun ? running : await runningProcesses(context))
@@ -64,20 +64,19 @@ export async function resealSecrets(
 const plain = ({ what, key, count }: SealedCount) => ({ what, key, count })
 
 function tell({ key, removable, resealed, left, lost, behind }: Answer, dryRun: boolean, keys: number): void {
-  const list = (rows: readonly SealedCount[]): void => {
-    for (const row of rows) say(`  ${String(row.count).padStart(9)}  ${row.key}  ${row.what}`)
+  const list = (rows: readonly SealedCount[], out = say): void => {
+    for (const row of rows) out(`  ${String(row.count).padStart(9)}  ${row.key}  ${row.what}`)
   }
   if (dryRun) {
     say(left.length > 0 ? `Would be sealed anew with key ${key}:` : `Nothing is sealed with an older key than ${key}.`)
-    list(left)
   } else {
     say(`${resealed} sealed anew with key ${key}.`)
     if (left.length > 0) say('Meanwhile something was sealed with an older key; run this again:')
-    list(left)
   }
+  list(left)
   if (lost.length > 0) {
     note('No key in SECRET_KEY opens these; add the one that they were sealed with, or make them anew:')
-    for (const row of lost) note(`  ${String(row.count).padStart(9)}  ${row.key}  ${row.what}`)
+    list(lost, note)
   }
   if (behind.length > 0)
     note(
@@ -90,10 +89,10 @@ function tell({ key, removable, resealed, left, lost, behind }: Answer, dryRun: 
   else if (keys === 1 && left.length + lost.length === 0) say('SECRET_KEY holds no older key.')
 }
 
-/** What lies sealed, by place and key, of keys that are asked for. */
-async function sealedUnder(context: Context, asked: (id: string) => boolean): Promise<SealedCount[]> {
-  const rows = await context.tools.query<SealedCount & Record<string, unknown>>('', sealedCountText(sealedPlaces), [])
-  return rows.filter(({ key }) => asked(key)).map(({ what, key, count, sample }) => ({ what, key, count, sample }))
+/** What lies sealed with other keys than this one, by place and key. */
+async function sealedByOthers({ tools }: Context, key: string): Promise<SealedCount[]> {
+  const rows = await tools.query<SealedCount & Record<string, unknown>>('', sealedCountText(sealedPlaces), [])
+  return rows.filter((row) => row.key !== key)
 }
 
 const runningText = `

@@ -192,7 +192,12 @@ export const commands: readonly CommandRow[] = [
     about: 'credit a payment whose outcome stayed unknown and which stands on the chain; once, whoever else is at it',
     arguments: [['<payment id>', 'as billing show has it']],
     options: [
-      { flags: '--transaction <name>', about: 'by which it was settled, as 0x… or network:0x…', needed: true },
+      {
+        flags: '--transaction <name>',
+        about: 'by which it was settled, as 0x… or network:0x…',
+        needed: true,
+        fields: ['transaction'],
+      },
       json,
     ],
     examples: ['gatehouse billing credit top_… --transaction 0x…'],

@@ -47,9 +47,9 @@ const AGENT_TOKEN_AGE = 300
 /** With another version after every change. */
 type KnownRow = ClientRow & { version: string }
 
-/** The answer to both questions: the version that there is, and the row if that is not the version that was known ($3). */
+/** The answer to both questions; there is none while an active issuer's row has the version that was known ($3). */
 interface Answer extends Record<string, unknown> {
-  issuerStatus: string
+  issuerStatus: string | null
   version: string | null
   row: ClientRow | null
 }
@@ -60,10 +60,10 @@ const client: Question = {
   shared: true,
   text: `
   SELECT i.status AS "issuerStatus", c.updated_at::text AS version,
-    CASE WHEN c.updated_at::text <> $3 THEN jsonb_build_object('kind', 'client', 'id', c.id, 'name', c.name,
+    CASE WHEN c.id IS NOT NULL THEN jsonb_build_object('kind', 'client', 'id', c.id, 'name', c.name,
       'confidential', c.confidential, 'settings', c.settings, 'secrets', c.secrets, 'status', c.status) END AS row
-  FROM issuers i LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $2
-  WHERE i.id = $1`,
+  FROM (SELECT) one LEFT JOIN issuers i ON i.id = $1 LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $2
+  WHERE (i.status = 'active' AND c.updated_at::text = $3) IS NOT TRUE`,
 }
 
 const agent: Question = {
@@ -72,22 +72,22 @@ const agent: Question = {
   shared: true,
   text: `
   SELECT i.status AS "issuerStatus", v.version,
-    CASE WHEN v.version <> $3 THEN jsonb_build_object('kind', 'agent', 'id', a.id, 'name', a.name, 'confidential', true,
+    CASE WHEN a.id IS NOT NULL THEN jsonb_build_object('kind', 'agent', 'id', a.id, 'name', a.name, 'confidential', true,
       'settings', jsonb_build_object('scopes', a.scopes, 'default_access_token_age', ${AGENT_TOKEN_AGE},
         'openid', '{"application_type": "m2m", "grant_types": ["client_credentials"]}'::jsonb),
       'secrets', coalesce(v.secrets, '[]'), 'status', a.status) END AS row
-  FROM issuers i LEFT JOIN agents a ON a.issuer_id = i.id AND a.id = $2
+  FROM (SELECT) one LEFT JOIN issuers i ON i.id = $1 LEFT JOIN agents a ON a.issuer_id = i.id AND a.id = $2
   LEFT JOIN LATERAL (
     SELECT json_agg(json_build_object('id', id, 'hash', hash, 'expires_at', null) ORDER BY id) AS secrets,
       concat(a.updated_at, ' ', string_agg(id, ' ' ORDER BY id)) AS version
     FROM agent_verifiers WHERE agent_id = a.id AND type = 'secret'
   ) v ON a.id IS NOT NULL
-  WHERE i.id = $1`,
+  WHERE (i.status = 'active' AND v.version = $3) IS NOT TRUE`,
 }
 
 /** A disabled or suspended issuer issues nothing (decisions D29); a deleted one is not there (spec section 3). */
-function closed(status: string | undefined): errors.OIDCProviderError {
-  const gone = status === undefined || status === 'deleted'
+function closed(status: string | null | undefined): errors.OIDCProviderError {
+  const gone = !status || status === 'deleted'
   const error = new errors.OIDCProviderError(gone ? 404 : 403, gone ? 'not_found' : 'access_denied')
   error.error_description = gone ? 'There is no such issuer.' : 'This issuer does not issue anything at the moment.'
   error.allow_redirect = false
@@ -99,7 +99,8 @@ function closed(status: string | undefined): errors.OIDCProviderError {
  * @throws OIDCProviderError when the issuer is closed, or the document is of no use
  */
 export async function readClient(clientId: string): Promise<ClientRow | undefined> {
-  const { context, runtime } = scope()
+  const current = scope()
+  const { context, runtime, foreseen } = current
   const isDocument = isAddress(clientId) && documentsEnabled(runtime.issuer.settings)
   // What cannot be an id does not reach the database.
   if (!isDocument && !/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
@@ -107,16 +108,28 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
   const known = knownRows(context.tools)
   const key = `${issuerId} ${clientId}`
   const before = known.get(key)
+  await foreseen?.answer
+  // What this request has read a moment ago need not be asked again.
+  const { client: seen } = current
+  if (seen?.id === clientId && seen.version === before?.version) {
+    if (seen.issuerStatus !== 'active') throw closed(seen.issuerStatus)
+    return before
+  }
   const values = [issuerId, isDocument ? null : clientId, before?.version ?? 'none']
   const [answer] = await context.tools.ask<Answer>(isId('agt', clientId) ? agent : client, values)
-  if (answer?.issuerStatus !== 'active') throw closed(answer?.issuerStatus)
+  if (answer && answer.issuerStatus !== 'active') throw closed(answer.issuerStatus)
   if (isDocument) return documentRow(context, clientId)
-  const { version, row } = answer
-  if (version === null) return undefined
-  // The askers of one answer share one row, and with it the library's client that is made of it.
-  const found = row === null ? before : known.get(key)
-  if (found?.version === version) return found
-  const read = { ...row!, version }
+  const found = answer ? keep(known, key, answer) : before
+  if (found) current.client = { id: clientId, version: found.version, issuerStatus: 'active' }
+  return found
+}
+
+/** The askers of one answer share one row, and with it the library's client that is made of it. */
+function keep(known: LRUCache<string, KnownRow>, key: string, { version, row }: Answer): KnownRow | undefined {
+  if (version === null || row === null) return undefined
+  const other = known.get(key)
+  if (other?.version === version) return other
+  const read = { ...row, version }
   known.set(key, read)
   return read
 }

@@ -12,7 +12,7 @@ import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
-import { endFamily } from './adapter.js'
+import { endFamily, foresee } from './adapter.js'
 import { proveWallet } from './agent-proof.js'
 import { amendAnswer, failureOf, unforeseen } from './answers.js'
 import { challengeAgent } from './endpoints/agent-challenge.js'
@@ -134,6 +134,7 @@ async function answer(
     writes: new Writes(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout),
   }
   await inScope(scope, async () => {
+    if (name === 'token') foresee(form)
     // Cookies are signed with the issuer's own key, by whoever sets them; programs get none.
     if (match.route.pages || name === 'check_session') ctx.cookies = provider.createContext(ctx.req, ctx.res).cookies
     switch (name) {

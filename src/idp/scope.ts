@@ -7,6 +7,7 @@ import type { Actor } from '../kernel/context.js'
 import type { Context } from '../platform/context.js'
 import type { AuthenticationMethod } from '../resources/agents/authentication.js'
 import type { AccountRow } from './account.js'
+import type { Found } from './adapter.js'
 import type { OpenIdProvider } from './provider.js'
 import type { Runtime } from './runtime.js'
 import type { Writes } from './writes.js'
@@ -24,8 +25,19 @@ export interface Scope {
   readonly jwt?: string | undefined
   /** The user of the code or refresh token that this request has found: read with it, if they may act. */
   redeemer?: AccountRow
+  /** How a client of the issuer, and the issuer itself, stood when this request looked last. */
+  client?: ClientState
+  /** What the form redeems, on its way from the database already. */
+  foreseen?: { kind: string; id: string; answer: Promise<Found | undefined> }
   /** How the agent proved who it is, once it has. */
   agent?: { verifierId: string; method: AuthenticationMethod }
+}
+
+export interface ClientState {
+  id: string
+  /** Another one after every change. */
+  version: string
+  issuerStatus: string
 }
 
 export interface WalletProof {

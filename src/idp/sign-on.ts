@@ -32,17 +32,18 @@ const priorText = `
     idle_expires_at AS "idleExpiresAt", revocation_reason AS "revocationReason", grant_id AS "grantId"
   FROM sessions WHERE issuer_id = $1 AND id = $2`
 
-/** The session that this browser has with this client, if any; read once per request. */
-const priors = new WeakMap<OpenIdContext, Promise<Prior | undefined>>()
-
-function priorSession(ctx: OpenIdContext): Promise<Prior | undefined> {
-  let prior = priors.get(ctx)
-  if (!prior) {
-    prior = readPrior(ctx)
-    priors.set(ctx, prior)
+/** What one request asks once, however many of the library's checks want to know. */
+function once<Answer>(ask: (ctx: OpenIdContext) => Promise<Answer>): (ctx: OpenIdContext) => Promise<Answer> {
+  const answers = new WeakMap<OpenIdContext, Promise<Answer>>()
+  return (ctx) => {
+    const answer = answers.get(ctx) ?? ask(ctx)
+    answers.set(ctx, answer)
+    return answer
   }
-  return prior
 }
+
+/** The session that this browser has with this client, if any. */
+const priorSession = once(readPrior)
 
 async function readPrior(ctx: OpenIdContext): Promise<Prior | undefined> {
   const { context, runtime } = scope()
@@ -54,6 +55,10 @@ async function readPrior(ctx: OpenIdContext): Promise<Prior | undefined> {
   ])
   return row && { ...row, state: stateOf(row, context.now()) }
 }
+
+const passwordChanged = once(async ({ oidc: { account, session } }) =>
+  account !== undefined && session !== undefined ? isOutdated(account.accountId, session) : false,
+)
 
 /** Endings after which the same browser may come back without a password: it was the tokens that were ended. */
 const tokensOnly = new Set<string | null>(['token_compromised', 'other'])
@@ -79,10 +84,7 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
     }),
   )
   login.checks.add(
-    new Check('password_changed', 'End-User authentication is required', 'login_required', async (ctx) => {
-      const { account, session } = ctx.oidc
-      return account !== undefined && session !== undefined && (await isOutdated(account.accountId, session))
-    }),
+    new Check('password_changed', 'End-User authentication is required', 'login_required', passwordChanged),
   )
   login.checks.add(
     new Check('second_factor_missing', 'A second factor is required', 'login_required', async (ctx) => {
@@ -123,20 +125,11 @@ interface Organization {
   ask: boolean
 }
 
-const organizations = new WeakMap<OpenIdContext, Promise<Organization>>()
-
 /**
  * The organization that the answer is bound to: the requested one (spec 5.2 rule 6); where the client wants people to
  * choose, the one that they chose, or the only one that fits.
  */
-function organizationOf(ctx: OpenIdContext): Promise<Organization> {
-  let organization = organizations.get(ctx)
-  if (!organization) {
-    organization = chooseOrganization(ctx)
-    organizations.set(ctx, organization)
-  }
-  return organization
-}
+const organizationOf = once(chooseOrganization)
 
 async function chooseOrganization(ctx: OpenIdContext): Promise<Organization> {
   const requested = param(ctx, 'org')

@@ -5,7 +5,7 @@
  */
 import type { AdapterPayload } from 'oidc-provider'
 import type { Context } from '../platform/context.js'
-import { sql, type Tools, transaction, translated } from '../platform/database.js'
+import { type Tools, transaction, translated } from '../platform/database.js'
 import { inBatches } from '../platform/together.js'
 
 export interface Artifact {
@@ -220,7 +220,7 @@ export class Writes {
       if (!won) throw lost()
     } else {
       await transaction(context, async (inside) => {
-        const [row] = await sql<{ won: boolean }>(inside.db, text, JSON.stringify([input]))
+        const [row] = await inside.query<{ won: boolean }>('idp-writes', text, [JSON.stringify([input])])
         if (!row?.won) throw lost()
         for (const change of changes) await change(inside)
       })

@@ -35,8 +35,12 @@ export interface Context extends Gatehouse {
   readonly request: RequestFacts
   /** DataLoaders of this request, by the function that fills them. Never shared between requests. */
   readonly loaders: Map<unknown, DataLoader<string, unknown>>
+  /** Does something as the last of the transaction in progress; at once outside of one. */
+  readonly beforeCommit: (work: () => Promise<void>) => Promise<void> | void
   /** Does something when and if the transaction in progress commits; at once outside of one. It must not throw. */
   readonly afterCommit: (work: () => void) => void
+  /** What the transaction in progress has asked of others, by name; see `outside` in database.ts. */
+  readonly answers?: ReadonlyMap<string, unknown>
   /** Of a periodic job: it is to end soon, after the portion in hand. What is left waits for its next turn. */
   readonly stop?: AbortSignal
   /** Of a request whose answer stays open. */
@@ -64,6 +68,7 @@ export function contextFor(gatehouse: Gatehouse, actor: Actor, request: RequestF
     actor,
     request,
     loaders: new Map(),
+    beforeCommit: (work) => work(),
     afterCommit: (work) => work(),
   }
 }

@@ -135,6 +135,27 @@ function breakSilence(wire: Wire, silence: number): void {
   })
 }
 
+/** Thrown by `outside`: the transaction in progress lets go of its connection, and begins anew with the answer. */
+class OutsideFirst extends Error {
+  constructor(
+    readonly question: string,
+    readonly ask: () => Promise<unknown>,
+  ) {
+    super(`${question} is asked before the transaction`)
+  }
+}
+
+/**
+ * Asks somebody outside, who may take seconds, and never holds a connection meanwhile: inside a transaction, as
+ * Idempotency-Key and prices make one around whole operations, that one is given up and begun anew with the answer.
+ * @param question names it: the same question has the same answer for the whole transaction
+ */
+export async function outside<T>(context: Context, question: string, ask: () => Promise<T>): Promise<T> {
+  if (context.db === context.tools.prisma) return ask()
+  if (context.answers?.has(question)) return context.answers.get(question) as T
+  throw new OutsideFirst(question, ask)
+}
+
 /**
  * Runs `work` in one transaction and commits all of it or nothing. Inside a transaction it joins that one.
  * Serialization failures and deadlocks are tried again, so `work` must have no effects besides the database.
@@ -142,22 +163,31 @@ function breakSilence(wire: Wire, silence: number): void {
  */
 export async function transaction<T>(context: Context, work: (context: Context) => Promise<T>): Promise<T> {
   if (context.db !== context.tools.prisma) return work(context)
-  for (let attempt = 1; ; attempt++) {
+  const answers = new Map<string, unknown>()
+  for (let attempt = 1; ; ) {
+    const last: (() => Promise<void>)[] = []
+    const beforeCommit = (step: () => Promise<void>): void => void last.push(step)
     const after: (() => void)[] = []
     const afterCommit = (step: () => void): void => void after.push(step)
     const own: { client?: pg.PoolClient } = {}
     const query: Context['query'] = async (name, text, values) => (await own.client!.query({ name, text, values })).rows
     try {
       const result = await opening.run(own, () =>
-        context.tools.prisma.$transaction((db) => work({ ...context, db, query, loaders: new Map(), afterCommit }), {
-          maxWait: CONNECT_TIMEOUT,
-          timeout: TRANSACTION_TIMEOUT,
-        }),
+        context.tools.prisma.$transaction(
+          async (db) => {
+            const inside = { db, query, loaders: new Map(), beforeCommit, afterCommit, answers }
+            const made = await work({ ...context, ...inside })
+            for (const step of last) await step()
+            return made
+          },
+          { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT },
+        ),
       )
       for (const step of after) step()
       return result
     } catch (error) {
-      if (!isRetryable(error) || attempt === ATTEMPTS) throw translated(error)
+      if (error instanceof OutsideFirst) answers.set(error.question, await error.ask())
+      else if (!isRetryable(error) || attempt++ === ATTEMPTS) throw translated(error)
     }
   }
 }

@@ -1,10 +1,10 @@
 /**
- * Passwords are hashed in a process of their own that gives way to all others. A hash takes a processor for as long as a hundred tokens
- * do, and among the threads of one process nobody can say who goes first. The process starts with the first hash and ends
- * after twenty seconds without one; what it leaves undone is done here.
+ * Passwords are hashed in a process of their own that gives way to all others, and leaves them a processor. A hash takes
+ * one for as long as a hundred tokens do, and among the threads of one process nobody can say who goes first. The process
+ * starts with the first hash and ends after twenty seconds without one; what it leaves undone is done here.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { constants, setPriority } from 'node:os'
+import { availableParallelism, constants, setPriority } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import argon2 from 'argon2'
 import { fitsHash } from './password-hashes.js'
@@ -31,6 +31,9 @@ const cost = { type: argon2.argon2id, memoryCost: 19_456, timeCost: 2, paralleli
 export const hashHere = ({ password, against }: Task): Promise<Result> =>
   against === undefined ? argon2.hash(password, cost) : fitsHash(against, password)
 
+/** Hashes at once; with more, each takes longer, and so does everything else. */
+const AT_ONCE = Math.max(1, Math.min(4, availableParallelism() - 1))
+
 const pending = new Map<number, Pending>()
 let last = 0
 let running: ChildProcess | undefined
@@ -54,7 +57,8 @@ function finishHere(one: Pending | undefined): void {
 
 function start(): ChildProcess {
   const file = fileURLToPath(new URL('./hashing-process.js', import.meta.url))
-  const child = fork(file, { execArgv: [], env: {}, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
+  const env = { UV_THREADPOOL_SIZE: String(AT_ONCE) }
+  const child = fork(file, { execArgv: [], env, stdio: ['ignore', 'ignore', 'inherit', 'ipc'] })
   try {
     if (child.pid !== undefined) setPriority(child.pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {

@@ -1,10 +1,11 @@
 /** Where mail goes: to the mail server, or while there is none to an inbox on one's own machine. */
-import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTransport } from 'nodemailer'
 import type { Config } from '../config.js'
 import { type Clock, SECOND } from '../kernel/time.js'
 import { isLoopback } from '../kernel/uri.js'
+import { makeFolder } from './folders.js'
 import type { Log } from './log.js'
 
 export interface Mail {
@@ -82,7 +83,7 @@ const inboxOf = ({ dataDir }: Config): string => join(dataDir, 'mail')
 function keepInInbox(config: Config, id: string, mail: Omit<InboxMail, 'id'>): void {
   if (!hasInbox(config)) throw new Error('MAIL_URL is not set')
   const folder = inboxOf(config)
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder)
   const file = join(folder, `${id}.json`)
   writeFileSync(`${file}.part`, JSON.stringify(mail), { mode: 0o600 })
   renameSync(`${file}.part`, file)

@@ -22,6 +22,7 @@ import {
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
+import { makeFolder } from './folders.js'
 import { oldestPostgres } from './migrate.js'
 
 export const onWindows = process.platform === 'win32'
@@ -149,7 +150,7 @@ function keepCopy(native: string, copy: string): string | null {
     if (existsSync(copy) && !isOurs(copy)) return null
     // Cleaners of temporary folders take single old files, so a copy found is not yet a whole one.
     if (!files.every((file) => existsSync(join(copy, file)))) {
-      mkdirSync(dirname(copy), { recursive: true })
+      makeFolder(dirname(copy))
       fresh = mkdtempSync(`${copy}-`)
       for (const file of files) {
         mkdirSync(join(fresh, 'native', dirname(file)), { recursive: true })

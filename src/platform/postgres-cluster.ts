@@ -25,6 +25,7 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { makeFolder } from './folders.js'
 import {
   type Binaries,
   type ChildUser,
@@ -54,7 +55,7 @@ export const owner = 'gatehouse'
  * @throws Error when there are no programs to run it, or they are of another major version, or initdb fails
  */
 export async function openCluster(path: string, log: (message: string) => void): Promise<Cluster> {
-  mkdirSync(resolve(path), { recursive: true })
+  makeFolder(resolve(path))
   const dataDir = realpathSync(resolve(path))
   closeToOthers(dataDir)
   const folder = join(dataDir, 'postgres')

@@ -73,11 +73,10 @@ export function makeRateLimiter(limits: RateLimits, buckets: Buckets, now: Clock
   const pending = new Map<string, Promise<void>>()
 
   async function take(key: string, { quota, window }: Limit): Promise<void> {
-    const moment = now()
     const largest = Math.max(1, Math.floor(quota / PORTIONS))
     const rate = quota / (window * SECOND)
-    const { tokens, taken } = await buckets.take(key, { quota, largest, now: moment, rate })
-    portions.set(key, { local: taken, shared: tokens, until: moment + PORTION_LIFE })
+    const { tokens, taken } = await buckets.take(key, { quota, largest, now: now(), rate })
+    portions.set(key, { local: taken, shared: tokens, until: now() + PORTION_LIFE })
   }
 
   return {
@@ -90,8 +89,9 @@ export function makeRateLimiter(limits: RateLimits, buckets: Buckets, now: Clock
         const portion = portions.get(key)
         return portion && portion.local >= 1 && portion.until > now() ? portion : undefined
       }
-      for (let round = 0; !fresh() && round < 3; round++) {
-        // Requests that find the portion spent at the same moment share one refill.
+      while (!fresh()) {
+        // Requests that find the portion spent at the same moment share one refill. Each is enough for one of them at least,
+        // so this ends: all are served, or the bucket is empty.
         let refill = pending.get(key)
         if (!refill) {
           refill = take(key, limit).finally(() => pending.delete(key))

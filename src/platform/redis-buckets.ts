@@ -4,9 +4,11 @@
  */
 import { createHash } from 'node:crypto'
 import { Redis } from 'ioredis'
+import type { Config } from '../config.js'
 import { SECOND } from '../kernel/time.js'
 import type { Log } from './log.js'
 import { type Buckets, PORTIONS } from './rate-limit.js'
+import { sha256 } from './secrets.js'
 
 /** A request waits for it: then PostgreSQL is asked (milliseconds). */
 const ANSWER_TIMEOUT = SECOND / 2
@@ -33,8 +35,12 @@ redis.call('PEXPIRE', KEYS[1], math.ceil(quota / rate) + 1000)
 return {string.format('%.17g', tokens), taken}`
 const digest = createHash('sha1').update(script).digest('hex')
 
-/** Connects when the first portion is taken. @param otherwise counts while there is no answer */
-export function redisBuckets(url: string, log: Log, otherwise: Buckets): Buckets {
+/**
+ * Connects when the first portion is taken. Other deployments may use the same Redis: the keys of each carry its address.
+ * @param otherwise counts while there is no answer
+ */
+export function redisBuckets(url: string, { baseUrl }: Config, log: Log, otherwise: Buckets): Buckets {
+  const prefix = `gatehouse:${sha256(baseUrl).slice(0, 16)}:limit`
   let redis: Redis | undefined
   let isAway = false
   let restsUntil = 0
@@ -50,7 +56,7 @@ export function redisBuckets(url: string, log: Log, otherwise: Buckets): Buckets
   return {
     async take(key, { quota, largest, now, rate }) {
       if (performance.now() < restsUntil) return otherwise.take(key, { quota, largest, now, rate })
-      const values = [1, `gatehouse:limit:${key}`, quota, largest, now, rate] as const
+      const values = [1, `${prefix}:${key}`, quota, largest, now, rate] as const
       try {
         const client = connected()
         const answer = await client.evalsha(digest, ...values).catch((error: Error) => {

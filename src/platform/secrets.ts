@@ -11,10 +11,11 @@ import {
   randomBytes,
   timingSafeEqual,
 } from 'node:crypto'
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../config.js'
+import { makeFolder } from './folders.js'
 import { hashElsewhere } from './hashing.js'
 
 /** SHA-256 in lower-case hexadecimal. */
@@ -125,7 +126,7 @@ export function makeSealer(keys: readonly Buffer[]): Sealer {
 export function secretKeysOf(config: Config): readonly Buffer[] {
   if (config.secretKeys.length > 0) return config.secretKeys
   const file = join(config.dataDir, 'secret.key')
-  mkdirSync(config.dataDir, { recursive: true, mode: 0o700 })
+  makeFolder(config.dataDir)
   if (!existsSync(file)) writeFileSync(file, `${randomBytes(32).toString('base64')}\n`, { mode: 0o600, flag: 'wx' })
   chmodSync(file, 0o600)
   return [Buffer.from(readFileSync(file, 'utf8').trim(), 'base64')]

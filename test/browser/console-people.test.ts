@@ -320,6 +320,22 @@ test('a user’s page leads to its organizations, makes a personal token shown o
   await usable('events of a user')
 })
 
+test('a user of many organizations has all of them, page by page', async () => {
+  const many = await person('many', 'Many Hats')
+  for (let at = 0; at < 27; at++) {
+    const { id } = must(await tenant.owner.post(`${tenant.I}/organizations`, { name: `Club ${at}` }), 201).data
+    must(await tenant.owner.post(`${tenant.I}/organizations/${id}/members`, { member_id: many }), 201)
+  }
+  await page.goto(at(`${issuer}/users/${many}/organizations`))
+  const table = page.getByRole('table', { name: 'Organizations' })
+  await table.getByText('Club 26', { exact: true }).waitFor()
+  expect(await table.getByText('Club 1', { exact: true }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Next' }).click()
+  await table.getByText('Club 0', { exact: true }).waitFor()
+  await table.getByText('Club 1', { exact: true }).waitFor()
+  await usable('organizations of a user')
+})
+
 test('who may only read organizations and the queue is offered nothing else', async () => {
   const { operator } = world.app
   const [system] = must(await operator.get('/v1/accounts'), 200).data.slice(-1)

@@ -1,5 +1,6 @@
 /** `gatehouse admin create`, `key create` and `doctor`, as an operator without a browser uses them. */
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +10,7 @@ import { CALLBACK, Realm } from '../idp/setup.js'
 import { makeTenant } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
 import { createTestDatabase, secretKey as SECRET_KEY } from '../setup/database.js'
-import { runCli } from '../setup/process.js'
+import { runCli, spawnCli } from '../setup/process.js'
 import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
@@ -85,6 +86,31 @@ test('key create makes a key that may do what was said, and nothing else', async
   expect((await gatehouse(['key', 'create', '--account', tenant.accountId, '--name', 'x'])).code).toBe(2)
 })
 
+test.each([
+  ['BREACHED_PASSWORDS_URL', 'http://leaks.example.com/range', /set an https:\/\/ address.*ALLOW_PRIVATE_NETWORKS/],
+  ['BREACHED_PASSWORDS_URL', 'https://me:secret@leaks.example.com', /holds a user or password/],
+  ['X402_FACILITATOR_URL', 'http://pay.example.com', /set an https:\/\/ address/],
+])('an address that would never be called is refused at start: %s=%s', async (name, value, text) => {
+  const { code, output } = await gatehouse(['migrate', 'status'], { [name]: value })
+  expect(code).toBe(1)
+  expect(output).toMatch(new RegExp(`- ${name} ${/^https/.test(value) ? '' : 'is "http'}.*`))
+  expect(output).toMatch(text)
+  expect(output).not.toContain('secret')
+})
+
+/** Where the system refuses folders in its own words: Node would make this one for ever. */
+const onLinux = process.platform === 'linux' ? test.each : test.skip.each
+onLinux(['/proc/none/below', '/dev/null/below'])(
+  'where no folder can be made, a start ends with a clear message: DATA_DIR=%s',
+  async (DATA_DIR) => {
+    const { child, output, ended } = spawnCli(['start'], { DATA_DIR })
+    const timer = setTimeout(() => child.kill('SIGKILL'), 30_000)
+    expect(await ended).toBe(1)
+    clearTimeout(timer)
+    expect(output()).toMatch(new RegExp(`^${DATA_DIR.slice(0, 9)}.* cannot be used: .*DATA_DIR\\.$`, 'm'))
+  },
+)
+
 describe('doctor', () => {
   type Findings = { check: string; state: string; text: string; fix?: string }[]
   async function doctor(
@@ -118,6 +144,7 @@ describe('doctor', () => {
       'addresses',
     ])
       expect(of(check)).toMatchObject({ state: 'ok' })
+    expect(of('leaked passwords')).toBeUndefined()
     const { output } = await gatehouse(['doctor'], {
       PORT: new URL(app.baseUrl).port,
       IDP_PORT: new URL(app.idpUrl).port,
@@ -151,6 +178,27 @@ describe('doctor', () => {
       text: expect.stringContaining('http://id.example.com without TLS'),
     })
     expect(of('protection')).toMatchObject({ state: 'warn', text: expect.stringContaining('RATE_LIMITS is off') })
+  })
+
+  test('leaked passwords are asked for once, where somebody wants it, and what comes of it is said', async () => {
+    let body = `${'A'.repeat(35)}:3\r\n${'B'.repeat(35)}:0`
+    const service = createHttpServer((_, res) => res.end(body))
+    await new Promise<void>((done) => void service.listen(0, '127.0.0.1', done))
+    const { port } = service.address() as { port: number }
+    const env = { BREACHED_PASSWORDS_URL: `http://127.0.0.1:${port}`, ALLOW_PRIVATE_NETWORKS: 'true' }
+    expect((await doctor(env)).of('leaked passwords')).toMatchObject({
+      state: 'ok',
+      text: expect.stringContaining('answers, 1 begin'),
+    })
+    body = '<html>Sign in to this network</html>'
+    expect((await doctor(env)).of('leaked passwords')).toMatchObject({
+      state: 'warn',
+      text: expect.stringContaining('no list of digests'),
+      fix: expect.stringContaining('BREACHED_PASSWORDS_URL'),
+    })
+    const refused = await doctor({ BREACHED_PASSWORDS_URL: `https://127.0.0.1:${port}` })
+    expect(refused.of('leaked passwords')).toMatchObject({ state: 'warn', text: expect.stringContaining('public') })
+    await new Promise((done) => service.close(done))
   })
 
   test('keys that rotate: old ones still needed are told', async () => {

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { problemOf } from '../idp/browser.js'
 import { PASSWORD, Realm } from '../idp/setup.js'
@@ -54,11 +55,11 @@ beforeEach(() => {
 })
 
 let count = 0
-async function give(password: string, { owner, I } = careful) {
+async function give(password: string, { owner, I } = careful, headers?: Record<string, string>) {
   const username = `user-${++count}@example.com`
   const { data } = must(await owner.post(`${I}/users`, { username_type: 'email', username }), 201)
   const path = `${I}/users/${data.id}/verifiers`
-  return { path, answer: await owner.post(path, { type: 'password', name: null, password }) }
+  return { path, answer: await owner.post(path, { type: 'password', name: null, password }, headers) }
 }
 
 test('a leaked password is 400 password_breached, and five digits of its hash are all that leaves the house', async () => {
@@ -99,6 +100,27 @@ test('a change and a temporary password are checked as well', async () => {
     expires_at: Date.now() + 3_600_000,
   }
   expect((await careful.owner.post(path, temporary)).status).toBe(400)
+})
+
+test('with an Idempotency-Key, the look-up holds no transaction open, and is made once', async () => {
+  const inTransaction = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state ~ '^idle in trans'`
+  answer = async (res, prefix) => {
+    while ((await app.gatehouse.tools.query('', inTransaction, [])).length > 0) await sleep(20)
+    truth(res, prefix)
+  }
+  const { path, answer: refused } = await give(LEAKED, careful, { 'idempotency-key': 'same' })
+  expect(refused.status).toBe(400)
+  const body = { type: 'password', name: null, password: PASSWORD }
+  const [made, again] = [
+    await careful.owner.post(path, body, { 'idempotency-key': 'same' }),
+    await careful.owner.post(path, body, { 'idempotency-key': 'same' }),
+  ]
+  expect([made.status, again.status]).toEqual([201, 201])
+  expect({ id: again.body.data.id, replayed: again.headers.get('idempotent-replayed') }).toEqual({
+    id: made.body.data.id,
+    replayed: 'true',
+  })
+  expect(asked).toHaveLength(2)
 })
 
 test('who signs up reads it in their words', async () => {

@@ -62,8 +62,14 @@ test('billing show lists it, billing credit credits it with its transaction, and
   const shown = JSON.parse((await billing('show', accountId, '--json')).stdout)
   expect(shown.open_payments).toMatchObject([{ id, state: 'unresolved', amount_micro_usd: 5 }])
   const { transaction } = facilitator.transfers(payer)[0]!
-  const wrong = await billing('credit', id, '--transaction', '0x12')
-  expect(wrong).toMatchObject({ code: 1, output: expect.stringMatching(/--transaction .* 64 hexadecimal digits/) })
+  for (const wrong of ['0x12', `eip155:1:${transaction}`]) {
+    const { code, output } = await billing('credit', id, '--transaction', wrong)
+    expect(code).toBe(1)
+    expect(output).toMatch(/^--transaction: must be a transaction of \S+: 0x and 64 hexadecimal digits, .* "\S+:"\.\n$/)
+    expect(output).toContain(`after "${NETWORK}:"`)
+  }
+  // Whoever calls the rule by itself has no such option.
+  await expect(creditFound(context(), id, '0x12')).rejects.toThrow(/^transaction: must be/)
 
   for (const form of [transaction, `${NETWORK}:${transaction.toUpperCase().replace('0X', '0x')}`]) {
     const { code, stdout } = await billing('credit', id, '--transaction', form, '--json')

@@ -1,4 +1,5 @@
 /** Custom domains (spec 2.16, 4.3, section 3, decisions D27), with a real name server. */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { listen } from '../../src/platform/notify.js'
 import { makeAccount, makeTenant, must, type Tenant } from '../setup/actors.js'
@@ -204,6 +205,17 @@ test('a name server that fails or is silent is 400 within seconds, never 5xx', a
   const began = performance.now()
   expect((await mine.owner.post(path)).status).toBe(400)
   expect(performance.now() - began).toBeLessThan(6500)
+})
+
+test('with an Idempotency-Key, the question to a silent name server holds no transaction open', async () => {
+  const domain = await add(mine)
+  dns.mood = 'silent'
+  const path = `${mine.A}/domains/${domain.id}/verify`
+  const verdict = mine.owner.post(path, undefined, { 'idempotency-key': domain.id })
+  while (!dns.asked.includes(domain.verification.name)) await sleep(10)
+  const text = `SELECT query FROM pg_stat_activity WHERE datname = current_database() AND state ~ '^idle in trans'`
+  expect(await app.gatehouse.tools.query('', text, [])).toEqual([])
+  expect((await verdict).status).toBe(400)
 })
 
 test('verified | assign | assigned: to an issuer of the same account, also from one to another', async () => {

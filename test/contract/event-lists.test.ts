@@ -1,5 +1,10 @@
 /** Reading the trail (spec 4.14, decisions D3): the record, filters, pages, who may. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { system } from '../../src/kernel/context.js'
+import { transaction } from '../../src/platform/database.js'
+import { systemContext } from '../../src/platform/jobs.js'
+import { emitOfUsers } from '../../src/resources/events/emit-many.js'
+import { emit } from '../../src/resources/events/events.js'
 import { keyWith, makeAccount, must } from '../setup/actors.js'
 import { type Api, apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -230,6 +235,27 @@ describe('who may', () => {
       const { body } = await blind.graphql(`query (${declared}) { ${field} }`, Object.fromEntries(used))
       expect(body.errors[0].extensions).toMatchObject({ code: 'INSUFFICIENT_SCOPE', status: 403 })
     }
+  })
+})
+
+describe('D3: events say who is an operator, one by one and of many users alike', () => {
+  const principal = { ...system, type: 'api_key', authType: 'api_key', id: 'ak_one' } as const
+  test.each([
+    ['Gatehouse itself is none', false, () => system],
+    ['a principal of the system account, elsewhere', true, () => ({ ...principal, accountId: 'acc_system' })],
+    ['and not at its own account', false, () => ({ ...principal, accountId: world.accountId })],
+  ])('%s', async (_, operator, actor) => {
+    const { accountId, issuerId } = world
+    const person = await user()
+    await transaction({ ...systemContext(app.gatehouse), actor: actor() }, async (inside) => {
+      const target = { type: 'user', id: person.id }
+      await emit(inside, 'user.updated', { accountId, issuerId, userId: person.id, target })
+      await emitOfUsers(inside, 'user.updated', { accountId, issuerId }, [{ userId: person.id, data: {} }])
+    })
+    const { data } = await list({ user_id: person.id, event_types: 'user.updated' })
+    expect(data.map((event: Loose) => event.actor.operator)).toEqual([operator, operator])
+    expect(data[0].actor).toEqual(data[1].actor)
+    expect(data[0].context).toEqual(data[1].context)
   })
 })
 

@@ -374,6 +374,20 @@ describe('GraphQL relations', () => {
     }
   })
 
+  test('user.organizations comes page by page, the latest joined first', async () => {
+    const text = `query ($a: ID!, $i: ID!, $u: ID!, $c: String) { user(accountId: $a, issuerId: $i, userId: $u) {
+      organizations(limit: 1, cursor: $c) { data { id } hasMore nextCursor } } }`
+    const page = async (cursor: string | null) => {
+      const given = { a: here.accountId, i: here.issuerId, u: user, c: cursor }
+      const { body } = await here.owner.graphql(text, given)
+      return { errors: body.errors, ...body.data?.user?.organizations }
+    }
+    const first = await page(null)
+    expect(first).toMatchObject({ data: [{ id: orgs[1] }], hasMore: true, nextCursor: expect.stringMatching(/^mem_/) })
+    expect(await page(first.nextCursor)).toMatchObject({ data: [{ id: orgs[0] }], hasMore: false, nextCursor: null })
+    expect((await page(orgs[1]!)).errors).toMatchObject([{ extensions: { code: 'INVALID_REQUEST' } }])
+  })
+
   test('issuer.organizations, organization.members, groups and apiKeys, member.user, user.organizations', async () => {
     const { body } = await here.owner.graphql(ask, { a: here.accountId, i: here.issuerId })
     expect(body.errors).toBeUndefined()

@@ -13,13 +13,14 @@ let app: TestApp
 let other: TestApp
 let tenant: Tenant
 let now: number
+let env: Record<string, string>
 
 beforeAll(async () => {
   redis = await startRedis()
   now = Date.now()
   const clock = { ...testClock(), now: () => now }
   const limits = { core_read: { quota: QUOTA, window: 60 } }
-  const env = { RATE_LIMITS: JSON.stringify(limits), REDIS_URL: redis.url, LOG_LEVEL: 'silent' }
+  env = { RATE_LIMITS: JSON.stringify(limits), REDIS_URL: redis.url, LOG_LEVEL: 'silent' }
   app = await startApp({ clock, env, roles: ['core'] })
   other = await app.second()
 })
@@ -52,6 +53,14 @@ test('two processes share one bucket there, exactly, and PostgreSQL counts nothi
   expect(await both(2 * QUOTA)).toBe(QUOTA)
   expect(await redis.taken()).toBeGreaterThan(0)
   expect(await rows()).toBe(0)
+})
+
+test('another deployment on the same Redis has buckets of its own', async () => {
+  const stranger = await startApp({ clock: app.clock, env, roles: [] })
+  const at = async ({ gatehouse }: TestApp) => (await gatehouse.rateLimiter.spend('core_read', 'one'))!.allowed
+  for (let spent = 0; spent < QUOTA; spent++) expect(await at(app)).toBe(true)
+  expect([await at(app), await at(other), await at(stranger)]).toEqual([false, false, true])
+  await stranger.close()
 })
 
 test('it refills with the time: half a window is half a bucket', async () => {

@@ -137,6 +137,14 @@ test('X-Forwarded-For counts only behind a trusted proxy, and garbage in it make
   }
 })
 
+test.each([1, 2, 4, 10, 60])('a burst at one moment gets all of a quota of %i, and no more', async (quota) => {
+  const { app } = await limited({ core_read: { quota, window: 60 } })
+  const burst = (count: number) =>
+    Promise.all(Array.from({ length: count }, () => app.gatehouse.rateLimiter.spend('core_read', 'one')))
+  const verdicts = [...(await burst(quota)), ...(await burst(5))]
+  expect(verdicts.map((verdict) => verdict!.allowed)).toEqual([...Array(quota).fill(true), ...Array(5).fill(false)])
+})
+
 test('two applications share one bucket, exactly for small limits', async () => {
   const { app, tenant } = await limited({ core_read: { quota: 10, window: 60 } })
   const second = await app.second()

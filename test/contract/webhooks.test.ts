@@ -1,9 +1,9 @@
 /** Webhooks in `/v1` and GraphQL (spec 2.15, 4.15, 6.2, decisions D4, D15). What is sent stands in resources/webhook-sending. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { transaction } from '../../src/platform/database.js'
 import { systemContext } from '../../src/platform/jobs.js'
-import { workOff } from '../../src/platform/queue.js'
+import { emit } from '../../src/resources/events/events.js'
 import { schedule } from '../../src/schedule.js'
-import { tasks } from '../../src/tasks.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
 import { listenTo } from '../setup/events.js'
@@ -344,6 +344,27 @@ describe('deliveries', () => {
       expect((await tenant.owner.get(`${path(webhook)}/deliveries?${bad}`)).status).toBe(400)
   })
 
+  const cancel = () => schedule.find(({ name }) => name === 'cancel-deliveries')!.run(systemContext(app.gatehouse))
+
+  test('6.2 rule 5, of an event that commits only after the deletion of the webhook, too', async () => {
+    await clear()
+    const gone = await create({ event_types: ['user.created'] })
+    const rows = () => app.gatehouse.tools.prisma.webhookDelivery.findMany({ where: { webhookId: gone.id } })
+    await transaction(systemContext(app.gatehouse), async (inside) => {
+      const { accountId } = tenant
+      await emit(inside, 'user.created', { accountId, target: { type: 'user', id: 'usr_late' } })
+      // After the event is written, before it is committed.
+      await inside.beforeCommit(async () => {
+        must(await tenant.owner.delete(path(gone)), 204)
+        await cancel()
+        expect(await rows()).toEqual([])
+      })
+    })
+    expect(await rows()).toMatchObject([{ status: 'pending' }])
+    await cancel()
+    expect(await rows()).toMatchObject([{ status: 'failed', nextAttemptAt: null }])
+  })
+
   test('6.2 rule 5: deleting a webhook cancels what waits, and records are kept 14 days', async () => {
     await clear()
     const [gone, kept] = [
@@ -352,7 +373,7 @@ describe('deliveries', () => {
     ]
     must(await user(), 201)
     must(await tenant.owner.delete(path(gone)), 204)
-    await workOff(app.gatehouse, tasks)
+    await cancel()
     const rows = (webhook: Loose) =>
       app.gatehouse.tools.prisma.webhookDelivery.findMany({ where: { webhookId: webhook.id } })
     expect(await rows(gone)).toMatchObject([

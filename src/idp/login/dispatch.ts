@@ -33,7 +33,7 @@ import {
 } from './state.js'
 import { askConsent } from './steps/consent.js'
 import { steps } from './steps/index.js'
-import { AskFirst, type Move, Refused } from './steps/step.js'
+import { type Move, Refused } from './steps/step.js'
 
 /** One answer of a browser on its way. */
 interface Visit {
@@ -190,7 +190,7 @@ function sendAway(ctx: KoaContext, address: string): void {
 /** What takes the place of a refused move may be refused itself, a few times. */
 async function carryOut(visit: Visit, decided: Move, tries = 3): Promise<Outcome> {
   try {
-    return await writePrepared(visit, decided)
+    return await write(visit, decided)
   } catch (error) {
     if (!(error instanceof Refused) || tries === 0) throw error
     return await carryOut(visit, error.instead, tries - 1)
@@ -199,28 +199,11 @@ async function carryOut(visit: Visit, decided: Move, tries = 3): Promise<Outcome
   }
 }
 
-/** Writes a move; what it turns out to need from outside of its transaction is asked in between, each thing once. */
-async function writePrepared(visit: Visit, decided: Move): Promise<Outcome> {
-  const answers = new Map<string, boolean>()
-  for (;;) {
-    try {
-      return await write(visit, decided, answers)
-    } catch (error) {
-      if (!(error instanceof AskFirst) || answers.has(error.question)) throw error
-      answers.set(error.question, await error.ask())
-    }
-  }
-}
-
 /**
  * Writes a move. Where the step is done, the next one is looked for with the effects in place, and prepared; all of it
  * is one transaction. A move that the transaction refuses gives way to the one that says why.
  */
-async function write(
-  visit: Visit,
-  { to, done, effects, becomes, redirect, problems = [] }: Move,
-  answers: ReadonlyMap<string, boolean>,
-): Promise<Outcome> {
+async function write(visit: Visit, { to, done, effects, becomes, redirect, problems = [] }: Move): Promise<Outcome> {
   const { journey, standing, view } = visit
   const { context, writes } = scope()
   return transaction(context, async (inside) => {
@@ -233,7 +216,7 @@ async function write(
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }
     let next = then.to
     if (done && next.step !== 'done') {
-      const asked = { state: next, journey, view, version: standing.version + 1, answers }
+      const asked = { state: next, journey, view, version: standing.version + 1 }
       next = (await steps[next.step].enter?.(inside, asked)) ?? next
     }
     await keep(inside, journey.uid, next)

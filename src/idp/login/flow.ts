@@ -3,7 +3,6 @@
  * what the database says now. The order matters: who it is, whether they may, then what they still owe.
  */
 import type { Context } from '../../platform/context.js'
-import { sql } from '../../platform/database.js'
 import { confirmEmail } from '../../resources/credentials/mail-owner.js'
 import { asUser, scope } from '../scope.js'
 import type { Journey } from './journey.js'
@@ -48,8 +47,9 @@ const factsText = `
       AND o.mfa_required AND ($3::text IS NULL OR o.id = $3)) AS "organizationAsks"
   FROM users u WHERE u.issuer_id = $1 AND u.id = $2`
 
-async function factsOf({ db }: Context, userId: string, orgId: string | null): Promise<Facts | undefined> {
-  const [facts] = await sql<Facts>(db, factsText, scope().runtime.issuer.id, userId, orgId)
+async function factsOf({ query }: Context, userId: string, orgId: string | null): Promise<Facts | undefined> {
+  const values = [scope().runtime.issuer.id, userId, orgId]
+  const [facts] = await query<Facts & Record<string, unknown>>('login-facts', factsText, values)
   return facts
 }
 
@@ -64,9 +64,9 @@ const changedText = `
  * Has the person's password been changed since they showed who they are, or the account gone to its owner? Then that
  * was perhaps somebody else, and counts no more, as sessions do that were begun before.
  */
-export async function isOutdated({ db }: Context, { user, since }: LoginState): Promise<boolean> {
+export async function isOutdated({ query }: Context, { user, since }: LoginState): Promise<boolean> {
   if (!user || since === undefined) return false
-  const [row] = await sql<{ changed: boolean }>(db, changedText, user.issuerId, user.id, since)
+  const [row] = await query<{ changed: boolean }>('login-outdated', changedText, [user.issuerId, user.id, since])
   return row?.changed === true
 }
 

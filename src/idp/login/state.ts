@@ -6,7 +6,6 @@
 import { createHmac } from 'node:crypto'
 import { startOf } from '../../kernel/text.js'
 import type { Context } from '../../platform/context.js'
-import type { Prisma } from '../../platform/database.js'
 import { sameText } from '../../platform/secrets.js'
 import type { UpstreamIdentity } from '../../resources/credentials/linked-identity.js'
 import type { SignInUser } from '../../resources/credentials/sign-in.js'
@@ -160,16 +159,26 @@ export const anew = ({ invitation, linking }: LoginState, username = ''): LoginS
   ...(linking ? { linking } : {}),
 })
 
+const standingText = 'SELECT state, version FROM login_states WHERE issuer_id = $1 AND uid = $2 AND expires_at > $3'
+
 /** How far this interaction has come; undefined for one that nobody has answered yet. */
 export async function standingOf(uid: string): Promise<Standing | undefined> {
   const { context, runtime } = scope()
-  const where = { issuerId: runtime.issuer.id, uid, expiresAt: { gt: context.now() } }
-  const row = await context.db.loginState.findFirst({ where })
-  return row ? { state: row.state as unknown as LoginState, version: row.version } : undefined
+  const values = [runtime.issuer.id, uid, context.now()]
+  const [standing] = await context.query<Standing & Record<string, unknown>>('login-standing', standingText, values)
+  return standing
 }
 
 /** Somebody answered this form already, or it belongs to an earlier step. */
 export class StaleForm extends Error {}
+
+const beginText = `
+  INSERT INTO login_states (issuer_id, uid, state, account_id, version, expires_at)
+  VALUES ($1, $2, $3::jsonb, $4, 1, $5) ON CONFLICT DO NOTHING RETURNING 1`
+const claimText = `
+  UPDATE login_states SET state = $3::jsonb, version = version + 1
+  WHERE issuer_id = $1 AND uid = $2 AND version = $4 RETURNING 1`
+const keepText = 'UPDATE login_states SET state = $3::jsonb WHERE issuer_id = $1 AND uid = $2'
 
 /**
  * Takes the turn to answer this version: of several answers at once one goes on, while the others wait for its end. Call
@@ -178,25 +187,17 @@ export class StaleForm extends Error {}
  */
 export async function claim(inside: Context, uid: string, { state, version }: Standing): Promise<void> {
   const { id: issuerId, accountId } = scope().runtime.issuer
-  const data = { state: stored(state), version: version + 1 }
-  const expiresAt = inside.now() + INTERACTION_LIFETIME * 1000
-  const { count } =
-    version === 0
-      ? await inside.db.loginState.createMany({
-          data: [{ ...data, issuerId, uid, accountId, expiresAt }],
-          skipDuplicates: true,
-        })
-      : await inside.db.loginState.updateMany({ where: { issuerId, uid, version }, data })
-  if (count === 0) throw new StaleForm()
+  const values = [issuerId, uid, JSON.stringify(state)]
+  const claimed = await (version === 0
+    ? inside.query('login-begin', beginText, [...values, accountId, inside.now() + INTERACTION_LIFETIME * 1000])
+    : inside.query('login-claim', claimText, [...values, version]))
+  if (claimed.length === 0) throw new StaleForm()
 }
 
 /** Where the answer leads, by whoever has the turn. */
 export async function keep(inside: Context, uid: string, state: LoginState): Promise<void> {
-  const { id: issuerId } = scope().runtime.issuer
-  await inside.db.loginState.updateMany({ where: { issuerId, uid }, data: { state: stored(state) } })
+  await inside.query('login-keep', keepText, [scope().runtime.issuer.id, uid, JSON.stringify(state)])
 }
-
-const stored = (state: LoginState) => ({ ...state }) as unknown as Prisma.InputJsonObject
 
 /** The hidden field of a form: says which version it was shown for, and that we showed it. */
 export function formToken(purpose: string, version: number): string {

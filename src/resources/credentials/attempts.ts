@@ -30,21 +30,49 @@ const startText = `
   RETURNING true AS started`
 const lockedText = 'SELECT locked_until > $2::bigint AS locked FROM login_failures WHERE user_id = $1'
 
+/** Attempts under way in this process: where they are as many as may be, the database need not be asked for a turn. */
+const underWay = new Map<string, Set<NodeJS.Timeout>>()
+
+function enter(subject: string): void {
+  const attempts = underWay.get(subject) ?? new Set()
+  // Whoever never says how it ended.
+  attempts.add(setTimeout(() => leave(subject), LONGEST_ATTEMPT).unref())
+  underWay.set(subject, attempts)
+}
+
+function leave(subject: string): void {
+  const attempts = underWay.get(subject)
+  const [first] = attempts ?? []
+  clearTimeout(first)
+  if (!first || !attempts?.delete(first) || attempts.size > 0) return
+  underWay.delete(subject)
+}
+
 /**
  * Waits for a turn to try a credential of this subject. Whoever gets one says how it ended: `settleFailure`,
  * `settleSuccess` or `abandonAttempt`.
  * @returns false when nothing may be tried now: the subject is locked
  */
 export async function startAttempt(context: Context, subject: string): Promise<boolean> {
-  const { tools } = context
-  for (let look = 0; look < TURNS; look++) {
-    const [started] = await tools.query<{ started: boolean }>('attempt-start', startText, [subject, context.now()])
-    if (started) return true
-    const [row] = await tools.query<{ locked: boolean | null }>('attempt-locked', lockedText, [subject, context.now()])
-    if (row?.locked) return false
-    await sleep(TURN)
+  for (let look = 0; look < TURNS; look++, await sleep(TURN)) {
+    if ((underWay.get(subject)?.size ?? 0) >= FAILURES_UNTIL_LOCK) continue
+    enter(subject)
+    const verdict = await askForTurn(context, subject).catch((error) => {
+      leave(subject)
+      throw error
+    })
+    if (verdict === 'started') return true
+    leave(subject)
+    if (verdict === 'locked') return false
   }
   return false
+}
+
+async function askForTurn({ tools, now }: Context, subject: string): Promise<'started' | 'locked' | 'later'> {
+  const [started] = await tools.query<{ started: boolean }>('attempt-start', startText, [subject, now()])
+  if (started) return 'started'
+  const [row] = await tools.query<{ locked: boolean | null }>('attempt-locked', lockedText, [subject, now()])
+  return row?.locked ? 'locked' : 'later'
 }
 
 const failureText = `
@@ -57,7 +85,9 @@ const failureText = `
 /** The credential was wrong. @returns until when (Unix milliseconds) the subject is locked now, or null */
 export async function settleFailure(context: Context, subject: string): Promise<number | null> {
   const values = [subject, context.now()]
-  const [row] = await context.tools.query<{ lockedUntil: number | null }>('attempt-failure', failureText, values)
+  const [row] = await context.tools
+    .query<{ lockedUntil: number | null }>('attempt-failure', failureText, values)
+    .finally(() => leave(subject))
   return row?.lockedUntil ?? null
 }
 
@@ -68,12 +98,12 @@ const successText = `
 
 /** The credential was right: the count begins anew. */
 export async function settleSuccess(context: Context, subject: string): Promise<void> {
-  await context.tools.query('attempt-success', successText, [subject])
+  await context.tools.query('attempt-success', successText, [subject]).finally(() => leave(subject))
 }
 
 const abandonText = 'UPDATE login_failures SET pending = greatest(pending - 1, 0) WHERE user_id = $1'
 
 /** The credential was not looked at after all: the turn goes back, and nothing is counted. */
 export async function abandonAttempt(context: Context, subject: string): Promise<void> {
-  await context.tools.query('attempt-abandon', abandonText, [subject])
+  await context.tools.query('attempt-abandon', abandonText, [subject]).finally(() => leave(subject))
 }

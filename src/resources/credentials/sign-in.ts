@@ -168,6 +168,8 @@ export async function recordFailure(
   })
 }
 
+const usedText = 'UPDATE verifiers SET last_used_at = $4 WHERE id = $1 AND issuer_id = $2 AND user_id = $3 RETURNING 1'
+
 /**
  * A credential was checked and fits: its last use, where it is kept as a verifier, and its event. Call it in the
  * transaction of the step.
@@ -181,11 +183,9 @@ export async function recordVerification(
 ): Promise<boolean> {
   const { accountId, issuerId, id } = user
   if (verifierId !== undefined) {
-    const { count } = await context.db.verifier.updateMany({
-      where: { id: verifierId, issuerId, userId: id },
-      data: { lastUsedAt: context.now() },
-    })
-    if (count === 0) return false
+    const values = [verifierId, issuerId, id, context.now()]
+    const [used] = await context.query('verifier-used', usedText, values)
+    if (!used) return false
   }
   const target = { type: 'user', id }
   await emit(context, 'user.verification.succeeded', { accountId, issuerId, userId: id, target, data: { method } })

@@ -3,6 +3,7 @@ import { newRow } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
 import { hint } from '../../platform/notify.js'
 import type { EventType } from './catalogue.js'
+import { circumstances } from './events.js'
 
 const insertText = `
   INSERT INTO events (id, type, created_at, account_id, issuer_id, user_id, auth_type, actor, target, context, data)
@@ -20,26 +21,20 @@ export async function emitOfUsers(
   { accountId, issuerId }: { accountId: string; issuerId: string },
   users: readonly { userId: string; data: Record<string, unknown> }[],
 ): Promise<void> {
-  const { actor, request, tools } = context
+  const { actor, tools } = context
   const rows = users.map(({ userId, data }) => {
     const { id, createdAt } = newRow('evt', context.now())
     return { id, created_at: createdAt, user_id: userId, data }
   })
-  const teller = {
-    type: actor.type,
-    id: actor.id,
-    name: actor.name,
-    ...(actor.operator && actor.accountId !== accountId && actor.type !== 'system' ? { operator: true } : {}),
-  }
-  const facts = { ip_address: request.ip, user_agent: request.userAgent, request_id: request.id }
-  const parts = [teller, { ...facts, method: request.method, path: request.path }].map((part) => JSON.stringify(part))
+  const { teller, facts } = circumstances(context, accountId)
   await context.query('emit-of-users', insertText, [
     JSON.stringify(rows),
     type,
     accountId,
     issuerId,
     actor.authType,
-    ...parts,
+    JSON.stringify(teller),
+    JSON.stringify(facts),
   ])
   context.afterCommit(() => hint(tools, 'event', accountId))
 }

@@ -25,53 +25,113 @@ export interface Happening {
 export type Changes = Record<string, { old: unknown; new: unknown }>
 
 /**
- * The event, and with it a delivery for each webhook of the account that wants it (spec 6.2). The id of a delivery is the
+ * Events, and with each a delivery for every webhook of its account that wants it (spec 6.2). The id of a delivery is the
  * moment of its event and something of both ids, so that it need not be made here for each webhook.
  */
 const insertText = `
   WITH told AS (
+    SELECT * FROM jsonb_to_recordset($1::jsonb) AS t(id text, type text, created_at bigint, account_id text,
+      issuer_id text, org_id text, user_id text, client_id text, agent_id text, session_id text, auth_type text,
+      actor jsonb, target jsonb, context jsonb, data jsonb, changes jsonb)
+  ), kept AS (
     INSERT INTO events (id, type, created_at, account_id, issuer_id, org_id, user_id, client_id, agent_id, session_id,
       auth_type, actor, target, context, data, changes)
-    VALUES ($1::text, $2::text, $3::bigint, $4::text, $5, $6, $7, $8, $9, $10,
-      $11, $12::jsonb, $13::jsonb, $14::jsonb, $15::jsonb, $16::jsonb))
+    SELECT id, type, created_at, account_id, issuer_id, org_id, user_id, client_id, agent_id, session_id,
+      auth_type, actor, target, context, data, changes
+    FROM told
+  )
   INSERT INTO webhook_deliveries (id, account_id, webhook_id, event_id, event_at, event_type, status, next_attempt_at,
     created_at, updated_at)
-  SELECT 'dlv_' || substr($1::text, 5, 14) || substr(md5($1::text || w.id), 1, 12), $4::text, w.id, $1::text, $3::bigint,
-    $2::text, 'pending', $3::bigint, $3::bigint, $3::bigint
-  FROM webhooks w
-  WHERE w.account_id = $4::text AND w.status IN ('active', 'failing')
-    AND (w.event_types = '{}' OR $2::text = ANY (w.event_types))
-  RETURNING 1`
+  SELECT 'dlv_' || substr(t.id, 5, 14) || substr(md5(t.id || w.id), 1, 12), t.account_id, w.id, t.id, t.created_at,
+    t.type, 'pending', t.created_at, t.created_at, t.created_at
+  FROM told t CROSS JOIN LATERAL (
+    SELECT id FROM webhooks WHERE account_id = t.account_id AND status IN ('active', 'failing')
+      AND (event_types = '{}' OR t.type = ANY (event_types))
+    -- So that each event looks along the index, however few webhooks there were when this was planned.
+    OFFSET 0
+  ) w
+  RETURNING account_id`
+
+/** A row of the table, as JSON takes it. */
+interface Told {
+  id: string
+  account_id: string
+  [column: string]: unknown
+}
+
+/** What the transactions in progress have told so far, by their own way to be told of their end. */
+const gathered = new WeakMap<Context['beforeCommit'], Told[]>()
 
 /**
- * Writes one event, and who is to be told of it. Call it inside the transaction of the change: whoever waits for events,
- * and who sends them, is told once that has committed.
+ * Writes an event, and who is to be told of it, with the others of the transaction in progress and as its last
+ * statement. Call it inside the transaction of the change: whoever waits for events, and who sends them, is told once
+ * that has committed.
  */
 export async function emit(context: Context, type: EventType, happening: Happening): Promise<void> {
-  const { actor, request, tools } = context
+  const { beforeCommit } = context
+  const told = toldOf(context, type, happening)
+  const others = gathered.get(beforeCommit)
+  if (others) {
+    others.push(told)
+    return
+  }
+  const all = [told]
+  gathered.set(beforeCommit, all)
+  await beforeCommit(() => {
+    gathered.delete(beforeCommit)
+    return write(context, all)
+  })
+}
+
+function toldOf(context: Context, type: EventType, happening: Happening): Told {
   const { accountId, issuerId, orgId, userId, clientId, agentId, sessionId, target, data, changes } = happening
   const { id, createdAt } = newRow('evt', context.now())
-  const teller = {
-    type: actor.type,
-    id: actor.id,
-    name: actor.name,
-    ...(actor.operator && actor.accountId !== accountId ? { operator: true } : {}),
+  const { teller, facts } = circumstances(context, accountId)
+  return {
+    id,
+    type,
+    created_at: createdAt,
+    account_id: accountId,
+    issuer_id: issuerId,
+    org_id: orgId,
+    user_id: userId,
+    client_id: clientId,
+    agent_id: agentId,
+    session_id: sessionId,
+    auth_type: context.actor.authType,
+    actor: teller,
+    target,
+    context: facts,
+    data: data ?? {},
+    changes: changes ?? {},
   }
-  const facts = {
-    ip_address: request.ip,
-    user_agent: request.userAgent,
-    request_id: request.id,
-    method: request.method,
-    path: request.path,
-  }
-  const ids = [accountId, issuerId, orgId, userId, clientId, agentId, sessionId].map((value) => value ?? null)
-  const parts = [teller, target, facts, data ?? {}, changes ?? {}].map(jsonText)
-  const values = [id, type, createdAt, ...ids, actor.authType, ...parts]
-  const deliveries = await context.query('emit', insertText, values)
-  context.afterCommit(() => {
-    hint(tools, 'event', accountId)
-    if (deliveries.length > 0) hint(tools, 'webhook', accountId)
+}
+
+async function write({ query, tools, afterCommit }: Context, told: Told[]): Promise<void> {
+  const deliveries = await query<{ account_id: string }>('emit', insertText, [jsonText(told)])
+  afterCommit(() => {
+    for (const { account_id } of told) hint(tools, 'event', account_id)
+    for (const { account_id } of deliveries) hint(tools, 'webhook', account_id)
   })
+}
+
+/**
+ * Who did it and by which request, as events of an account tell it (decisions D3). An operator is a principal of the
+ * system account at somebody else's; Gatehouse itself is none.
+ */
+export function circumstances({ actor, request }: Context, accountId: string) {
+  const { type, id, name } = actor
+  const operator = actor.operator && type !== 'system' && actor.accountId !== accountId
+  return {
+    teller: { type, id, name, ...(operator && { operator }) },
+    facts: {
+      ip_address: request.ip,
+      user_agent: request.userAgent,
+      request_id: request.id,
+      method: request.method,
+      path: request.path,
+    },
+  }
 }
 
 /** Columns that say nothing to a reader of the trail, or that no event may hold. */

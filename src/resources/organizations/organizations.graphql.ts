@@ -15,6 +15,7 @@ import {
   Root,
   registerEnumType,
 } from 'type-graphql'
+import { limitOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import type { Organization as OrganizationRow, User as UserRow } from '../../platform/database.js'
 import { pageLoader } from '../../platform/loader.js'
@@ -250,11 +251,14 @@ export class OrganizationResolver {
 export class UserOrganizationsResolver {
   @FieldResolver(() => OrganizationPage, { description: 'Those that it is a member of, the latest joined first.' })
   @Scope('issuers.organizations', 'read')
-  organizations(
+  async organizations(
     @Ctx() context: Context,
     @Root() user: UserRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
+    @Arg('cursor', () => String, { nullable: true }) cursor?: string | null,
   ) {
-    return pageLoader(context, organizationsOfUsers, limit).load(user.id)
+    if (!cursor) return pageLoader(context, organizationsOfUsers, limit).load(user.id)
+    const [page] = await organizationsOfUsers(context, [user.id], limitOf({ limit: limit ?? null }), cursor)
+    return page
   }
 }

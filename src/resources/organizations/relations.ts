@@ -2,7 +2,7 @@
 import { type Page, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type OrganizationInvitation, sql, type User } from '../../platform/database.js'
-import { newestFirst } from '../place.js'
+import { newestFirst, older } from '../place.js'
 import { counted, type Group } from './groups.js'
 import { type Member, present, whole } from './members.js'
 
@@ -21,22 +21,35 @@ export async function organizationsOf(
   return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
 }
 
-/** The organizations that several users are members of, the latest joined first. There is no list to page on with. */
+/**
+ * The organizations that several users are members of, the latest joined first. There is no list to page on with, so the
+ * next page is asked for here, of one user: the cursor is the id of a membership.
+ * @throws invalid_request for another cursor
+ */
 export async function organizationsOfUsers(
   context: Context,
   userIds: readonly string[],
   limit: number,
+  cursor?: string | null,
 ): Promise<Page<Organization>[]> {
   const rows = await context.db.user.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...userIds] } },
     select: {
       id: true,
-      memberships: { select: { organization: true }, orderBy: newestFirst, take: limit + 1 },
+      memberships: {
+        where: older('mem', cursor),
+        select: { id: true, organization: true },
+        orderBy: newestFirst,
+        take: limit + 1,
+      },
     },
   })
-  const byId = new Map(rows.map((row) => [row.id, row.memberships.map(({ organization }) => organization)]))
-  return userIds.map((id) => ({ ...pageOf(byId.get(id) ?? [], limit), nextCursor: null }))
+  const byId = new Map(rows.map((row) => [row.id, row.memberships]))
+  return userIds.map((id) => {
+    const page = pageOf(byId.get(id) ?? [], limit)
+    return { ...page, data: page.data.map(({ organization }) => organization) }
+  })
 }
 
 /** The newest members of several organizations. */

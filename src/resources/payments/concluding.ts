@@ -2,7 +2,7 @@
  * The operator's word on a payment whose outcome nobody else could find out: somebody has looked on the chain. Either word
  * counts once, whoever else is at it: another operator, or the queue that still asks the facilitator (reconcile.ts).
  */
-import { badRequest, conflict, notFound } from '../../kernel/errors.js'
+import { conflict, invalidField, notFound } from '../../kernel/errors.js'
 import type { Context } from '../../platform/context.js'
 import { sql, type TopupAttempt, transaction } from '../../platform/database.js'
 import { enqueue } from '../../platform/queue.js'
@@ -29,10 +29,7 @@ export async function creditFound(context: Context, id: string, found: string): 
     found.startsWith(`${network}:`) ? found.slice(network.length + 1) : found,
     network,
   )
-  if (!transactionId)
-    throw badRequest(
-      `--transaction is no transaction of ${network}${network.startsWith('eip155:') ? '; it has 0x and 64 hexadecimal digits' : ''}.`,
-    )
+  if (!transactionId) throw invalidField('transaction', 'invalid_format', wanted(network))
   await transaction(context, async (inside) => {
     const [taken] = await sql(inside.db, foundText, id, transactionId, inside.now())
     // If this process dies before the credit, the queue gives it.
@@ -63,6 +60,11 @@ async function attemptOf(context: Context, id: string): Promise<TopupAttempt> {
   const attempt = await context.db.topupAttempt.findUnique({ where: { id } })
   if (!attempt) throw notFound('payment')
   return attempt
+}
+
+function wanted(network: string): string {
+  const form = network.startsWith('eip155:') ? '0x and 64 hexadecimal digits' : '16 to 128 letters and digits'
+  return `must be a transaction of ${network}: ${form}, as explorers of that chain show it, alone or after "${network}:".`
 }
 
 /** Where a payment stands, for whom it stands in the way. */

@@ -63,21 +63,20 @@ export interface NewSession extends InIssuer {
   idleExpiresAt: number | null
 }
 
+const beginText = `
+  INSERT INTO sessions (id, account_id, issuer_id, user_id, client_id, org_id, browser_uid, grant_id, host, status, device,
+    auth_time, acr, amr, access_token_jti, refresh_token_jti, last_activity_at, expires_at, idle_expires_at, created_at,
+    updated_at)
+  SELECT s.id, "accountId", "issuerId", "userId", "clientId", "orgId", "browserUid", "grantId", host, 'active', device,
+    "authTime", acr, amr, '{}', '{}', now, "expiresAt", "idleExpiresAt", now, now
+  FROM jsonb_to_record($1::jsonb) AS s(id text, "accountId" text, "issuerId" text, "userId" text, "clientId" text,
+    "orgId" text, "browserUid" text, "grantId" text, host text, device jsonb, "authTime" int, acr text, amr text[],
+    "expiresAt" bigint, "idleExpiresAt" bigint, now bigint)`
+
 /** Begins a session. Call it in the transaction that gives out what was signed in for. */
 export async function beginSession(context: Context, session: NewSession): Promise<void> {
-  const now = context.now()
-  await context.db.session.create({
-    data: {
-      ...session,
-      amr: [...session.amr],
-      device: { ...session.device },
-      status: 'active',
-      lastActivityAt: now,
-      createdAt: now,
-      updatedAt: now,
-    },
-    select: { id: true },
-  })
+  const row = { ...session, now: context.now() }
+  await context.query('session-begin', beginText, [JSON.stringify(row)])
   const { accountId, issuerId, userId, clientId, orgId, id, amr } = session
   await emit(context, 'session.created', {
     accountId,

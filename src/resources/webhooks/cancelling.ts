@@ -1,11 +1,12 @@
-/** What waits for a webhook that was deleted is cancelled, in portions: there may be much of it (spec 6.2 rule 5). */
-import { MINUTE, SECOND } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
-import type { Task } from '../../platform/queue.js'
 import { inPortions } from '../../platform/sweep.js'
+import { withWaiting } from './lanes.js'
 
-export const CANCEL = 'cancel_deliveries'
 const PORTION = 2000
+
+const goneText = `${withWaiting}
+  SELECT w.id FROM waiting JOIN webhooks w ON w.id = waiting.webhook_id AND w.status = 'deleted'`
 
 const cancelText = `
   UPDATE webhook_deliveries SET status = 'failed', next_attempt_at = NULL, last_error = 'The webhook was deleted.',
@@ -14,18 +15,12 @@ const cancelText = `
     ORDER BY next_attempt_at LIMIT ${PORTION})
   RETURNING id`
 
-export const cancelDeliveries: Task = {
-  name: CANCEL,
-  attempts: 20,
-  delay: () => 30 * SECOND,
-  lease: 10 * MINUTE,
-  parallel: 2,
-
-  async run(context, payload) {
-    const { webhookId } = payload as { webhookId: string }
-    await inPortions(context, PORTION, async () => {
-      return (await sql(context.db, cancelText, webhookId, context.now())).length
-    })
-    return 'done'
-  },
+/**
+ * What waits for webhooks that were deleted is cancelled, in portions: there may be much of it (spec 6.2 rule 5). Not by
+ * the deletion: an event whose transaction is still open then brings its delivery afterwards.
+ */
+export async function cancelDeliveries(context: Context): Promise<void> {
+  for (const { id } of await sql<{ id: string }>(context.db, goneText)) {
+    await inPortions(context, PORTION, async () => (await sql(context.db, cancelText, id, context.now())).length)
+  }
 }

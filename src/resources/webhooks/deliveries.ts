@@ -10,6 +10,7 @@ import { limitOf, type Page, type PageRequest, pageOf, unknownCursor } from '../
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql, transaction, type WebhookDelivery } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
+import { circumstances } from '../events/events.js'
 import { Conditions, checkTypes, nameOf } from '../events/listing.js'
 import { recordOf } from './payload.js'
 import { getWebhook, type WebhookPlace } from './webhooks.js'
@@ -196,7 +197,7 @@ export async function redeliverSpan(context: Context, place: WebhookPlace, input
 /** Sends an event of type `webhook.test` to this webhook, whatever it listens to; the trail does not have it. */
 export async function testWebhook(context: Context, place: WebhookPlace): Promise<WebhookDelivery> {
   const { id: webhookId, accountId } = await requireInForce(context, place)
-  const { actor, request } = context
+  const { teller, facts } = circumstances(context, accountId)
   const { id: eventId, createdAt: eventAt } = newRow('evt', context.now())
   const nothing = { issuerId: null, orgId: null, userId: null, clientId: null, agentId: null, sessionId: null }
   const record = recordOf({
@@ -205,16 +206,10 @@ export async function testWebhook(context: Context, place: WebhookPlace): Promis
     type: 'webhook.test',
     createdAt: eventAt,
     accountId,
-    authType: actor.authType,
-    actor: { type: actor.type, id: actor.id, name: actor.name },
+    authType: context.actor.authType,
+    actor: teller,
     target: { type: 'webhook', id: webhookId },
-    context: {
-      ip_address: request.ip,
-      user_agent: request.userAgent,
-      request_id: request.id,
-      method: request.method,
-      path: request.path,
-    },
+    context: facts,
     data: {},
     changes: {},
   })

@@ -19,7 +19,6 @@ import {
   type WebhookLane,
 } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
-import { enqueue } from '../../platform/queue.js'
 import type { EventType } from '../events/catalogue.js'
 import { type Changes, changesBetween, emit } from '../events/events.js'
 import { checkTypes } from '../events/listing.js'
@@ -27,7 +26,6 @@ import { type InAccount, newestFirst, older, requireAccount } from '../place.js'
 import { requireRecentSignIn } from '../recent-sign-in.js'
 import { revise } from '../revise.js'
 import { addressFault } from './address.js'
-import { CANCEL } from './cancelling.js'
 import { auths, newSecrets, openSecrets, type Secrets, sealSecrets } from './secrets.js'
 
 export const MAX_WEBHOOKS = 20
@@ -205,7 +203,8 @@ export async function updateWebhook(
 }
 
 /**
- * Soft delete (spec section 3): nothing is sent from now on, what waits is cancelled; the list shows it for 31 days.
+ * Soft delete (spec section 3): nothing is sent from now on, what waits is cancelled soon
+ * (cancelling.ts); the list shows it for 31 days.
  * @throws not_found, precondition_failed
  */
 export async function deleteWebhook(context: Context, place: WebhookPlace, ifMatch?: string | null): Promise<void> {
@@ -216,7 +215,6 @@ export async function deleteWebhook(context: Context, place: WebhookPlace, ifMat
     ifMatch,
     // A secret that nothing is sent with is not kept.
     () => ({ status: 'deleted', deletedAt: context.now(), secrets: sealSecrets(context, {}) }),
-    (inside) => enqueue(inside, CANCEL, [{ webhookId: place.webhookId }]),
   )
 }
 
@@ -226,7 +224,7 @@ function reviseWebhook(
   type: EventType,
   ifMatch: string | null | undefined,
   change: (webhook: Webhook) => Prisma.WebhookUncheckedUpdateManyInput,
-  also: (context: Context) => Promise<void>,
+  also?: (context: Context) => Promise<void>,
 ): Promise<Webhook> {
   return revise<Webhook, Prisma.WebhookUncheckedUpdateManyInput>(context, {
     what: 'webhook',
@@ -237,7 +235,7 @@ function reviseWebhook(
     write: async (now, version, data) =>
       (await now.db.webhook.updateManyAndReturn({ where: { id: webhookId, updatedAt: version }, data }))[0],
     also: async (inside, before, webhook) => {
-      await also(inside)
+      await also?.(inside)
       await emit(inside, type, { ...aboutWebhook(webhook), changes: toldChanges(before, webhook) })
       // Whoever sends for it right now sends the next one as it is from now on, or not at all.
       await announce(inside, 'webhook', webhookId)

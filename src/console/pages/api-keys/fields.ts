@@ -31,17 +31,42 @@ export const moreFields: Field<KeyForm>[] = [
 ]
 
 /**
- * @param offered scopes that the caller can give
+ * What a key may do in the account.
+ * @param held scopes that the caller has there, and so can give
  * @param issuers of the account
  */
-export const reachFields = (offered: readonly string[], issuers: Choices): Field<KeyForm>[] => [
+export const reachFields = (held: readonly string[], issuers: Choices): Field<KeyForm>[] =>
+  fieldsOfReach('Everything in this account', held, held, [
+    {
+      kind: 'choices',
+      path: 'restrictions.issuer_ids',
+      label: 'Only in these issuers',
+      hint: 'Empty: in every issuer.',
+      ...issuers,
+    },
+  ])
+
+/** What a key of an organization may do: it reaches nothing else anyway. */
+export const organizationReachFields = (held: readonly string[]): Field<KeyForm>[] =>
+  fieldsOfReach(
+    'Everything in this organization',
+    held,
+    held.filter((scope) => scope.startsWith('issuers.organizations')),
+  )
+
+const fieldsOfReach = (
+  everything: string,
+  held: readonly string[],
+  offered: readonly string[],
+  places: Field<KeyForm>[] = [],
+): Field<KeyForm>[] => [
   {
     kind: 'choice',
     path: 'reach',
     label: 'What it may do',
     options: [
       { value: 'some', label: 'Only what is chosen here' },
-      ...(offered.includes('svc:all') ? [{ value: 'all', label: 'Everything in this account' }] : []),
+      ...(held.includes('svc:all') ? [{ value: 'all', label: everything }] : []),
     ],
   },
   {
@@ -52,13 +77,7 @@ export const reachFields = (offered: readonly string[], issuers: Choices): Field
     offered,
     when: ({ reach }) => reach !== 'all',
   },
-  {
-    kind: 'choices',
-    path: 'restrictions.issuer_ids',
-    label: 'Only in these issuers',
-    hint: 'Empty: in every issuer.',
-    ...issuers,
-  },
+  ...places,
   {
     kind: 'list',
     path: 'restrictions.ip_allowlist',

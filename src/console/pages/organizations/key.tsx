@@ -18,8 +18,7 @@ import { LinkButton } from '../../parts/link'
 import { SecretDialog } from '../../parts/secret'
 import { FaultState, PageLoading } from '../../parts/states'
 import { Copyable, Moment, Status } from '../../parts/values'
-import { changeOf, formOf, type KeyForm, moreFields } from '../api-keys/fields'
-import { organizationReachFields } from './key-fields'
+import { changeOf, formOf, type KeyForm, moreFields, organizationReachFields } from '../api-keys/fields'
 import { useOrganization } from './place'
 
 export function KeyView({ keyId }: { keyId: string }) {

@@ -1,4 +1,5 @@
 import { ApiError } from '../../../kernel/errors.js'
+import { outside } from '../../../platform/database.js'
 import { arriveByMail, confirmEmail, mailboxOf } from '../../../resources/credentials/mail-owner.js'
 import { recordVerification } from '../../../resources/credentials/sign-in.js'
 import { field } from '../../request.js'
@@ -8,18 +9,16 @@ import { methodsOf } from '../methods/index.js'
 import { codePage, linkPage } from '../pages/mail.js'
 import { makeAccount, maySignUp, signedUp } from '../sign-up.js'
 import { anew, type LoginState, type MailPurpose, type SentSecret } from '../state.js'
-import { type Asked, AskFirst, type Move, Refused, type Step } from './step.js'
+import { type Asked, type Move, Refused, type Step } from './step.js'
 
 /** A code that went out by mail is typed. What it proves depends on why it was sent. */
 export const emailCode: Step = {
   /** Only where the issuer wants an address confirmed that nobody has confirmed yet. */
-  async enter(inside, { state, journey, view, answers }) {
+  async enter(inside, { state, journey, view }) {
     const user = state.user!
     const email = (await mailboxOf(inside, user))?.email ?? null
     const letter = { journey, view, purpose: 'verify', email, address: user.username, user } as const
-    const may = answers?.get('mail')
-    if (may === undefined) throw new AskFirst('mail', () => mayBeSent(letter))
-    if (!may) {
+    if (!(await outside(inside, 'may mail be sent', () => mayBeSent(letter)))) {
       const { sent } = prepareSecret(state, { ...letter, email: null })
       return { ...state, sent: { ...sent, email: email ?? sent.email, expiresAt: 0 } }
     }

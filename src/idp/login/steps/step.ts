@@ -32,20 +32,6 @@ export class Refused extends Error {
   }
 }
 
-/**
- * Something must be known that is not to be asked inside of a transaction, where it would hold one connection and wait
- * for another. The move is undone, the question asked, and the move made again with the answer in `Asked.answers`.
- */
-export class AskFirst extends Error {
-  constructor(
-    /** The same however often the move is made: what is made in it may have another name each time. */
-    readonly question: 'mail',
-    readonly ask: () => Promise<boolean>,
-  ) {
-    super('to be asked outside of the transaction')
-  }
-}
-
 /** What a step knows of the request it answers. */
 export interface Asked {
   state: LoginState
@@ -53,16 +39,11 @@ export interface Asked {
   view: View
   /** Of the form that is shown or answered; each is answered once. */
   version: number
-  /** What was asked for this move outside of its transaction, by question. */
-  answers?: ReadonlyMap<string, boolean>
 }
 
 /** One step of signing in: the form it shows, and what an answer to it means. */
 export interface Step {
-  /**
-   * Prepares what the step needs before it is shown first: sends a code, makes a challenge. In the transaction.
-   * @throws AskFirst
-   */
+  /** Prepares what the step needs before it is shown first: sends a code, makes a challenge. In the transaction. */
   enter?(inside: Context, asked: Asked): Promise<LoginState>
   /** @param query of the address, for what comes by a link */
   show(asked: Asked, problems: readonly Sentence[], query: Form): string | Promise<string>

@@ -58,7 +58,7 @@ export default function ImportUsers() {
   const [running, setRunning] = useState<AbortController>()
   const stopped = useRef(false)
   const users = `${issuerHref(accountId, issuerId)}/users`
-  useStay(running !== undefined, running)
+  useStay(running)
 
   // What was rehearsed was this file with these choices.
   const choices = JSON.stringify(form.values)
@@ -173,12 +173,14 @@ function Running({ outcome, stop }: { outcome: Outcome | undefined; stop: () => 
 }
 
 /** While something is running: the browser asks before the page is closed, and leaving it stops what runs. */
-function useStay(busy: boolean, running: AbortController | undefined): void {
+function useStay(running: AbortController | undefined): void {
   useEffect(() => {
-    if (!busy) return
+    if (!running) return
     const ask = (event: BeforeUnloadEvent) => event.preventDefault()
     addEventListener('beforeunload', ask)
-    return () => removeEventListener('beforeunload', ask)
-  }, [busy])
-  useEffect(() => () => running?.abort(), [running])
+    return () => {
+      removeEventListener('beforeunload', ask)
+      running.abort()
+    }
+  }, [running])
 }
