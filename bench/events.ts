@@ -83,8 +83,16 @@ async function questions(db: pg.Client, accountId: string): Promise<{ pages: Ask
     'by a frequent type': '?event_types=user.login.succeeded',
     'by a rare type': '?event_types=issuer.deleted',
     'by five types': `?event_types=${five}`,
-    'by client and a rare type': '?client_id=cli_3&event_types=client.updated',
+    'by issuer and a rare type': '?issuer_id=iss_1&event_types=issuer.deleted',
     'by issuer and five types': `?issuer_id=iss_1&event_types=${five}`,
+    'by issuer and client': '?issuer_id=iss_1&client_id=cli_3',
+    'by client and a rare type': '?client_id=cli_3&event_types=client.updated',
+    'by client and a type it never has': '?client_id=cli_3&event_types=agent.updated',
+    'by client, a rare and a frequent type': '?client_id=cli_3&event_types=client.updated,session.created',
+    'by issuer, client and a rare type': '?issuer_id=iss_1&client_id=cli_3&event_types=client.updated',
+    'by user and a type': '?user_id=usr_77&event_types=user.created',
+    'by user and client': '?user_id=usr_77&client_id=cli_3',
+    'by user and a type they never have': '?user_id=usr_77&event_types=client.updated',
     'between two moments': `?after=${today - 10 * DAY}&before=${today - 9 * DAY}`,
     'one event': `/${middle}`,
     '30 days by type': `/aggregate?group_by=type&${days}`,
@@ -171,7 +179,7 @@ const timeDigits = Array.from({ length: 10 }, (_, n) => {
 /**
  * Events $1 to $2 of $3, from the moment $4 on, every $5 milliseconds. `mixed` spreads the numbers, so that what every
  * thousandth event has is as mixed as what all have. One event of 151 is of a type of its own, and so on: seldom, but a
- * page of them even among 10,000.
+ * page of them even among 10,000. One frequent type never has a client.
  */
 const fillText = `
   INSERT INTO events (id, type, created_at, account_id, issuer_id, user_id, client_id, auth_type, actor, target, context,
@@ -182,7 +190,7 @@ const fillText = `
     CASE WHEN n % ceil($3::numeric / ${FEW})::bigint = 0 THEN $7 WHEN n % 10 = 9 THEN 'acc_' || n % 7 ELSE $8 END,
     'iss_' || (mixed >> 4) % 4,
     'usr_' || CASE mixed % 151 WHEN 2 THEN 77 ELSE mixed % 100003 END,
-    'cli_' || (mixed >> 8) % 20,
+    CASE WHEN mixed % 10 <> 8 THEN 'cli_' || (mixed >> 8) % 20 END,
     ('{user,api_key,unauthenticated}'::text[])[mixed % 3 + 1],
     ${facts.map((json) => `'${json}'::jsonb`).join(', ')},
     (SELECT event_place())

@@ -2,12 +2,12 @@
  * Counting events (spec 4.14): whole hours and days come from the counts kept ready (counting.ts), the rest from the
  * events themselves: the parts of an hour at either end, and what is not counted yet. The sum is always the exact one.
  */
-import { ApiError, badRequest } from '../../kernel/errors.js'
+import { badRequest } from '../../kernel/errors.js'
 import { DAY, HOUR } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type InAccount, requireAccount } from '../place.js'
 import { type Dimension, dimensions, fewDimensions } from './counting.js'
-import { Conditions, checkTypes, type EventFilter, matching, within } from './listing.js'
+import { Conditions, checkTypes, type EventFilter, isGiven, matching, within } from './listing.js'
 
 export const intervals = ['hour', 'day', 'week'] as const
 export type Interval = (typeof intervals)[number]
@@ -33,8 +33,6 @@ export interface Aggregate {
 
 /** More rows than that would take more memory than one answer may. */
 const MAX_ROWS = 100_000
-/** The counts move on once a minute: to meet that moment several times in a row is not chance. */
-const ATTEMPTS = 10
 
 /** Beginnings of intervals in UTC; weeks begin on Monday, and the epoch was a Thursday. */
 const beginning: Record<Interval, string> = {
@@ -57,7 +55,9 @@ export async function aggregateEvents(
   const unique = [...new Set(request.countUnique ?? [])]
   // The counts have empty text where an event names nobody, and nobody's events are asked for by a filter.
   const nobody = [request.issuerId, request.userId, request.clientId].includes('')
-  const rows = nobody ? [] : await countedRows(context, accountId, { ...request, countUnique: unique })
+  const { text, values } = statement(accountId, { ...request, countUnique: unique })
+  // Planned with its values: how much of the counts a time spans decides how they are best grouped.
+  const rows = nobody ? [] : await context.tools.query<CountedRow>('', text, values)
   if (rows.length > MAX_ROWS) {
     throw badRequest(`The answer would have more than ${MAX_ROWS} rows: ask for a shorter time, or group by less.`)
   }
@@ -76,99 +76,94 @@ export async function aggregateEvents(
 }
 
 interface CountedRow extends Record<string, unknown> {
-  ts: number | null
-  key: string | null
-  count: number | null
-  countedTo: number
+  ts: number
+  key: string
+  count: number
 }
 
-/** The rows as they are while nothing is counted meanwhile: else some events would be missing or there twice. */
-async function countedRows(context: Context, accountId: string, request: AggregateRequest): Promise<CountedRow[]> {
-  const progress = 'SELECT counted_to AS "countedTo" FROM event_progress'
-  let [seen] = await context.tools.query<{ countedTo: number }>('event-progress', progress, [])
-  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-    const { text, values } = statement(accountId, request, seen!.countedTo)
-    const rows = await context.tools.query<CountedRow>('', text, values)
-    const countedTo = Number(rows[0]!.countedTo)
-    if (countedTo === seen!.countedTo) return rows.filter(({ count }) => count !== null)
-    seen = { countedTo }
-  }
-  throw new ApiError('unavailable', 'The counts are being moved on; try again shortly.')
+/** Where some of the events are counted: those from one moment up to another, which is the first that does not count. */
+interface Part {
+  /** Events one by one, all or those that no count has yet, or counts of hours by all dimensions or of a unit by few. */
+  source: 'events' | 'uncounted' | 'hours' | 'few hours' | 'few days'
+  from: number
+  to: number | null
 }
 
-/** Some part of the events, each with the moment `at`, the dimensions and how many it stands for. */
-type Part = (conditions: Conditions) => string
-
-function statement(
-  accountId: string,
-  request: AggregateRequest,
-  countedTo: number,
-): { text: string; values: unknown[] } {
+/** One statement, so that the counts and the events are of one moment: none is missing, and none there twice. */
+function statement(accountId: string, request: AggregateRequest): { text: string; values: unknown[] } {
   const { groupBy, interval, countUnique } = request
   const needed = dimensions.filter((name) => name === groupBy || countUnique?.includes(name) === true)
   const values: unknown[] = []
-  const parts = partsOf(request, needed, countedTo).map((part) => {
-    return part(matching(new Conditions(values).where('e.account_id = ?', accountId), request))
+  const parts = partsOf(request, needed).map((part) => {
+    return rowsOf(part, needed, matching(new Conditions(values).where('e.account_id = ?', accountId), request))
   })
   const groups = [interval && `${beginning[interval]} AS ts`, groupBy && `${groupBy} AS key`].filter(Boolean)
   const uniques = (countUnique ?? []).map((name) => `count(DISTINCT nullif(${name}, '')) AS of_${name}`)
   const text = `
-    SELECT p.counted_to AS "countedTo", r.* FROM (SELECT counted_to FROM event_progress LIMIT 1) p LEFT JOIN (
-      SELECT ${[...groups, 'sum(n)::bigint AS count', ...uniques].join(', ')} FROM (${parts.join(' UNION ALL ')}) counted
-      ${groupBy ? `WHERE ${groupBy} <> ''` : ''}
-      ${groups.length > 0 ? `GROUP BY ${groups.map((_, at) => at + 1).join(', ')}` : ''}
-      HAVING sum(n) > 0 LIMIT ${MAX_ROWS + 1}) r ON true
-    ORDER BY ${[interval && 'r.ts', 'r.count DESC', groupBy && 'r.key COLLATE "C"'].filter(Boolean).join(', ')}`
+    SELECT ${[...groups, 'sum(n)::bigint AS count', ...uniques].join(', ')} FROM (${parts.join(' UNION ALL ')}) counted
+    ${groupBy ? `WHERE ${groupBy} <> ''` : ''}
+    ${groups.length > 0 ? `GROUP BY ${groups.map((_, at) => at + 1).join(', ')}` : ''}
+    HAVING sum(n) > 0
+    ORDER BY ${[interval && 'ts', 'sum(n) DESC', groupBy && `${groupBy} COLLATE "C"`].filter(Boolean).join(', ')}
+    LIMIT ${MAX_ROWS + 1}`
   return { text, values }
 }
 
-/** Which parts give the whole of a filter's time, without gaps and without overlaps. */
-function partsOf(request: AggregateRequest, needed: readonly Dimension[], countedTo: number): Part[] {
-  const { after, before, interval, userId, clientId } = request
-  const raw =
-    (from: number | null, to: number | null, uncounted = false): Part =>
-    (conditions) => {
-      within(conditions, from, to).where('e.place >= ?::bigint', uncounted ? countedTo : null)
-      return select(
-        'events',
-        'e.created_at',
-        needed.map((name) => `coalesce(e.${name}, '') AS ${name}`),
-        '1',
-        conditions,
-      )
-    }
-  const kept =
-    (unit: 'hour' | 'day' | null, from: number, to: number | null): Part =>
-    (conditions) => {
-      conditions.where('e.unit = ?', unit).where('e.starts_at >= ?::bigint', from).where('e.starts_at < ?::bigint', to)
-      const table = unit === null ? 'event_hours' : 'event_counts'
-      return select(
-        table,
-        'e.starts_at',
-        needed.map((name) => `e.${name}`),
-        'e.count',
-        conditions,
-      )
-    }
+/** A part's rows, each with the moment `at`, the dimensions and how many events it stands for. */
+function rowsOf({ source, from, to }: Part, needed: readonly Dimension[], conditions: Conditions): string {
+  const select = (table: string, at: string, names: string[], n: string): string =>
+    `SELECT ${[`${at} AS at`, ...names, `${n} AS n`].join(', ')} FROM ${table} e WHERE ${conditions.text}`
+  if (source === 'events' || source === 'uncounted') {
+    const names = needed.map((name) => `coalesce(e.${name}, '') AS ${name}`)
+    const table = source === 'events' ? source : uncounted(conditions, from, to)
+    within(conditions, from, to)
+    return select(table, 'e.created_at', names, '1')
+  }
+  const unit = { hours: null, 'few hours': 'hour', 'few days': 'day' }[source]
+  conditions.where('e.unit = ?', unit).where('e.starts_at >= ?::bigint', from).where('e.starts_at < ?::bigint', to)
+  const names = needed.map((name) => `e.${name}`)
+  return select(unit ? 'event_counts' : 'event_hours', 'e.starts_at', names, 'e.count')
+}
 
+/**
+ * There are few of them, whatever else is asked, so nothing else may lead the planner to another index. The second bound
+ * makes a range of the places, of which it expects little.
+ */
+function uncounted({ values }: Conditions, from: number, to: number | null): string {
+  const bounds = new Conditions(values)
+    .where('t.created_at >= ?::bigint', from)
+    .where('t.created_at < ?::bigint', to)
+    .where('t.place <= ?::bigint', Number.MAX_SAFE_INTEGER)
+  return `event_progress p CROSS JOIN LATERAL (
+    SELECT * FROM events t WHERE t.account_id = $1 AND t.place >= p.counted_to AND ${bounds.text} OFFSET 0)`
+}
+
+/** Which parts give the whole of a filter's time, without gaps and without overlaps. */
+function partsOf(request: AggregateRequest, needed: readonly Dimension[]): Part[] {
+  const { after, before, interval, userId, clientId } = request
   const [first, last] = [after ?? 0, before ?? null]
   const from = ceiling(first, HOUR)
   const to = last === null ? null : floor(last, HOUR)
   // One user has few events and an index of their own; a part of one hour has no whole one.
-  if (isGiven(userId) || (to !== null && to <= from)) return [raw(after ?? null, last)]
-  const edges = [...(first < from ? [raw(first, from)] : []), ...(to !== null && to < last! ? [raw(to, last)] : [])]
-  const rest = [raw(from, to, true), ...edges]
-  const few = !isGiven(clientId) && needed.every((name) => fewDimensions.includes(name))
-  if (!few) return [kept(null, from, to), ...rest]
+  if (isGiven(userId) || (to !== null && to <= from)) return [{ source: 'events', from: first, to: last }]
+  const parts: Part[] = [
+    { source: 'events', from: first, to: from },
+    { source: 'uncounted', from, to },
+    { source: 'events', from: to ?? 0, to: last ?? 0 },
+  ]
   const [firstDay, lastDay] = [ceiling(from, DAY), to === null ? null : floor(to, DAY)]
-  if (interval === 'hour' || (lastDay !== null && lastDay <= firstDay)) return [kept('hour', from, to), ...rest]
-  const ends = lastDay === null ? [] : [kept('hour', lastDay, to)]
-  return [kept('day', firstDay, lastDay), kept('hour', from, firstDay), ...ends, ...rest]
+  if (isGiven(clientId) || !needed.every((name) => fewDimensions.includes(name)))
+    parts.push({ source: 'hours', from, to })
+  else if (interval === 'hour' || (lastDay !== null && lastDay <= firstDay))
+    parts.push({ source: 'few hours', from, to })
+  else
+    parts.push(
+      { source: 'few hours', from, to: firstDay },
+      { source: 'few days', from: firstDay, to: lastDay },
+      { source: 'few hours', from: lastDay ?? 0, to: to ?? 0 },
+    )
+  return parts.filter((part) => part.to === null || part.from < part.to)
 }
 
-const select = (table: string, at: string, names: string[], count: string, conditions: Conditions): string =>
-  `SELECT ${[`${at} AS at`, ...names, `${count} AS n`].join(', ')} FROM ${table} e WHERE ${conditions.text}`
-
-const isGiven = (value: unknown): boolean => value !== undefined && value !== null
 const ceiling = (time: number, unit: number): number => Math.ceil(time / unit) * unit
 const floor = (time: number, unit: number): number => Math.floor(time / unit) * unit

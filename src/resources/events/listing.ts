@@ -20,6 +20,8 @@ export interface EventFilter {
   before?: number | null
 }
 
+export const isGiven = <T>(value: T | null | undefined): value is T => value !== undefined && value !== null
+
 export interface EventPlace extends InAccount {
   eventId: string
 }
@@ -53,7 +55,7 @@ export class Conditions {
 
   /** A condition with `?` where the value goes. Says nothing when the value is absent. */
   where(text: string, value: unknown): this {
-    if (value !== undefined && value !== null) this.#texts.push(text.replace('?', () => this.value(value)))
+    if (isGiven(value)) this.#texts.push(text.replace('?', () => this.value(value)))
     return this
   }
 
@@ -89,9 +91,9 @@ export function within(
   to: number | null | undefined,
 ): Conditions {
   return conditions
-    .where('e.id >= ?', from === undefined || from === null ? null : firstIdOf('evt', from))
+    .where('e.id >= ?', isGiven(from) ? firstIdOf('evt', from) : null)
     .where('e.created_at >= ?::bigint', from)
-    .where('e.id < ?', to === undefined || to === null ? null : firstIdOf('evt', to))
+    .where('e.id < ?', isGiven(to) ? firstIdOf('evt', to) : null)
     .where('e.created_at < ?::bigint', to)
 }
 
@@ -115,6 +117,12 @@ export async function listEvents(
 
 type Row = Event & Record<string, unknown>
 
+/**
+ * One filter is asked of an index, a user before a client before an issuer, and for the latter two, or without any, there
+ * are indexes with types in them: of each type the page's worth is taken, and the newest of those. What is left is asked
+ * of what the index gives, which is most of it: a client is of one issuer, and a user has few events, which need not be
+ * read for it. So no values lead to a bad plan, and the statements are prepared.
+ */
 function read(
   context: Context,
   accountId: string,
@@ -122,40 +130,42 @@ function read(
   cursor: string | undefined,
   count: number,
 ): Promise<Row[]> {
-  const { issuerId, userId, clientId, eventTypes, after, before } = filter
+  const { issuerId = null, userId = null, clientId = null, eventTypes = null, after, before } = filter
   const conditions = within(new Conditions().where('e.account_id = ?', accountId), after, before)
   if (cursor) conditions.where('e.id < ?', cursor).where('e.created_at <= ?::bigint', timeOf(cursor))
-  const others = { issuerId, userId, clientId }
-  const single = Object.values({ ...others, eventTypes }).filter((value) => value !== undefined && value !== null)
-  if (eventTypes && single.length === 1)
-    return readTypes(context, conditions, accountId, [...new Set(eventTypes)], count)
-  matching(conditions, filter)
+  const left = new Conditions(conditions.values)
+  if (userId !== null) {
+    matching(conditions, { userId })
+    matching(left, { issuerId, clientId, eventTypes })
+  } else if (clientId !== null) {
+    matching(conditions, { clientId })
+    matching(left, { issuerId })
+  } else matching(conditions, { issuerId })
+  if (clientId !== null && issuerId !== null) {
+    // Else all events of a client would be looked through for an issuer that it is not of.
+    const client = `c.account_id = ${conditions.value(accountId)} AND c.id = ${conditions.value(clientId)}`
+    conditions.where(`NOT EXISTS (SELECT FROM clients c WHERE ${client} AND c.issuer_id <> ?)`, issuerId)
+  }
   const take = conditions.value(count)
-  const text = `SELECT ${columns} FROM events e WHERE ${conditions.text} ORDER BY e.id DESC LIMIT ${take}`
-  // With one filter there is an index for it, whatever the values. With several their values decide which one is best,
-  // so the statement is planned anew.
-  return context.tools.query<Row>(single.length > 1 ? '' : nameOf(text), text, conditions.values)
-}
-
-/** Of each type the page's worth: several of them stand at several places of the index. */
-function readTypes(
-  context: Context,
-  conditions: Conditions,
-  accountId: string,
-  types: string[],
-  count: number,
-): Promise<Row[]> {
-  const take = conditions.value(count)
-  const text = `
-    SELECT ${columns} FROM (
-      SELECT newest.* FROM unnest(${conditions.value(types)}::text[]) AS t(type) CROSS JOIN LATERAL (
-        SELECT e.id, e.created_at FROM events e WHERE ${conditions.text} AND e.type = t.type
-        ORDER BY e.id DESC LIMIT ${take}) newest
-      ORDER BY newest.id DESC LIMIT ${take}) found
+  // In this form no index is chosen for it.
+  const where = [conditions.text, ...(left.text ? [`(${left.text}) IS TRUE`] : [])].join(' AND ')
+  const page = (what: string, ofType = ''): string =>
+    `SELECT ${what} FROM events e WHERE ${where}${ofType} ORDER BY e.id DESC LIMIT ${take}`
+  if (eventTypes === null && left.text === '') return ask(context, page(columns), conditions)
+  const places = 'e.id, e.created_at'
+  const found =
+    eventTypes === null || userId !== null
+      ? page(places)
+      : `SELECT newest.* FROM unnest(${conditions.value([...new Set(eventTypes)])}::text[]) AS t(type)
+         CROSS JOIN LATERAL (${page(places, ' AND e.type = t.type')}) newest ORDER BY newest.id DESC LIMIT ${take}`
+  const text = `SELECT ${columns} FROM (${found}) found
     JOIN events e ON e.account_id = ${conditions.value(accountId)} AND e.id = found.id AND e.created_at = found.created_at
     ORDER BY e.id DESC`
-  return context.tools.query<Row>(nameOf(text), text, conditions.values)
+  return ask(context, text, conditions)
 }
+
+const ask = (context: Context, text: string, { values }: Conditions): Promise<Row[]> =>
+  context.tools.query<Row>(nameOf(text), text, values)
 
 /** One name, one text, for prepared statements: there is one for each set of filters. */
 const names = new Map<string, string>()

@@ -1,0 +1,177 @@
+/**
+ * The filters of the trail together (spec 4.14): each set of them lets through what it says, and a page of it costs no
+ * more than its own rows, whatever else there is (docs/decisions/0027).
+ */
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import pg from 'pg'
+import { firstIdOf } from '../../src/kernel/ids.js'
+import { makeAccount, must } from '../setup/actors.js'
+import type { Api, Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { confidentialClient } from './world.js'
+
+let app: TestApp
+let owner: Api
+let A: string
+
+const COUNT = 3000
+const FIRST = Date.UTC(2026, 10, 1)
+
+const metadata = 'https://client.example/metadata.json'
+
+interface Row extends Record<string, unknown> {
+  id: string
+  created_at: number
+}
+/** Newest first. */
+let rows: Row[]
+let sets: Record<string, string>[]
+
+/** Of two issuers, whose clients are their own but for one that is a document; what is frequent here is rare there. */
+function makeRows([issuerA, issuerB]: string[], [clientA, clientB]: string[]): Row[] {
+  const made = Array.from({ length: COUNT }, (_, n) => {
+    const issuer = n % 3 === 0 ? issuerB : issuerA
+    const client = n % 7 === 0 ? metadata : n % 5 === 0 ? null : issuer === issuerA ? clientA : clientB
+    const usual = client === clientA ? 'session.created' : 'user.updated'
+    const at = FIRST + n * 400_000
+    return {
+      id: firstIdOf('evt', at).slice(0, -10) + String(n).padStart(10, '0'),
+      created_at: at,
+      issuer_id: n % 11 === 0 ? null : issuer,
+      user_id: n % 97 === 0 ? 'usr_b' : n % 10 === 1 ? 'usr_a' : null,
+      client_id: client,
+      type: n === 40 || n === 2001 ? 'issuer.created' : n % 101 === 0 ? 'note.created' : usual,
+    }
+  })
+  return made.reverse()
+}
+
+/** Every combination, each filter given or not. */
+function combined(filters: Record<string, string[]>): Record<string, string>[] {
+  return Object.entries(filters).reduce<Record<string, string>[]>(
+    (before, [name, values]) => before.flatMap((set) => [set, ...values.map((value) => ({ ...set, [name]: value }))]),
+    [{}],
+  )
+}
+
+const fits = (row: Row, { event_types, ...same }: Loose): boolean =>
+  (event_types === undefined || event_types.split(',').includes(row['type'])) &&
+  Object.entries(same).every(([name, value]) => row[name] === value)
+
+beforeAll(async () => {
+  app = await startApp({ roles: ['core'] })
+  const account = await makeAccount(app)
+  owner = account.owner
+  A = `/v1/accounts/${account.accountId}`
+  const issuers: string[] = []
+  const clients: string[] = []
+  for (const name of ['a', 'b']) {
+    const { id } = must(await owner.post(`${A}/issuers`, { name }), 201).data
+    issuers.push(id)
+    clients.push(must(await owner.post(`${A}/issuers/${id}/clients`, confidentialClient()), 201).data.id)
+  }
+  rows = makeRows(issuers, clients)
+  sets = combined({
+    issuer_id: [...issuers, 'iss_none'],
+    client_id: [...clients, metadata],
+    user_id: ['usr_a', 'usr_b'],
+    event_types: ['user.updated', 'issuer.created,user.updated', 'domain.deleted'],
+  })
+  const { pool } = app.gatehouse.tools
+  await pool.query('DELETE FROM events WHERE account_id = $1', [account.accountId])
+  for (const id of [account.accountId, 'acc_other'])
+    await pool.query(
+      `INSERT INTO events (id, created_at, issuer_id, user_id, client_id, type, account_id, auth_type, actor, target, context)
+       SELECT id, created_at, issuer_id, user_id, client_id, type, $2, 'user', $3, $3, '{}'
+       FROM jsonb_to_recordset($1) AS r(id text, created_at bigint, issuer_id text, user_id text, client_id text, type text)`,
+      [JSON.stringify(rows), id, '{"type":"user","id":"usr_a"}'],
+    )
+  await pool.query('ANALYZE events')
+})
+afterAll(() => app.close())
+
+/** The statement that a list sends, with its values. */
+async function statementOf(work: () => Promise<unknown>): Promise<[string, unknown[]]> {
+  const sent: [string, unknown[]][] = []
+  const { pool } = app.gatehouse.tools
+  const query = pool.query
+  pool.query = (given: Loose) => {
+    if (given.text.includes('FROM events')) sent.push([given.text, given.values])
+    return Reflect.apply(query, pool, [given])
+  }
+  try {
+    await work()
+  } finally {
+    pool.query = query
+  }
+  expect(sent).toHaveLength(1)
+  return sent[0]!
+}
+
+interface PlanNode {
+  'Relation Name'?: string
+  'Actual Rows': number
+  'Actual Loops': number
+  'Rows Removed by Filter'?: number
+  Plans?: PlanNode[]
+}
+const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)]
+const rowsRead = (node: PlanNode): number =>
+  (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
+
+const list = async (query: Loose): Promise<Loose> =>
+  must(await owner.get(`${A}/events?${new URLSearchParams(query)}`), 200)
+
+test('every set of filters gives the events that all of them let through, newest first', async () => {
+  for (const set of sets) {
+    const expected = rows.filter((row) => fits(row, set))
+    const middle = expected[Math.floor(expected.length / 2)]
+    const later = middle && { cursor: middle.id, after: FIRST + COUNT * 100_000 }
+    for (const query of later ? [{}, later] : [{}]) {
+      const left =
+        query === later ? expected.filter(({ id, created_at: at }) => id < later.cursor && at >= later.after) : expected
+      const page = await list({ ...set, ...query, limit: 100 })
+      const ids = page.data.map(({ id }: Loose) => id)
+      expect({ set, query, ids }).toEqual({ set, query, ids: left.slice(0, 100).map(({ id }) => id) })
+      expect(page.has_more).toBe(left.length > 100)
+    }
+  }
+})
+
+test.each(['force_custom_plan', 'force_generic_plan'])(
+  'a page reads no more than its rows: its size for each type, or all of one user or document (%s)',
+  async (mode) => {
+    const limit = 10
+    const client = await app.gatehouse.tools.pool.connect()
+    try {
+      // Tables this small would be read whole.
+      await client.query(`SET plan_cache_mode = ${mode}; SET enable_seqscan = off; SET enable_bitmapscan = off`)
+      for (const set of sets) {
+        const [text, values] = await statementOf(() => list({ ...set, limit }))
+        await client.query(`PREPARE page AS ${text}`)
+        const given = values.map((value) => (Array.isArray(value) ? `{${value}}` : String(value))).map(pg.escapeLiteral)
+        const { rows: lines } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE page(${given})`)
+        await client.query('DEALLOCATE page')
+        const read = nodesOf(lines[0]['QUERY PLAN'][0].Plan).filter((node) =>
+          node['Relation Name']?.startsWith('events'),
+        )
+        const looked = read.reduce((sum, node) => sum + rowsRead(node), 0)
+        const types = set['event_types']?.split(',').length ?? 1
+        // A document may be a client of several issuers.
+        const whole = set['user_id']
+          ? 'user_id'
+          : set['client_id'] === metadata && set['issuer_id']
+            ? 'client_id'
+            : null
+        const own = whole ? rows.filter((row) => row[whole] === set[whole]).length : 0
+        expect({ set, looked, few: looked <= (own || 5 * (limit + 1) * types) + limit + 1 }).toEqual({
+          set,
+          looked,
+          few: true,
+        })
+      }
+    } finally {
+      client.release(true)
+    }
+  },
+)
