@@ -2,7 +2,7 @@
  * Counting events (spec 4.14): whole hours and days come from the counts kept ready (counting.ts), the rest from the
  * events themselves: the parts of an hour at either end, and what is not counted yet. The sum is always the exact one.
  */
-import { badRequest } from '../../kernel/errors.js'
+import { ApiError, badRequest } from '../../kernel/errors.js'
 import { DAY, HOUR } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type InAccount, requireAccount } from '../place.js'
@@ -34,6 +34,9 @@ export interface Aggregate {
 /** More rows than that would take more memory than one answer may. */
 const MAX_ROWS = 100_000
 
+/** The counts move on once a minute: to meet that moment several times in a row is not chance. */
+const ATTEMPTS = 10
+
 /** Beginnings of intervals in UTC; weeks begin on Monday, and the epoch was a Thursday. */
 const beginning: Record<Interval, string> = {
   hour: `at / ${HOUR} * ${HOUR}`,
@@ -55,9 +58,7 @@ export async function aggregateEvents(
   const unique = [...new Set(request.countUnique ?? [])]
   // The counts have empty text where an event names nobody, and nobody's events are asked for by a filter.
   const nobody = [request.issuerId, request.userId, request.clientId].includes('')
-  const { text, values } = statement(accountId, { ...request, countUnique: unique })
-  // Planned with its values: how much of the counts a time spans decides how they are best grouped.
-  const rows = nobody ? [] : await context.tools.query<CountedRow>('', text, values)
+  const rows = nobody ? [] : await countedRows(context, accountId, { ...request, countUnique: unique })
   if (rows.length > MAX_ROWS) {
     throw badRequest(`The answer would have more than ${MAX_ROWS} rows: ask for a shorter time, or group by less.`)
   }
@@ -76,9 +77,24 @@ export async function aggregateEvents(
 }
 
 interface CountedRow extends Record<string, unknown> {
-  ts: number
-  key: string
-  count: number
+  ts: number | null
+  key: string | null
+  count: number | null
+  countedTo: number
+}
+
+/** The rows as they are while nothing is counted meanwhile: else some events would be missing or there twice. */
+async function countedRows(context: Context, accountId: string, request: AggregateRequest): Promise<CountedRow[]> {
+  const progress = 'SELECT counted_to AS "countedTo" FROM event_progress'
+  let [seen] = await context.tools.query<{ countedTo: number }>('event-progress', progress, [])
+  for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    const { text, values } = statement(accountId, request, seen!.countedTo)
+    const rows = await context.tools.query<CountedRow>('', text, values)
+    const countedTo = Number(rows[0]!.countedTo)
+    if (countedTo === seen!.countedTo) return rows.filter(({ count }) => count !== null)
+    seen = { countedTo }
+  }
+  throw new ApiError('unavailable', 'The counts are being moved on; try again shortly.')
 }
 
 /** Where some of the events are counted: those from one moment up to another, which is the first that does not count. */
@@ -89,53 +105,48 @@ interface Part {
   to: number | null
 }
 
-/** One statement, so that the counts and the events are of one moment: none is missing, and none there twice. */
-function statement(accountId: string, request: AggregateRequest): { text: string; values: unknown[] } {
+function statement(
+  accountId: string,
+  request: AggregateRequest,
+  countedTo: number,
+): { text: string; values: unknown[] } {
   const { groupBy, interval, countUnique } = request
   const needed = dimensions.filter((name) => name === groupBy || countUnique?.includes(name) === true)
   const values: unknown[] = []
   const parts = partsOf(request, needed).map((part) => {
-    return rowsOf(part, needed, matching(new Conditions(values).where('e.account_id = ?', accountId), request))
+    const conditions = matching(new Conditions(values).where('e.account_id = ?', accountId), request)
+    return rowsOf(part, needed, conditions, countedTo)
   })
   const groups = [interval && `${beginning[interval]} AS ts`, groupBy && `${groupBy} AS key`].filter(Boolean)
   const uniques = (countUnique ?? []).map((name) => `count(DISTINCT nullif(${name}, '')) AS of_${name}`)
   const text = `
-    SELECT ${[...groups, 'sum(n)::bigint AS count', ...uniques].join(', ')} FROM (${parts.join(' UNION ALL ')}) counted
-    ${groupBy ? `WHERE ${groupBy} <> ''` : ''}
-    ${groups.length > 0 ? `GROUP BY ${groups.map((_, at) => at + 1).join(', ')}` : ''}
-    HAVING sum(n) > 0
-    ORDER BY ${[interval && 'ts', 'sum(n) DESC', groupBy && `${groupBy} COLLATE "C"`].filter(Boolean).join(', ')}
-    LIMIT ${MAX_ROWS + 1}`
+    SELECT p.counted_to AS "countedTo", r.* FROM (SELECT counted_to FROM event_progress LIMIT 1) p LEFT JOIN (
+      SELECT ${[...groups, 'sum(n)::bigint AS count', ...uniques].join(', ')} FROM (${parts.join(' UNION ALL ')}) counted
+      ${groupBy ? `WHERE ${groupBy} <> ''` : ''}
+      ${groups.length > 0 ? `GROUP BY ${groups.map((_, at) => at + 1).join(', ')}` : ''}
+      HAVING sum(n) > 0 LIMIT ${MAX_ROWS + 1}) r ON true
+    ORDER BY ${[interval && 'r.ts', 'r.count DESC', groupBy && 'r.key COLLATE "C"'].filter(Boolean).join(', ')}`
   return { text, values }
 }
 
 /** A part's rows, each with the moment `at`, the dimensions and how many events it stands for. */
-function rowsOf({ source, from, to }: Part, needed: readonly Dimension[], conditions: Conditions): string {
+function rowsOf(
+  { source, from, to }: Part,
+  needed: readonly Dimension[],
+  conditions: Conditions,
+  countedTo: number,
+): string {
   const select = (table: string, at: string, names: string[], n: string): string =>
     `SELECT ${[`${at} AS at`, ...names, `${n} AS n`].join(', ')} FROM ${table} e WHERE ${conditions.text}`
   if (source === 'events' || source === 'uncounted') {
     const names = needed.map((name) => `coalesce(e.${name}, '') AS ${name}`)
-    const table = source === 'events' ? source : uncounted(conditions, from, to)
-    within(conditions, from, to)
-    return select(table, 'e.created_at', names, '1')
+    within(conditions, from, to).where('e.place >= ?::bigint', source === 'uncounted' ? countedTo : null)
+    return select('events', 'e.created_at', names, '1')
   }
   const unit = { hours: null, 'few hours': 'hour', 'few days': 'day' }[source]
   conditions.where('e.unit = ?', unit).where('e.starts_at >= ?::bigint', from).where('e.starts_at < ?::bigint', to)
   const names = needed.map((name) => `e.${name}`)
   return select(unit ? 'event_counts' : 'event_hours', 'e.starts_at', names, 'e.count')
-}
-
-/**
- * There are few of them, whatever else is asked, so nothing else may lead the planner to another index. The second bound
- * makes a range of the places, of which it expects little.
- */
-function uncounted({ values }: Conditions, from: number, to: number | null): string {
-  const bounds = new Conditions(values)
-    .where('t.created_at >= ?::bigint', from)
-    .where('t.created_at < ?::bigint', to)
-    .where('t.place <= ?::bigint', Number.MAX_SAFE_INTEGER)
-  return `event_progress p CROSS JOIN LATERAL (
-    SELECT * FROM events t WHERE t.account_id = $1 AND t.place >= p.counted_to AND ${bounds.text} OFFSET 0)`
 }
 
 /** Which parts give the whole of a filter's time, without gaps and without overlaps. */
