@@ -157,8 +157,28 @@ export async function outside<T>(context: Context, question: string, ask: () => 
 }
 
 type Write = (inside: Context, all: unknown[]) => Promise<void>
+
 /** What a transaction writes last, by the function that writes it. */
-type Last = Map<Write, unknown[]>
+class Last {
+  #open = true
+  readonly #all = new Map<Write, unknown[]>()
+
+  add(write: Write, one: unknown): void {
+    if (!this.#open) throw new Error('The transaction has ended.')
+    const others = this.#all.get(write)
+    if (others) others.push(one)
+    else this.#all.set(write, [one])
+  }
+
+  /** What writing adds is written too. */
+  async write(inside: Context): Promise<void> {
+    for (const [write, all] of this.#all) {
+      this.#all.delete(write)
+      await write(inside, all)
+    }
+    this.#open = false
+  }
+}
 
 /**
  * Runs `work` in one transaction and commits all of it or nothing. Inside a transaction it joins that one.
@@ -169,7 +189,7 @@ export async function transaction<T>(context: Context, work: (context: Context) 
   if (context.db !== context.tools.prisma) return work(context)
   const answers = new Map<string, unknown>()
   for (let attempt = 1; ; ) {
-    const last: Last = new Map()
+    const last = new Last()
     const after: (() => void)[] = []
     const own: { client?: pg.PoolClient } = {}
     try {
@@ -186,16 +206,12 @@ export async function transaction<T>(context: Context, work: (context: Context) 
                 return (await own.client!.query({ name, text, values })).rows
               },
               loaders: new Map(),
-              beforeCommit: async (write, one) =>
-                void last.set(write as Write, [...(last.get(write as Write) ?? []), one]),
+              beforeCommit: async (write, one) => last.add(write as Write, one),
               afterCommit: (step) => void after.push(step),
               answers,
             }
             const made = await work(inside)
-            for (const [write, all] of last) {
-              last.delete(write)
-              await write(inside, all)
-            }
+            await last.write(inside)
             return made
           },
           { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT + 5 * SECOND },
