@@ -23,6 +23,8 @@ import { Signer } from './signer.js'
 const KEPT = 5000
 /** Without a notice, an issuer is compared with the database this often (milliseconds). */
 const CHECK_INTERVAL = 10 * SECOND
+/** With it, as many others as these are compared that will be due soon: one by one they would ask all the time. */
+const COMPARED = 100
 /** As long as a transaction may take that has announced a change: until its notice comes, memory is not believed. */
 const PENDING = 20 * SECOND
 
@@ -87,7 +89,7 @@ interface Entry {
 const version = `concat(i.updated_at, '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM auth_methods m WHERE m.issuer_id = i.id),
   '.', (SELECT concat(count(*), '.', max(created_at)) FROM signing_keys k WHERE k.issuer_id = i.id),
   '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM domains d WHERE d.account_id = i.account_id AND d.issuer_id = i.id))`
-const versionText = `SELECT ${version} AS version FROM issuers i WHERE i.id = $1 AND i.status <> 'deleted'`
+const versionsText = `SELECT i.id, ${version} AS version FROM issuers i WHERE i.id = ANY ($1) AND i.status <> 'deleted'`
 const factsText = `
   SELECT i.id, i.account_id AS "accountId", i.name, i.status, i.settings, ${version} AS version,
     coalesce((SELECT json_agg(json_build_object('id', m.id, 'kind', m.method, 'name', m.name, 'login', m.enabled_login,
@@ -101,6 +103,7 @@ const takenText = 'SELECT 1 AS taken FROM domains WHERE host = $1 AND verified A
 export function openRuntimes(gatehouse: Gatehouse): Runtimes {
   const kept = new LRUCache<string, Entry>({ max: KEPT })
   const building = new Map<string, Promise<Runtime | undefined>>()
+  const comparing = new Map<string, Promise<void>>()
   const pending = new LRUCache<string, number>({ max: 10_000 })
   /** Hosts that are not the issuer's that was asked for under them: are they another's? Anybody can invent one. */
   const strangers = new LRUCache<string, { taken: boolean; checkedAt: number }>({ max: 1000 })
@@ -164,6 +167,31 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
     return taken
   }
 
+  /** Finds out which entries the database agrees with; others have never been checked, from then on. */
+  function compare(context: Context, entries: ReadonlyMap<string, Entry>): Promise<void> {
+    const now = context.now()
+    const done = context.tools
+      .query<{ id: string; version: string }>('idp-issuer-versions', versionsText, [[...entries.keys()]])
+      .then((rows) => {
+        const versions = new Map(rows.map(({ id, version }) => [id, version]))
+        for (const [id, entry] of entries) entry.checkedAt = versions.get(id) === entry.runtime.issuer.version ? now : 0
+      })
+      .finally(() => {
+        for (const id of entries.keys()) comparing.delete(id)
+      })
+    for (const id of entries.keys()) comparing.set(id, done)
+    return done
+  }
+
+  function withOthers(issuerId: string, entry: Entry, now: number): Map<string, Entry> {
+    const due = new Map([[issuerId, entry]])
+    for (const [id, other] of kept.entries()) {
+      if (due.size === COMPARED) break
+      if (!comparing.has(id) && now - other.checkedAt >= CHECK_INTERVAL / 2) due.set(id, other)
+    }
+    return due
+  }
+
   async function current(context: Context, issuerId: string, evenStale: boolean): Promise<Runtime | undefined> {
     const entry = kept.get(issuerId)
     if (!entry) return fresh(context, issuerId)
@@ -171,9 +199,10 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
     const doubtful = (pending.get(issuerId) ?? 0) > now
     if (!doubtful && subscription.connected() && now - entry.checkedAt < CHECK_INTERVAL) return entry.runtime
     try {
-      const [row] = await context.tools.query<{ version: string }>('idp-issuer-version', versionText, [issuerId])
-      if (row?.version !== entry.runtime.issuer.version) return await build(context, issuerId)
-      entry.checkedAt = now
+      // In doubt only an answer counts that was asked for now.
+      if (doubtful) await compare(context, new Map([[issuerId, entry]]))
+      else await (comparing.get(issuerId) ?? compare(context, withOthers(issuerId, entry, now)))
+      if (entry.checkedAt === 0) return await build(context, issuerId)
     } catch (error) {
       if (!evenStale) throw error
     }
