@@ -3,7 +3,7 @@
  * While it does not answer, the buckets of PostgreSQL count instead, so that its end is nobody's outage.
  */
 import { createHash } from 'node:crypto'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import { SECOND } from '../kernel/time.js'
 import type { Log } from './log.js'
 import { type Buckets, PORTIONS } from './rate-limit.js'
@@ -35,7 +35,7 @@ const digest = createHash('sha1').update(script).digest('hex')
 
 /** Connects when the first portion is taken. @param otherwise counts while there is no answer */
 export function redisBuckets(url: string, log: Log, otherwise: Buckets): Buckets {
-  let redis: Redis | undefined
+  let redis: Promise<Redis> | undefined
   let isAway = false
   let restsUntil = 0
   const away = (error: unknown): void => {
@@ -43,8 +43,8 @@ export function redisBuckets(url: string, log: Log, otherwise: Buckets): Buckets
     isAway = true
     restsUntil = performance.now() + REST
   }
-  const connected = (): Redis => {
-    redis ??= connect(url).on('error', away)
+  const connected = (): Promise<Redis> => {
+    redis ??= connect(url, away)
     return redis
   }
   return {
@@ -52,7 +52,7 @@ export function redisBuckets(url: string, log: Log, otherwise: Buckets): Buckets
       if (performance.now() < restsUntil) return otherwise.take(key, { quota, largest, now, rate })
       const values = [1, `gatehouse:limit:${key}`, quota, largest, now, rate] as const
       try {
-        const client = connected()
+        const client = await connected()
         const answer = await client.evalsha(digest, ...values).catch((error: Error) => {
           if (!error.message.startsWith('NOSCRIPT')) throw error
           return client.eval(script, ...values)
@@ -66,13 +66,13 @@ export function redisBuckets(url: string, log: Log, otherwise: Buckets): Buckets
         return otherwise.take(key, { quota, largest, now, rate })
       }
     },
-    close: async () => redis?.disconnect(),
+    close: async () => (await redis)?.disconnect(),
   }
 }
 
 /** Does it answer? For the doctor. @throws Error */
 export async function pingRedis(url: string): Promise<void> {
-  const redis = connect(url).on('error', () => {})
+  const redis = await connect(url, () => {})
   try {
     await redis.ping()
   } finally {
@@ -80,8 +80,12 @@ export async function pingRedis(url: string): Promise<void> {
   }
 }
 
-/** What is asked before the first connection stands waits for it; later, nothing waits for one. */
-function connect(url: string): Redis {
+/**
+ * What is asked before the first connection stands waits for it; later, nothing waits for one. Its library is loaded
+ * here, for most deployments never need it.
+ */
+async function connect(url: string, failed: (error: unknown) => void): Promise<Redis> {
+  const { Redis } = await import('ioredis')
   const redis = new Redis(url, {
     connectTimeout: CONNECT_TIMEOUT,
     commandTimeout: ANSWER_TIMEOUT,
@@ -93,5 +97,5 @@ function connect(url: string): Redis {
   redis.once('ready', () => {
     redis.options.enableOfflineQueue = false
   })
-  return redis
+  return redis.on('error', failed)
 }
