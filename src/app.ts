@@ -61,18 +61,17 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     return addressOf(server)
   }
 
-  // Each role is loaded by whoever has it: a worker does without GraphQL and the library of the IdP.
-  if (roles.includes('core')) {
-    const { mountCore } = await import('./core.js')
-    // Where this process has both roles, the one talks to the other without going around by the public address.
-    const room = await mountCore(gatehouse, () => idp)
+  // Each role is loaded by whoever has it: a worker does without GraphQL and the library of the IdP. All of them are there
+  // before anything listens: the first that answers says that the process is ready.
+  // Where this process has both roles, the one talks to the other without going around by the public address.
+  const room = roles.includes('core') ? await (await import('./core.js')).mountCore(gatehouse, () => idp) : undefined
+  const provider = roles.includes('idp') ? (await import('./idp/index.js')).createIdp(gatehouse) : undefined
+  if (room) {
     closers.push(...room.closers)
     endStreams = room.endStreams
     core = await open('core', config.port, room.middleware)
   }
-  if (roles.includes('idp')) {
-    const { createIdp } = await import('./idp/index.js')
-    const provider = createIdp(gatehouse)
+  if (provider) {
     closers.push(provider.close)
     idp = await open('idp', config.idpPort, provider.middleware)
   }
