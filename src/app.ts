@@ -3,27 +3,16 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
 import type { Role } from './config.js'
-import { mountConsole } from './console-host/index.js'
-import { mountDevMail } from './dev-mail.js'
 import { mountEdge } from './edge.js'
-import { mountGraphql } from './graphql/mount.js'
-import { mountPlayground } from './graphql/playground.js'
-import { createIdp } from './idp/index.js'
 import type { Gatehouse } from './platform/context.js'
-import { type Jobs, startJobs, systemContext } from './platform/jobs.js'
+import { type Jobs, startJobs } from './platform/jobs.js'
 import { watchWork } from './platform/overview.js'
 import { startWorker } from './platform/queue.js'
 import { mountProbes } from './probes.js'
-import { consolePlace } from './resources/console-place.js'
-import { issuerUrl } from './resources/issuer-url.js'
 import { keepSpareKeys } from './resources/issuers/signing-keys.js'
 import { startSending } from './resources/webhooks/sending.js'
 import { watchSending } from './resources/webhooks/watching.js'
-import { mountRest } from './rest/mount.js'
-import { mountOpenApi } from './rest/openapi.js'
-import { mountReference } from './rest/reference/mount.js'
 import { schedule } from './schedule.js'
-import { mountSetup } from './setup-page.js'
 import { tasks } from './tasks.js'
 
 export { makeGatehouse } from './gatehouse.js'
@@ -72,17 +61,17 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
     return addressOf(server)
   }
 
-  if (roles.includes('core')) {
-    const graphql = await mountGraphql(gatehouse)
-    closers.push(graphql.stop)
-    endStreams = graphql.endStreams
-    // Where this process has both roles, the one talks to the other without going around by the public address.
-    const consoleRoom = mountConsole(gatehouse, graphql.middleware, () => idp)
-    closers.push(consoleRoom.close)
-    core = await open('core', config.port, await coreRoutes(gatehouse, graphql.middleware, consoleRoom.middleware))
+  // Each role is loaded by whoever has it: a worker does without GraphQL and the library of the IdP. All of them are there
+  // before anything listens: the first that answers says that the process is ready.
+  // Where this process has both roles, the one talks to the other without going around by the public address.
+  const room = roles.includes('core') ? await (await import('./core.js')).mountCore(gatehouse, () => idp) : undefined
+  const provider = roles.includes('idp') ? (await import('./idp/index.js')).createIdp(gatehouse) : undefined
+  if (room) {
+    closers.push(...room.closers)
+    endStreams = room.endStreams
+    core = await open('core', config.port, room.middleware)
   }
-  if (roles.includes('idp')) {
-    const provider = createIdp(gatehouse)
+  if (provider) {
     closers.push(provider.close)
     idp = await open('idp', config.idpPort, provider.middleware)
   }
@@ -114,43 +103,6 @@ export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): P
 }
 
 const portSettings = { core: 'PORT', idp: 'IDP_PORT', worker: 'WORKER_PORT' } as const
-
-/** The Core API's addresses, by their first segment. */
-async function coreRoutes(gatehouse: Gatehouse, graphql: Middleware, consoleRoom: Middleware): Promise<Middleware> {
-  const rooms: Record<string, Middleware> = {
-    v1: mountRest(gatehouse),
-    graphql,
-    console: consoleRoom,
-    setup: mountSetup(gatehouse),
-    dev: mountDevMail(gatehouse),
-    playground: mountPlayground(),
-    'openapi.json': mountOpenApi(gatehouse),
-    docs: mountReference(gatehouse),
-    '.well-known': protectedResource(gatehouse),
-  }
-  const home: Middleware = (ctx) => ctx.redirect('/console')
-  return (ctx, next) => {
-    const first = ctx.path.split('/')[1] ?? ''
-    const room = first === '' ? home : Object.hasOwn(rooms, first) ? rooms[first] : undefined
-    return room ? room(ctx, next) : next()
-  }
-}
-
-/** RFC 9728: how a client finds out where tokens for the Core API come from (decisions D6). */
-function protectedResource(gatehouse: Gatehouse): Middleware {
-  const { baseUrl } = gatehouse.config
-  return async (ctx, next) => {
-    if (ctx.path !== '/.well-known/oauth-protected-resource') return next()
-    const place = await consolePlace(systemContext(gatehouse))
-    ctx.set('Access-Control-Allow-Origin', '*')
-    ctx.body = {
-      resource: baseUrl,
-      authorization_servers: place ? [issuerUrl(gatehouse.config, place.issuer_id)] : [],
-      bearer_methods_supported: ['header'],
-      resource_documentation: `${baseUrl}/docs`,
-    }
-  }
-}
 
 function listen(
   handler: (req: IncomingMessage, res: ServerResponse) => void,

@@ -1,7 +1,6 @@
 /** Where mail goes: to the mail server, or while there is none to an inbox on one's own machine. */
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createTransport } from 'nodemailer'
 import type { Config } from '../config.js'
 import { type Clock, SECOND } from '../kernel/time.js'
 import { isLoopback } from '../kernel/uri.js'
@@ -28,23 +27,26 @@ export function openPostman(config: Config, now: Clock): Postman {
   if (url === undefined) {
     return { deliver: async (mail, id) => keepInInbox(config, id, { ...mail, sent_at: now() }), close: () => {} }
   }
-  const transport = transportTo(url, from)
+  let transport: ReturnType<typeof transportTo> | undefined
   return {
     deliver: async (mail, id) => {
-      await transport.sendMail({ ...mail, messageId: `<${id}@${new URL(config.idpUrl).hostname}>` })
+      transport ??= transportTo(url, from)
+      await (await transport).sendMail({ ...mail, messageId: `<${id}@${new URL(config.idpUrl).hostname}>` })
     },
-    close: () => transport.close(),
+    close: () => void transport?.then((open) => open.close()),
   }
 }
 
-function transportTo(url: string, from: string) {
+/** Loads its library: processes that send no mail do without. */
+async function transportTo(url: string, from: string) {
+  const { createTransport } = await import('nodemailer')
   const waits = { connectionTimeout: 10 * SECOND, greetingTimeout: 10 * SECOND, socketTimeout: 20 * SECOND }
   return createTransport({ url, ...waits, disableFileAccess: true, disableUrlAccess: true }, { from })
 }
 
 /** Why the mail server of MAIL_URL does not take us, without sending anything; undefined when it does. */
 export async function reachMailServer({ mail }: Config): Promise<string | undefined> {
-  const transport = transportTo(mail.url ?? '', mail.from)
+  const transport = await transportTo(mail.url ?? '', mail.from)
   try {
     await transport.verify()
     return undefined

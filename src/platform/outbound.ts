@@ -7,7 +7,7 @@
 import { lookup as systemLookup } from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
-import { Agent, buildConnector } from 'undici'
+import type { Agent } from 'undici'
 import { SECOND } from '../kernel/time.js'
 
 export interface OutboundRequest {
@@ -97,26 +97,32 @@ export function openOutbound({ allowPrivate, lookup = systemLookup, isPublic = i
       else callback(null, first.address, first.family)
     })
   }
-  const connect = buildConnector({ timeout: CONNECT_TIMEOUT, lookup: publicLookup })
-  const agent = new Agent({
-    connections: CONNECTIONS,
-    keepAliveTimeout: KEEP_ALIVE,
-    keepAliveMaxTimeout: KEEP_ALIVE,
-    maxHeaderSize: 16 * 1024,
-    connect: (options, callback) => {
-      // No name, no lookup: node connects to literals without asking anybody.
-      const host = options.hostname.replace(/^\[|\]$/g, '')
-      if (isIP(host) !== 0 && !allowed(host)) return callback(notPublic(), null)
-      connect(options, callback)
-    },
-  })
+  // Loaded and made for the first request: commands and many processes never send one.
+  const makeAgent = async (): Promise<Agent> => {
+    const { Agent, buildConnector } = await import('undici')
+    const connect = buildConnector({ timeout: CONNECT_TIMEOUT, lookup: publicLookup })
+    return new Agent({
+      connections: CONNECTIONS,
+      keepAliveTimeout: KEEP_ALIVE,
+      keepAliveMaxTimeout: KEEP_ALIVE,
+      maxHeaderSize: 16 * 1024,
+      connect: (options, callback) => {
+        // No name, no lookup: node connects to literals without asking anybody.
+        const host = options.hostname.replace(/^\[|\]$/g, '')
+        if (isIP(host) !== 0 && !allowed(host)) return callback(notPublic(), null)
+        connect(options, callback)
+      },
+    })
+  }
+  let agent: Promise<Agent> | undefined
 
   return {
     async send({ method = 'GET', url, headers = {}, body, timeout, maxBody }) {
       const { origin, pathname, search } = targetOf(url, allowPrivate)
       const signal = AbortSignal.timeout(timeout)
       try {
-        const answer = await agent.request({
+        agent ??= makeAgent()
+        const answer = await (await agent).request({
           origin,
           path: pathname + search,
           method,
@@ -138,7 +144,7 @@ export function openOutbound({ allowPrivate, lookup = systemLookup, isPublic = i
         throw faultOf(error, signal)
       }
     },
-    close: () => agent.destroy(),
+    close: async () => (await agent)?.destroy(),
   }
 }
 

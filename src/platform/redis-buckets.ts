@@ -3,7 +3,7 @@
  * While it does not answer, the buckets of PostgreSQL count instead, so that its end is nobody's outage.
  */
 import { createHash } from 'node:crypto'
-import { Redis } from 'ioredis'
+import type { Redis } from 'ioredis'
 import type { Config } from '../config.js'
 import { SECOND } from '../kernel/time.js'
 import type { Log } from './log.js'
@@ -41,7 +41,7 @@ const digest = createHash('sha1').update(script).digest('hex')
  */
 export function redisBuckets(url: string, { baseUrl }: Config, log: Log, otherwise: Buckets): Buckets {
   const prefix = `gatehouse:${sha256(baseUrl).slice(0, 16)}:limit`
-  let redis: Redis | undefined
+  let redis: Promise<Redis> | undefined
   let isAway = false
   let restsUntil = 0
   const away = (error: unknown): void => {
@@ -49,8 +49,8 @@ export function redisBuckets(url: string, { baseUrl }: Config, log: Log, otherwi
     isAway = true
     restsUntil = performance.now() + REST
   }
-  const connected = (): Redis => {
-    redis ??= connect(url).on('error', away)
+  const connected = (): Promise<Redis> => {
+    redis ??= connect(url, away)
     return redis
   }
   return {
@@ -58,7 +58,7 @@ export function redisBuckets(url: string, { baseUrl }: Config, log: Log, otherwi
       if (performance.now() < restsUntil) return otherwise.take(key, { quota, largest, now, rate })
       const values = [1, `${prefix}:${key}`, quota, largest, now, rate] as const
       try {
-        const client = connected()
+        const client = await connected()
         const answer = await client.evalsha(digest, ...values).catch((error: Error) => {
           if (!error.message.startsWith('NOSCRIPT')) throw error
           return client.eval(script, ...values)
@@ -72,13 +72,13 @@ export function redisBuckets(url: string, { baseUrl }: Config, log: Log, otherwi
         return otherwise.take(key, { quota, largest, now, rate })
       }
     },
-    close: async () => redis?.disconnect(),
+    close: async () => (await redis)?.disconnect(),
   }
 }
 
 /** Does it answer? For the doctor. @throws Error */
 export async function pingRedis(url: string): Promise<void> {
-  const redis = connect(url).on('error', () => {})
+  const redis = await connect(url, () => {})
   try {
     await redis.ping()
   } finally {
@@ -86,8 +86,12 @@ export async function pingRedis(url: string): Promise<void> {
   }
 }
 
-/** What is asked before the first connection stands waits for it; later, nothing waits for one. */
-function connect(url: string): Redis {
+/**
+ * What is asked before the first connection stands waits for it; later, nothing waits for one. Its library is loaded
+ * here, for most deployments never need it.
+ */
+async function connect(url: string, failed: (error: unknown) => void): Promise<Redis> {
+  const { Redis } = await import('ioredis')
   const redis = new Redis(url, {
     connectTimeout: CONNECT_TIMEOUT,
     commandTimeout: ANSWER_TIMEOUT,
@@ -99,5 +103,5 @@ function connect(url: string): Redis {
   redis.once('ready', () => {
     redis.options.enableOfflineQueue = false
   })
-  return redis
+  return redis.on('error', failed)
 }

@@ -1,4 +1,5 @@
 /** A browser as far as signing in needs one: follows redirects, keeps cookies by path, fills in the one form of a page. */
+import { type Ask, type Asked, ask } from '../setup/ask.js'
 
 interface Cookie {
   name: string
@@ -33,7 +34,7 @@ export class TestBrowser {
   constructor(
     private readonly stopAt = 'https://',
     private readonly headers: Record<string, string> = {},
-    private readonly send: typeof fetch = fetch,
+    private readonly send: Ask = ask,
   ) {}
 
   cookies(): readonly Cookie[] {
@@ -47,7 +48,7 @@ export class TestBrowser {
     return other
   }
 
-  async request(url: string, init: RequestInit = {}): Promise<Response> {
+  async request(url: string, init: Asked = {}): Promise<Response> {
     const { pathname } = new URL(url)
     const sent = this.#cookies.filter(
       ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
@@ -60,7 +61,7 @@ export class TestBrowser {
         accept: 'text/html',
         ...this.headers,
         ...(cookie && { cookie }),
-        ...(init.headers as Record<string, string>),
+        ...init.headers,
       },
     })
     for (const line of response.headers.getSetCookie()) this.#keep(line)
@@ -81,7 +82,7 @@ export class TestBrowser {
   }
 
   /** Loads an address and follows redirects until there is a page, or one leads out. */
-  async open(url: string, init: RequestInit = {}): Promise<Page> {
+  async open(url: string, init: Asked = {}): Promise<Page> {
     let response = await this.request(url, init)
     let at = url
     for (let hops = 0; response.status >= 300 && response.status < 400 && hops < 10; hops++) {

@@ -2,6 +2,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { makeTenant, makeUser, must, type Tenant } from '../setup/actors.js'
 import { type Loose } from '../setup/api.js'
+import { type Ask, ask } from '../setup/ask.js'
 import type { TestApp } from '../setup/start-app.js'
 import { type Page, TestBrowser } from './browser.js'
 
@@ -27,7 +28,7 @@ export class Realm {
     readonly app: TestApp,
     readonly tenant: Tenant,
     readonly url = `${app.idpUrl}/${tenant.issuerId}`,
-    private readonly send: typeof fetch = fetch,
+    private readonly send: Ask = ask,
   ) {}
 
   static async make(app: TestApp, name?: string): Promise<Realm> {

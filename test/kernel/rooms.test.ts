@@ -62,7 +62,7 @@ const only: { what: RegExp; where: RegExp; why: string }[] = [
     why: "the library's insides are for src/idp/hooks alone",
   },
   {
-    what: /from '(undici|node:https)'|(?<![.\w])fetch\(/,
+    what: /(from |import\()'(undici|node:https)'|(?<![.\w])fetch\(/,
     // Besides it, what runs in browsers.
     where: /^src\/(platform\/outbound\.ts|graphql\/playground\/|console\/|idp\/endpoints\/check-session\.ts)/,
     why: 'other people are called by platform/outbound alone',

@@ -1,4 +1,5 @@
 /** A script's view of `/v1` and GraphQL: plain HTTP, nothing of the product's code. */
+import { ask } from './ask.js'
 
 export interface Answer<T = Record<string, unknown>> {
   status: number
@@ -32,9 +33,8 @@ export function apiAs(baseUrl: string, credential?: { id: string; secret: string
         : `Basic ${Buffer.from(`${credential.id}:${credential.secret}`).toString('base64')}`
 
   async function request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    const response = await fetch(`${baseUrl}${path}`, {
+    const response = await ask(`${baseUrl}${path}`, {
       method,
-      redirect: 'manual',
       headers: {
         ...(authorization && { authorization }),
         ...(body !== undefined && { 'content-type': 'application/json' }),

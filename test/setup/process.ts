@@ -9,8 +9,11 @@ import { freePorts } from './start-app.js'
 
 const cli = fileURLToPath(new URL('../../src/cli.js', import.meta.url))
 
-/** None of these processes lives long enough for optimized WebAssembly, Prisma's, to be worth its compilation. */
-const brief = ['--liftoff-only']
+/**
+ * None of these processes lives long enough for optimized WebAssembly, Prisma's, to be worth its compilation, nor for
+ * its memory to be tidied up while it loads (MiB before V8 does so first).
+ */
+const brief = ['--liftoff-only', '--min-semi-space-size=16']
 
 export interface Process {
   child: ChildProcess

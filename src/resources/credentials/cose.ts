@@ -1,17 +1,17 @@
 /** Public keys of passkeys (RFC 9052 section 7): read, checked to be keys, before one is kept. */
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
-import { cose, isoCBOR } from '@simplewebauthn/server/helpers'
 
 /** ES256, EdDSA with Ed25519, RS256: what browsers and authenticators offer (COSE algorithm numbers). */
-export const passkeyAlgorithms = [cose.COSEALG.ES256, cose.COSEALG.EdDSA, cose.COSEALG.RS256]
+export const passkeyAlgorithms = [-7, -8, -257]
 
 const MIN_RSA_BYTES = 256
 
 /**
- * Reads a COSE_Key.
+ * Reads a COSE_Key. The library is loaded by whoever first has one to read.
  * @returns its algorithm, or undefined when it is no public key of one of `passkeyAlgorithms`
  */
-export function algorithmOf(bytes: Uint8Array): number | undefined {
+export async function algorithmOf(bytes: Uint8Array): Promise<number | undefined> {
+  const { cose, isoCBOR } = await import('@simplewebauthn/server/helpers')
   try {
     const key: unknown = isoCBOR.decodeFirst(Uint8Array.from(bytes))
     // Bytes behind the key, or a second spelling of it, would make two of one.

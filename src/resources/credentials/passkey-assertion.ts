@@ -3,7 +3,7 @@
  * this issuer? The browser's word counts for nothing: what it signed must name our challenge, our origin and our
  * relying party, and the person must have been verified by the authenticator. Who holds the challenges is the caller.
  */
-import { type AuthenticationResponseJSON, verifyAuthenticationResponse } from '@simplewebauthn/server'
+import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
 import { parseJson } from '../../kernel/gate.js'
 import type { Context } from '../../platform/context.js'
@@ -107,6 +107,8 @@ export async function checkAssertion(
 }
 
 async function verified(response: AuthenticationResponseJSON, { data }: Row, { challenge, origin, rpId }: Ceremony) {
+  // Loaded for the first answer: it brings all that certificates need.
+  const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   try {
     // Nothing of ours may be framed, so nobody signs in from within another page.
     const client = jsonOf(Buffer.from(response.response.clientDataJSON, 'base64url').toString())

@@ -2,12 +2,7 @@
  * The registration ceremony of a passkey (WebAuthn level 3, section 7.1): options with a challenge for the browser, and
  * the check of its answer. A challenge is bound to the user and the relying party and good for one answer.
  */
-import {
-  generateRegistrationOptions,
-  type RegistrationResponseJSON,
-  verifyRegistrationResponse,
-} from '@simplewebauthn/server'
-import { isoBase64URL, isoCBOR } from '@simplewebauthn/server/helpers'
+import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
 import { invalidField } from '../../kernel/errors.js'
 import { check, rules } from '../../kernel/input.js'
@@ -22,6 +17,9 @@ import { lockOwner, type Owner, requireOwner, type VerifiersPlace } from './kind
 import type { NewPasskey, PasskeyFacts } from './passkey.js'
 
 const CHALLENGE_LIFE = 5 * MINUTE
+
+/** Its library, with all that certificates need, is loaded for the first ceremony. */
+const webauthn = () => import('@simplewebauthn/server')
 
 const challengeRules = z.strictObject({ rpId: rules.text(253).nullable().optional() })
 
@@ -60,6 +58,7 @@ export async function challengePasskey(
     where: { userId: owner.id, type: 'passkey' },
     select: { credentialId: true, data: true },
   })
+  const { generateRegistrationOptions } = await webauthn()
   const options = await generateRegistrationOptions({
     ...alwaysAsked,
     rpName: brandOf(owner),
@@ -103,8 +102,9 @@ export interface Newcomer {
  * What the browser of a newcomer is asked for, PublicKeyCredentialCreationOptionsJSON: a passkey that says itself whose
  * it is, for it is the way in.
  */
-export const newcomerOptions = ({ id, username, brand, rpId, challenge }: Newcomer): Promise<object> =>
-  generateRegistrationOptions({
+export async function newcomerOptions({ id, username, brand, rpId, challenge }: Newcomer): Promise<object> {
+  const { generateRegistrationOptions } = await webauthn()
+  return generateRegistrationOptions({
     ...alwaysAsked,
     rpName: brand,
     rpID: rpId,
@@ -114,6 +114,7 @@ export const newcomerOptions = ({ id, username, brand, rpId, challenge }: Newcom
     challenge: Uint8Array.from(Buffer.from(challenge, 'base64url')),
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   })
+}
 
 /** @throws invalid_request for a host that the issuer is not served under */
 async function relyingParty(context: Context, owner: Owner, asked: string | undefined) {
@@ -157,7 +158,7 @@ export async function answeredChallenge(
 export async function registeredBy(credential: object, challenge: Challenge): Promise<NewPasskey | undefined> {
   const info = await verified(credential, challenge)
   const { credential: made, aaguid, credentialDeviceType, credentialBackedUp } = info ?? {}
-  const algorithm = made && algorithmOf(made.publicKey)
+  const algorithm = made && (await algorithmOf(made.publicKey))
   if (!made || algorithm === undefined || Buffer.from(made.id, 'base64url').length > 1023) return undefined
   return {
     credential_id: made.id,
@@ -173,9 +174,10 @@ export async function registeredBy(credential: object, challenge: Challenge): Pr
 }
 
 async function verified(credential: object, { challenge, rp_id, origin }: Challenge) {
+  const { verifyRegistrationResponse } = await webauthn()
   try {
     const { registrationInfo } = await verifyRegistrationResponse({
-      response: withoutAttestation(credential as RegistrationResponseJSON),
+      response: await withoutAttestation(credential as RegistrationResponseJSON),
       expectedChallenge: challenge,
       expectedOrigin: origin,
       expectedRPID: rp_id,
@@ -193,7 +195,8 @@ async function verified(credential: object, { challenge, rp_id, origin }: Challe
  * The answer with an empty statement of its maker. None was asked for, so none is believed; and a certificate in it
  * could name a revocation list, which the library would fetch from wherever it says.
  */
-function withoutAttestation(credential: RegistrationResponseJSON): RegistrationResponseJSON {
+async function withoutAttestation(credential: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
+  const { isoBase64URL, isoCBOR } = await import('@simplewebauthn/server/helpers')
   const bytes = isoBase64URL.toBuffer(credential.response.attestationObject)
   const authData = isoCBOR.decodeFirst<Map<string, Uint8Array<ArrayBuffer>>>(bytes).get('authData')
   if (!(authData instanceof Uint8Array)) throw new Error('no authenticator data')

@@ -71,7 +71,7 @@ export const passkey = kindOf({
     const { accountId, issuerId, id: userId } = owner
     const made = isCeremony(values)
       ? await answeredChallenge(context, { accountId, issuerId, userId }, values.challengeId, values.credential)
-      : byPublicKey(values)
+      : await byPublicKey(values)
     return (inside) => keepPasskey(inside, owner, made, values)
   },
 })
@@ -111,9 +111,9 @@ function isCeremony(values: Values): values is Values & { credential: object; ch
   return ceremony
 }
 
-function byPublicKey(values: Values): NewPasskey {
+async function byPublicKey(values: Values): Promise<NewPasskey> {
   const publicKey = values.publicKey ?? ''
-  const algorithm = algorithmOf(Buffer.from(publicKey, 'base64url'))
+  const algorithm = await algorithmOf(Buffer.from(publicKey, 'base64url'))
   if (algorithm === undefined) {
     const message = `must be a COSE_Key of one of the algorithms ${passkeyAlgorithms.join(', ')}.`
     throw invalidField('publicKey', 'invalid_key', message)
