@@ -116,7 +116,7 @@ export function readConfig(env: Readonly<Record<string, string | undefined>> = p
     problems.push(`${name} is "${value}"; set an absolute URL such as ${fallback ?? `${protocols[0]}//host`}.`)
     return fallback
   }
-  /** An address that we call: what platform/outbound.ts would refuse, at a time when nobody looks, is refused here. */
+  /** An address that we call: what platform/outbound.ts refuses in any case, when nobody looks, is refused here. */
   const called = (name: SettingName, fallback: string | undefined): string | undefined => {
     const value = address(name, fallback, ['https:', 'http:'])
     const url = value === undefined ? undefined : new URL(value)

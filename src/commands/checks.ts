@@ -36,7 +36,7 @@ const CLOCK_FINE = 2000
 const CLOCK_BROKEN = 30_000
 /** Issuers whose password policy wants leaked passwords refused. */
 const CHECKING_ISSUERS = `
-  SELECT 1 FROM issuers WHERE settings #>> '{security,password_policy,check_breached}' = 'true' LIMIT 1`
+  SELECT 1 FROM issuers WHERE status <> 'deleted' AND settings #>> '{security,password_policy,check_breached}' = 'true' LIMIT 1`
 const [MEGABYTE, GIGABYTE] = [1e6, 1e9]
 
 export const checks: Readonly<Record<string, Check>> = {

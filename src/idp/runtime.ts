@@ -23,7 +23,7 @@ import { Signer } from './signer.js'
 const KEPT = 5000
 /** Without a notice, an issuer is compared with the database this often (milliseconds). */
 const CHECK_INTERVAL = 10 * SECOND
-/** With it, as many others as these are compared that will be due soon: one by one they would ask all the time. */
+/** As many are compared at once, with others that will be due soon: one by one they would ask all the time. */
 const COMPARED = 100
 /** As long as a transaction may take that has announced a change: until its notice comes, memory is not believed. */
 const PENDING = 20 * SECOND
@@ -167,7 +167,7 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
     return taken
   }
 
-  /** Finds out which entries the database agrees with; others have never been checked, from then on. */
+  /** Finds out which entries the database agrees with; the others count as never checked from then on. */
   function compare(context: Context, entries: ReadonlyMap<string, Entry>): Promise<void> {
     const now = context.now()
     const done = context.tools
@@ -200,9 +200,9 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
     if (!doubtful && subscription.connected() && now - entry.checkedAt < CHECK_INTERVAL) return entry.runtime
     try {
       // In doubt only an answer counts that was asked for now.
-      if (doubtful) await compare(context, new Map([[issuerId, entry]]))
+      if (doubtful || !subscription.connected()) await compare(context, new Map([[issuerId, entry]]))
       else await (comparing.get(issuerId) ?? compare(context, withOthers(issuerId, entry, now)))
-      if (entry.checkedAt === 0) return await build(context, issuerId)
+      if (entry.checkedAt === 0) return await (doubtful ? build : fresh)(context, issuerId)
     } catch (error) {
       if (!evenStale) throw error
     }

@@ -10,7 +10,7 @@ import type { Outbound } from './outbound.js'
 import type { RateLimiter } from './rate-limit.js'
 import type { Sealer } from './secrets.js'
 
-/** What lives as long as the process. Made once by app.ts. */
+/** What lives as long as the process. Made once by gatehouse.ts. */
 export interface Gatehouse {
   readonly config: Config
   readonly now: Clock

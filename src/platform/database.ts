@@ -24,6 +24,8 @@ const LOCK_TIMEOUT = 5 * SECOND
 const CONNECT_TIMEOUT = 5 * SECOND
 const TRANSACTION_TIMEOUT = 15 * SECOND
 const ATTEMPTS = 5
+/** Questions that one transaction asks of others, at most. */
+const QUESTIONS = 10
 
 /** Prisma's models, either on the pool or inside a transaction. */
 export type Database = Prisma.TransactionClient
@@ -141,7 +143,7 @@ class OutsideFirst extends Error {
     readonly question: string,
     readonly ask: () => Promise<unknown>,
   ) {
-    super(`${question} is asked before the transaction`)
+    super('something is asked before the transaction')
   }
 }
 
@@ -202,7 +204,7 @@ export async function transaction<T>(context: Context, work: (context: Context) 
               db,
               query: async (name, text, values) => {
                 // Prisma, whose limit comes later, ends a transaction under the hands of who still works in it.
-                if (performance.now() > until) throw tookTooLong()
+                if (performance.now() > until) throw unavailable()
                 return (await own.client!.query({ name, text, values })).rows
               },
               loaders: new Map(),
@@ -220,7 +222,7 @@ export async function transaction<T>(context: Context, work: (context: Context) 
       for (const step of after) step()
       return result
     } catch (error) {
-      if (error instanceof OutsideFirst) answers.set(error.question, await error.ask())
+      if (error instanceof OutsideFirst && answers.size < QUESTIONS) answers.set(error.question, await error.ask())
       else if (!isRetryable(error) || attempt++ === ATTEMPTS) throw translated(error)
     }
   }
@@ -269,10 +271,10 @@ function refuse(error: unknown): never {
 /** The error as callers may see it; anything unknown stays as it is and is masked at the edge. */
 export function translated(error: unknown): unknown {
   if (error instanceof ApiError || !isUnavailable(error)) return error
-  return tookTooLong()
+  return unavailable()
 }
 
-const tookTooLong = (): ApiError =>
+const unavailable = (): ApiError =>
   new ApiError('unavailable', 'The database does not answer at the moment; try again shortly.', {
     headers: { 'Retry-After': '2' },
   })

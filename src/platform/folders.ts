@@ -10,7 +10,8 @@ import { dirname } from 'node:path'
  */
 export function makeFolder(path: string): void {
   if (isFolder(path)) return
-  makeFolder(dirname(path))
+  const above = dirname(path)
+  if (above !== path) makeFolder(above)
   try {
     mkdirSync(path, { mode: 0o700 })
   } catch (error) {

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../config.js'
 import { type Clock, SECOND } from '../kernel/time.js'
 import { isLoopback } from '../kernel/uri.js'
+import { onFirstUse } from './first-use.js'
 import { makeFolder } from './folders.js'
 import type { Log } from './log.js'
 
@@ -27,13 +28,16 @@ export function openPostman(config: Config, now: Clock): Postman {
   if (url === undefined) {
     return { deliver: async (mail, id) => keepInInbox(config, id, { ...mail, sent_at: now() }), close: () => {} }
   }
-  let transport: ReturnType<typeof transportTo> | undefined
+  const transport = onFirstUse(
+    () => transportTo(url, from),
+    (open) => open.close(),
+  )
   return {
     deliver: async (mail, id) => {
-      transport ??= transportTo(url, from)
-      await (await transport).sendMail({ ...mail, messageId: `<${id}@${new URL(config.idpUrl).hostname}>` })
+      const open = await transport.get()
+      await open.sendMail({ ...mail, messageId: `<${id}@${new URL(config.idpUrl).hostname}>` })
     },
-    close: () => void transport?.then((open) => open.close()),
+    close: () => void transport.close(),
   }
 }
 

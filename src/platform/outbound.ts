@@ -9,6 +9,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import ipaddr from 'ipaddr.js'
 import type { Agent } from 'undici'
 import { SECOND } from '../kernel/time.js'
+import { onFirstUse } from './first-use.js'
 
 export interface OutboundRequest {
   readonly method?: 'GET' | 'POST'
@@ -114,15 +115,15 @@ export function openOutbound({ allowPrivate, lookup = systemLookup, isPublic = i
       },
     })
   }
-  let agent: Promise<Agent> | undefined
+  const agent = onFirstUse(makeAgent, (open) => open.destroy())
 
   return {
     async send({ method = 'GET', url, headers = {}, body, timeout, maxBody }) {
       const { origin, pathname, search } = targetOf(url, allowPrivate)
+      const client = await agent.get()
       const signal = AbortSignal.timeout(timeout)
       try {
-        agent ??= makeAgent()
-        const answer = await (await agent).request({
+        const answer = await client.request({
           origin,
           path: pathname + search,
           method,
@@ -144,7 +145,7 @@ export function openOutbound({ allowPrivate, lookup = systemLookup, isPublic = i
         throw faultOf(error, signal)
       }
     },
-    close: async () => (await agent)?.destroy(),
+    close: agent.close,
   }
 }
 

@@ -6,6 +6,7 @@ import { createHash } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import type { Config } from '../config.js'
 import { SECOND } from '../kernel/time.js'
+import { onFirstUse } from './first-use.js'
 import type { Log } from './log.js'
 import { type Buckets, PORTIONS } from './rate-limit.js'
 import { sha256 } from './secrets.js'
@@ -41,7 +42,6 @@ const digest = createHash('sha1').update(script).digest('hex')
  */
 export function redisBuckets(url: string, { baseUrl }: Config, log: Log, otherwise: Buckets): Buckets {
   const prefix = `gatehouse:${sha256(baseUrl).slice(0, 16)}:limit`
-  let redis: Promise<Redis> | undefined
   let isAway = false
   let restsUntil = 0
   const away = (error: unknown): void => {
@@ -49,16 +49,16 @@ export function redisBuckets(url: string, { baseUrl }: Config, log: Log, otherwi
     isAway = true
     restsUntil = performance.now() + REST
   }
-  const connected = (): Promise<Redis> => {
-    redis ??= connect(url, away)
-    return redis
-  }
+  const redis = onFirstUse(
+    () => connect(url, away),
+    (open) => open.disconnect(),
+  )
   return {
     async take(key, { quota, largest, now, rate }) {
       if (performance.now() < restsUntil) return otherwise.take(key, { quota, largest, now, rate })
       const values = [1, `${prefix}:${key}`, quota, largest, now, rate] as const
       try {
-        const client = await connected()
+        const client = await redis.get()
         const answer = await client.evalsha(digest, ...values).catch((error: Error) => {
           if (!error.message.startsWith('NOSCRIPT')) throw error
           return client.eval(script, ...values)
@@ -72,7 +72,7 @@ export function redisBuckets(url: string, { baseUrl }: Config, log: Log, otherwi
         return otherwise.take(key, { quota, largest, now, rate })
       }
     },
-    close: async () => (await redis)?.disconnect(),
+    close: redis.close,
   }
 }
 

@@ -12,8 +12,10 @@ export interface NameSearch {
   table: string
   /** Of the rows' ids. */
   prefix: IdPrefix
-  /** What is looked at, as the index has it; `lower(name)` if not given. */
-  key?: string
+  /** The column that is looked at; `name` if not given. */
+  column?: string
+  /** SQL: what the index has of it, and what is sought is made into as well; in small letters if not given. */
+  form?: (text: string) => string
   /** Columns, as the models call them, and what they must hold; a list means one of it. Undefined and null say nothing. */
   where: Readonly<Record<string, unknown>>
   /** More conditions, as SQL; values of anybody go in by `value`. */
@@ -60,19 +62,20 @@ export async function searchNames(
 }
 
 function find(context: Context, search: NameSearch, text: string, after: Found | undefined, count: number) {
-  const { table, prefix, key = 'lower(name)', where, and } = search
+  const { table, prefix, column = 'name', form = lower, where, and } = search
   const values: unknown[] = []
   const value = (one: unknown): string => `$${values.push(one)}`
+  const key = form(column)
   const [name, id] = [`${key} COLLATE "C"`, 'id COLLATE "C"']
-  const conditions = Object.entries(where).flatMap(([column, wanted]) =>
+  const conditions = Object.entries(where).flatMap(([name, wanted]) =>
     wanted === undefined || wanted === null
       ? []
-      : [`${snake(column)} = ${Array.isArray(wanted) ? `ANY (${value(wanted)}::text[])` : value(wanted)}`],
+      : [`${snake(name)} = ${Array.isArray(wanted) ? `ANY (${value(wanted)}::text[])` : value(wanted)}`],
   )
   if (and) conditions.push(typeof and === 'string' ? and : and(value))
   if (isId(prefix, text)) conditions.push(`id = ${value(text)}`)
   else {
-    const sought = `lower(${value(text)}::text)`
+    const sought = form(`${value(text)}::text`)
     // Everything that begins like this sorts before it with the last of all characters behind it.
     conditions.push(`${name} >= ${sought}`, `${name} < ${sought} || chr(1114111)`)
   }
@@ -81,6 +84,8 @@ function find(context: Context, search: NameSearch, text: string, after: Found |
     ORDER BY ${name}, ${id} LIMIT ${value(count)}`
   return sql<Found>(context.db, statement, ...values)
 }
+
+const lower = (text: string): string => `lower(${text})`
 
 const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 

@@ -235,11 +235,13 @@ test('a note is found behind the marks that its text begins with, together with 
   const heading = await add(`## ${word} heading`, { pinned: true })
   const mention = await add(`@[${word} somebody](${user}) should know`)
   const item = await add(`- ${word} item`)
-  const found = async (more: string) =>
-    (await ask('notes', named['notes']!, tenant, `search: "${word}", ${more}`)).data.notes.data.map(
+  const found = async (more: string, sought = word) =>
+    (await ask('notes', named['notes']!, tenant, `search: "${sought}", ${more}`)).data.notes.data.map(
       ({ id }: Loose) => id,
     )
-  expect(await found('limit: 5')).toEqual([heading, item, mention])
+  // As it is written, and as it is shown, which is with some of the marks.
+  for (const sought of [word, `## ${word}`, `@${word}`, `- ${word}`.toUpperCase()])
+    expect(await found('limit: 5', sought)).toEqual([heading, item, mention])
   expect(await found('pinned: true')).toEqual([heading])
   expect(await found(`mentionsUserId: "${user}", limit: 1`)).toEqual([mention])
   expect(await found(`subjectType: issuer, subjectId: "${tenant.issuerId}"`)).toHaveLength(3)

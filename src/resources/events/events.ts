@@ -60,8 +60,7 @@ interface Told {
 }
 
 /**
- * Writes an event, and who is to be told of it, with the others of the transaction in progress and as its last
- * statement. Call it inside the transaction of the change: whoever waits for events, and who sends them, is told once
+ * Writes an event, and who is to be told of it, with the others of the transaction in progress and at its end. Call it inside the transaction of the change: whoever waits for events, and who sends them, is told once
  * that has committed.
  */
 export const emit = (context: Context, type: EventType, happening: Happening): Promise<void> =>

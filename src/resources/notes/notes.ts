@@ -55,11 +55,12 @@ export interface NoteFilter {
 }
 
 /** What a search looks at, as the index has it: how the text begins, behind marks of headings, lists and mentions. */
-const beginning = `lower(left(ltrim(content, '#*>-@[ '), 200))`
+const beginning = (text: string): string => `lower(left(ltrim(${text}, '#*>-@[ '), 200))`
 
 /**
- * Pinned notes first, then newest first; what is sought by its beginning in the order of texts. The cursor is `pinned:timestamp:note_id`; without the third part, the page
- * begins below that millisecond; of a search it is another one.
+ * Pinned notes first, then newest first; what is sought by its beginning in the order of texts. The cursor is
+ * `pinned:timestamp:note_id`; without the third part, the page begins below that millisecond; of a search it is another
+ * one.
  * @throws invalid_request for a cursor of another form, or subject_id without subject_type
  */
 export async function listNotes(
@@ -84,7 +85,8 @@ export async function listNotes(
   const sought = {
     table: 'notes',
     prefix: 'note',
-    key: beginning,
+    column: 'content',
+    form: beginning,
     where: columns,
     ...mentioning(mentionsUserId),
   } as const

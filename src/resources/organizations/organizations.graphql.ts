@@ -257,7 +257,7 @@ export class UserOrganizationsResolver {
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
     @Arg('cursor', () => String, { nullable: true }) cursor?: string | null,
   ) {
-    if (!cursor) return pageLoader(context, organizationsOfUsers, limit).load(user.id)
+    if (cursor === undefined || cursor === null) return pageLoader(context, organizationsOfUsers, limit).load(user.id)
     const [page] = await organizationsOfUsers(context, [user.id], limitOf({ limit: limit ?? null }), cursor)
     return page
   }
