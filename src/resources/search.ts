@@ -12,10 +12,10 @@ export interface NameSearch {
   table: string
   /** Of the rows' ids. */
   prefix: IdPrefix
-  /** The column that is looked at; `name` if not given. */
-  column?: string
-  /** SQL: what the index has of it, and what is sought is made into as well; in small letters if not given. */
-  form?: (text: string) => string
+  /** What is looked at, as the index has it; `lower(name)` if not given. */
+  key?: string
+  /** SQL: what a sought text is made into, to be compared with that; in small letters if not given. */
+  sought?: (text: string) => string
   /** Columns, as the models call them, and what they must hold; a list means one of it. Undefined and null say nothing. */
   where: Readonly<Record<string, unknown>>
   /** More conditions, as SQL; values of anybody go in by `value`. */
@@ -62,10 +62,9 @@ export async function searchNames(
 }
 
 function find(context: Context, search: NameSearch, text: string, after: Found | undefined, count: number) {
-  const { table, prefix, column = 'name', form = lower, where, and } = search
+  const { table, prefix, key = lower('name'), sought = lower, where, and } = search
   const values: unknown[] = []
   const value = (one: unknown): string => `$${values.push(one)}`
-  const key = form(column)
   const [name, id] = [`${key} COLLATE "C"`, 'id COLLATE "C"']
   const conditions = Object.entries(where).flatMap(([name, wanted]) =>
     wanted === undefined || wanted === null
@@ -75,9 +74,9 @@ function find(context: Context, search: NameSearch, text: string, after: Found |
   if (and) conditions.push(typeof and === 'string' ? and : and(value))
   if (isId(prefix, text)) conditions.push(`id = ${value(text)}`)
   else {
-    const sought = form(`${value(text)}::text`)
+    const from = sought(`${value(text)}::text`)
     // Everything that begins like this sorts before it with the last of all characters behind it.
-    conditions.push(`${name} >= ${sought}`, `${name} < ${sought} || chr(1114111)`)
+    conditions.push(`${name} >= ${from}`, `${name} < ${from} || chr(1114111)`)
   }
   if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)
   const statement = `SELECT id, ${key} AS name FROM ${table} WHERE ${conditions.join(' AND ')}

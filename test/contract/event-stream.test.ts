@@ -4,10 +4,9 @@ import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import { createClient } from 'graphql-sse'
 import pg from 'pg'
 import { newRow } from '../../src/kernel/ids.js'
-import { until } from '../resources/hooks.js'
 import { keyWith, makeAccount, must } from '../setup/actors.js'
 import { type Api, apiAs, type Loose } from '../setup/api.js'
-import { type EventStream, subscribe } from '../setup/event-stream.js'
+import { type EventStream, settled, subscribe } from '../setup/event-stream.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { fresh, makeWorld, type World } from './world.js'
 
@@ -41,12 +40,6 @@ const stored = async (where: Loose = {}): Promise<string[]> =>
       orderBy: { id: 'asc' },
     }),
   )
-/** What has committed is behind all that is to come: transactions of other tests on the same server hold that up. */
-const settled = () =>
-  until(async () => {
-    const text = 'SELECT event_horizon() > max(place) AS settled FROM events'
-    return (await app.gatehouse.tools.pool.query<{ settled: boolean }>(text)).rows[0]!.settled
-  })
 const insertText = `INSERT INTO events (id, type, created_at, account_id, auth_type, actor, target, context)
   VALUES ($1, 'account.updated', $2, $3, 'system', '{"type":"system"}', '{"type":"account","id":"x"}', '{}')`
 
@@ -130,7 +123,7 @@ test('who comes back with Last-Event-ID goes on from there, also at another proc
   const first = await stored()
   await change()
   await change()
-  await settled()
+  await settled(app)
   const all = await stored()
   const stream = await listen({ after: first[0], lastEventId: all.at(-2) }, at(second, world.owner))
   expect(ids(await stream.until(1))).toEqual(all.slice(-1))
@@ -182,7 +175,7 @@ test('without notices events still come: the table is the truth', async () => {
 test('a stream ends with the right to listen, before anything more is told', async () => {
   const key = await keyWith(world, { scopes: ['events:read'] })
   const narrowed = await keyWith(world, { scopes: ['events:read'] })
-  await settled()
+  await settled(app)
   const streams = [await listen({}, key), await listen({}, narrowed)]
   const [blocked, cut] = streams as [EventStream, EventStream]
   must(await world.owner.post(`${world.A}/api-keys/${key.keyId}/block`), 200)
@@ -205,7 +198,7 @@ test('a stream without news ends as well when its credential does', async () => 
     { scopes: ['events:read'] },
     { expires_at: app.clock.now() + 3000 },
   )
-  await settled()
+  await settled(app)
   const stream = await listen({}, key, accountId)
   await stream.ended
   expect(stream.events()).toEqual([])

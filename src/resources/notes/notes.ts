@@ -85,8 +85,8 @@ export async function listNotes(
   const sought = {
     table: 'notes',
     prefix: 'note',
-    column: 'content',
-    form: beginning,
+    key: beginning('content'),
+    sought: beginning,
     where: columns,
     ...mentioning(mentionsUserId),
   } as const
