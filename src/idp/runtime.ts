@@ -196,13 +196,13 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
     const entry = kept.get(issuerId)
     if (!entry) return fresh(context, issuerId)
     const now = context.now()
-    const doubtful = (pending.get(issuerId) ?? 0) > now
-    if (!doubtful && subscription.connected() && now - entry.checkedAt < CHECK_INTERVAL) return entry.runtime
+    const believed = subscription.connected() && (pending.get(issuerId) ?? 0) <= now
+    if (believed && now - entry.checkedAt < CHECK_INTERVAL) return entry.runtime
     try {
       // In doubt only an answer counts that was asked for now.
-      if (doubtful || !subscription.connected()) await compare(context, new Map([[issuerId, entry]]))
+      if (!believed) await compare(context, new Map([[issuerId, entry]]))
       else await (comparing.get(issuerId) ?? compare(context, withOthers(issuerId, entry, now)))
-      if (entry.checkedAt === 0) return await (doubtful ? build : fresh)(context, issuerId)
+      if (entry.checkedAt === 0) return await (believed ? fresh : build)(context, issuerId)
     } catch (error) {
       if (!evenStale) throw error
     }

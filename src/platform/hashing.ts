@@ -1,7 +1,7 @@
 /**
- * Passwords are hashed in a process of their own that gives way to all others. A hash takes a processor for as long as a hundred tokens
- * do, and among the threads of one process nobody can say who goes first. The process starts with the first hash and ends
- * after twenty seconds without one; what it leaves undone is done here.
+ * Passwords are hashed in a process of their own that gives way to all others. A hash takes a processor for as long as a
+ * hundred tokens do, and among the threads of one process nobody can say who goes first. The process starts with the first
+ * hash and ends after twenty seconds without one; what it leaves undone is done here.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
