@@ -7,11 +7,10 @@ import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
 import { useRun } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
 import { Icon } from '../../parts/icon'
 import { Page } from '../../parts/page'
-import { Moment, Status } from '../../parts/values'
 import { issuerHref, usePlace } from '../../place'
+import { organizationColumns } from './columns'
 import { organizationTypes } from './fields'
 import { OrganizationPage } from './organization'
 import { OrganizationPlaceOf } from './place'
@@ -80,15 +79,7 @@ function OrganizationList() {
             options: yesOrNo('Two factors needed', 'One factor is enough'),
           },
         ]}
-        columns={[
-          {
-            head: 'Name',
-            cell: ({ name, id }) => <Named mark={<Icon name="building" />} name={name ?? 'Without a name'} text={id} />,
-          },
-          { head: 'Kind', width: '130px', wide: true, cell: ({ orgType }) => orgType ?? '–' },
-          { head: 'Status', width: '130px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
-        ]}
+        columns={organizationColumns}
         empty={{
           icon: 'building',
           title: 'No organization yet',

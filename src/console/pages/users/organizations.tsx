@@ -2,10 +2,8 @@
 import { userOrganizations } from 'documents/user-parts'
 import { useLocation } from 'wouter'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Moment, Status } from '../../parts/values'
 import { issuerHref, usePlace } from '../../place'
+import { organizationColumns } from '../organizations/columns'
 
 export function UserOrganizations({ userId }: { userId: string }) {
   const { accountId, issuerId } = usePlace()
@@ -19,15 +17,7 @@ export function UserOrganizations({ userId }: { userId: string }) {
       page={(data) => data.user.organizations}
       typename="OrganizationMember"
       href={({ id }) => `${base}/${id}/members`}
-      columns={[
-        {
-          head: 'Name',
-          cell: ({ name, id }) => <Named mark={<Icon name="building" />} name={name ?? 'Without a name'} text={id} />,
-        },
-        { head: 'Kind', width: '130px', wide: true, cell: ({ orgType }) => orgType ?? '–' },
-        { head: 'Status', width: '130px', cell: ({ status }) => <Status value={status} /> },
-        { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
-      ]}
+      columns={organizationColumns}
       empty={{
         icon: 'building',
         title: 'In no organization',
