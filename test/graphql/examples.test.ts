@@ -9,7 +9,7 @@ import { schema } from '../../src/graphql/schema.js'
 import { packageRoot } from '../../src/platform/package-root.js'
 import { makeAccount } from '../setup/actors.js'
 import type { Answer, Api, Loose } from '../setup/api.js'
-import { settled, subscribe } from '../setup/event-stream.js'
+import { subscribe } from '../setup/event-stream.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 const folder = join(packageRoot, 'graphql/examples')
@@ -73,7 +73,6 @@ describe('run in order, by the key of a new account', () => {
 
   test.each(lasting)('%s, as long as it lasts', async (name) => {
     const { query: document, variables } = examples.find((example) => example.name === name)!
-    await settled(app)
     const stream = await subscribe(owner, '', { document, variables: JSON.parse(fillIn(variables, known)) })
     expect(stream.status).toBe(200)
     await run('03-create-issuer')

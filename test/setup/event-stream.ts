@@ -1,8 +1,6 @@
 /** Server-Sent Events as a client reads them that knows nothing but the format. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { until } from '../resources/hooks.js'
 import type { Api, Loose } from './api.js'
-import type { TestApp } from './start-app.js'
 
 export interface Message {
   id: string | undefined
@@ -92,13 +90,3 @@ async function read(response: Response, messages: Message[]): Promise<void> {
     // Cut off: by the test, or by the end of the server.
   }
 }
-
-/**
- * Waits until what has committed is behind all that is to come: who listens from now on hears nothing of it.
- * Transactions of other tests on the same server hold that up.
- */
-export const settled = ({ gatehouse }: TestApp): Promise<void> =>
-  until(async () => {
-    const text = 'SELECT event_horizon() > max(place) AS settled FROM events'
-    return (await gatehouse.tools.pool.query<{ settled: boolean }>(text)).rows[0]!.settled
-  })

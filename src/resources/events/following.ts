@@ -24,6 +24,8 @@ const PAGE = 100
 interface Position {
   place: number
   id: string
+  /** Who had committed before it began, as PostgreSQL writes a snapshot: nothing of theirs is news. */
+  known?: string
 }
 
 /**
@@ -59,10 +61,10 @@ async function* follow(
     if (rows.length > 0) await stillAllowed()
     for (const { place, ...event } of rows) {
       yield event as Event
-      position = { place, id: event.id }
+      position = { ...position, place, id: event.id }
     }
     if (rows.length === PAGE) continue
-    position = { place: Math.max(horizon, position.place), id: '' }
+    position = { ...position, place: Math.max(horizon, position.place), id: '' }
     if (!(await follower.news()) && !signal.aborted) await stillAllowed()
   }
 }
@@ -74,13 +76,17 @@ async function beginning(
   follower: Follower,
 ): Promise<Position> {
   const id = isId('evt', after) ? after : null
-  const text = `SELECT event_horizon() AS horizon,
+  const text = `SELECT event_horizon() AS horizon, pg_current_snapshot()::text AS known,
     (SELECT place FROM events WHERE account_id = $1 AND id = $2 AND created_at = $3::bigint) AS place`
   const values = [accountId, id, id ? timeOf(id) : null]
-  const [found] = await context.tools.query<{ horizon: number; place: number | null }>('event-position', text, values)
-  const { horizon, place } = found!
+  const [found] = await context.tools.query<{ horizon: number; known: string; place: number | null }>(
+    'event-position',
+    text,
+    values,
+  )
+  const { horizon, known, place } = found!
   follower.tell(horizon)
-  if (after === undefined || after === null) return { place: horizon, id: '' }
+  if (after === undefined || after === null) return { place: horizon, id: '', known }
   if (place === null) throw invalidField('after', 'unknown_event', 'must be the id of an event that is still kept.')
   // A list shows events while others before them are still to commit: those would be missed, so some come again.
   return place < horizon ? { place, id: after } : { place: horizon, id: '' }
@@ -100,6 +106,12 @@ async function read(
     .where(
       `(e.place > ${place}::bigint OR e.id > ${id}) AND e.place >= ${place}::bigint AND e.place < ?::bigint`,
       horizon,
+    )
+  // A place is a transaction's number below the number of its cluster (docs/decisions/0025).
+  if (from.known !== undefined)
+    conditions.where(
+      'NOT pg_visible_in_snapshot((e.place & ((1::bigint << 44) - 1))::text::xid8, ?::pg_snapshot)',
+      from.known,
     )
   const text = `SELECT ${columns}, e.place FROM events e WHERE ${matching(conditions, filter).text}
     ORDER BY e.place, e.id LIMIT ${PAGE}`
