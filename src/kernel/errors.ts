@@ -51,6 +51,12 @@ export class ApiError extends Error {
   }
 }
 
+/** 503: the database is away, or takes too long. */
+export const unavailable = (): ApiError =>
+  new ApiError('unavailable', 'The database does not answer at the moment; try again shortly.', {
+    headers: { 'Retry-After': '2' },
+  })
+
 /** 400 with one entry of `details` per fault. The description repeats the first, so that a log line is enough. */
 export function invalid(details: Detail[]): ApiError {
   const [first] = details

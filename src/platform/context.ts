@@ -35,11 +35,8 @@ export interface Context extends Gatehouse {
   readonly request: RequestFacts
   /** DataLoaders of this request, by the function that fills them. Never shared between requests. */
   readonly loaders: Map<unknown, DataLoader<string, unknown>>
-  /**
-   * Hands over what the transaction in progress is to write last, all that goes to one function in one call; at once
-   * outside of a transaction.
-   */
-  readonly beforeCommit: <T>(write: (inside: Context, all: T[]) => Promise<void>, one: T) => Promise<void>
+  /** Hands over what the transaction in progress is to write last; at once outside of one. */
+  readonly beforeCommit: <T>(last: LastStatement<T>, one: T) => Promise<void>
   /** Does something when and if the transaction in progress commits; at once outside of one. It must not throw. */
   readonly afterCommit: (work: () => void) => void
   /** What the transaction in progress has asked of others, by name; see `outside` in database.ts. */
@@ -48,6 +45,16 @@ export interface Context extends Gatehouse {
   readonly stop?: AbortSignal
   /** Of a request whose answer stays open. */
   readonly stream?: Stream
+}
+
+/** What is written at the end of a transaction: one statement for all that was handed over for it. */
+export interface LastStatement<T> {
+  /** Of the prepared statement; one name, one text. */
+  readonly name: string
+  readonly text: string
+  values(all: T[]): unknown[]
+  /** Gets what the statement answered, once it has committed. It must not throw. */
+  committed(tools: Tools, all: T[], rows: unknown[]): void
 }
 
 /** An answer that goes on for as long as its caller listens and may. */
@@ -71,7 +78,8 @@ export function contextFor(gatehouse: Gatehouse, actor: Actor, request: RequestF
     actor,
     request,
     loaders: new Map(),
-    beforeCommit: (write, one) => write(context, [one]),
+    beforeCommit: async ({ name, text, values, committed }, one) =>
+      committed(gatehouse.tools, [one], await gatehouse.tools.query(name, text, values([one]))),
     afterCommit: (work) => work(),
   }
   return context

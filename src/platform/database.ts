@@ -6,12 +6,13 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
-import { ApiError } from '../kernel/errors.js'
+import { ApiError, unavailable } from '../kernel/errors.js'
 import { SECOND } from '../kernel/time.js'
-import type { Context } from './context.js'
+import type { Context, LastStatement } from './context.js'
 import { Prisma, PrismaClient } from './prisma/client.js'
 import { type Question, together } from './together.js'
 import { keepTrace, traceQueries } from './tracing.js'
+import { TransactionConnection } from './transaction-connection.js'
 
 export type * from './prisma/client.js'
 export { Prisma }
@@ -49,9 +50,9 @@ export interface Tools {
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
 /** The connection of the transaction that is being opened. */
-const opening = new AsyncLocalStorage<{ client?: pg.PoolClient }>()
+const opening = new AsyncLocalStorage<{ connection?: TransactionConnection }>()
 
-/** A pool that tells a transaction of Prisma's which connection it has got, for statements beside Prisma. */
+/** A pool that tells a transaction which connection Prisma has got for it, for statements beside Prisma. */
 class Pool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>
   override connect(callback: Parameters<pg.Pool['connect']>[0]): void
@@ -62,8 +63,9 @@ class Pool extends pg.Pool {
     }
     const transaction = opening.getStore()
     return super.connect().then((client) => {
-      if (transaction) transaction.client ??= client
-      return client
+      if (!transaction || transaction.connection) return client
+      transaction.connection = new TransactionConnection(client)
+      return transaction.connection as unknown as pg.PoolClient
     })
   }
 }
@@ -158,27 +160,31 @@ export async function outside<T>(context: Context, question: string, ask: () => 
   throw new OutsideFirst(question, ask)
 }
 
-type Write = (inside: Context, all: unknown[]) => Promise<void>
-
-/** What a transaction writes last, by the function that writes it. */
+/** What a transaction writes last: one statement for all that goes to the same one. */
 class Last {
   #open = true
-  readonly #all = new Map<Write, unknown[]>()
+  readonly #all = new Map<LastStatement<unknown>, unknown[]>()
 
-  add(write: Write, one: unknown): void {
+  add(last: LastStatement<unknown>, one: unknown): void {
     if (!this.#open) throw new Error('The transaction has ended.')
-    const others = this.#all.get(write)
+    const others = this.#all.get(last)
     if (others) others.push(one)
-    else this.#all.set(write, [one])
+    else this.#all.set(last, [one])
   }
 
-  /** What writing adds is written too. */
-  async write(inside: Context): Promise<void> {
-    for (const [write, all] of this.#all) {
-      this.#all.delete(write)
-      await write(inside, all)
-    }
+  /** @returns what is to be done when it has committed */
+  async commit(connection: TransactionConnection, tools: Tools): Promise<(() => void)[]> {
     this.#open = false
+    const statements = [...this.#all].map(([{ name, text, values }, all]) => ({ name, text, values: values(all) }))
+    const final = statements.pop()
+    const answers: unknown[][] = []
+    for (const statement of statements) answers.push((await connection.query(statement)).rows)
+    answers.push(await connection.commit(final))
+    return [...this.#all].map(
+      ([{ committed }, all], at) =>
+        () =>
+          committed(tools, all, answers[at]!),
+    )
   }
 }
 
@@ -193,30 +199,26 @@ export async function transaction<T>(context: Context, work: (context: Context) 
   for (let attempt = 1; ; ) {
     const last = new Last()
     const after: (() => void)[] = []
-    const own: { client?: pg.PoolClient } = {}
+    const own: { connection?: TransactionConnection } = {}
     try {
       const result = await opening.run(own, () =>
         context.tools.prisma.$transaction(
           async (db) => {
-            const until = performance.now() + TRANSACTION_TIMEOUT
+            const connection = own.connection!
             const inside: Context = {
               ...context,
               db,
-              query: async (name, text, values) => {
-                // Prisma, whose limit comes later, ends a transaction under the hands of who still works in it.
-                if (performance.now() > until) throw unavailable()
-                return (await own.client!.query({ name, text, values })).rows
-              },
+              query: async (name, text, values) => (await connection.query({ name, text, values })).rows,
               loaders: new Map(),
-              beforeCommit: async (write, one) => last.add(write as Write, one),
+              beforeCommit: async (statement, one) => last.add(statement as LastStatement<unknown>, one),
               afterCommit: (step) => void after.push(step),
               answers,
             }
             const made = await work(inside)
-            await last.write(inside)
+            after.push(...(await last.commit(connection, context.tools)))
             return made
           },
-          { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT + 5 * SECOND },
+          { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT },
         ),
       )
       for (const step of after) step()
@@ -273,8 +275,3 @@ export function translated(error: unknown): unknown {
   if (error instanceof ApiError || !isUnavailable(error)) return error
   return unavailable()
 }
-
-const unavailable = (): ApiError =>
-  new ApiError('unavailable', 'The database does not answer at the moment; try again shortly.', {
-    headers: { 'Retry-After': '2' },
-  })

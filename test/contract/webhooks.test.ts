@@ -4,6 +4,7 @@ import { transaction } from '../../src/platform/database.js'
 import { systemContext } from '../../src/platform/jobs.js'
 import { emit } from '../../src/resources/events/events.js'
 import { schedule } from '../../src/schedule.js'
+import { until } from '../resources/hooks.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
 import { listenTo } from '../setup/events.js'
@@ -350,16 +351,23 @@ describe('deliveries', () => {
     await clear()
     const gone = await create({ event_types: ['user.created'] })
     const rows = () => app.gatehouse.tools.prisma.webhookDelivery.findMany({ where: { webhookId: gone.id } })
-    await transaction(systemContext(app.gatehouse), async (inside) => {
+    const holder = await app.gatehouse.tools.pool.connect()
+    await holder.query('SELECT pg_advisory_lock(1)')
+    const wait = { name: 'wait', text: 'SELECT pg_advisory_xact_lock(1)', values: () => [], committed: () => {} }
+    const late = transaction(systemContext(app.gatehouse), async (inside) => {
       const { accountId } = tenant
       await emit(inside, 'user.created', { accountId, target: { type: 'user', id: 'usr_late' } })
       // After the event is written, before it is committed.
-      await inside.beforeCommit(async () => {
-        must(await tenant.owner.delete(path(gone)), 204)
-        await cancel()
-        expect(await rows()).toEqual([])
-      }, null)
+      await inside.beforeCommit(wait, null)
     })
+    const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND query = $1"
+    await until(async () => (await holder.query(waiting, [wait.text])).rows.length === 1)
+    must(await tenant.owner.delete(path(gone)), 204)
+    await cancel()
+    expect(await rows()).toEqual([])
+    await holder.query('SELECT pg_advisory_unlock(1)')
+    holder.release()
+    await late
     expect(await rows()).toMatchObject([{ status: 'pending' }])
     await cancel()
     expect(await rows()).toMatchObject([{ status: 'failed', nextAttemptAt: null }])

@@ -6,6 +6,7 @@ import { expireSessions } from '../../src/resources/sessions/expiry.js'
 import { purgeExpired } from '../../src/resources/sessions/purge.js'
 import { endSessions } from '../../src/resources/sessions/sessions.js'
 import { must } from '../setup/actors.js'
+import { forged } from '../setup/forged.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, TestBrowser } from './browser.js'
 import { AFTER_LOGOUT, CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
@@ -336,7 +337,7 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
       ({ id_token }) => ({ id_token_hint: id_token, post_logout_redirect_uri: `${AFTER_LOGOUT}.evil.example` }),
     ],
     ['an access token for a hint', ({ access_token }) => ({ id_token_hint: access_token })],
-    ['a forged hint', ({ id_token }) => ({ id_token_hint: `${id_token.slice(0, -4)}AAAA` })],
+    ['a forged hint', ({ id_token }) => ({ id_token_hint: forged(id_token!) })],
     ['a hint of another client', ({ id_token }) => ({ id_token_hint: id_token, client_id: web.id })],
     ['an unknown client', () => ({ client_id: `cli_${'0'.repeat(26)}` })],
   ])('%s: an error page, no redirect, nobody signed out', async (_, params) => {

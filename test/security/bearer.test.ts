@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { confidentialClient, fresh, makeWorld, type World } from '../contract/world.js'
 import { must } from '../setup/actors.js'
 import { apiAs, type Loose } from '../setup/api.js'
+import { forged } from '../setup/forged.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
@@ -155,7 +156,7 @@ test('a token that was touched, or made by somebody else, is none', async () => 
     `${encode({ ...decode(head), kid: decode(foreignHead).kid })}.${body}.${signature}`,
     `${encode({ ...decode(head), kid: '-'.repeat(36) })}.${body}.${signature}`,
     `${foreignHead}.${body}.${foreignSignature}`,
-    `${head}.${body}.${signature.slice(0, -2)}AA`,
+    forged(`${head}.${body}.${signature}`),
     `${head}.${body}.${signature}=`,
     `${head}.${body}.${signature}.x`,
     `${head}.${body}`,

@@ -4,7 +4,7 @@
  */
 import { newRow } from '../../kernel/ids.js'
 import { snake } from '../../kernel/names.js'
-import type { Context } from '../../platform/context.js'
+import type { Context, LastStatement } from '../../platform/context.js'
 import { hint } from '../../platform/notify.js'
 import type { EventType } from './catalogue.js'
 
@@ -60,11 +60,11 @@ interface Told {
 }
 
 /**
- * Writes an event, and who is to be told of it, with the others of the transaction in progress and at its end. Call it inside the transaction of the change: whoever waits for events, and who sends them, is told once
- * that has committed.
+ * Writes an event, and who is to be told of it, with the others of the transaction in progress and at its end. Call it
+ * inside the transaction of the change: whoever waits for events, and who sends them, is told once that has committed.
  */
 export const emit = (context: Context, type: EventType, happening: Happening): Promise<void> =>
-  context.beforeCommit(write, toldOf(context, type, happening))
+  context.beforeCommit(written, toldOf(context, type, happening))
 
 function toldOf(context: Context, type: EventType, happening: Happening): Told {
   const { accountId, issuerId, orgId, userId, clientId, agentId, sessionId, target, data, changes } = happening
@@ -92,12 +92,14 @@ function toldOf(context: Context, type: EventType, happening: Happening): Told {
 
 const accountsOf = (rows: readonly { account_id: string }[]) => new Set(rows.map(({ account_id }) => account_id))
 
-async function write({ query, tools, afterCommit }: Context, told: Told[]): Promise<void> {
-  const deliveries = await query<{ account_id: string }>('emit', insertText, [jsonText(told)])
-  afterCommit(() => {
+const written: LastStatement<Told> = {
+  name: 'emit',
+  text: insertText,
+  values: (told) => [jsonText(told)],
+  committed(tools, told, deliveries) {
     for (const id of accountsOf(told)) hint(tools, 'event', id)
-    for (const id of accountsOf(deliveries)) hint(tools, 'webhook', id)
-  })
+    for (const id of accountsOf(deliveries as { account_id: string }[])) hint(tools, 'webhook', id)
+  },
 }
 
 /**

@@ -24,14 +24,10 @@ export async function metered<T>(
     if (!account?.gated) return work(inside)
     if ((await balanceOf(inside, needs)) < price) throw tooLittle(needs)
     const done = await work(inside)
-    // Last of all, after the events: charges of one account wait for each other, and what they are for need not.
-    await inside.beforeCommit(charge, needs)
+    // Last: charges of one account wait for each other, and what they are for need not.
+    if (!(await addEntry(inside, needs))) throw tooLittle(needs)
     return done
   })
-}
-
-async function charge(inside: Context, all: NewEntry[]): Promise<void> {
-  for (const needs of all) if (!(await addEntry(inside, needs))) throw tooLittle(needs)
 }
 
 const tooLittle = ({ accountId, amountMicroUsd, description }: NewEntry): ApiError =>
