@@ -46,7 +46,7 @@ const artifactById: Question = {
     c.id AS "clientId", c.updated_at::text AS "clientVersion", i.status AS "issuerStatus"
   FROM idp_artifacts a
   JOIN issuers i ON i.id = a.issuer_id
-  LEFT JOIN clients c ON c.issuer_id = a.issuer_id AND c.id = coalesce(a.payload->>'clientId', a.payload#>>'{params,client_id}')
+  LEFT JOIN clients c ON c.issuer_id = a.issuer_id AND c.id = a.payload->>'clientId'
   LEFT JOIN sessions s ON s.issuer_id = a.issuer_id AND s.grant_id = a.grant_id
   LEFT JOIN idp_artifacts g ON a.kind <> 'Grant' AND g.issuer_id = a.issuer_id AND g.kind = 'Grant' AND g.id = a.grant_id
     AND (g.expires_at IS NULL OR g.expires_at > $4)
@@ -54,6 +54,19 @@ const artifactById: Question = {
     AND u.status = 'active'
   WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)
     AND (a.grant_id IS NULL OR ((s.status = 'active' OR $5 AND s.status = 'suspended') AND s.expires_at > $4))`,
+}
+
+/** The same of what belongs to a browser, not to a grant: most of the above would be asked for nothing. */
+const artifactOfBrowser: Question = {
+  name: 'idp-find-browser',
+  types: ['text', 'text', 'text', 'bigint'],
+  text: `
+  SELECT a.payload, a.consumed_at AS "consumedAt", c.id AS "clientId", c.updated_at::text AS "clientVersion",
+    i.status AS "issuerStatus"
+  FROM idp_artifacts a
+  JOIN issuers i ON i.id = a.issuer_id
+  LEFT JOIN clients c ON c.issuer_id = a.issuer_id AND c.id = a.payload#>>'{params,client_id}'
+  WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)`,
 }
 
 const findByUidText = `
@@ -64,10 +77,10 @@ export interface Found {
   payload: AdapterPayload
   consumedAt: number | null
   /** Of a code or refresh token: the library asks for its grant next. */
-  grantId: string | null
-  grant: AdapterPayload | null
+  grantId?: string | null
+  grant?: AdapterPayload | null
   /** Of the same: their user, for whom it asks after that. */
-  redeemer: AccountRow | null
+  redeemer?: AccountRow | null
   /** The registered client that it speaks of. */
   clientId: string | null
   clientVersion: string
@@ -77,8 +90,10 @@ export interface Found {
 async function read(kind: string, id: string): Promise<Found | undefined> {
   const current = scope()
   const { context, runtime } = current
-  const values = [runtime.issuer.id, kind, stored(kind, id).id, context.now(), revokingClient() !== undefined]
-  const [row] = await context.tools.ask<Found & Record<string, unknown>>(artifactById, values)
+  const values = [runtime.issuer.id, kind, stored(kind, id).id, context.now()]
+  const [row] = await (kind === 'Grant' || ofGrant.has(kind)
+    ? context.tools.ask<Found & Record<string, unknown>>(artifactById, [...values, revokingClient() !== undefined])
+    : context.tools.ask<Found & Record<string, unknown>>(artifactOfBrowser, values))
   if (row && row.clientId !== null) {
     current.client = { id: row.clientId, version: row.clientVersion, issuerStatus: row.issuerStatus }
   }
@@ -136,7 +151,7 @@ export function adapterFor(kind: string): Adapter {
       if (!row) return undefined
       writes.remember(artifact, row.payload)
       if (row.redeemer) current.redeemer = row.redeemer
-      if (row.grantId !== null && row.grant) writes.remember(stored('Grant', row.grantId), row.grant)
+      if (row.grantId && row.grant) writes.remember(stored('Grant', row.grantId), row.grant)
       return {
         ...row.payload,
         jti: id,

@@ -2,7 +2,6 @@
  * The database: Prisma for what is ordinary, one prepared statement each for what is hot, both on one pool.
  * `transaction` is the only way to write more than one row.
  */
-import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
@@ -13,6 +12,7 @@ import { Prisma, PrismaClient } from './prisma/client.js'
 import { type Question, together } from './together.js'
 import { keepTrace, traceQueries } from './tracing.js'
 import { TransactionConnection } from './transaction-connection.js'
+import { currentWork, inTurn, type Work } from './turns.js'
 
 export type * from './prisma/client.js'
 export { Prisma }
@@ -49,9 +49,6 @@ export interface Tools {
 // Milliseconds are BIGINT in the database and safe integers by the input gate: raw rows read them as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
-/** The connection of the transaction that is being opened. */
-const opening = new AsyncLocalStorage<{ connection?: TransactionConnection }>()
-
 /** A pool that tells a transaction which connection Prisma has got for it, for statements beside Prisma. */
 class Pool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>
@@ -61,11 +58,11 @@ class Pool extends pg.Pool {
       super.connect(keepTrace(callback))
       return undefined
     }
-    const transaction = opening.getStore()
+    const opening = currentWork.getStore()
     return super.connect().then((client) => {
-      if (!transaction || transaction.connection) return client
-      transaction.connection = new TransactionConnection(client)
-      return transaction.connection as unknown as pg.PoolClient
+      if (!opening?.opens || opening.connection) return client
+      opening.connection = new TransactionConnection(client)
+      return opening.connection as unknown as pg.PoolClient
     })
   }
 }
@@ -103,14 +100,14 @@ export function openDatabase(
   return {
     prisma,
     pool,
-    query: (name, text, values) => run(name, text, values).catch(refuse),
+    query: (name, text, values) => inTurn(run(name, text, values).catch(refuse)),
     ask: async <Row>(question: Question, values: readonly unknown[]) => {
       let asker = askers.get(question.name)
       if (!asker) {
         asker = together(question, run)
         askers.set(question.name, asker)
       }
-      return (await asker(values).catch(refuse)) as Row[]
+      return (await inTurn(asker(values).catch(refuse))) as Row[]
     },
     close: async () => {
       await prisma.$disconnect()
@@ -199,16 +196,16 @@ export async function transaction<T>(context: Context, work: (context: Context) 
   for (let attempt = 1; ; ) {
     const last = new Last()
     const after: (() => void)[] = []
-    const own: { connection?: TransactionConnection } = {}
+    const own: Work = { opens: true, patient: currentWork.getStore()?.patient }
     try {
-      const result = await opening.run(own, () =>
+      const result = await currentWork.run(own, () =>
         context.tools.prisma.$transaction(
           async (db) => {
             const connection = own.connection!
             const inside: Context = {
               ...context,
               db,
-              query: async (name, text, values) => (await connection.query({ name, text, values })).rows,
+              query: async (name, text, values) => (await inTurn(connection.query({ name, text, values }))).rows,
               loaders: new Map(),
               beforeCommit: async (statement, one) => last.add(statement as LastStatement<unknown>, one),
               afterCommit: (step) => void after.push(step),

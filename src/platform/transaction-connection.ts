@@ -49,7 +49,9 @@ class Flight extends pg.Query {
     closes: boolean,
     done: (error?: Error, result?: unknown) => void,
   ) {
-    super({ ...config, queryMode: 'extended' } as pg.QueryConfig, done)
+    super(config, done)
+    // Else one without values would go out by itself.
+    Object.assign(this, { queryMode: 'extended' })
     this.#opens = opens
     this.#closes = closes
   }

@@ -158,6 +158,18 @@ test.each([
 test('the statement of many is made of the statement of one', () => {
   const text = batchText({ name: 'x', types: ['text', 'bigint'], text: 'SELECT $1, $2, $1' })
   expect(text.replace(/\s+/g, ' ')).toBe(
-    'SELECT asked.asker, answer.* FROM unnest($1::text[], $2::bigint[]) WITH ORDINALITY AS asked(p1, p2, asker) CROSS JOIN LATERAL (SELECT asked.p1, asked.p2, asked.p1) AS answer',
+    'SELECT asked.asker, answer.* FROM unnest((SELECT $1::text[]), (SELECT $2::bigint[])) WITH ORDINALITY AS asked(p1, p2, asker) CROSS JOIN LATERAL (SELECT asked.p1, asked.p2, asked.p1) AS answer',
   )
+})
+
+test('what is asked often is planned once: planning would cost more than the answer', async () => {
+  const database = await createTestDatabase()
+  const tools = openDatabase(database.url, { connections: 1 })
+  const question: Question = { name: 'often', types: ['text'], text: 'SELECT id FROM clients WHERE id = $1' }
+  for (let n = 0; n < 10; n++) await tools.ask(question, ['x'])
+  const text =
+    'SELECT generic_plans::int AS generic, custom_plans::int AS custom FROM pg_prepared_statements WHERE name = $1'
+  expect(await tools.query('plans', text, ['often'])).toEqual([{ generic: 5, custom: 5 }])
+  await tools.close()
+  await database.drop()
 })
