@@ -196,33 +196,35 @@ export async function transaction<T>(context: Context, work: (context: Context) 
   for (let attempt = 1; ; ) {
     const last = new Last()
     const after: (() => void)[] = []
-    const own: Work = { opens: true, patient: currentWork.getStore()?.patient }
+    const own: Work = { opens: true }
+    let made: { value: T } | undefined
+    const run = async (db: Database): Promise<void> => {
+      const connection = own.connection!
+      const inside: Context = {
+        ...context,
+        db,
+        query: async (name, text, values) => (await connection.query({ name, text, values })).rows,
+        loaders: new Map(),
+        beforeCommit: async (statement, one) => last.add(statement as LastStatement<unknown>, one),
+        afterCommit: (step) => void after.push(step),
+        answers,
+      }
+      const value = await work(inside)
+      after.push(...(await last.commit(connection, context.tools)))
+      made = { value }
+    }
+    const limits = { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT }
     try {
-      const result = await currentWork.run(own, () =>
-        context.tools.prisma.$transaction(
-          async (db) => {
-            const connection = own.connection!
-            const inside: Context = {
-              ...context,
-              db,
-              query: async (name, text, values) => (await inTurn(connection.query({ name, text, values }))).rows,
-              loaders: new Map(),
-              beforeCommit: async (statement, one) => last.add(statement as LastStatement<unknown>, one),
-              afterCommit: (step) => void after.push(step),
-              answers,
-            }
-            const made = await work(inside)
-            after.push(...(await last.commit(connection, context.tools)))
-            return made
-          },
-          { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT },
-        ),
-      )
-      for (const step of after) step()
-      return result
+      await inTurn(currentWork.run(own, () => context.tools.prisma.$transaction(run, limits)))
     } catch (error) {
-      if (error instanceof OutsideFirst && answers.size < QUESTIONS) answers.set(error.question, await error.ask())
+      // What has committed stands, even if Prisma's clock ran out meanwhile.
+      if (made) context.log.debug({ err: error }, 'a transaction committed at the end of its time')
+      else if (error instanceof OutsideFirst && answers.size < QUESTIONS) answers.set(error.question, await error.ask())
       else if (!isRetryable(error) || attempt++ === ATTEMPTS) throw translated(error)
+    }
+    if (made) {
+      for (const step of after) step()
+      return made.value
     }
   }
 }
@@ -255,7 +257,8 @@ export const isDuplicate = (error: unknown): boolean => prismaCode(error) === 'P
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error) ?? ''
   if (/^(08|53|57P|57014|55P03)/.test(state)) return true
-  if (['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028'].includes(prismaCode(error) ?? '')) return true
+  if (['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'unavailable'].includes(prismaCode(error) ?? ''))
+    return true
   const { code = '', message = '' } = (error ?? {}) as { code?: unknown; message?: unknown }
   const text = `${code} ${message}`
   return /ECONNREFUSED|ECONNRESET|ENOENT.*\.s\.PGSQL|EPIPE|ETIMEDOUT|Connection terminated|is not queryable|not currently accepting connections|timeout exceeded when trying to connect|Can't reach database|DatabaseNotReachable|ConnectionClosed/i.test(

@@ -43,13 +43,8 @@ class Flight extends pg.Query {
   readonly #opens: boolean
   readonly #closes: boolean
 
-  constructor(
-    config: pg.QueryConfig,
-    opens: boolean,
-    closes: boolean,
-    done: (error?: Error, result?: unknown) => void,
-  ) {
-    super(config, done)
+  constructor(config: pg.QueryConfig, opens: boolean, closes: boolean) {
+    super(config)
     // Else one without values would go out by itself.
     Object.assign(this, { queryMode: 'extended' })
     this.#opens = opens
@@ -77,41 +72,57 @@ class Flight extends pg.Query {
 /** What Prisma's adapter sees of BEGIN, COMMIT and ROLLBACK. */
 const nothing = { rows: [], fields: [], rowCount: 0 }
 
-/** A connection of the pool, from the moment that Prisma takes it for a transaction until it lets go of it. */
+/**
+ * A connection of the pool, from the moment that Prisma takes it for a transaction until it lets go of it. Prisma ends a
+ * transaction that takes too long under the hands of who works in it, so each statement looks once more, when it goes
+ * out, whether it would still stand inside.
+ */
 export class TransactionConnection {
   readonly #client: pg.PoolClient
+  #state: 'open' | 'committing' | 'committed' | 'rolled back' = 'open'
   #begun = false
+  /** Of the first statement. Nothing may follow one that failed: it could stand outside of any transaction. */
   #beginning: Promise<unknown> | undefined
-  #over = false
 
   constructor(client: pg.PoolClient) {
     this.#client = client
   }
 
-  /** Runs a statement of the transaction, as a client of the driver does. */
+  /**
+   * Runs a statement of the transaction, as a client of the driver does.
+   * @throws ApiError unavailable when the transaction is over
+   */
   async query(config: pg.QueryConfig): Promise<pg.QueryResult | typeof nothing> {
     if (config.text === 'BEGIN') return nothing
     if (config.text === 'COMMIT') return this.commit().then(() => nothing)
     if (config.text === 'ROLLBACK') return this.#rollback().then(() => nothing)
-    return this.#run(config, false)
+    return this.#run(config, 'open')
   }
 
-  /** Commits, with a last statement in the same flight. @returns the rows of that statement */
+  /**
+   * Commits, with a last statement in the same flight once the connection has prepared COMMIT. Again it does nothing.
+   * @returns the rows of that statement
+   * @throws what the statement throws, or an Error when there is nothing to commit after one that failed
+   */
   async commit(last?: Statement): Promise<unknown[]> {
-    if (this.#over && !last) return []
-    let rows: unknown[] = []
+    if (this.#state === 'committed' && !last) return []
+    this.#refuseUnless('open')
+    this.#state = 'committing'
+    await this.#beginning
     const closes = last !== undefined && this.#has(commit)
-    if (last) ({ rows } = await this.#run(last, closes))
+    const rows = last ? (await this.#run(last, 'committing', closes)).rows : []
+    if (closes && this.#client.getTransactionStatus() !== 'I') throw new Error('COMMIT did not go out.')
     if (this.#begun && !closes) {
+      this.#refuseUnless('committing')
       const { command } = await this.#client.query(commit)
       if (command !== 'COMMIT') throw new Error('A statement had failed, so that nothing was committed.')
     }
-    this.#over = true
+    this.#state = 'committed'
     return rows
   }
 
   release(error?: Error | boolean): void {
-    this.#over = true
+    if (this.#state !== 'committed') this.#state = 'rolled back'
     this.#client.release(error)
   }
 
@@ -124,24 +135,29 @@ export class TransactionConnection {
   }
 
   async #rollback(): Promise<void> {
-    if (this.#over) return
-    this.#over = true
+    if (this.#state === 'committed' || this.#state === 'rolled back') return
+    this.#state = 'rolled back'
     if (this.#begun) await this.#client.query('ROLLBACK')
   }
 
-  async #run(config: pg.QueryConfig, closes: boolean): Promise<pg.QueryResult> {
-    // Prisma ends what takes too long under the hands of who still works in it.
-    if (this.#over) throw unavailable()
+  #refuseUnless(state: 'open' | 'committing'): void {
+    if (this.#state !== state) throw unavailable()
+  }
+
+  async #run(config: pg.QueryConfig, state: 'open' | 'committing', closes = false): Promise<pg.QueryResult> {
+    this.#refuseUnless(state)
     if (this.#begun) {
       await this.#beginning
+      this.#refuseUnless(state)
       return closes ? this.#fly(config, false, closes) : this.#client.query(config)
     }
     this.#begun = true
-    const opens = this.#has(begin)
-    const first = opens
-      ? this.#fly(config, opens, closes)
-      : this.#client.query(begin).then(() => this.#fly(config, opens, closes))
-    // Nothing may follow what did not begin: it would stand outside of any transaction.
+    const first = this.#has(begin)
+      ? this.#fly(config, true, closes)
+      : this.#client.query(begin).then(() => {
+          this.#refuseUnless(state)
+          return this.#fly(config, false, closes)
+        })
     this.#beginning = first
     first.then(
       () => (this.#beginning = undefined),
@@ -153,7 +169,8 @@ export class TransactionConnection {
   #fly(config: pg.QueryConfig, opens: boolean, closes: boolean): Promise<pg.QueryResult> {
     return new Promise((resolve, reject) => {
       const done = (error?: Error, result?: unknown) => (error ? reject(error) : resolve(result as pg.QueryResult))
-      this.#client.query(new Flight(config, opens, closes, done))
+      // Beside the query, not in it: so whoever traces the connection hears of it too.
+      ;(this.#client.query as (query: pg.Submittable, done: unknown) => void)(new Flight(config, opens, closes), done)
     })
   }
 

@@ -8,9 +8,9 @@ import type { TransactionConnection } from './transaction-connection.js'
 
 /** What statements know of the work that they are part of. */
 export interface Work {
-  /** It gives way after each statement. */
-  readonly patient?: boolean | undefined
-  /** It is a transaction. */
+  /** It gives way. */
+  readonly patient?: boolean
+  /** It is a transaction, which gives way only when it is over: it holds a connection that others may wait for. */
   readonly opens?: boolean
   /** Of that transaction, once Prisma has taken it. */
   connection?: TransactionConnection
@@ -18,10 +18,10 @@ export interface Work {
 
 export const currentWork = new AsyncLocalStorage<Work>()
 
-/** Runs work that gives way to all other after each of its statements. */
+/** Runs work that gives way to all other behind each statement and each transaction. */
 export const patiently = <T>(answer: () => Promise<T>): Promise<T> => currentWork.run({ patient: true }, answer)
 
-/** The result of a statement, when it is the turn of the work that asked for it. */
+/** The result of something asked of the database, when it is the turn of the work that asked for it. */
 export async function inTurn<T>(result: Promise<T>): Promise<T> {
   if (!currentWork.getStore()?.patient) return result
   const value = await result

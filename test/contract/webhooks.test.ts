@@ -353,14 +353,20 @@ describe('deliveries', () => {
     const rows = () => app.gatehouse.tools.prisma.webhookDelivery.findMany({ where: { webhookId: gone.id } })
     const holder = await app.gatehouse.tools.pool.connect()
     await holder.query('SELECT pg_advisory_lock(1)')
-    const wait = { name: 'wait', text: 'SELECT pg_advisory_xact_lock(1)', values: () => [], committed: () => {} }
+    const wait = {
+      name: 'wait',
+      text: "SELECT set_config('lock_timeout', '0', true), pg_advisory_xact_lock(1)",
+      values: () => [],
+      committed: () => {},
+    }
     const late = transaction(systemContext(app.gatehouse), async (inside) => {
       const { accountId } = tenant
       await emit(inside, 'user.created', { accountId, target: { type: 'user', id: 'usr_late' } })
       // After the event is written, before it is committed.
       await inside.beforeCommit(wait, null)
     })
-    const waiting = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND query = $1"
+    const waiting =
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'advisory' AND query = $1 AND datname = current_database()"
     await until(async () => (await holder.query(waiting, [wait.text])).rows.length === 1)
     must(await tenant.owner.delete(path(gone)), 204)
     await cancel()

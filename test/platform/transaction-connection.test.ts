@@ -126,6 +126,36 @@ test('who swallows the error of a statement is not told that it has been committ
   expect(await kept()).toEqual([])
 })
 
+test('nor does what was on its way when it was ended', async () => {
+  for (const prepared of [true, false]) {
+    const own = prepared ? client : await tools.pool.connect()
+    const transaction = new TransactionConnection(own)
+    const statements = [transaction.query(insert(1)), transaction.query(insert(2)), transaction.commit(insert(3))]
+    const end = transaction.query({ text: 'ROLLBACK' })
+    await Promise.allSettled([...statements, end])
+    if (!prepared) own.release(true)
+    expect(await kept()).toEqual([])
+  }
+})
+
+test('a transaction that commits takes nothing more, and it stands however it is ended then', async () => {
+  const transaction = begin()
+  await transaction.query(insert(1))
+  const commit = transaction.commit(insert(2))
+  await expect(transaction.query(insert(3))).rejects.toMatchObject({ code: 'unavailable' })
+  await transaction.query({ text: 'ROLLBACK' })
+  expect(await commit).toEqual([{ id: 2 }])
+  await transaction.query({ text: 'COMMIT' })
+  expect(await kept()).toEqual([1, 2])
+})
+
+test('a transaction that was ended is not told that it has been committed', async () => {
+  const transaction = begin()
+  await transaction.query(insert(1))
+  await transaction.query({ text: 'ROLLBACK' })
+  await expect(transaction.query({ text: 'COMMIT' })).rejects.toMatchObject({ code: 'unavailable' })
+})
+
 test('a transaction that was ended under the hands of who works in it writes nothing more', async () => {
   for (const late of [
     (it: TransactionConnection) => it.query(insert(2)),

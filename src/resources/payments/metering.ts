@@ -24,7 +24,7 @@ export async function metered<T>(
     if (!account?.gated) return work(inside)
     if ((await balanceOf(inside, needs)) < price) throw tooLittle(needs)
     const done = await work(inside)
-    // Last: charges of one account wait for each other, and what they are for need not.
+    // After the work: charges of one account wait for each other, and what they are for need not.
     if (!(await addEntry(inside, needs))) throw tooLittle(needs)
     return done
   })
