@@ -12,7 +12,6 @@ import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
 import { translated } from '../platform/database.js'
 import { requestFacts } from '../platform/http.js'
-import { patiently } from '../platform/turns.js'
 import { endFamily, foresee } from './adapter.js'
 import { proveWallet } from './agent-proof.js'
 import { amendAnswer, failureOf, unforeseen } from './answers.js'
@@ -73,7 +72,6 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
       if (ctx.method === 'OPTIONS') ctx.set('Allow', match.route.methods.join(', '))
       if (isDocument) answerDocument(ctx, runtime, match)
-      else if (match.route.pages) await patiently(() => answer(ctx, context, { runtime: runtime!, provider }, match))
       else await answer(ctx, context, { runtime, provider }, match)
     } catch (caught) {
       answerError(ctx, context, facts, match, runtime, translated(caught))

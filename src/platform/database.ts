@@ -2,6 +2,7 @@
  * The database: Prisma for what is ordinary, one prepared statement each for what is hot, both on one pool.
  * `transaction` is the only way to write more than one row.
  */
+import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Socket } from 'node:net'
 import { PrismaPg } from '@prisma/adapter-pg'
 import pg from 'pg'
@@ -12,7 +13,6 @@ import { Prisma, PrismaClient } from './prisma/client.js'
 import { type Question, together } from './together.js'
 import { keepTrace, traceQueries } from './tracing.js'
 import { TransactionConnection } from './transaction-connection.js'
-import { currentWork, inTurn, type Work } from './turns.js'
 
 export type * from './prisma/client.js'
 export { Prisma }
@@ -49,6 +49,9 @@ export interface Tools {
 // Milliseconds are BIGINT in the database and safe integers by the input gate: raw rows read them as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
+/** The connection of the transaction that is being opened. */
+const opening = new AsyncLocalStorage<{ connection?: TransactionConnection }>()
+
 /** A pool that tells a transaction which connection Prisma has got for it, for statements beside Prisma. */
 class Pool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>
@@ -58,11 +61,11 @@ class Pool extends pg.Pool {
       super.connect(keepTrace(callback))
       return undefined
     }
-    const opening = currentWork.getStore()
+    const transaction = opening.getStore()
     return super.connect().then((client) => {
-      if (!opening?.opens || opening.connection) return client
-      opening.connection = new TransactionConnection(client)
-      return opening.connection as unknown as pg.PoolClient
+      if (!transaction || transaction.connection) return client
+      transaction.connection = new TransactionConnection(client)
+      return transaction.connection as unknown as pg.PoolClient
     })
   }
 }
@@ -100,14 +103,14 @@ export function openDatabase(
   return {
     prisma,
     pool,
-    query: (name, text, values) => inTurn(run(name, text, values).catch(refuse)),
+    query: (name, text, values) => run(name, text, values).catch(refuse),
     ask: async <Row>(question: Question, values: readonly unknown[]) => {
       let asker = askers.get(question.name)
       if (!asker) {
         asker = together(question, run)
         askers.set(question.name, asker)
       }
-      return (await inTurn(asker(values).catch(refuse))) as Row[]
+      return (await asker(values).catch(refuse)) as Row[]
     },
     close: async () => {
       await prisma.$disconnect()
@@ -196,7 +199,7 @@ export async function transaction<T>(context: Context, work: (context: Context) 
   for (let attempt = 1; ; ) {
     const last = new Last()
     const after: (() => void)[] = []
-    const own: Work = { opens: true }
+    const own: { connection?: TransactionConnection } = {}
     let made: { value: T } | undefined
     const run = async (db: Database): Promise<void> => {
       const connection = own.connection!
@@ -215,7 +218,7 @@ export async function transaction<T>(context: Context, work: (context: Context) 
     }
     const limits = { maxWait: CONNECT_TIMEOUT, timeout: TRANSACTION_TIMEOUT }
     try {
-      await inTurn(currentWork.run(own, () => context.tools.prisma.$transaction(run, limits)))
+      await opening.run(own, () => context.tools.prisma.$transaction(run, limits))
     } catch (error) {
       // What has committed stands, even if Prisma's clock ran out meanwhile.
       if (made) context.log.debug({ err: error }, 'a transaction committed at the end of its time')
@@ -257,8 +260,9 @@ export const isDuplicate = (error: unknown): boolean => prismaCode(error) === 'P
 export function isUnavailable(error: unknown): boolean {
   const state = sqlState(error) ?? ''
   if (/^(08|53|57P|57014|55P03)/.test(state)) return true
-  if (['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'unavailable'].includes(prismaCode(error) ?? ''))
-    return true
+  // The last one is what a TransactionConnection that is over says to Prisma.
+  const codes = ['P1001', 'P1002', 'P1008', 'P1017', 'P2024', 'P2028', 'unavailable']
+  if (codes.includes(prismaCode(error) ?? '')) return true
   const { code = '', message = '' } = (error ?? {}) as { code?: unknown; message?: unknown }
   const text = `${code} ${message}`
   return /ECONNREFUSED|ECONNRESET|ENOENT.*\.s\.PGSQL|EPIPE|ETIMEDOUT|Connection terminated|is not queryable|not currently accepting connections|timeout exceeded when trying to connect|Can't reach database|DatabaseNotReachable|ConnectionClosed/i.test(

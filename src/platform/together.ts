@@ -24,7 +24,7 @@ type Run = (name: string, text: string, values: unknown[]) => Promise<Row[]>
 /** The same question for many askers, each of whom finds their rows by `asker`, counted from 1. */
 export function batchText({ text, types }: Question): string {
   // Behind a SELECT the planner does not see how many they are: otherwise a plan for just so many always looks cheaper to
-  // it than the one that it keeps, and it plans each time, for longer than the answer takes.
+  // it than the one that it keeps, and it plans each time, for longer than the answer takes (docs/decisions/0055).
   const lists = types.map((type, at) => `(SELECT $${at + 1}::${type}[])`).join(', ')
   const names = types.map((_, at) => `p${at + 1}`).join(', ')
   const own = text.replace(/\$(\d+)/g, 'asked.p$1')
