@@ -1,8 +1,9 @@
 /** Every mutation leaves its event, in the transaction of the change (spec 6.1, decisions D3, security rules 4 and 20). */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { transaction } from '../../src/platform/database.js'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import type { Context } from '../../src/platform/context.js'
+import { Prisma, transaction } from '../../src/platform/database.js'
 import { systemContext } from '../../src/platform/jobs.js'
 import { packageRoot } from '../../src/platform/package-root.js'
 import { catalogue } from '../../src/resources/events/catalogue.js'
@@ -346,6 +347,50 @@ test('events of a transaction are there once, all of them, if it was tried again
     'user.deleted',
     'user.updated',
   ])
+})
+
+describe('a transaction that Prisma ends by its clock', () => {
+  const emitOf = (id: string) => (inside: Context) =>
+    emit(inside, 'user.created', { accountId: world.accountId, target: { type: 'user', id } })
+  const count = (id: string) =>
+    app.gatehouse.tools.prisma.event.count({ where: { target: { equals: { type: 'user', id } } } })
+
+  test.each<[string, (inside: Context) => Promise<unknown>]>([
+    ['statements', ({ query }) => query('one', 'SELECT 1', [])],
+    ['models', ({ db }) => db.account.count()],
+    ['events', emitOf('usr_ended')],
+  ])('refuses %s with 503, and leaves nothing', async (_, late) => {
+    const ended = transaction(systemContext(app.gatehouse), async (inside) => {
+      await inside.db.account.update({ where: { id: world.accountId }, data: { description: 'of none' } })
+      await inside.db.$executeRawUnsafe('ROLLBACK')
+      await late(inside)
+    })
+    await expect(ended).rejects.toMatchObject({ code: 'unavailable', status: 503 })
+    expect((await world.owner.get(world.A)).body.data.description).not.toBe('of none')
+    expect(await count('usr_ended')).toBe(0)
+  })
+
+  test('is done all the same if it had committed before', async () => {
+    const context = systemContext(app.gatehouse)
+    const { prisma } = context.tools
+    const late = async (...[work, limits]: Parameters<typeof prisma.$transaction>) => {
+      await prisma.$transaction(work as never, limits as never)
+      throw new Prisma.PrismaClientKnownRequestError('too late', { code: 'P2028', clientVersion: '' })
+    }
+    const slow = { $transaction: late } as unknown as typeof prisma
+    let told = false
+    const made = await transaction(
+      { ...context, db: slow, tools: { ...context.tools, prisma: slow } },
+      async (inside) => {
+        await emitOf('usr_kept')(inside)
+        inside.afterCommit(() => {
+          told = true
+        })
+        return 'made'
+      },
+    )
+    expect([made, told, await count('usr_kept')]).toEqual(['made', true, 1])
+  })
 })
 
 test('no secret, password or hash is in any event', async () => {
