@@ -5,6 +5,7 @@ import { clients } from 'documents/clients'
 import { organizations } from 'documents/organizations'
 import { users } from 'documents/users'
 import { useId, useRef, useState } from 'react'
+import { flushSync } from 'react-dom'
 import { useAsk } from '../../graphql/hooks'
 import { Icon, type IconName } from '../../parts/icon'
 import { usePlace } from '../../place'
@@ -62,13 +63,14 @@ export function Composer({ label, placeholder, value, onChange, onSend, error, d
     if (!trigger || !field.current) return
     const cursor = field.current.selectionStart
     const rest = value.slice(cursor)
-    onChange(`${value.slice(0, trigger.from)}${text}${rest.startsWith(' ') ? '' : ' '}${rest}`)
-    setTrigger(undefined)
-    const end = trigger.from + text.length + 1
-    setTimeout(() => {
-      field.current?.focus()
-      field.current?.setSelectionRange(end, end)
+    // At once: the cursor stands behind it before the next letter comes.
+    flushSync(() => {
+      onChange(`${value.slice(0, trigger.from)}${text}${rest.startsWith(' ') ? '' : ' '}${rest}`)
+      setTrigger(undefined)
     })
+    const end = trigger.from + text.length + 1
+    field.current.focus()
+    field.current.setSelectionRange(end, end)
   }
   const onKeyDown = (event: React.KeyboardEvent) => {
     if (event.key === 'Enter' && (event.ctrlKey || event.metaKey)) {
