@@ -8,7 +8,7 @@ import pg from 'pg'
 import { unavailable } from '../kernel/errors.js'
 
 /** One prepared statement; one name, one text. */
-export interface Statement {
+interface Statement {
   readonly name: string
   readonly text: string
   readonly values: unknown[]
