@@ -4,7 +4,9 @@
  * hash and ends after twenty seconds without one; what it leaves undone is done here.
  */
 import { type ChildProcess, fork } from 'node:child_process'
-import { constants, setPriority } from 'node:os'
+import { availableParallelism, constants, setPriority } from 'node:os'
+import { performance } from 'node:perf_hooks'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import argon2 from 'argon2'
 import { fitsHash } from './password-hashes.js'
@@ -35,8 +37,39 @@ const pending = new Map<number, Pending>()
 let last = 0
 let running: ChildProcess | undefined
 
+// Two at a time leave room for the rest, and where there are only two processors one of them is for the thread that signs
+// and answers (security rule 25).
+const CONCURRENT_HASHES = Math.max(1, Math.min(2, availableParallelism() - 1))
+/** A rest lasts this many times as long as the thread that answers was busy while the hash was made, */
+const REST = 2
+/** and this many milliseconds at most: a thread that hung for once is no crowd. */
+const LONGEST_REST = 100
+let atWork = 0
+const waiting: (() => void)[] = []
+
+/**
+ * Does the work in the process for it, when it is its turn. After each hash comes a rest before the next, the longer the
+ * busier the thread that answers: who is let in brings it more to do, and tokens are not to wait for a crowd of people
+ * (security rule 25, docs/decisions/0056-hashes-rest.md). In quiet there is next to none.
+ */
+export async function hashInTurn(task: Task): Promise<Result> {
+  if (atWork >= CONCURRENT_HASHES) await new Promise<void>((go) => waiting.push(go))
+  else atWork++
+  const before = performance.eventLoopUtilization()
+  try {
+    return await hashElsewhere(task)
+  } finally {
+    const { active } = performance.eventLoopUtilization(before)
+    void sleep(Math.min(REST * active, LONGEST_REST)).then(() => {
+      const next = waiting.shift()
+      if (next) next()
+      else atWork--
+    })
+  }
+}
+
 /** Does the work in the process for it. */
-export function hashElsewhere(task: Task): Promise<Result> {
+function hashElsewhere(task: Task): Promise<Result> {
   return new Promise((resolve, reject) => {
     const number = ++last
     pending.set(number, { task, resolve, reject })

@@ -12,11 +12,10 @@ import {
   timingSafeEqual,
 } from 'node:crypto'
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
-import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../config.js'
 import { makeFolder } from './folders.js'
-import { hashElsewhere } from './hashing.js'
+import { hashInTurn } from './hashing.js'
 
 /** SHA-256 in lower-case hexadecimal. */
 export const sha256 = (text: string): string => hash('sha256', text)
@@ -42,30 +41,12 @@ const OURS = '$argon2id$v=19$m=19456,t=2,p=1$'
 /** Is this a hash as we make them now? Others came with an import, or from before the cost was raised. */
 export const isOurHash = (hash: string): boolean => hash.startsWith(OURS)
 
-// Two at a time leave room for the rest, and where there are only two processors one of them is for the thread that signs
-// and answers (security rule 25).
-const CONCURRENT_HASHES = Math.max(1, Math.min(2, availableParallelism() - 1))
-let running = 0
-const waiting: (() => void)[] = []
-
-async function bounded<T>(work: () => Promise<T>): Promise<T> {
-  if (running >= CONCURRENT_HASHES) await new Promise<void>((go) => waiting.push(go))
-  else running++
-  try {
-    return await work()
-  } finally {
-    const next = waiting.shift()
-    if (next) next()
-    else running--
-  }
-}
-
 /** Passwords are compared in NFC, however they were typed (decisions D9). */
 const normal = (password: string): string => password.normalize('NFC')
 
 /** An Argon2id hash in PHC form. */
 export const hashPassword = (password: string): Promise<string> =>
-  bounded(() => hashElsewhere({ password: normal(password) })) as Promise<string>
+  hashInTurn({ password: normal(password) }) as Promise<string>
 
 let dummy: Promise<string> | undefined
 
@@ -78,7 +59,7 @@ export async function verifyPassword(hash: string | null | undefined, password: 
   const against = hash ?? (await dummy)
   // Other products hash what was typed, whatever its form.
   const typed = isOurHash(against) ? normal(password) : password
-  const fits = await bounded(() => hashElsewhere({ password: typed, against }))
+  const fits = await hashInTurn({ password: typed, against })
   return fits === true && hash !== null && hash !== undefined
 }
 
