@@ -34,7 +34,7 @@ import { askedHost, canonicalise, type Form, field, readForm, refuseBadText } fr
 import { type Match, matchPath, type RouteName } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
 import { inScope, type Scope } from './scope.js'
-import { AlreadyConsumed, Writes } from './writes.js'
+import { AlreadyConsumed, SignedOutMeanwhile, Writes } from './writes.js'
 
 export interface Idp {
   /** Answers one request, in an application that believes `X-Forwarded-*`: they are what we make of them. */
@@ -196,11 +196,23 @@ async function runLibrary(
   try {
     await writes.flush(context)
   } catch (error) {
+    if (error instanceof SignedOutMeanwhile) return askAgain(ctx)
     if (!(error instanceof AlreadyConsumed)) throw error
     // Security rule 2: who comes second may be a thief, and then so may who came first.
     for (const grantId of error.grantIds) await endFamily(grantId, 'token_compromised')
     throw new errors.InvalidGrant({})
   }
+}
+
+/** The browser comes back with the same request and without what it was signed in by, to begin anew. */
+function askAgain(ctx: OpenIdContext): void {
+  if (ctx.method !== 'GET' || ctx.querystring === '')
+    throw new errors.SessionNotFound('the sign-in was ended meanwhile')
+  // What another tab of the browser got meanwhile is newer.
+  ctx.remove('Set-Cookie')
+  ctx.status = 303
+  ctx.set('Location', `?${ctx.querystring}`)
+  ctx.body = ''
 }
 
 /** The token of the form, if it is a JWT. */

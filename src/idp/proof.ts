@@ -34,8 +34,9 @@ const changedText = `
   FROM users u WHERE u.issuer_id = $1 AND u.id = $2`
 
 /**
- * Has the person's password been changed since this browser signed in, or the account gone to its owner? That ends
- * sessions, and must not spare a sign-in that was finished before and is brought to its end only now.
+ * Has the person's password been changed since this browser signed in, were all their sessions ended, or has the account
+ * gone to its owner? That must not spare a browser without a session at that moment, nor a sign-in that was finished
+ * before and is brought to its end only now (security rule 13).
  */
 export async function isOutdated(userId: string, { loginTs }: BrowserSession): Promise<boolean> {
   if (loginTs === undefined) return false

@@ -24,13 +24,19 @@ interface Prior {
   revocationReason: string | null
   grantId: string
   amr: string[]
+  /** This user has a session here that an administrator suspended, be it for another organization. */
+  barred: boolean
   state: SessionState
 }
 
+// Not by the id that the browser's record names: of two requests at once the second to write it forgets the first's.
 const priorText = `
-  SELECT id, amr, user_id AS "userId", org_id AS "orgId", status, expires_at AS "expiresAt",
-    idle_expires_at AS "idleExpiresAt", revocation_reason AS "revocationReason", grant_id AS "grantId"
-  FROM sessions WHERE issuer_id = $1 AND id = $2`
+  SELECT s.id, s.amr, s.user_id AS "userId", s.org_id AS "orgId", s.status, s.expires_at AS "expiresAt",
+    s.idle_expires_at AS "idleExpiresAt", s.revocation_reason AS "revocationReason", s.grant_id AS "grantId",
+    EXISTS (SELECT 1 FROM sessions o WHERE o.issuer_id = $1 AND o.browser_uid = $2 AND o.client_id = $3
+      AND o.user_id = s.user_id AND o.status = 'suspended' AND o.expires_at > $4) AS barred
+  FROM sessions s WHERE s.issuer_id = $1 AND s.browser_uid = $2 AND s.client_id = $3
+  ORDER BY s.id COLLATE "C" DESC LIMIT 1`
 
 /** What one request asks once, however many of the library's checks want to know. */
 function once<Answer>(ask: (ctx: OpenIdContext) => Promise<Answer>): (ctx: OpenIdContext) => Promise<Answer> {
@@ -42,16 +48,18 @@ function once<Answer>(ask: (ctx: OpenIdContext) => Promise<Answer>): (ctx: OpenI
   }
 }
 
-/** The session that this browser has with this client, if any. */
+/** The session that this browser began last with this client, if any. */
 const priorSession = once(readPrior)
 
 async function readPrior(ctx: OpenIdContext): Promise<Prior | undefined> {
   const { context, runtime } = scope()
-  const sid = ctx.oidc.session?.sidFor(ctx.oidc.client!.clientId)
-  if (!sid) return undefined
+  const { session, client } = ctx.oidc
+  if (!session?.accountId) return undefined
   const [row] = await context.tools.query<Prior & Record<string, unknown>>('idp-prior-session', priorText, [
     runtime.issuer.id,
-    sid,
+    session.uid,
+    rowOf(client!).id,
+    context.now(),
   ])
   return row && { ...row, state: stateOf(row, context.now()) }
 }
@@ -188,18 +196,19 @@ export async function grantFor(
   // The answer names the context that was asked for, where this sign-in is one of that kind.
   const acr = fulfilledWish(ctx, session!)
   if (acr !== undefined) session!.acr = acr
-  const same = prior !== undefined && prior.userId === session!.accountId && prior.orgId === orgId
-  if (same && prior.state === 'suspended') throw new errors.AccessDenied('the session is suspended')
+  const own = prior?.userId === session!.accountId ? prior : undefined
+  if (own?.barred) throw new errors.AccessDenied('the session is suspended')
 
-  if (same && (prior.state === 'active' || prior.state === 'inactive')) {
-    const grant = await ctx.oidc.provider.Grant.find(prior.grantId)
+  if (own && own.orgId === orgId && (own.state === 'active' || own.state === 'inactive')) {
+    const grant = await ctx.oidc.provider.Grant.find(own.grantId)
     if (grant) {
       addScopes(ctx, grant)
       await grant.save()
-      writes.touch(context, prior.id)
+      if (session!.sidFor(client!.clientId) !== own.id) session!.sidFor(client!.clientId, own.id)
+      writes.touch(context, own.id)
       // With two factors the browser may have come back at another client.
-      const more = session!.amr?.includes('mfa') === true && !prior.amr.includes('mfa')
-      if (ctx.oidc.result?.login || more) writes.change((inside) => refreshAuthentication(inside, prior.id, session!))
+      const more = session!.amr?.includes('mfa') === true && !own.amr.includes('mfa')
+      if (ctx.oidc.result?.login || more) writes.change((inside) => refreshAuthentication(inside, own.id, session!))
       return grant
     }
   }

@@ -19,7 +19,7 @@ interface Put extends Artifact {
   grant_id: string | null
   payload: AdapterPayload
   expires_at: number | null
-  /** Only if the row is still there: a browser session that was ended meanwhile must not come back. */
+  /** The row is there already. */
   update_only: boolean
 }
 
@@ -30,6 +30,9 @@ interface Touch {
   gone_jti: string | null
   idle_expires_at: number | null
 }
+
+/** The browser's sign-in that an answer builds on was ended, or renewed by another answer, while this one was made. */
+export class SignedOutMeanwhile extends Error {}
 
 /** Somebody else redeemed the same code or refresh token first. */
 export class AlreadyConsumed extends Error {
@@ -54,8 +57,13 @@ const text = `
     WHERE a.issuer_id = w.issuer_id AND a.kind = w.kind AND a.id = w.id AND a.consumed_at IS NULL
     RETURNING w.n
   ),
+  held AS (
+    SELECT w.n FROM idp_artifacts a JOIN (SELECT n, issuer_id, kind, id FROM asked,
+      jsonb_to_recordset(j->'hold') AS h(kind text, id text)) w USING (issuer_id, kind, id) FOR UPDATE OF a
+  ),
   verdict AS (
-    SELECT asked.*, (SELECT count(*) FROM consumed WHERE consumed.n = asked.n) = jsonb_array_length(j->'consume') AS won
+    SELECT asked.*, (SELECT count(*) FROM consumed WHERE consumed.n = asked.n) = jsonb_array_length(j->'consume')
+      AND (SELECT count(*) FROM held WHERE held.n = asked.n) = jsonb_array_length(j->'hold') AS won
     FROM asked
   ),
   destroyed AS (
@@ -94,14 +102,16 @@ interface Input {
   issuerId: string
   now: number
   consume: Artifact[]
+  /** What must still be there: a browser session that was ended meanwhile must not come back, nor begin others. */
+  hold: Artifact[]
   destroy: Artifact[]
   put: Put[]
   touch: Touch[]
 }
 
 /** A statement changes a row only once: requests about the same one go one after the other. */
-const thingsOf = ({ issuerId, consume, destroy, put, touch }: Input): string[] =>
-  [...consume, ...destroy, ...put]
+const thingsOf = ({ issuerId, consume, hold, destroy, put, touch }: Input): string[] =>
+  [...consume, ...hold, ...destroy, ...put]
     .map(({ kind, id }) => `${issuerId} ${kind} ${id}`)
     .concat(touch.map(({ sid }) => `${issuerId} ${sid}`))
 
@@ -130,6 +140,7 @@ export class Writes {
   readonly #consumes = new Map<string, Artifact & { grantId: string | undefined }>()
   readonly #touches = new Map<string, Touch>()
   readonly #found = new Map<string, AdapterPayload>()
+  readonly #sessions = new Map<string, Artifact>()
   #changes: ((inside: Context) => Promise<void>)[] = []
 
   constructor(
@@ -140,6 +151,7 @@ export class Writes {
   /** Remembers what was read, for what is written later depends on it. */
   remember({ kind, id }: Artifact, payload: AdapterPayload): void {
     this.#found.set(`${kind} ${id}`, payload)
+    if (kind === 'Session') this.#sessions.set(id, { kind, id })
   }
 
   /** What this request has read already. */
@@ -195,9 +207,15 @@ export class Writes {
     this.#changes = []
   }
 
+  /** The browser session that was read, where it is written again, under this id or another. */
+  #held(): Artifact[] {
+    if (![...this.#puts.values()].some(({ kind }) => kind === 'Session')) return []
+    return [...this.#sessions.values()]
+  }
+
   /**
    * Writes everything.
-   * @throws AlreadyConsumed when another request came first: then nothing was written
+   * @throws AlreadyConsumed or SignedOutMeanwhile when another request came first: then nothing was written
    */
   async flush(context: Context): Promise<void> {
     const consume = [...this.#consumes.values()]
@@ -208,11 +226,15 @@ export class Writes {
       issuerId: this.issuerId,
       now: context.now(),
       consume: consume.map(({ kind, id }) => ({ kind, id })),
+      hold: this.#held(),
       destroy: [...this.#destroys.values()],
       put: [...this.#puts.values()],
       touch: [...this.#touches.values()],
     }
-    const lost = () => new AlreadyConsumed(consume.flatMap(({ grantId }) => grantId ?? []))
+    const lost = () =>
+      consume.length === 0
+        ? new SignedOutMeanwhile()
+        : new AlreadyConsumed(consume.flatMap(({ grantId }) => grantId ?? []))
     if (changes.length === 0 && context.db === context.tools.prisma) {
       const won = await write(context.tools, input).catch((error) => {
         throw translated(error)

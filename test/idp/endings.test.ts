@@ -163,6 +163,20 @@ describe('sessions', () => {
     expect((await realm.refresh(web, refresh_token)).status).toBe(200)
   })
 
+  test('section 3: suspended, the browser gets no other session with the client, for an organization or without', async () => {
+    const { username } = await somebody()
+    const { access_token, browser } = await realm.tokens(web, username)
+    await setSession(claimsOf(access_token).sid, { status: 'suspended' })
+    const again = async (params: Record<string, string>) => redirectOf((await realm.begin(web, params, browser)).page)
+    expect((await again({ org: 'org_01ARZ3NDEKTSV4RRFFQ69G5FAV' }))['error']).toBe('access_denied')
+    expect((await again({}))['error']).toBe('access_denied')
+    await setSession(claimsOf(access_token).sid, { status: 'active' })
+    // The other way about: the later of two is in force, the earlier is suspended.
+    expect((await again({ org: 'org_01ARZ3NDEKTSV4RRFFQ69G5FAV' }))['code']).toBeDefined()
+    await setSession(claimsOf(access_token).sid, { status: 'suspended' })
+    expect((await again({}))['error']).toBe('access_denied')
+  })
+
   test('5.2 rule 4: what is revoked while its session is suspended does not come back with it', async () => {
     const { owner, I } = realm.tenant
     const { username } = await somebody()
@@ -211,14 +225,75 @@ describe('sessions', () => {
     const holder = await pool.connect()
     await holder.query('BEGIN')
     await holder.query(`DELETE FROM idp_artifacts WHERE kind = 'Session' AND uid = $1`, [uid])
-    // It has read the sign-in and waits to write it.
-    const inFlight = realm.begin(web, { prompt: 'none' }, browser)
+    // They have read the sign-in and wait to write it.
+    const inFlight = [web, spa].map((client) => realm.begin(client, { prompt: 'none' }, browser))
     await new Promise((done) => setTimeout(done, 300))
     await holder.query('COMMIT')
     holder.release()
-    await inFlight
+    for (const { page } of await Promise.all(inFlight)) expect(redirectOf(page)['error']).toBe('login_required')
     expect(await prisma.idpArtifact.count({ where: { kind: 'Session', uid } })).toBe(0)
+    expect(await prisma.session.count({ where: { browserUid: uid } })).toBe(1)
   })
+
+  test.each(['userId', 'browserUid', 'sessionId'] as const)(
+    'rule 13: who ends sessions by %s waits for an answer that begins another, and ends that too',
+    async (key) => {
+      const { username, id: userId } = await somebody()
+      const { browser, access_token } = await realm.tokens(web, username)
+      const { pool, prisma } = app.gatehouse.tools
+      const { sid: sessionId } = claimsOf(access_token)
+      const { browserUid } = await prisma.session.findUniqueOrThrow({ where: { id: sessionId } })
+      const holder = await pool.connect()
+      await holder.query('BEGIN')
+      await holder.query(`SELECT 1 FROM idp_artifacts WHERE kind = 'Session' AND uid = $1 FOR UPDATE`, [browserUid])
+      const inFlight = realm.begin(spa, { prompt: 'none' }, browser)
+      await new Promise((done) => setTimeout(done, 300))
+      const which = { userId, browserUid, sessionId }[key]
+      const ending = { reason: 'admin_action', browserToo: true } as const
+      const ended = endSessions(inContext(), realm.tenant, { [key]: which } as { userId: string }, ending)
+      await new Promise((done) => setTimeout(done, 300))
+      await holder.query('COMMIT')
+      holder.release()
+      expect(redirectOf((await inFlight).page)['code']).toBeDefined()
+      await ended
+      const left = await prisma.session.count({ where: { browserUid, status: 'active' } })
+      // One session was meant; the sign-in ends with it, and gives out nothing more.
+      expect(left).toBe(key === 'sessionId' ? 1 : 0)
+      expect(redirectOf((await realm.begin(spa, { prompt: 'none' }, browser)).page)['error']).toBe('login_required')
+    },
+  )
+
+  test.each(['revoke_all_user_sessions', 'suspended and active again'])(
+    'rule 13: %s ends sign-ins whose sessions had ended before, and those that are half-way',
+    async (how) => {
+      const { owner, I } = realm.tenant
+      const { username, id } = await somebody()
+      const quiet = await realm.tokens(web, username)
+      // Its application revokes the token; the browser stays signed in.
+      expect((await realm.post('/revoke', web, { token: quiet.refresh_token })).status).toBe(200)
+      const changing = must(await owner.get(`${I}/users/${id}/verifiers`), 200).data[0]
+      must(await owner.patch(`${I}/users/${id}/verifiers/${changing.id}`, { must_change: true }), 200)
+      const half = await realm.begin(web)
+      const choosing = await half.browser.submit(half.page, { username, password: PASSWORD })
+      must(await owner.patch(`${I}/users/${id}/verifiers/${changing.id}`, { must_change: false }), 200)
+      const { access_token } = await realm.tokens(web, username)
+      app.clock.advance(1000)
+      if (how === 'revoke_all_user_sessions') {
+        const body = { reason: 'security_event', revoke_all_user_sessions: true }
+        must(await owner.post(`${I}/sessions/${claimsOf(access_token).sid}/revoke`, body), 200)
+      } else {
+        for (const status of ['suspended', 'active']) {
+          must(await owner.patch(`${I}/users/${id}`, { status, status_reason: 'test' }), 200)
+        }
+      }
+      const { page } = await realm.begin(spa, { prompt: 'none' }, quiet.browser)
+      expect(redirectOf(page)['error']).toBe('login_required')
+      const chosen = await half.browser.submit(choosing, { new_password: 'another long enough one' })
+      expect(headingOf(chosen)).toBe('Sign in')
+      // Signing in anew is all it takes.
+      expect((await realm.signIn(spa, username, {}, quiet.browser)).redirect['code']).toBeDefined()
+    },
+  )
 
   test('an expired session is not continued, even by a browser that is signed in still', async () => {
     const { username } = await somebody()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, type Page, problemOf, TestBrowser } from './browser.js'
-import { PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
+import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
 
 let app: TestApp
 let realm: Realm
@@ -304,6 +304,32 @@ describe('rule 22: a server-side state machine', () => {
     expect((await browser.open(`${realm.url}/authorize/${page.url.split('/').pop()}`)).status).toBe(400)
   })
 
+  test('two people in two tabs: whoever finishes last is who is signed in, and the other is signed out', async () => {
+    await realm.user('bob@example.com')
+    const browser = new TestBrowser()
+    const ada = await realm.begin(spa, { scope: 'openid email' }, browser)
+    const bob = await realm.begin(spa, {}, browser)
+    const first = redirectOf(await browser.submit(bob.page, { username: 'bob@example.com', password: PASSWORD }))
+    const second = redirectOf(await browser.submit(ada.page, { username: 'ada@example.com', password: PASSWORD }))
+    const tokensOf = async (code: string | undefined, code_verifier: string) =>
+      (await realm.exchange(spa, { code: code!, code_verifier, redirect_uri: CALLBACK })).body
+    const { access_token } = await tokensOf(second['code'], ada.verifier)
+    expect((await realm.userinfo(access_token)).body.email).toBe('ada@example.com')
+    expect((await tokensOf(first['code'], bob.verifier)).error).toBe('invalid_grant')
+    const now = await realm.begin(spa, { prompt: 'none' }, browser)
+    const { access_token: silent } = await tokensOf(redirectOf(now.page)['code'], now.verifier)
+    expect(claimsOf(silent).sub).toBe(claimsOf(access_token).sub)
+  })
+
+  test('one person in two tabs: both arrive', async () => {
+    const browser = new TestBrowser()
+    const tabs = [await realm.begin(spa, {}, browser), await realm.begin(spa, {}, browser)]
+    for (const { page } of tabs) {
+      const arrived = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+      expect(redirectOf(arrived)['code']).toBeDefined()
+    }
+  })
+
   test('a sign-in expires after half an hour', async () => {
     const { page, browser } = await realm.begin(spa)
     app.clock.advance(1_801_000)
@@ -350,6 +376,19 @@ describe('a password that must be changed', () => {
       expect(redirectOf(await attempt(username, NEXT))['code']).toBeDefined()
     },
   )
+
+  test('a browser that is signed in already arrives with the new one, too', async () => {
+    const username = 'change-again@example.com'
+    const id = await realm.user(username)
+    const { browser } = await realm.signIn(spa, username)
+    const path = `${realm.tenant.I}/users/${id}/verifiers`
+    const [{ id: verifier }] = must(await realm.tenant.owner.get(path), 200).data
+    must(await realm.tenant.owner.patch(`${path}/${verifier}`, { must_change: true }), 200)
+    const { page } = await realm.begin(spa, { prompt: 'login' }, browser)
+    const asked = await browser.submit(page, { username, password: PASSWORD })
+    expect(redirectOf(await browser.submit(asked, { new_password: NEXT }))['code']).toBeDefined()
+    expect(redirectOf((await realm.begin(spa, { prompt: 'none' }, browser)).page)['code']).toBeDefined()
+  })
 
   test('an expired temporary password opens nothing', async () => {
     const username = 'late@example.com'

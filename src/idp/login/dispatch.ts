@@ -204,7 +204,7 @@ async function carryOut(visit: Visit, decided: Move, tries = 3): Promise<Outcome
  * is one transaction. A move that the transaction refuses gives way to the one that says why.
  */
 async function write(visit: Visit, { to, done, effects, becomes, redirect, problems = [] }: Move): Promise<Outcome> {
-  const { journey, standing, view } = visit
+  const { ctx, journey, standing, view } = visit
   const { context, writes } = scope()
   return transaction(context, async (inside) => {
     writes.forget()
@@ -220,7 +220,7 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
       next = (await steps[next.step].enter?.(inside, asked)) ?? next
     }
     await keep(inside, journey.uid, next)
-    if (next.step === 'done') await journey.finish(next)
+    if (next.step === 'done') await journey.finish(inside, ctx, next)
     await writes.flush(inside)
     return { to: next, problems: then.problems, redirect }
   })

@@ -61,8 +61,9 @@ const changedText = `
   FROM users u WHERE u.issuer_id = $1 AND u.id = $2 FOR UPDATE`
 
 /**
- * Has the person's password been changed since they showed who they are, or the account gone to its owner? Then that
- * was perhaps somebody else, and counts no more, as sessions do that were begun before.
+ * Has the person's password been changed since they showed who they are, were all their sessions ended, or has the
+ * account gone to its owner? Then that was perhaps somebody else, and counts no more, as sessions do that were begun
+ * before.
  */
 export async function isOutdated({ query }: Context, { user, since }: LoginState): Promise<boolean> {
   if (!user || since === undefined) return false

@@ -53,7 +53,7 @@ export function invitationJourney(uid: string, standing: Standing, invitation: I
     mayChoose: () => false,
     invitation,
     begin: async () => standing.state,
-    async finish({ user, asBefore }) {
+    async finish(_inside, _ctx, { user, asBefore }) {
       if (!user || asBefore) return
       writes.change(async (inside) => {
         try {

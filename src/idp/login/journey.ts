@@ -1,10 +1,11 @@
 /** What somebody signs in for: an application's authorization request. */
 import type { Context as KoaContext } from 'koa'
 import { seconds } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
 import { recordSignIn } from '../../resources/credentials/sign-in.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
 import { type ClientRow, readClient } from '../client.js'
-import type { Interaction } from '../library.js'
+import type { Interaction, OpenIdContext } from '../library.js'
 import { moreProof } from '../proof.js'
 import { asUser, scope } from '../scope.js'
 import { acrOfMethod } from './acr.js'
@@ -25,7 +26,7 @@ export interface Journey {
   /** How it begins for a browser that has answered nothing yet. */
   begin(): Promise<LoginState>
   /** All steps are done: what follows, written with the last move; what is written then may throw DeadEnd. */
-  finish(state: LoginState): Promise<void>
+  finish(inside: Context, ctx: KoaContext, state: LoginState): Promise<void>
   /** Sends the browser on after the end; false when there is nowhere to go yet. */
   leave(ctx: KoaContext): boolean
 }
@@ -37,22 +38,25 @@ export class DeadEnd extends Error {
   }
 }
 
-/** The journey of an authorization request. Also finds out whether the issuer still signs anybody in. */
-export async function authorizationJourney(interaction: Interaction): Promise<Journey> {
+/**
+ * The journey of an authorization request. Also finds out whether the issuer still signs anybody in.
+ * @returns undefined when the client is none any more
+ */
+export async function authorizationJourney(interaction: Interaction): Promise<Journey | undefined> {
   const client = await readClient(String(interaction.params['client_id']))
+  if (!client) return undefined
   const { uid, prompt } = interaction
   const param = (name: string): string | undefined => {
     const value = interaction.params[name]
     return typeof value === 'string' ? value : undefined
   }
-  // Finishing takes it away, and may be tried again.
-  const before = interaction.session
+  const { session: before } = interaction
   const session = before?.accountId ? before : undefined
-  const { policy, allowed_org_ids = [], ask = false } = client?.settings.restrictions?.organizations ?? {}
+  const { policy, allowed_org_ids = [], ask = false } = client.settings.restrictions?.organizations ?? {}
   return {
     uid,
     param,
-    clientName: client?.name,
+    clientName: client.name,
     orgId: param('org') ?? null,
     choosesOrganization: ask && policy !== 'none' && param('org') === undefined,
     mayChoose: (id) => policy !== 'allowlist' || allowed_org_ids.includes(id),
@@ -67,7 +71,7 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
       const asBefore = { ...state, user: known, username: known.username, asBefore: true, amr: session.amr ?? [] }
       return { ...asBefore, step: prompt.name === 'select_account' ? 'account' : 'organization' }
     },
-    finish: (state) => finish(interaction, client, before, state),
+    finish: (inside, ctx, state) => finish(inside, ctx, { interaction, client, state }),
     leave(ctx) {
       if (!interaction.result) return false
       ctx.status = 303
@@ -92,15 +96,13 @@ async function knownUser(id: string) {
 
 /** Tells the library who signed in and how, and what was chosen. */
 async function finish(
-  interaction: Interaction,
-  client: ClientRow | undefined,
-  before: Interaction['session'],
-  state: LoginState,
+  inside: Context,
+  ctx: KoaContext,
+  { interaction, client, state }: { interaction: Interaction; client: ClientRow; state: LoginState },
 ): Promise<void> {
-  const { context, runtime, writes } = scope()
+  const { context, writes } = scope()
   const { amr, methods, orgId } = state
   const person = state.user!
-  const { id: issuerId, accountId } = runtime.issuer
   // Spec 5.2 rule 6: as if the request had selected it.
   if (orgId) interaction.params['org'] = orgId
   if (state.asBefore) {
@@ -108,20 +110,9 @@ async function finish(
     await interaction.persist()
     return
   }
-  if (before?.uid && before.accountId !== person.id) {
-    // Somebody else was signed in with this browser: that ends here, so that nobody acts for the other.
-    const { uid } = before
-    writes.change(async (inside) => {
-      await endSessions(
-        inside,
-        { accountId, issuerId },
-        { browserUid: uid },
-        { reason: 'user_logout', browserToo: true },
-      )
-      await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid } })
-    })
-    delete interaction.session
-  }
+  await leaveOther(inside, ctx, person.id)
+  // The library wants the session that the interaction began with; by now the browser may have another, or none.
+  delete interaction.session
   const ts = seconds(context.now())
   const acr = acrOf(interaction.params['acr_values'], methods)
   interaction.result = {
@@ -130,7 +121,17 @@ async function finish(
     select_organization: {},
   }
   await interaction.persist()
-  writes.change((inside) => recordSignIn(asUser(inside, person), person, client!.id, amr))
+  writes.change((inside) => recordSignIn(asUser(inside, person), person, client.id, amr))
+}
+
+/** Whoever else is signed in with this browser, be it by another tab, is no more: nobody acts for another one. */
+async function leaveOther(inside: Context, ctx: KoaContext, userId: string): Promise<void> {
+  const { provider, runtime } = scope()
+  const { id: issuerId, accountId } = runtime.issuer
+  const { uid, accountId: other } = await provider.Session.get(ctx as unknown as OpenIdContext)
+  if (other === undefined || other === userId) return
+  await endSessions(inside, { accountId, issuerId }, { browserUid: uid }, { reason: 'user_logout', browserToo: true })
+  await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid } })
 }
 
 /** The first of the requested contexts that the methods used fulfil; without a wish the general one (spec 5.3). */

@@ -132,6 +132,18 @@ const endText = (column: string): string => `
       AND c.settings->'openid'->>'backchannel_logout_uri' IS NOT NULL) AS notify
   FROM ended`
 
+/**
+ * Comes first, in a statement of its own, so that the next one sees what others had under way: whoever answers an
+ * authorization request holds the browser's sign-in, and has begun a session when they let go of it.
+ */
+const browsersText = (column: string): string => `
+  SELECT 1 FROM idp_artifacts WHERE issuer_id = $1 AND kind = 'Session' AND uid IN (
+    SELECT browser_uid FROM sessions WHERE issuer_id = $1 AND ${column} = $2) ORDER BY id FOR UPDATE`
+
+// Sign-ins that have no session to show for it yet, or none any more, are known by when they took place.
+const userText = `
+  UPDATE users SET owned_since = greatest(owned_since, $3) WHERE issuer_id = $1 AND id = $2`
+
 const endTexts = Object.fromEntries(Object.values(columns).map((column) => [column, endText(column)])) as Record<
   (typeof columns)[keyof typeof columns],
   string
@@ -147,7 +159,7 @@ export interface Ending {
 /**
  * Ends sessions that still live, in one statement: the rows, their codes, refresh tokens and grants, and the access
  * tokens that they know of, which join the revocation list. Each gets its event in the same transaction, and its
- * client the promise of a back-channel notice.
+ * client the promise of a back-channel notice. With all sessions of a user end all sign-ins, those half-way too.
  * @returns the sessions that were ended now
  */
 export async function endSessions(
@@ -158,7 +170,10 @@ export async function endSessions(
 ): Promise<Ended[]> {
   const [[key, value]] = Object.entries(which) as [[keyof typeof columns, string]]
   return transaction(context, async (inside) => {
-    const text = endTexts[columns[key]]
+    const column = columns[key]
+    const text = endTexts[column]
+    if (browserToo) await inside.query(`session-browsers-${column}`, browsersText(column), [issuerId, value])
+    if ('userId' in which) await inside.query('user-signed-out', userText, [issuerId, value, inside.now()])
     const ended = await sql<Ended>(inside.db, text, issuerId, value, inside.now(), reason, details, browserToo)
     for (const { id, userId, clientId, orgId } of ended) {
       await emit(inside, 'session.terminated', {
