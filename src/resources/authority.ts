@@ -27,7 +27,7 @@ export async function mayGiveCredentials(
 ): Promise<void> {
   if (covers(context.actor.scopes, ALL)) return
   mayGrant(context, user.scopes)
-  const [console] = await context.tools.query<{ found: boolean }>(
+  const [console] = await context.query<{ found: boolean }>(
     'is-console-issuer',
     `SELECT true AS found FROM deployment WHERE name = 'console' AND value->>'issuer_id' = $1`,
     [user.issuerId],

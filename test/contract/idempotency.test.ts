@@ -128,6 +128,30 @@ test('20 parallel requests on two processes make one thing', async () => {
   expect(await clientsOf(body.name)).toHaveLength(1)
 })
 
+test.each<[string, () => Promise<Answer>]>([
+  ['an issuer with its keys', () => post(`${world.A}/issuers`, { name: 'Narrow' }, fresh('key'))],
+  [
+    'a credential, given by a key that may do little else',
+    async () => {
+      const api = await keyWith(world, { scopes: ['issuers.users.verifiers:manage'] })
+      const body = { type: 'password', name: null, password: PASSWORD }
+      const { data } = must(
+        await world.owner.post(`${world.I}/users`, { username_type: 'unique', username: fresh('u') }),
+        201,
+      )
+      return post(`${world.I}/users/${data.id}/verifiers`, body, fresh('key'), api)
+    },
+  ],
+])('rule 24: %s needs one connection to the database, not a second one while it holds the first', async (_, work) => {
+  const { pool } = app.gatehouse.tools
+  const others = await Promise.all(Array.from({ length: 19 }, () => pool.connect()))
+  try {
+    must(await work(), 201)
+  } finally {
+    for (const connection of others) connection.release()
+  }
+})
+
 test('while the first is in progress: 409; with another body: 422; after 60 seconds the lease is taken over', async () => {
   const path = `${world.I}/clients`
   const body = publicClient()

@@ -122,6 +122,14 @@ test('D23: enabled, both metadata documents say so; switched off, at once no mor
   expect((await realm.userinfo(body.access_token)).status).toBe(200)
 })
 
+test('switched off while somebody signs in: the page says that it is over', async () => {
+  const { page, browser } = await realm.begin(publish())
+  await configure({ enabled: false })
+  const answered = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+  await configure({ enabled: true })
+  expect([answered.status, headingOf(answered)]).toEqual([400, 'This did not work'])
+})
+
 test('a person signs in, is shown the host, and allows it: code, tokens, userinfo, refresh; no client is made', async () => {
   const client = publish()
   const { page, browser, verifier } = await toConsent(client, { scope: 'openid email' })

@@ -39,7 +39,7 @@ export async function authoritiesOf(
   userId: string,
   accountIds: readonly string[],
 ): Promise<Authorities> {
-  const rows = await context.tools.query<AuthorityRow & Record<string, unknown>>('account-authority', authorityText, [
+  const rows = await context.query<AuthorityRow & Record<string, unknown>>('account-authority', authorityText, [
     userId,
     accountIds,
   ])
@@ -60,7 +60,7 @@ const administeredText = `
  * accounts the question would be asked of each.
  */
 export async function administeredBy(context: Context, userId: string): Promise<string[]> {
-  const rows = await context.tools.query<{ id: string }>('administered-by', administeredText, [userId])
+  const rows = await context.query<{ id: string }>('administered-by', administeredText, [userId])
   return rows.map(({ id }) => id)
 }
 
@@ -78,7 +78,7 @@ async function administratorOrganizations(
   context: Context,
   orgIds: readonly string[],
 ): Promise<(AdministratorOrganization | null)[]> {
-  const rows = await context.tools.query<AdministratorOrganization & Record<string, unknown>>(
+  const rows = await context.query<AdministratorOrganization & Record<string, unknown>>(
     'admin-orgs',
     adminOrgText,
     [orgIds],

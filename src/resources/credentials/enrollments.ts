@@ -4,7 +4,7 @@
  */
 import { newId } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
-import type { Enrollment, Prisma } from '../../platform/database.js'
+import { type Enrollment, outside, type Prisma } from '../../platform/database.js'
 import { sweep } from '../../platform/sweep.js'
 import type { VerifiersPlace } from './kind.js'
 
@@ -64,7 +64,9 @@ async function one(
   id: string,
 ): Promise<Row | undefined> {
   const values = [id, accountId, issuerId, userId, kind, context.now()]
-  const [row] = await context.tools.query<Row & Record<string, unknown>>(statement, text, values)
+  const [row] = await outside(context, `${statement} ${id}`, () =>
+    context.tools.query<Row & Record<string, unknown>>(statement, text, values),
+  )
   return row
 }
 

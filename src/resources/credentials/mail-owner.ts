@@ -30,7 +30,7 @@ export async function findForMail(
   usernameKey: string,
 ): Promise<{ user: SignInUser; email: string | null } | undefined> {
   const values = [issuerId, usernameKey, goneUser]
-  const [row] = await context.tools.query<Row & Record<string, unknown>>('mail-owner', text, values)
+  const [row] = await context.query<Row & Record<string, unknown>>('mail-owner', text, values)
   if (!row) return undefined
   const { email, ...user } = row
   return { user: { ...user, issuerId }, email }

@@ -86,10 +86,10 @@ interface CountedRow extends Record<string, unknown> {
 /** The rows as they are while nothing is counted meanwhile: else some events would be missing or there twice. */
 async function countedRows(context: Context, accountId: string, request: AggregateRequest): Promise<CountedRow[]> {
   const progress = 'SELECT counted_to AS "countedTo" FROM event_progress'
-  let [seen] = await context.tools.query<{ countedTo: number }>('event-progress', progress, [])
+  let [seen] = await context.query<{ countedTo: number }>('event-progress', progress, [])
   for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
     const { text, values } = statement(accountId, request, seen!.countedTo)
-    const rows = await context.tools.query<CountedRow>('', text, values)
+    const rows = await context.query<CountedRow>('', text, values)
     const countedTo = Number(rows[0]!.countedTo)
     if (countedTo === seen!.countedTo) return rows.filter(({ count }) => count !== null)
     seen = { countedTo }

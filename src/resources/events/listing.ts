@@ -165,7 +165,7 @@ function read(
 }
 
 const ask = (context: Context, text: string, { values }: Conditions): Promise<Row[]> =>
-  context.tools.query<Row>(nameOf(text), text, values)
+  context.query<Row>(nameOf(text), text, values)
 
 /** One name, one text, for prepared statements: there is one for each set of filters. */
 const names = new Map<string, string>()
@@ -180,7 +180,7 @@ const oneText = `SELECT ${columns} FROM events e WHERE e.account_id = $1 AND e.i
 /** @throws not_found */
 export async function getEvent(context: Context, { accountId, eventId }: EventPlace): Promise<Event> {
   const values = [accountId, eventId, isId('evt', eventId) ? timeOf(eventId) : 0]
-  const [event] = await context.tools.query<Row>('event', oneText, values)
+  const [event] = await context.query<Row>('event', oneText, values)
   if (!event) throw notFound('event')
   return event
 }
@@ -204,7 +204,7 @@ const newestOf =
   async (context: Context, keys: readonly string[], limit: number): Promise<Page<Event>[]> => {
     const parts = keys.map((key) => key.split(' '))
     const values = [[...keys], parts.map(([account]) => account), parts.map(([, id]) => id), limit + 1]
-    const rows = await context.tools.query<Row & { key: string }>(`events-of-${subject}`, newestText(subject), values)
+    const rows = await context.query<Row & { key: string }>(`events-of-${subject}`, newestText(subject), values)
     return keys.map((key) =>
       pageOf(
         rows.filter((row) => row.key === key),

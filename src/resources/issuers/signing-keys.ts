@@ -8,6 +8,7 @@ import { promisify } from 'node:util'
 import { newId } from '../../kernel/ids.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context, Gatehouse } from '../../platform/context.js'
+import { outside } from '../../platform/database.js'
 import { systemContext } from '../../platform/jobs.js'
 import { announce, listen } from '../../platform/notify.js'
 
@@ -91,11 +92,20 @@ const drawText = `
 
 /**
  * Generations of each algorithm, two for a new issuer, the signing one first. They come from the pool; what the pool
- * lacks is made now. Call it before the transaction that gives them away, so that no transaction waits for a key; if
- * that one fails, the pairs are lost, which harms nobody.
+ * lacks is made now, and no transaction waits for that. If the one that gives them away fails, the pairs are lost, which
+ * harms nobody.
  */
 export async function takeKeyPairs(context: Context, generations = GENERATIONS): Promise<KeyPair[]> {
-  const drawn = await context.tools.query<KeyPair & Record<string, unknown>>('spare-keys-draw', drawText, [
+  const { query } = context.tools
+  const taken = await outside(context, `${generations} generations of key pairs`, async () => [
+    await drawPairs({ ...context, query }, generations),
+  ])
+  // Several issuers of one transaction: the question was asked for the first.
+  return taken.pop() ?? drawPairs(context, generations)
+}
+
+async function drawPairs(context: Context, generations: number): Promise<KeyPair[]> {
+  const drawn = await context.query<KeyPair & Record<string, unknown>>('spare-keys-draw', drawText, [
     [...signingAlgorithms],
     generations,
   ])
@@ -177,7 +187,7 @@ export function keepSpareKeys(gatehouse: Gatehouse): () => Promise<void> {
 
 /** The keys of an issuer, the signing one of each algorithm before the older ones. */
 export async function signingKeysOf(context: Context, issuerId: string): Promise<SigningKey[]> {
-  return context.tools.query<SigningKey & Record<string, unknown>>(
+  return context.query<SigningKey & Record<string, unknown>>(
     'signing-keys-of-issuer',
     `SELECT kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk"
      FROM signing_keys WHERE issuer_id = $1 ORDER BY created_at DESC, kid`,

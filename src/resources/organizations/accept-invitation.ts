@@ -27,7 +27,7 @@ export async function openInvitation(
   tokenHash: string,
 ): Promise<OpenInvitation | undefined> {
   const values = [tokenHash, issuerId, context.now()]
-  const [row] = await context.tools.query<OpenInvitation & Record<string, unknown>>('open-invitation', openText, values)
+  const [row] = await context.query<OpenInvitation & Record<string, unknown>>('open-invitation', openText, values)
   return row
 }
 

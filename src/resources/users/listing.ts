@@ -102,7 +102,7 @@ export async function listWaitingUsers(
   const values = [place.accountId, place.issuerId, from, limit + 1]
   const rows = await (request.search
     ? search(context, oldestFound, values, request.search, 'pending_approval')
-    : context.tools.query<Row>('users-waiting', waitingText, [...values, 'pending_approval']))
+    : context.query<Row>('users-waiting', waitingText, [...values, 'pending_approval']))
   if (rows.length === 0) await requireIssuer(context, place)
   return pageOf(rows, limit)
 }
@@ -113,7 +113,7 @@ export async function usersOfIssuers(
   issuerIds: readonly string[],
   limit: number,
 ): Promise<Page<ListedUser>[]> {
-  const rows = await context.tools.query<Row>('users-of-issuers', ofIssuersText, [issuerIds, limit + 1])
+  const rows = await context.query<Row>('users-of-issuers', ofIssuersText, [issuerIds, limit + 1])
   const newest = (a: Row, b: Row) => (a.id < b.id ? 1 : -1)
   return issuerIds.map((issuer) => pageOf(rows.filter(({ issuerId }) => issuerId === issuer).sort(newest), limit))
 }
@@ -122,8 +122,8 @@ type Row = ListedUser & Record<string, unknown>
 
 const list = (context: Context, values: unknown[], { status }: UserFilter): Promise<Row[]> =>
   status
-    ? context.tools.query<Row>('users-by-status', byStatusText, [...values, status])
-    : context.tools.query<Row>('users', liveText, values)
+    ? context.query<Row>('users-by-status', byStatusText, [...values, status])
+    : context.query<Row>('users', liveText, values)
 
 /**
  * By the beginning of a username, a name or an email address, in any case. Planned anew each time: how many users begin

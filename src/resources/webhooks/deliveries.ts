@@ -71,7 +71,7 @@ export async function listDeliveries(
     SELECT ${columns} FROM webhooks w JOIN webhook_deliveries d ON d.webhook_id = w.id
     WHERE w.status <> 'deleted' AND ${conditions.text}${status ? ` AND ${conditionOf[status]}` : ''}
     ORDER BY d.created_at DESC, d.id DESC LIMIT ${conditions.value(limit + 1)}`
-  const rows = await context.tools.query<Row>(`deliveries-${nameOf(text)}`, text, conditions.values)
+  const rows = await context.query<Row>(`deliveries-${nameOf(text)}`, text, conditions.values)
   if (rows.length === 0) await getWebhook(context, place)
   return pageOf(rows, limit)
 }
@@ -96,7 +96,7 @@ export async function deliveriesOf(
   webhookIds: readonly string[],
   limit: number,
 ): Promise<Page<WebhookDelivery>[]> {
-  const rows = await context.tools.query<Row>('deliveries-of', newestText, [[...webhookIds], limit + 1])
+  const rows = await context.query<Row>('deliveries-of', newestText, [[...webhookIds], limit + 1])
   return webhookIds.map((id) =>
     pageOf(
       rows.filter((row) => row.webhookId === id),
