@@ -162,7 +162,7 @@ export async function updateClient(
     if (merged) {
       mayGrant(context, merged.scopes ?? [], before.scopes)
       mayChangeExchange(context, before, merged)
-      await checkOrganizations(inside, place, merged)
+      await checkOrganizations(inside, place, merged, before)
     }
     return {
       ...values,
@@ -254,15 +254,25 @@ function mayChangeExchange(context: Context, before: ClientSettings | undefined,
   }
 }
 
-/** Organizations that settings name must be of the same issuer (security rule 7). */
-async function checkOrganizations(context: Context, place: InIssuer, settings: ClientSettings): Promise<void> {
-  const ids = settings.restrictions?.organizations?.allowed_org_ids ?? []
-  if (ids.length === 0) return
+/**
+ * Organizations that settings come to name must be of the same issuer (security rule 7). One that stood there before
+ * may have been deleted since, and is no fault of this change.
+ */
+async function checkOrganizations(
+  context: Context,
+  place: InIssuer,
+  after: ClientSettings,
+  before?: ClientSettings,
+): Promise<void> {
+  const idsOf = (settings?: ClientSettings) => settings?.restrictions?.organizations?.allowed_org_ids ?? []
+  const ids = idsOf(after)
+  const added = ids.filter((id) => !idsOf(before).includes(id))
+  if (added.length === 0) return
   const known = await context.db.organization.findMany({
-    where: { issuerId: place.issuerId, id: { in: ids }, status: { not: 'deleted' } },
+    where: { issuerId: place.issuerId, id: { in: added }, status: { not: 'deleted' } },
     select: { id: true },
   })
-  const strange = ids.find((id) => !known.some((row) => row.id === id))
+  const strange = added.find((id) => !known.some((row) => row.id === id))
   if (strange !== undefined) {
     const field = `settings.restrictions.organizations.allowed_org_ids[${ids.indexOf(strange)}]`
     throw invalidField(field, 'unknown_organization', 'must be the id of an organization of this issuer.')
