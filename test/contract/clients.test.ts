@@ -500,6 +500,33 @@ describe('token exchange (spec 4.18 rule 3)', () => {
     }
     must(await manager.patch(path, { settings: { openid: { token_exchange: { max_access_token_age: 60 } } } }), 200)
   })
+
+  test.each(['subject_resources', 'target_resources'])(
+    'rule 9: nobody puts scopes that they lack into %s',
+    async (list) => {
+      const manager = await keyWith(world, { scopes: ['issuers.clients:manage', 'issuers.users:read'] })
+      const entry = (resource: string, ...scopes: string[]) => ({ [list]: [{ resource, scopes }] })
+      const refused = { status: 403, error: 'insufficient_scope' }
+      const [here, there] = ['https://here.example', 'https://there.example']
+      const of = ({ status, body }: { status: number; body: Loose }) => ({ status, error: body.error })
+      const create = (...scopes: string[]) =>
+        manager.post(clients, actor({ token_exchange: exchange(entry(here, ...scopes)) }))
+      for (const scope of ['issuers.users:delete', 'svc:all'])
+        expect(of(await create('a:read', scope))).toEqual(refused)
+      const path = `${clients}/${must(await create('a:read', 'issuers.users:read'), 201).data.id}`
+      const give = (resource: string, ...scopes: string[]) => ({
+        settings: { openid: { token_exchange: entry(resource, ...scopes) } },
+      })
+      expect(of(await manager.patch(path, give(here, 'a:read', 'issuers.users:delete')))).toEqual(refused)
+      // What a stronger caller has granted stays where it is, goes nowhere else, and keeps its secret.
+      must(await world.owner.patch(path, give(here, 'a:read', 'issuers.users:delete')), 200)
+      must(await manager.patch(path, give(here, 'b:read', 'issuers.users:delete')), 200)
+      expect(of(await manager.patch(path, give(there, 'issuers.users:delete')))).toEqual(refused)
+      expect(of(await manager.post(`${path}/secret/rotate`))).toEqual(refused)
+      must(await manager.patch(path, give(there, 'b:read')), 200)
+      must(await manager.post(`${path}/secret/rotate`), 200)
+    },
+  )
 })
 
 describe('secrets', () => {
