@@ -203,10 +203,10 @@ async function runLibrary(
   }
 }
 
-/** The token of the form, if it is a JWT. */
+/** The token of the form, if it looks like a JWT, signed (three parts) or encrypted (five): the library refuses both. */
 function jwtIn(form: Form): string | undefined {
   const token = field(form, 'token')
-  return token?.split('.').length === 3 ? token : undefined
+  return token !== undefined && [3, 5].includes(token.split('.').length) ? token : undefined
 }
 
 /** Errors that are ours, and what nobody foresaw: masked, and logged with the request's id. */

@@ -312,6 +312,8 @@ describe('client authentication (5.2 rule 1)', () => {
 
 describe('introspection and revocation', () => {
   const inactive = { active: false }
+  /** Five parts, the first of which is a header. */
+  const JWE = `${Buffer.from('{"alg":"dir","enc":"A256GCM"}').toString('base64url')}..a.b.c`
   const introspect = (token: string, client = web) => realm.post('/introspect', client, { token })
 
   test('an access token and a refresh token: exactly the members of 4.17', async () => {
@@ -353,6 +355,7 @@ describe('introspection and revocation', () => {
       id_token,
       'x',
       'a.b.c',
+      JWE,
       '~',
       `~${access_token}`,
       '.'.repeat(300),
@@ -409,7 +412,7 @@ describe('introspection and revocation', () => {
 
   test("revoking an unknown token or another client's is 200 and does nothing", async () => {
     const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
-    for (const token of [access_token, refresh_token, 'x', 'a.b.c']) {
+    for (const token of [access_token, refresh_token, 'x', 'a.b.c', JWE]) {
       expect((await realm.post('/revoke', spa, { token })).status).toBe(200)
     }
     expect((await introspect(access_token)).body.active).toBe(true)
