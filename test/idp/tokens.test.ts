@@ -443,6 +443,29 @@ describe('client credentials', () => {
       'unauthorized_client',
     )
   })
+  test('openid alone is ignored; profile, email and the like are like any other scope, and say nothing of a person', async () => {
+    const m2m = await realm.client(
+      { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
+      { confidential: true, settings: { scopes: ['openid', 'email', 'orders:read'] } },
+    )
+    const ask = (params: Record<string, string> = {}) =>
+      realm.post('/token', m2m, { grant_type: 'client_credentials', ...params })
+    expect((await ask()).body.scope).toBe('email orders:read')
+    expect((await ask({ scope: 'openid email' })).body.scope).toBe('email')
+    expect((await ask({ scope: 'openid' })).body).not.toHaveProperty('scope')
+    for (const scope of ['profile', 'phone orders:read', 'openid address']) {
+      const { status, body } = await ask({ scope })
+      expect({ scope, status, error: body.error }).toEqual({ scope, status: 400, error: 'invalid_scope' })
+    }
+    const { access_token } = (await ask({ scope: 'email' })).body
+    const claims = claimsOf(access_token)
+    expect(Object.keys(claims).sort()).toEqual(['aud', 'client_id', 'exp', 'iat', 'iss', 'jti', 'nbf', 'scope', 'sub'])
+    const seen = (await introspect(access_token, m2m)).body
+    expect(seen).toMatchObject({ active: true, scope: 'email', sub: m2m.id })
+    for (const name of ['username', 'email', 'email_verified']) expect(seen).not.toHaveProperty(name)
+    expect((await realm.userinfo(access_token)).status).toBe(403)
+  })
+
   test('without any scope of its own the answer and the token name none (RFC 6749 3.3)', async () => {
     const m2m = await realm.client(
       { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
