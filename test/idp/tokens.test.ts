@@ -480,6 +480,28 @@ describe('client credentials', () => {
   const introspect = (token: string, client: TestClient) => realm.post('/introspect', client, { token })
 })
 
+test('D19: a form of 64 KiB is read like a small one at every endpoint, and one byte more is 413', async () => {
+  const { access_token: token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+  const authorization = `Basic ${btoa(`${web.id}:${web.secret}`)}`
+  const send = (path: string, params: Record<string, string>, headers: Record<string, string>, bytes: number) => {
+    const body = new URLSearchParams({ ...params, padding: '' })
+    body.set('padding', 'x'.repeat(bytes - body.toString().length))
+    return fetch(`${realm.url}${path}`, { method: 'POST', body, headers }).then(answerOf)
+  }
+  for (const [path, params, headers] of [
+    ['/introspect', { token }, { authorization }],
+    ['/userinfo', { access_token: token }, {}],
+    ['/userinfo', {}, { authorization: `Bearer ${token}` }],
+    ['/token', { grant_type: 'refresh_token', refresh_token }, { authorization }],
+    ['/revoke', { token }, { authorization }],
+  ] as [string, Record<string, string>, Record<string, string>][]) {
+    const { status } = await send(path, params, headers, 65_537)
+    expect([path, status]).toEqual([path, 413])
+    const answer = await send(path, params, headers, 65_536)
+    expect([path, answer.status, answer.body.error]).toEqual([path, 200, undefined])
+  }
+})
+
 describe('bad input gets the error of the RFC and never a 5xx', () => {
   test.each<[string, number, string, () => Promise<Response>]>([
     [
