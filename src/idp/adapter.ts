@@ -116,10 +116,17 @@ export function foresee(form: Form): void {
   const [kind, name] = redeemed.get(field(form, 'grant_type')) ?? []
   const id = name && field(form, name)
   if (!kind || !id) return
-  const answer = read(kind, id)
   // Whoever waits for it hears of a failure; nobody may.
-  answer.catch(() => {})
-  scope().foreseen = { kind, id, answer }
+  redeemedBy(kind, id).catch(() => {})
+}
+
+/** What a request redeems, as the database has it. Read once, for the library too when it comes to look. */
+export function redeemedBy(kind: string, id: string): Promise<Found | undefined> {
+  const current = scope()
+  if (current.foreseen?.kind !== kind || current.foreseen.id !== id) {
+    current.foreseen = { kind, id, answer: read(kind, id) }
+  }
+  return current.foreseen.answer
 }
 
 /** The library's adapter of one kind. Reads go to the database at once, writes to the request's `Writes`. */

@@ -21,8 +21,7 @@ import { serveDocument } from './endpoints/documents.js'
 import { JWT_STAND_IN } from './endpoints/live-token.js'
 import { confirmLogout, logout } from './endpoints/logout.js'
 import { session } from './endpoints/session.js'
-import { answeredBy } from './hooks/contexts.js'
-import { replayBody } from './hooks/index.js'
+import { answeredBy, carriesForm } from './hooks/contexts.js'
 import type { OpenIdContext } from './library.js'
 import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
@@ -174,7 +173,7 @@ async function runLibrary(
 ): Promise<void> {
   const { runtime, provider, writes, context } = scope
   const { route } = match
-  if (text !== undefined) replayBody(ctx.req, text)
+  if (text !== undefined) carriesForm(ctx, text)
   // Programs get OAuthError in JSON, whatever they say that they like to read.
   if (!route.pages) ctx.req.headers.accept = 'application/json'
 
@@ -215,10 +214,10 @@ function askAgain(ctx: OpenIdContext): void {
   ctx.body = ''
 }
 
-/** The token of the form, if it is a JWT. */
+/** The token of the form, if it looks like a JWT, signed (three parts) or encrypted (five): the library refuses both. */
 function jwtIn(form: Form): string | undefined {
   const token = field(form, 'token')
-  return token?.split('.').length === 3 ? token : undefined
+  return token !== undefined && [3, 5].includes(token.split('.').length) ? token : undefined
 }
 
 /** Errors that are ours, and what nobody foresaw: masked, and logged with the request's id. */

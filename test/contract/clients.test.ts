@@ -378,6 +378,29 @@ describe('settings', () => {
     expect(must(await world.owner.post(clients, publicClient({ settings })), 201).data.settings).toEqual(settings)
   })
 
+  test('rule 7: ids of organizations are checked when they are added; one that was deleted since blocks nothing', async () => {
+    const organization = async () => must(await world.owner.post(`${world.I}/organizations`, {}), 201).data.id
+    const [gone, kept] = [await organization(), await organization()]
+    const allow = (...allowed_org_ids: string[]) => ({
+      settings: { restrictions: { organizations: { policy: 'allowlist', allowed_org_ids } } },
+    })
+    const path = `${clients}/${must(await world.owner.post(clients, publicClient(allow(gone))), 201).data.id}`
+    must(await world.owner.delete(`${world.I}/organizations/${gone}`), 204)
+    must(await world.owner.patch(path, { settings: { custom: 1 } }), 200)
+    must(await world.owner.patch(path, { status: 'disabled' }), 200)
+    // 4.16 rule 5: for that both callback lists must be valid, and nothing else.
+    must(await world.owner.patch(path, { status: 'active' }), 200)
+    must(await world.owner.patch(path, allow(gone, kept)), 200)
+    const answer = await world.owner.patch(path, allow(gone, kept, `org_${'0'.repeat(26)}`))
+    expect({ status: answer.status, fields: fields(answer) }).toEqual({
+      status: 400,
+      fields: ['settings.restrictions.organizations.allowed_org_ids[2]'],
+    })
+    // Once out of the list it does not come back.
+    must(await world.owner.patch(path, allow(kept)), 200)
+    expect((await world.owner.patch(path, allow(gone, kept))).status).toBe(400)
+  })
+
   test('PATCH is a JSON Merge Patch: null removes, arrays are replaced, sections not named stay', async () => {
     const settings = { a: { b: 1, c: [1, 2] }, d: 1, openid: { redirect_uris: ['https://a.example/'] } }
     const made = must(await world.owner.post(clients, publicClient({ settings })), 201).data
@@ -477,6 +500,33 @@ describe('token exchange (spec 4.18 rule 3)', () => {
     }
     must(await manager.patch(path, { settings: { openid: { token_exchange: { max_access_token_age: 60 } } } }), 200)
   })
+
+  test.each(['subject_resources', 'target_resources'])(
+    'rule 9: nobody puts scopes that they lack into %s',
+    async (list) => {
+      const manager = await keyWith(world, { scopes: ['issuers.clients:manage', 'issuers.users:read'] })
+      const entry = (resource: string, ...scopes: string[]) => ({ [list]: [{ resource, scopes }] })
+      const refused = { status: 403, error: 'insufficient_scope' }
+      const [here, there] = ['https://here.example', 'https://there.example']
+      const of = ({ status, body }: { status: number; body: Loose }) => ({ status, error: body.error })
+      const create = (...scopes: string[]) =>
+        manager.post(clients, actor({ token_exchange: exchange(entry(here, ...scopes)) }))
+      for (const scope of ['issuers.users:delete', 'svc:all'])
+        expect(of(await create('a:read', scope))).toEqual(refused)
+      const path = `${clients}/${must(await create('a:read', 'issuers.users:read'), 201).data.id}`
+      const give = (resource: string, ...scopes: string[]) => ({
+        settings: { openid: { token_exchange: entry(resource, ...scopes) } },
+      })
+      expect(of(await manager.patch(path, give(here, 'a:read', 'issuers.users:delete')))).toEqual(refused)
+      // What a stronger caller has granted stays where it is, goes nowhere else, and keeps its secret.
+      must(await world.owner.patch(path, give(here, 'a:read', 'issuers.users:delete')), 200)
+      must(await manager.patch(path, give(here, 'b:read', 'issuers.users:delete')), 200)
+      expect(of(await manager.patch(path, give(there, 'issuers.users:delete')))).toEqual(refused)
+      expect(of(await manager.post(`${path}/secret/rotate`))).toEqual(refused)
+      must(await manager.patch(path, give(there, 'b:read')), 200)
+      must(await manager.post(`${path}/secret/rotate`), 200)
+    },
+  )
 })
 
 describe('secrets', () => {

@@ -103,3 +103,49 @@ test.each([
   expect([exchanged.status, exchanged.body.error]).toEqual([400, 'invalid_grant'])
   expect((await restore()).status).toBeLessThan(300)
 })
+
+test.each<[string, boolean, () => Promise<{ status: number }>, () => Promise<{ status: number }>]>([
+  [
+    'section 3: while the member is suspended, access is blocked at once and then restored',
+    false,
+    () => owner().patch(`${tulips.O}/members/${user}`, { status: 'suspended' }),
+    () => owner().patch(`${tulips.O}/members/${user}`, { status: 'active' }),
+  ],
+  [
+    'rules 11 and 12: while the organization is suspended',
+    false,
+    () => owner().patch(tulips.O, { status: 'suspended' }),
+    () => owner().patch(tulips.O, { status: 'active' }),
+  ],
+  [
+    'D11: of a member who was removed it lasts until the next refresh',
+    true,
+    () => owner().delete(`${tulips.O}/members/${user}`),
+    () => owner().post(`${tulips.O}/members`, { member_id: user }),
+  ],
+])('an access token for a selected organization. %s', async (_, stays, end, restore) => {
+  const web = await realm.client({}, { confidential: true })
+  const live = async ({ access_token: token }: Loose) => [
+    (await realm.userinfo(token)).status === 200,
+    (await realm.post('/introspect', web, { token })).body.active,
+  ]
+  const bound = await realm.tokens(web, 'ada@example.com', { org: tulips.id })
+  const elsewhere = await realm.tokens(web, 'ada@example.com', { org: roses.id })
+  const free = await realm.tokens(web, 'ada@example.com')
+  expect(await live(bound)).toEqual([true, true])
+  expect((await end()).status).toBeLessThan(300)
+  expect(await live(bound)).toEqual([stays, stays])
+  // What was not selected is not what the token stands for.
+  for (const other of [elsewhere, free]) expect(await live(other)).toEqual([true, true])
+  expect((await restore()).status).toBeLessThan(300)
+  expect(await live(bound)).toEqual([true, true])
+})
+
+test('section 3: an organization is deleted without a grace period, and so are access tokens for it', async () => {
+  const lilies = await organization('Lilies')
+  must(await owner().post(`${lilies.O}/members`, { member_id: user }), 201)
+  const tokens = await realm.tokens(client, 'ada@example.com', { org: lilies.id })
+  expect((await realm.userinfo(tokens.access_token)).status).toBe(200)
+  must(await owner().delete(lilies.O), 204)
+  expect((await realm.userinfo(tokens.access_token)).status).toBe(401)
+})

@@ -1,5 +1,6 @@
 /** Security rules 1 and 2: one winner, and the loser counts as reuse. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { CALLBACK, claimsOf, Realm, type TestClient } from './setup.js'
 
@@ -8,17 +9,25 @@ let second: TestApp
 let realm: Realm
 let spa: TestClient
 let web: TestClient
+let user: string
+let org: string
 
 beforeAll(async () => {
   app = await startApp()
   realm = await Realm.make(app)
-  await realm.user('ada@example.com')
+  user = await realm.user('ada@example.com')
+  const organizations = `${realm.tenant.I}/organizations`
+  org = must(await realm.tenant.owner.post(organizations, { name: 'Tulips' }), 201).data.id
+  must(await realm.tenant.owner.post(`${organizations}/${org}/members`, { member_id: user }), 201)
   spa = await realm.client({ application_type: 'spa' })
   web = await realm.client({}, { confidential: true })
   second = await app.second()
 })
 afterAll(() => app.close())
 
+const nothing = async () => {}
+const setMember = async (status: string) =>
+  must(await realm.tenant.owner.patch(`${realm.tenant.I}/organizations/${org}/members/${user}`, { status }), 200)
 const parallel = <T>(work: () => Promise<T>) => Promise.all(Array.from({ length: 20 }, work))
 
 async function introspect(token: string): Promise<boolean> {
@@ -104,6 +113,30 @@ test('rule 2: a used refresh token, sent again later, ends the family; the event
   expect(events.map(({ data }) => data)).toEqual([{ reason: 'token_compromised' }])
   const where = { issuerId_jti: { issuerId: realm.tenant.issuerId, jti } }
   expect(await app.gatehouse.tools.prisma.revokedToken.findUnique({ where })).not.toBeNull()
+})
+
+test.each<[string, Record<string, string>, () => Promise<unknown>, () => Promise<unknown>]>([
+  ['with a scope beyond the grant', { scope: 'openid email' }, nothing, nothing],
+  ['while the member is suspended', {}, () => setMember('suspended'), () => setMember('active')],
+])('rule 2: a used refresh token ends the family %s, too', async (_, params, enter, leave) => {
+  const first = await realm.tokens(web, 'ada@example.com', { org })
+  const next = await realm.refresh(web, first.refresh_token)
+  expect(next.status).toBe(200)
+  await enter()
+  const { status, body } = await realm.refresh(web, first.refresh_token, params)
+  expect([status, body]).toEqual([400, { error: 'invalid_grant', error_description: 'grant request is invalid' }])
+  await leave()
+  expect((await realm.refresh(web, next.body.refresh_token)).body.error).toBe('invalid_grant')
+  const where = { id: claimsOf(next.body.access_token).sid }
+  const session = await app.gatehouse.tools.prisma.session.findUnique({ where })
+  expect(session).toMatchObject({ status: 'revoked', revocationReason: 'token_compromised' })
+})
+
+test("rule 2: a used refresh token in another client's hands ends nothing", async () => {
+  const first = await realm.tokens(spa, 'ada@example.com')
+  const next = await realm.refresh(spa, first.refresh_token)
+  expect((await realm.refresh(web, first.refresh_token)).body.error).toBe('invalid_grant')
+  expect((await realm.refresh(spa, next.body.refresh_token)).status).toBe(200)
 })
 
 test('rule 2: a used code, sent again later, ends what came from it and nothing else', async () => {

@@ -312,6 +312,8 @@ describe('client authentication (5.2 rule 1)', () => {
 
 describe('introspection and revocation', () => {
   const inactive = { active: false }
+  /** Five parts, the first of which is a header. */
+  const JWE = `${Buffer.from('{"alg":"dir","enc":"A256GCM"}').toString('base64url')}..a.b.c`
   const introspect = (token: string, client = web) => realm.post('/introspect', client, { token })
 
   test('an access token and a refresh token: exactly the members of 4.17', async () => {
@@ -353,6 +355,7 @@ describe('introspection and revocation', () => {
       id_token,
       'x',
       'a.b.c',
+      JWE,
       '~',
       `~${access_token}`,
       '.'.repeat(300),
@@ -409,7 +412,7 @@ describe('introspection and revocation', () => {
 
   test("revoking an unknown token or another client's is 200 and does nothing", async () => {
     const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
-    for (const token of [access_token, refresh_token, 'x', 'a.b.c']) {
+    for (const token of [access_token, refresh_token, 'x', 'a.b.c', JWE]) {
       expect((await realm.post('/revoke', spa, { token })).status).toBe(200)
     }
     expect((await introspect(access_token)).body.active).toBe(true)
@@ -440,6 +443,29 @@ describe('client credentials', () => {
       'unauthorized_client',
     )
   })
+  test('openid alone is ignored; profile, email and the like are like any other scope, and say nothing of a person', async () => {
+    const m2m = await realm.client(
+      { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
+      { confidential: true, settings: { scopes: ['openid', 'email', 'orders:read'] } },
+    )
+    const ask = (params: Record<string, string> = {}) =>
+      realm.post('/token', m2m, { grant_type: 'client_credentials', ...params })
+    expect((await ask()).body.scope).toBe('email orders:read')
+    expect((await ask({ scope: 'openid email' })).body.scope).toBe('email')
+    expect((await ask({ scope: 'openid' })).body).not.toHaveProperty('scope')
+    for (const scope of ['profile', 'phone orders:read', 'openid address']) {
+      const { status, body } = await ask({ scope })
+      expect({ scope, status, error: body.error }).toEqual({ scope, status: 400, error: 'invalid_scope' })
+    }
+    const { access_token } = (await ask({ scope: 'email' })).body
+    const claims = claimsOf(access_token)
+    expect(Object.keys(claims).sort()).toEqual(['aud', 'client_id', 'exp', 'iat', 'iss', 'jti', 'nbf', 'scope', 'sub'])
+    const seen = (await introspect(access_token, m2m)).body
+    expect(seen).toMatchObject({ active: true, scope: 'email', sub: m2m.id })
+    for (const name of ['username', 'email', 'email_verified']) expect(seen).not.toHaveProperty(name)
+    expect((await realm.userinfo(access_token)).status).toBe(403)
+  })
+
   test('without any scope of its own the answer and the token name none (RFC 6749 3.3)', async () => {
     const m2m = await realm.client(
       { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
@@ -452,6 +478,28 @@ describe('client credentials', () => {
   })
 
   const introspect = (token: string, client: TestClient) => realm.post('/introspect', client, { token })
+})
+
+test('D19: a form of 64 KiB is read like a small one at every endpoint, and one byte more is 413', async () => {
+  const { access_token: token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+  const authorization = `Basic ${btoa(`${web.id}:${web.secret}`)}`
+  const send = (path: string, params: Record<string, string>, headers: Record<string, string>, bytes: number) => {
+    const body = new URLSearchParams({ ...params, padding: '' })
+    body.set('padding', 'x'.repeat(bytes - body.toString().length))
+    return fetch(`${realm.url}${path}`, { method: 'POST', body, headers }).then(answerOf)
+  }
+  for (const [path, params, headers] of [
+    ['/introspect', { token }, { authorization }],
+    ['/userinfo', { access_token: token }, {}],
+    ['/userinfo', {}, { authorization: `Bearer ${token}` }],
+    ['/token', { grant_type: 'refresh_token', refresh_token }, { authorization }],
+    ['/revoke', { token }, { authorization }],
+  ] as [string, Record<string, string>, Record<string, string>][]) {
+    const { status } = await send(path, params, headers, 65_537)
+    expect([path, status]).toEqual([path, 413])
+    const answer = await send(path, params, headers, 65_536)
+    expect([path, answer.status, answer.body.error]).toEqual([path, 200, undefined])
+  }
 })
 
 describe('bad input gets the error of the RFC and never a 5xx', () => {

@@ -1,5 +1,6 @@
 /** Access tokens as the library's endpoints see them: found, if they are good now. */
 import ProviderClass, { type Provider } from 'oidc-provider'
+import { isId } from '../../kernel/ids.js'
 import { seconds } from '../../kernel/time.js'
 import { emit } from '../../resources/events/events.js'
 import {
@@ -58,7 +59,7 @@ export async function findLiveToken(provider: Provider, value: unknown): Promise
 const isLive = (found: Pick<LiveToken, 'claims'>): found is LiveToken => 'accountId' in found
 
 /** Spec 5.2 rule 4: on the revocation list for as long as it would live. */
-async function denylist({ jti, exp, sub, client_id: clientId, sid }: AccessTokenClaims): Promise<void> {
+async function denylist({ jti, exp, sub, client_id, sid }: AccessTokenClaims): Promise<void> {
   const { context, runtime, writes } = scope()
   const { id: issuerId, accountId } = runtime.issuer
   const client = ProviderClass.ctx!.oidc.client!
@@ -68,14 +69,16 @@ async function denylist({ jti, exp, sub, client_id: clientId, sid }: AccessToken
       skipDuplicates: true,
     })
     if (count === 0) return
-    const userId = sub === clientId ? null : sub
+    const userId = sub === client_id ? null : sub
+    // An agent is no client of the trail (decisions D3).
+    const whose = isId('agt', client_id) ? { agentId: client_id, clientId: null } : { clientId: client_id }
     const target = { type: 'token', id: jti }
     const data = { token_type: 'access_token', revoked_at: seconds(context.now()) }
     await emit(asClient(inside, client), 'token.revoked', {
       accountId,
       issuerId,
       userId,
-      clientId,
+      ...whose,
       sessionId: sid ?? null,
       target,
       data,

@@ -3,7 +3,7 @@ import { agentAuthenticated } from '../../resources/agents/authentication.js'
 import { rowOf } from '../client.js'
 import type { AccessToken, OpenIdClient } from '../library.js'
 import { asMachine, scope } from '../scope.js'
-import { addClaims, openidScopes, resourceServer } from '../tokens.js'
+import { addClaims, resourceServer } from '../tokens.js'
 import type { Grant } from './grant.js'
 
 /**
@@ -15,10 +15,11 @@ export const clientCredentials: Grant = {
   repeatable: ['resource'],
   async handle(ctx) {
     const { client, provider, params } = ctx.oidc
-    // 1. Scope: omitted means the full allowed set, one outside of it fails, OpenID scopes say nothing about a machine.
-    const allowed = (rowOf(client!).settings.scopes ?? []).filter((name) => !openidScopes.includes(name))
+    // 1. Scope: omitted means the full allowed set, one outside of it fails. `openid` is ignored, for nobody has
+    // signed in; the others of OpenID are like any name here.
+    const allowed = (rowOf(client!).settings.scopes ?? []).filter((name) => name !== 'openid')
     const asked = typeof params?.['scope'] === 'string' ? params['scope'].split(' ').filter(Boolean) : allowed
-    const wanted = [...new Set(asked)].filter((name) => !openidScopes.includes(name))
+    const wanted = [...new Set(asked)].filter((name) => name !== 'openid')
     const strange = wanted.filter((name) => !allowed.includes(name))
     if (strange.length > 0) throw new errors.InvalidScope('requested scope is not allowed', strange.join(' '))
 

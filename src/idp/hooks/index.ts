@@ -3,7 +3,6 @@
  * hook has a contract test that fails when the library changes underneath (test/idp/hooks.test.ts).
  */
 import type { EventEmitter } from 'node:events'
-import type { IncomingMessage } from 'node:http'
 import Provider from 'oidc-provider'
 import instance from 'oidc-provider/lib/helpers/weak_cache.js'
 import { newId } from '../../kernel/ids.js'
@@ -168,18 +167,6 @@ export function libraryGrant(provider: Provider, grantType: string): Handler {
   const handler = instance(provider).grantTypeHandlers.get(grantType)
   if (!handler) throw new Error(`The library does not know the grant ${grantType}.`)
   return async (ctx) => handler(ctx)
-}
-
-/**
- * Lets the library read a body that has been read already, without its warning about that: it asks whether the request
- * is readable and iterates over it.
- */
-export function replayBody(req: IncomingMessage, body: string): void {
-  const bytes = Buffer.from(body)
-  req.headers['content-length'] = String(bytes.length)
-  delete req.headers['transfer-encoding']
-  Object.defineProperty(req, 'readable', { value: true, configurable: true })
-  Object.defineProperty(req, 'iterator', { value: () => [bytes][Symbol.iterator](), configurable: true })
 }
 
 /**

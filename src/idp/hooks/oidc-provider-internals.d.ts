@@ -30,7 +30,7 @@ declare module 'oidc-provider/lib/helpers/als.js' {
   export default als
 }
 
-/** and its routes, each of which is a list of functions that begins with `ensureOIDC`. */
+/** its routes, each of which is a list of functions that begins with `ensureOIDC`, */
 declare module 'oidc-provider/lib/helpers/router.js' {
   import type { KoaContextWithOIDC } from 'oidc-provider'
 
@@ -41,4 +41,11 @@ declare module 'oidc-provider/lib/helpers/router.js' {
     post: Register
     options: Register
   }
+}
+
+/** and the one of them that reads a form. */
+declare module 'oidc-provider/lib/shared/selective_body.js' {
+  import type { Middleware } from 'oidc-provider/lib/helpers/router.js'
+
+  export const urlencoded: Middleware
 }

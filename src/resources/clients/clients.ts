@@ -1,23 +1,21 @@
 /** Clients (spec 2.5, 4.5, 4.16): the applications that authenticate users through an issuer. */
 import { z } from 'zod'
-import { canonicalJson } from '../../kernel/canonical.js'
-import { ApiError, badRequest, insufficientScope, invalidField, notFound } from '../../kernel/errors.js'
+import { badRequest, invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { mergePatch } from '../../kernel/merge.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
-import { covers } from '../../kernel/scopes.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type Client, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
-import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
 import { chosenSecret, firstSecret, rotated, type StoredSecret } from '../keys/rotating-secret.js'
 import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { searchNames } from '../search.js'
+import { mayChangeExchange, mayGrantAll } from './authority.js'
 import { type ClientSettings, checkSettings, settingsOf } from './settings.js'
 
 export const clientStatuses = ['active', 'disabled', 'deleted'] as const
@@ -113,7 +111,7 @@ export interface ClientWithSecret {
 export async function createClient(context: Context, place: InIssuer, input: unknown): Promise<ClientWithSecret> {
   const values = check(createRules, input)
   const settings = checkSettings(values.confidential, mergePatch({}, values.settings))
-  mayGrant(context, settings.scopes ?? [])
+  mayGrantAll(context, settings)
   mayChangeExchange(context, undefined, settings)
   if (!values.confidential && values.secret !== undefined && values.secret !== null) {
     throw invalidField('secret', 'not_allowed', 'belongs to confidential clients only.')
@@ -160,9 +158,9 @@ export async function updateClient(
     const merged =
       settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
     if (merged) {
-      mayGrant(context, merged.scopes ?? [], before.scopes)
+      mayGrantAll(context, merged, before)
       mayChangeExchange(context, before, merged)
-      await checkOrganizations(inside, place, merged)
+      await checkOrganizations(inside, place, merged, before)
     }
     return {
       ...values,
@@ -196,7 +194,7 @@ export async function rotateClientSecret(context: Context, place: ClientPlace): 
   const secret = chosenSecret('secret', null)
   const client = await reviseClient(context, place, 'client.secret.rotated', undefined, (row) => {
     if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
-    mayGrant(context, settingsOf(row).scopes ?? [])
+    mayGrantAll(context, settingsOf(row))
     return {
       secrets: rotated(
         row.secrets as unknown as StoredSecret[],
@@ -241,28 +239,24 @@ const aboutClient = ({ accountId, issuerId, id }: Client) => ({
 })
 
 /**
- * The token-exchange capability changes only by `issuers.clients:manage` on the whole account (spec 4.18 rule 3): a
- * caller bound to some issuers or to an organization does not have that.
+ * Organizations that settings come to name must be of the same issuer (security rule 7). One that stood there before
+ * may have been deleted since, and is no fault of this change.
  */
-function mayChangeExchange(context: Context, before: ClientSettings | undefined, after: ClientSettings): void {
-  const capability = (settings: ClientSettings | undefined) => canonicalJson(settings?.openid?.token_exchange ?? null)
-  if (capability(before) === capability(after)) return
-  const { actor } = context
-  if (!covers(actor.scopes, 'issuers.clients:manage')) throw insufficientScope('issuers.clients:manage')
-  if (actor.issuerId !== null || actor.orgId !== null || actor.issuerIds !== null || actor.orgIds !== null) {
-    throw new ApiError('insufficient_scope', 'Token exchange needs issuers.clients:manage on the whole account.')
-  }
-}
-
-/** Organizations that settings name must be of the same issuer (security rule 7). */
-async function checkOrganizations(context: Context, place: InIssuer, settings: ClientSettings): Promise<void> {
-  const ids = settings.restrictions?.organizations?.allowed_org_ids ?? []
-  if (ids.length === 0) return
+async function checkOrganizations(
+  context: Context,
+  place: InIssuer,
+  after: ClientSettings,
+  before?: ClientSettings,
+): Promise<void> {
+  const idsOf = (settings?: ClientSettings) => settings?.restrictions?.organizations?.allowed_org_ids ?? []
+  const ids = idsOf(after)
+  const added = ids.filter((id) => !idsOf(before).includes(id))
+  if (added.length === 0) return
   const known = await context.db.organization.findMany({
-    where: { issuerId: place.issuerId, id: { in: ids }, status: { not: 'deleted' } },
+    where: { issuerId: place.issuerId, id: { in: added }, status: { not: 'deleted' } },
     select: { id: true },
   })
-  const strange = ids.find((id) => !known.some((row) => row.id === id))
+  const strange = added.find((id) => !known.some((row) => row.id === id))
   if (strange !== undefined) {
     const field = `settings.restrictions.organizations.allowed_org_ids[${ids.indexOf(strange)}]`
     throw invalidField(field, 'unknown_organization', 'must be the id of an organization of this issuer.')

@@ -168,9 +168,11 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
  * one's user tokens are not. A client that is a metadata document has no row; its tokens are good while the issuer takes
  * such clients. A token that is its own client is a personal token, and its row must be active. A token issued under a
  * custom domain is good at every address of the issuer, for as long as the domain is the issuer's. An exchanged token has
- * the session of the token that it came from, whose client must not be disabled either.
+ * the session of the token that it came from, whose client must not be disabled either. A token for a selected
+ * organization is dead while that or the user's membership of it is suspended, and when it is deleted (spec section 3:
+ * at once, without a grace period); of a member who was removed it lasts until the next refresh (decisions D11).
  */
-const livenessTypes = ['text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'text', 'boolean'] as const
+const livenessTypes = ['text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'text', 'boolean', 'text'] as const
 const livenessText = ({ columns, joins }: Facts): string => `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
     CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions,
@@ -195,7 +197,10 @@ const livenessText = ({ columns, joins }: Facts): string => `
         ELSE $4 ~ '^https?://' AND i.settings #> '{security,openid_policy,client_id_metadata_document,enabled}' = 'true' END
       END
     AND NOT ($9 AND EXISTS (
-      SELECT 1 FROM clients o WHERE o.issuer_id = i.id AND o.id = s.client_id AND o.status = 'disabled'))`
+      SELECT 1 FROM clients o WHERE o.issuer_id = i.id AND o.id = s.client_id AND o.status = 'disabled'))
+    AND ($10::text IS NULL OR (SELECT o.status = 'active' AND m.status IS DISTINCT FROM 'suspended'
+      FROM organizations o LEFT JOIN organization_members m ON m.org_id = o.id AND m.user_id = $5
+      WHERE o.issuer_id = i.id AND o.id = $10))`
 
 const questions = new Map<string, Question>()
 
@@ -209,10 +214,10 @@ function livenessQuestion(facts: Facts): Question {
 }
 
 async function livenessOf<More>(context: Context, { issuerId, host, kid, claims }: Signed, facts: Facts) {
-  const { jti, client_id, sub, sid = null } = claims
+  const { jti, client_id, sub, sid = null, org_id = null } = claims
   const exchanged = claims['act'] !== undefined
   type Row = Omit<LiveToken, 'claims' | 'issuerId'> & More & Record<string, unknown>
-  const values = [issuerId, kid, jti, client_id, sub, sid, context.now(), host, exchanged]
+  const values = [issuerId, kid, jti, client_id, sub, sid, context.now(), host, exchanged, org_id]
   const [row] = await context.tools.ask<Row>(livenessQuestion(facts), values)
   return row
 }

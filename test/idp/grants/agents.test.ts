@@ -269,6 +269,24 @@ describe('D3: the trail', () => {
     ])
   })
 
+  test('a revoked token of its own: agent_id, and no client_id', async () => {
+    const { access_token: token } = (await ask()).body
+    const told = await listenTo(app, realm.tenant.accountId)
+    expect((await realm.post('/revoke', agent, { token })).status).toBe(200)
+    const events = await told('token.')
+    expect(events).toHaveLength(1)
+    expect(events[0]).toMatchObject({
+      type: 'token.revoked',
+      agentId: agent.id,
+      clientId: null,
+      userId: null,
+      sessionId: null,
+      authType: 'client',
+      actor: { type: 'agent', id: agent.id, name: 'Scribe' },
+      target: { type: 'token', id: claimsOf(token).jti },
+    })
+  })
+
   test('a refusal: failed, by nobody; of an agent that is not there nothing', async () => {
     const told = await listenTo(app, realm.tenant.accountId)
     await ask({}, { id: agent.id, secret: 'wrong' })

@@ -1,0 +1,37 @@
+/** What a caller must hold to change a client's settings: as much as these let the client do. */
+import { canonicalJson } from '../../kernel/canonical.js'
+import { ApiError, insufficientScope } from '../../kernel/errors.js'
+import { covers } from '../../kernel/scopes.js'
+import type { Context } from '../../platform/context.js'
+import { mayGrant } from '../authority.js'
+import type { ClientSettings } from './settings.js'
+
+/**
+ * Nobody gives a client, to use or to exchange tokens for, platform scopes that they lack (security rule 9).
+ * @throws insufficient_scope
+ */
+export function mayGrantAll(context: Context, after: ClientSettings, before?: ClientSettings): void {
+  mayGrant(context, after.scopes ?? [], before?.scopes)
+  for (const list of ['subject_resources', 'target_resources'] as const) {
+    const known = before?.openid?.token_exchange?.[list] ?? []
+    for (const { resource, scopes } of after.openid?.token_exchange?.[list] ?? []) {
+      const same = known.filter((entry) => entry.resource === resource).flatMap((entry) => entry.scopes)
+      mayGrant(context, scopes, same)
+    }
+  }
+}
+
+/**
+ * The token-exchange capability changes only by `issuers.clients:manage` on the whole account (spec 4.18 rule 3): a
+ * caller bound to some issuers or to an organization does not have that.
+ * @throws insufficient_scope
+ */
+export function mayChangeExchange(context: Context, before: ClientSettings | undefined, after: ClientSettings): void {
+  const capability = (settings: ClientSettings | undefined) => canonicalJson(settings?.openid?.token_exchange ?? null)
+  if (capability(before) === capability(after)) return
+  const { actor } = context
+  if (!covers(actor.scopes, 'issuers.clients:manage')) throw insufficientScope('issuers.clients:manage')
+  if (actor.issuerId !== null || actor.orgId !== null || actor.issuerIds !== null || actor.orgIds !== null) {
+    throw new ApiError('insufficient_scope', 'Token exchange needs issuers.clients:manage on the whole account.')
+  }
+}
