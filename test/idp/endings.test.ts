@@ -320,6 +320,42 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     expect((await realm.refresh(spa, again.body.refresh_token)).body.error).toBe('invalid_grant')
   })
 
+  test.each<[string, (idToken: string) => Record<string, string>, string, string]>([
+    ['its hint', (id_token_hint) => ({ id_token_hint }), 'out', `${AFTER_LOGOUT}?state=s`],
+    ['its id', () => ({ client_id: spa.id }), 'asked', `${AFTER_LOGOUT}?state=s`],
+    [
+      'a hint, and more than an address holds',
+      (id_token_hint) => ({ id_token_hint, state: 's'.repeat(7600) }),
+      'asked',
+      `${AFTER_LOGOUT}?state=${'s'.repeat(7600)}`,
+    ],
+    ['a state longer than an address', () => ({ client_id: spa.id, state: 's'.repeat(9000) }), 'asked', AFTER_LOGOUT],
+  ])(
+    "D23: an application's POST, which comes without the cookie, signs out as a GET does: with %s",
+    async (_, params, verdict, end) => {
+      const { username } = await somebody()
+      const other = await realm.tokens(web, username)
+      const { id_token, refresh_token, browser } = await realm.tokens(spa, username, { prompt: 'none' }, other.browser)
+      const body = new URLSearchParams({ post_logout_redirect_uri: AFTER_LOGOUT, state: 's', ...params(id_token) })
+      const page = await browser.open(`${realm.url}/logout`, { method: 'POST', body }, true)
+      expect(page.html === '' ? 'out' : headingOf(page)).toBe(verdict === 'out' ? 'out' : 'Do you want to sign out?')
+      expect((verdict === 'out' ? page : await browser.submit(page, { logout: 'yes' })).url).toBe(end)
+      expect((await realm.refresh(spa, refresh_token)).body.error).toBe('invalid_grant')
+      expect((await realm.refresh(web, other.refresh_token)).body.error).toBe('invalid_grant')
+      expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
+    },
+  )
+
+  test("an application's POST is refused as a GET is, and for nobody it ends where a GET ends", async () => {
+    const post = (browser: TestBrowser, params: Record<string, string>) =>
+      browser.open(`${realm.url}/logout`, { method: 'POST', body: new URLSearchParams(params) }, true)
+    const { browser } = await realm.tokens(spa, (await somebody()).username)
+    const params = { client_id: spa.id, post_logout_redirect_uri: AFTER_LOGOUT, state: 's' }
+    const lured = { ...params, post_logout_redirect_uri: 'https://evil.example/' }
+    expect((await post(browser, lured)).status).toBe(400)
+    expect((await post(new TestBrowser(), params)).url).toBe(`${AFTER_LOGOUT}?state=s`)
+  })
+
   test("somebody else's hint asks first", async () => {
     const [one, other] = [await somebody(), await somebody()]
     const { browser } = await realm.tokens(spa, one.username)

@@ -27,9 +27,14 @@ interface Request {
 
 const invalid = (description: string): ApiError => new ApiError('invalid_request', description)
 
+/** Longer addresses are refused by servers and proxies on the way (characters). */
+const MAX_ADDRESS = 8192
+
 /** GET and POST of `/logout`. */
 export async function logout(ctx: KoaContext, values: Form): Promise<void> {
   const request = await readRequest(values)
+  if (ctx.method === 'POST' && ctx.cookies.get(cookieNames.session, { signed: false }) === undefined)
+    return askAgain(ctx, request, field(values, 'id_token_hint'))
   const session = await browserSession(ctx)
   // 1. Nobody is signed in with this browser. A hint still says which session its sender means.
   if (!session?.accountId) {
@@ -48,9 +53,35 @@ export async function logout(ctx: KoaContext, values: Form): Promise<void> {
     action: `${runtime.address.pathname}/logout/confirm`,
     token: formToken(`logout ${session.uid}`, 0),
   })
-  const { client, redirectUri, state, uiLocales } = request
-  const fields = { client_id: client?.id, post_logout_redirect_uri: redirectUri, state, ui_locales: uiLocales }
-  sendPage(ctx, view, confirmLogoutPage(view, fields))
+  sendPage(ctx, view, confirmLogoutPage(view, fieldsOf(request)))
+}
+
+/** The request once more, without its hint. */
+const fieldsOf = ({ client, redirectUri, state, uiLocales }: Request) => ({
+  client_id: client?.id,
+  post_logout_redirect_uri: redirectUri,
+  state,
+  ui_locales: uiLocales,
+})
+
+/**
+ * Whether somebody is signed in, a POST without the cookie does not tell: another site's comes without it always
+ * (SameSite=Lax). The navigation that follows carries it. What makes its address too long stays behind, the hint first:
+ * then the person is asked.
+ */
+function askAgain(ctx: KoaContext, request: Request, hint: string | undefined): void {
+  const fields = fieldsOf(request)
+  const { state: _, ui_locales: __, ...least } = fields
+  const addresses = [{ id_token_hint: hint, ...fields }, fields, least].map(addressWith)
+  const address = addresses.find(({ length }) => length <= MAX_ADDRESS) ?? addresses.at(-1)!
+  ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', Location: address })
+  ctx.status = 303
+  ctx.body = ''
+}
+
+function addressWith(params: Record<string, string | undefined>): string {
+  const given = Object.entries(params).filter((entry): entry is [string, string] => !!entry[1])
+  return `${scope().runtime.address.pathname}/logout?${new URLSearchParams(given)}`
 }
 
 /** POST of `/logout/confirm`: what was asked is asked again, for a form can be altered. */
