@@ -384,23 +384,45 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     expect((await realm.refresh(spa, tokens.refresh_token)).status).toBe(200)
   })
 
-  test.each<[string, (client: TestClient, token: string) => Record<string, string>]>([
-    ['a hint', (_, id_token_hint) => ({ id_token_hint })],
-    ['its id', ({ id }) => ({ client_id: id })],
-    ['a hint and its id', ({ id }, id_token_hint) => ({ id_token_hint, client_id: id })],
-  ])('with %s of a deleted client asks first, and sends nobody to its address', async (_, params) => {
+  const departures: Record<string, (path: string) => Promise<unknown>> = {
+    deleted: async (path) => must(await realm.tenant.owner.delete(path), 204),
+    disabled: async (path) => must(await realm.tenant.owner.patch(path, { status: 'disabled' }), 200),
+  }
+  const namings: Record<string, (client: TestClient, token: string) => Record<string, string>> = {
+    'a hint': (_, id_token_hint) => ({ id_token_hint }),
+    'its id': ({ id }) => ({ client_id: id }),
+    'a hint and its id': ({ id }, id_token_hint) => ({ id_token_hint, client_id: id }),
+  }
+  test.each(Object.keys(departures).flatMap((state) => Object.keys(namings).map((naming) => [naming, state] as const)))(
+    'with %s of a %s client asks first, and sends nobody to its address',
+    async (naming, state) => {
+      const { username } = await somebody()
+      const passing = await realm.client({ grant_types: ['authorization_code', 'refresh_token'] })
+      const { browser } = await realm.tokens(passing, username)
+      const { id_token } = await realm.tokens(passing, username, { prompt: 'none' }, browser)
+      await departures[state]!(`${realm.tenant.I}/clients/${passing.id}`)
+      const params = namings[naming]!(passing, id_token)
+      const address = url({ ...params, post_logout_redirect_uri: AFTER_LOGOUT, state: 's' })
+      const question = await browser.open(address)
+      expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
+      const done = await browser.submit(question, { logout: 'yes' })
+      expect([done.status, headingOf(done)]).toEqual([200, 'You are signed out'])
+      expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
+      expect(headingOf(await browser.open(address))).toBe('You are signed out')
+    },
+  )
+
+  test('a hint of before its client wanted another algorithm is genuine still', async () => {
     const { username } = await somebody()
-    const passing = await realm.client({ grant_types: ['authorization_code', 'refresh_token'] })
-    const { browser } = await realm.tokens(passing, username)
-    const { id_token } = await realm.tokens(passing, username, { prompt: 'none' }, browser)
-    must(await realm.tenant.owner.delete(`${realm.tenant.I}/clients/${passing.id}`), 204)
-    const address = url({ ...params(passing, id_token), post_logout_redirect_uri: AFTER_LOGOUT, state: 's' })
-    const question = await browser.open(address)
-    expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
-    const done = await browser.submit(question, { logout: 'yes' })
-    expect([done.status, headingOf(done)]).toEqual([200, 'You are signed out'])
+    const client = await realm.client()
+    const { id_token, browser } = await realm.tokens(client, username)
+    const openid = { redirect_uris: [CALLBACK], post_logout_redirect_uris: [AFTER_LOGOUT] }
+    const settings = { openid: { ...openid, response_signature_alg: 'RS256' } }
+    must(await realm.tenant.owner.patch(`${realm.tenant.I}/clients/${client.id}`, { settings }), 200)
+    const params = { id_token_hint: id_token, post_logout_redirect_uri: AFTER_LOGOUT }
+    expect((await browser.open(url({ ...params, id_token_hint: forged(id_token) }))).status).toBe(400)
+    expect((await browser.open(url(params))).url).toBe(AFTER_LOGOUT)
     expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
-    expect(headingOf(await browser.open(address))).toBe('You are signed out')
   })
 
   test('without a client an address is not used', async () => {

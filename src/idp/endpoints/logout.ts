@@ -3,11 +3,13 @@
  * confirmation always and needs a script where nobody is signed in.
  */
 import type { Context as KoaContext } from 'koa'
+import { errors } from 'oidc-provider'
 import { ApiError } from '../../kernel/errors.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
 import { findAccount } from '../account.js'
 import { forgetBrowserState } from '../browser-state.js'
 import { type ClientRow, readClient } from '../client.js'
+import { isDocumentAddress } from '../documents/address.js'
 import type { BrowserSession, OpenIdContext } from '../library.js'
 import { sendPage, viewOf } from '../login/pages/layout.js'
 import { confirmLogoutPage, loggedOutPage, stayedPage } from '../login/pages/logout.js'
@@ -15,11 +17,11 @@ import { formToken, formVersion } from '../login/state.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
 import { asUser, scope } from '../scope.js'
+import { type Hint, readHint } from './logout-hint.js'
 
 interface Request {
   client: ClientRow | undefined
-  /** Whom and which session a valid ID token names. */
-  hint: { sub: string; sid: string | undefined } | undefined
+  hint: Hint | undefined
   redirectUri: string | undefined
   state: string | undefined
   uiLocales: string | undefined
@@ -123,50 +125,33 @@ async function readRequest(values: Form): Promise<Request> {
   }
 }
 
-/**
- * The application that sends the browser. One that was deleted vouches for nothing, and its people may sign out all the
- * same: they are asked, as if nobody had sent them.
- * @throws invalid_request
- */
+/** @throws invalid_request */
 async function senderOf(
   token: string | undefined,
   named: string | undefined,
-): Promise<{ client?: ClientRow; hint?: Request['hint'] }> {
-  const audience = token === undefined ? undefined : audienceOf(token)
-  if (token !== undefined && named !== undefined && audience !== undefined && named !== audience)
+): Promise<{ client?: ClientRow; hint?: Hint | undefined }> {
+  const read = token === undefined ? undefined : await readHint(token)
+  if (read && named !== undefined && named !== read.clientId)
     throw invalid('client_id does not match the id_token_hint')
-  const clientId = audience ?? named
-  const client = clientId === undefined ? undefined : await readClient(clientId)
-  if (client?.status === 'deleted') return {}
-  const hint = token === undefined ? undefined : await hintClaims(token)
-  if (clientId !== undefined && client?.status !== 'active') throw invalid('client_id is unknown')
-  return { ...(client ? { client } : {}), ...(hint ? { hint } : {}) }
+  const clientId = read?.clientId ?? named
+  if (clientId === undefined) return {}
+  const client = await clientOf(clientId)
+  if (!client) throw invalid('client_id is unknown')
+  return client === 'gone' ? {} : { client, hint: read?.hint }
 }
 
-/** An ID token of this issuer, expired or not: it says who was signed in, and lets nobody in. */
-async function hintClaims(token: string): Promise<{ sub: string; sid: string | undefined }> {
-  const { provider } = scope()
-  const audience = audienceOf(token)
-  const client = audience === undefined ? undefined : await provider.Client.find(audience)
-  if (!client) throw invalid('id_token_hint is not valid')
-  try {
-    const { payload } = await provider.IdToken.validate(token, client)
-    const { sub, sid } = payload
-    return { sub: String(sub), sid: typeof sid === 'string' ? sid : undefined }
-  } catch {
-    throw invalid('id_token_hint is not valid')
-  }
-}
-
-function audienceOf(token: string): string | undefined {
-  try {
-    const { aud } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as {
-      aud?: unknown
-    }
-    return typeof aud === 'string' ? aud : undefined
-  } catch {
-    return undefined
-  }
+/**
+ * The application that sends the browser; undefined where nobody knows of one. One that was deleted or disabled, or
+ * whose document cannot be had, is gone: it vouches for nothing, and its people may sign out all the same. They are
+ * asked, as if nobody had sent them.
+ */
+async function clientOf(clientId: string): Promise<ClientRow | 'gone' | undefined> {
+  const client = await readClient(clientId).catch((error: unknown) => {
+    if (error instanceof errors.InvalidClient) return undefined
+    throw error
+  })
+  if (client) return client.status === 'active' ? client : 'gone'
+  return isDocumentAddress(clientId, scope().context.config.allowPrivateNetworks) ? 'gone' : undefined
 }
 
 async function browserSession(ctx: KoaContext): Promise<BrowserSession | undefined> {
