@@ -293,6 +293,18 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     expect(events.map(({ authType, actor }) => ({ authType, actor }))).toEqual([who, who])
   })
 
+  test.each([
+    ['https://app.example.com/bye', '?state=a%20b%26c%2Bd'],
+    ['https://app.example.com/bye?next=a%20b&flag', '&state=a%20b%26c%2Bd'],
+    ['https://app.example.com/bye?state=own', '&state=a%20b%26c%2Bd'],
+    ['com.example.app:/bye', '?state=a%20b%26c%2Bd'],
+  ])('security rule 15: %s goes out as it was registered, with the state behind it', async (address, end) => {
+    const client = await realm.client({ application_type: 'native', post_logout_redirect_uris: [address] })
+    const query = { client_id: client.id, post_logout_redirect_uri: address, state: 'a b&c+d' }
+    const answer = await new TestBrowser().request(url(query))
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `${address}${end}`])
+  })
+
   test('an expired ID token is still a hint', async () => {
     const { username } = await somebody()
     const { id_token, browser } = await realm.tokens(spa, username)

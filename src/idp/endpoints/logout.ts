@@ -192,9 +192,11 @@ function goOn(ctx: KoaContext, { redirectUri, state, uiLocales }: Request): void
     sendPage(ctx, view, loggedOutPage(view))
     return
   }
-  const target = new URL(redirectUri)
-  if (state !== undefined) target.searchParams.set('state', state)
   ctx.status = 303
-  ctx.set('Location', state === undefined ? redirectUri : target.href)
+  ctx.set('Location', state === undefined ? redirectUri : withState(redirectUri, state))
   ctx.body = ''
 }
+
+/** The address stays as it was registered, letter by letter (security rule 15); it has no fragment (spec 4.16). */
+const withState = (address: string, state: string): string =>
+  `${address}${address.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}`
