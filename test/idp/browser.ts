@@ -121,4 +121,18 @@ export const problemOf = (page: Page): string | undefined => {
   return box && unescaped(box.replace(/<[^>]+>/g, ' ').trim())
 }
 
+/** The fields that the page marks as the ones to mend (WCAG 3.3.1); each refers to where the problem is told. */
+export const faultyOn = (page: Page): (string | undefined)[] =>
+  [...page.html.matchAll(/<input[^>]*>/g)]
+    .filter(([tag]) => attribute(tag, 'aria-invalid') === 'true')
+    .map(([tag]) => (/"(hint )?problem"/.test(tag) ? attribute(tag, 'id') : `${attribute(tag, 'id')} without a reason`))
+
+/** What stands in a field that the page shows. */
+export const valueOn = (page: Page, name: string): string | undefined => {
+  const tag = [...page.html.matchAll(/<input[^>]*>/g)]
+    .map(([one]) => one)
+    .find((one) => attribute(one, 'name') === name)
+  return tag && (attribute(tag, 'value') ?? '')
+}
+
 export const headingOf = (page: Page): string | undefined => unescaped(/<h1>(.*?)<\/h1>/.exec(page.html)?.[1] ?? '')
