@@ -151,6 +151,8 @@ describe('a link by mail', () => {
     expect(page.html).not.toContain('name="link"')
     const opened = await browser.open(link)
     expect(headingOf(opened)).toBe('Sign in')
+    // WCAG 2.4.2: the title says what the page is for now.
+    expect([page, opened].map(({ html }) => /<title>(.*?) ·/.exec(html)?.[1])).toEqual(['Check your mail', 'Sign in'])
     await browser.open(link)
     expect(redirectOf(await browser.submit(opened, { method: 'link' }))['code']).toBeDefined()
   })

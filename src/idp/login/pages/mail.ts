@@ -48,10 +48,11 @@ ${other(view, 'back', 'back', 'link')}
 export function linkPage(view: View, address: string, link: string | undefined, problems: readonly Sentence[]): string {
   const { texts } = view
   const opened = link !== undefined && problems.length === 0
+  const title = opened ? texts.sign_in : texts.code_title
   return layout(
     view,
-    texts.code_title,
-    html`<h1>${opened ? texts.sign_in : texts.code_title}</h1>
+    title,
+    html`<h1>${title}</h1>
 <p class="lead">${say(texts, { key: opened ? 'link_open_lead' : 'link_lead', places: { address } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
