@@ -90,6 +90,28 @@ test.each([
   await page.context().close()
 })
 
+test("D23: a form on another site's page signs out the person whose cookie it does not bring", async () => {
+  const { page } = await watchedPage(browser, new URL(callback).origin, {})
+  await page.goto(realm.authorizeUrl(client, { ...challenge, redirect_uri: callback }))
+  await page.getByLabel('Username or email').fill('ada@example.com')
+  await page.getByLabel('Password').fill(PASSWORD)
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Notebook' }).waitFor()
+
+  // The same server, but for browsers another site.
+  await page.goto(callback.replace('127.0.0.1', 'localhost'))
+  await page.setContent(`<form method="post" action="${realm.url}/logout">
+    <input name="client_id" value="${client.id}"><input name="post_logout_redirect_uri" value="${callback}">
+    <button>Leave</button></form>`)
+  await page.getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('heading', { name: 'Do you want to sign out?' }).waitFor()
+  await page.getByRole('button', { name: 'Sign out' }).click()
+  await page.getByRole('heading', { name: 'Notebook' }).waitFor()
+  await page.goto(realm.authorizeUrl(client, { ...challenge, redirect_uri: callback }))
+  await page.getByRole('heading', { name: 'Sign in' }).waitFor()
+  await page.context().close()
+})
+
 test('the page does what its policy says: nothing frames it', async () => {
   const { page } = await watchedPage(browser, new URL(callback).origin, {})
   await page.goto(callback)

@@ -5,6 +5,8 @@ interface Cookie {
   name: string
   value: string
   path: string
+  /** As it was set; a cookie that says nothing is Lax. */
+  sameSite: string
 }
 
 export interface Page {
@@ -48,10 +50,14 @@ export class TestBrowser {
     return other
   }
 
-  async request(url: string, init: Asked = {}): Promise<Response> {
+  /** @param crossSite the navigation begins on a page of another site, which decides on the cookies that go along */
+  async request(url: string, init: Asked = {}, crossSite = false): Promise<Response> {
     const { pathname } = new URL(url)
+    const without = crossSite ? (init.method === 'POST' ? ['lax', 'strict'] : ['strict']) : []
     const sent = this.#cookies.filter(
-      ({ path }) => pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`),
+      ({ path, sameSite }) =>
+        (pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`)) &&
+        !without.includes(sameSite),
     )
     const cookie = sent.map(({ name, value }) => `${name}=${value}`).join('; ')
     const response = await this.send(url, {
@@ -78,19 +84,19 @@ export class TestBrowser {
     const expires = trait('expires')
     this.#cookies = this.#cookies.filter((cookie) => cookie.name !== name || cookie.path !== path)
     if (value !== '' && (expires === undefined || Date.parse(expires) > Date.now()))
-      this.#cookies.push({ name, value, path })
+      this.#cookies.push({ name, value, path, sameSite: trait('samesite')?.toLowerCase() ?? 'lax' })
   }
 
   /** Loads an address and follows redirects until there is a page, or one leads out. */
-  async open(url: string, init: Asked = {}): Promise<Page> {
-    let response = await this.request(url, init)
+  async open(url: string, init: Asked = {}, crossSite = false): Promise<Page> {
+    let response = await this.request(url, init, crossSite)
     let at = url
     for (let hops = 0; response.status >= 300 && response.status < 400 && hops < 10; hops++) {
       const location = new URL(response.headers.get('location') ?? '', at).href
       if (location.startsWith(this.stopAt))
         return { url: location, status: response.status, headers: response.headers, html: '' }
       at = location
-      response = await this.request(at)
+      response = await this.request(at, {}, crossSite)
     }
     return { url: at, status: response.status, headers: response.headers, html: await response.text() }
   }
@@ -113,6 +119,20 @@ export class TestBrowser {
 export const problemOf = (page: Page): string | undefined => {
   const box = /<div class="problem"[^>]*>(.*?)<\/div>/s.exec(page.html)?.[1]
   return box && unescaped(box.replace(/<[^>]+>/g, ' ').trim())
+}
+
+/** The fields that the page marks as the ones to mend (WCAG 3.3.1); each refers to where the problem is told. */
+export const faultyOn = (page: Page): (string | undefined)[] =>
+  [...page.html.matchAll(/<input[^>]*>/g)]
+    .filter(([tag]) => attribute(tag, 'aria-invalid') === 'true')
+    .map(([tag]) => (/"(hint )?problem"/.test(tag) ? attribute(tag, 'id') : `${attribute(tag, 'id')} without a reason`))
+
+/** What stands in a field that the page shows. */
+export const valueOn = (page: Page, name: string): string | undefined => {
+  const tag = [...page.html.matchAll(/<input[^>]*>/g)]
+    .map(([one]) => one)
+    .find((one) => attribute(one, 'name') === name)
+  return tag && (attribute(tag, 'value') ?? '')
 }
 
 export const headingOf = (page: Page): string | undefined => unescaped(/<h1>(.*?)<\/h1>/.exec(page.html)?.[1] ?? '')

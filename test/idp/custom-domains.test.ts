@@ -180,6 +180,20 @@ describe('everything follows the host that the request came by', () => {
     expect(headingOf(await question.browser.submit(page, { logout: 'yes' }))).toBe('You are signed out')
   })
 
+  test('a hint of a name that the issuer has no more is genuine still', async () => {
+    const { owner, A, issuerId } = plain.tenant
+    const host = 'former.acme.example.com'
+    await giveDomain(plain.tenant, host)
+    const former = new Realm(app, plain.tenant, urlAt(host, issuerId), send)
+    const { id_token } = await former.tokens(web, 'ada@example.com')
+    expect(claimsOf(id_token)['iss']).toBe(former.url)
+    must(await owner.post(`${A}/domains/${host}/unassign`), 200)
+    const { browser, refresh_token } = await plain.tokens(web, 'ada@example.com')
+    const query = new URLSearchParams({ id_token_hint: id_token, post_logout_redirect_uri: AFTER_LOGOUT })
+    expect((await browser.open(`${plain.url}/logout?${query}`)).url).toBe(AFTER_LOGOUT)
+    expect((await plain.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
+  })
+
   test('id_token_hint of the other name at /authorize', async () => {
     const there = await custom.tokens(web, 'ada@example.com')
     const { id_token } = await plain.tokens(web, 'ada@example.com')

@@ -368,6 +368,18 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     expect(events.map(({ authType, actor }) => ({ authType, actor }))).toEqual([who, who])
   })
 
+  test.each([
+    ['https://app.example.com/bye', '?state=a%20b%26c%2Bd'],
+    ['https://app.example.com/bye?next=a%20b&flag', '&state=a%20b%26c%2Bd'],
+    ['https://app.example.com/bye?state=own', '&state=a%20b%26c%2Bd'],
+    ['com.example.app:/bye', '?state=a%20b%26c%2Bd'],
+  ])('security rule 15: %s goes out as it was registered, with the state behind it', async (address, end) => {
+    const client = await realm.client({ application_type: 'native', post_logout_redirect_uris: [address] })
+    const query = { client_id: client.id, post_logout_redirect_uri: address, state: 'a b&c+d' }
+    const answer = await new TestBrowser().request(url(query))
+    expect([answer.status, answer.headers.get('location')]).toEqual([303, `${address}${end}`])
+  })
+
   test('an expired ID token is still a hint', async () => {
     const { username } = await somebody()
     const { id_token, browser } = await realm.tokens(spa, username)
@@ -393,6 +405,57 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     expect(again.status).toBe(200)
     expect((await browser.submit(await ask(), { logout: 'yes' })).url).toBe(`${AFTER_LOGOUT}?state=s`)
     expect((await realm.refresh(spa, again.body.refresh_token)).body.error).toBe('invalid_grant')
+  })
+
+  test.each<[string, (idToken: string) => Record<string, string>, string, string]>([
+    ['its hint', (id_token_hint) => ({ id_token_hint }), 'out', `${AFTER_LOGOUT}?state=s`],
+    ['its id', () => ({ client_id: spa.id }), 'asked', `${AFTER_LOGOUT}?state=s`],
+    [
+      'a hint, and more than an address holds',
+      (id_token_hint) => ({ id_token_hint, state: 's'.repeat(7600) }),
+      'out',
+      `${AFTER_LOGOUT}?state=${'s'.repeat(7600)}`,
+    ],
+    ['a state longer than an address', () => ({ client_id: spa.id, state: 's'.repeat(9000) }), 'asked', AFTER_LOGOUT],
+  ])(
+    "D23: an application's POST, which comes without the cookie, signs out as a GET does: with %s",
+    async (_, params, verdict, end) => {
+      const { username } = await somebody()
+      const other = await realm.tokens(web, username)
+      const { id_token, refresh_token, browser } = await realm.tokens(spa, username, { prompt: 'none' }, other.browser)
+      const body = new URLSearchParams({ post_logout_redirect_uri: AFTER_LOGOUT, state: 's', ...params(id_token) })
+      const page = await browser.open(`${realm.url}/logout`, { method: 'POST', body }, true)
+      expect(page.html === '' ? 'out' : headingOf(page)).toBe(verdict === 'out' ? 'out' : 'Do you want to sign out?')
+      expect((verdict === 'out' ? page : await browser.submit(page, { logout: 'yes' })).url).toBe(end)
+      expect((await realm.refresh(spa, refresh_token)).body.error).toBe('invalid_grant')
+      expect((await realm.refresh(web, other.refresh_token)).body.error).toBe('invalid_grant')
+      expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
+    },
+  )
+
+  test("D23: an application's POST signs out by a hint whose session has ended, and nobody whom the hint does not name", async () => {
+    const { username } = await somebody()
+    const other = await realm.tokens(web, username)
+    const { id_token, refresh_token, browser } = await realm.tokens(spa, username, { prompt: 'none' }, other.browser)
+    expect((await realm.post('/revoke', spa, { token: refresh_token })).status).toBe(200)
+    const post = (from: TestBrowser) =>
+      from.open(`${realm.url}/logout`, { method: 'POST', body: new URLSearchParams({ id_token_hint: id_token }) }, true)
+    const victim = await realm.tokens(web, (await somebody()).username)
+    await post(victim.browser)
+    expect(redirectOf((await realm.begin(web, { prompt: 'none' }, victim.browser)).page)['code']).toBeDefined()
+    await post(browser)
+    expect((await realm.refresh(web, other.refresh_token)).body.error).toBe('invalid_grant')
+    expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
+  })
+
+  test("an application's POST is refused as a GET is, and for nobody it ends where a GET ends", async () => {
+    const post = (browser: TestBrowser, params: Record<string, string>) =>
+      browser.open(`${realm.url}/logout`, { method: 'POST', body: new URLSearchParams(params) }, true)
+    const { browser } = await realm.tokens(spa, (await somebody()).username)
+    const params = { client_id: spa.id, post_logout_redirect_uri: AFTER_LOGOUT, state: 's' }
+    const lured = { ...params, post_logout_redirect_uri: 'https://evil.example/' }
+    expect((await post(browser, lured)).status).toBe(400)
+    expect((await post(new TestBrowser(), params)).url).toBe(`${AFTER_LOGOUT}?state=s`)
   })
 
   test("somebody else's hint asks first", async () => {
@@ -423,23 +486,45 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     expect((await realm.refresh(spa, tokens.refresh_token)).status).toBe(200)
   })
 
-  test.each<[string, (client: TestClient, token: string) => Record<string, string>]>([
-    ['a hint', (_, id_token_hint) => ({ id_token_hint })],
-    ['its id', ({ id }) => ({ client_id: id })],
-    ['a hint and its id', ({ id }, id_token_hint) => ({ id_token_hint, client_id: id })],
-  ])('with %s of a deleted client asks first, and sends nobody to its address', async (_, params) => {
+  const departures: Record<string, (path: string) => Promise<unknown>> = {
+    deleted: async (path) => must(await realm.tenant.owner.delete(path), 204),
+    disabled: async (path) => must(await realm.tenant.owner.patch(path, { status: 'disabled' }), 200),
+  }
+  const namings: Record<string, (client: TestClient, token: string) => Record<string, string>> = {
+    'a hint': (_, id_token_hint) => ({ id_token_hint }),
+    'its id': ({ id }) => ({ client_id: id }),
+    'a hint and its id': ({ id }, id_token_hint) => ({ id_token_hint, client_id: id }),
+  }
+  test.each(Object.keys(departures).flatMap((state) => Object.keys(namings).map((naming) => [naming, state] as const)))(
+    'with %s of a %s client asks first, and sends nobody to its address',
+    async (naming, state) => {
+      const { username } = await somebody()
+      const passing = await realm.client({ grant_types: ['authorization_code', 'refresh_token'] })
+      const { browser } = await realm.tokens(passing, username)
+      const { id_token } = await realm.tokens(passing, username, { prompt: 'none' }, browser)
+      await departures[state]!(`${realm.tenant.I}/clients/${passing.id}`)
+      const params = namings[naming]!(passing, id_token)
+      const address = url({ ...params, post_logout_redirect_uri: AFTER_LOGOUT, state: 's' })
+      const question = await browser.open(address)
+      expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
+      const done = await browser.submit(question, { logout: 'yes' })
+      expect([done.status, headingOf(done)]).toEqual([200, 'You are signed out'])
+      expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
+      expect(headingOf(await browser.open(address))).toBe('You are signed out')
+    },
+  )
+
+  test('a hint of before its client wanted another algorithm is genuine still', async () => {
     const { username } = await somebody()
-    const passing = await realm.client({ grant_types: ['authorization_code', 'refresh_token'] })
-    const { browser } = await realm.tokens(passing, username)
-    const { id_token } = await realm.tokens(passing, username, { prompt: 'none' }, browser)
-    must(await realm.tenant.owner.delete(`${realm.tenant.I}/clients/${passing.id}`), 204)
-    const address = url({ ...params(passing, id_token), post_logout_redirect_uri: AFTER_LOGOUT, state: 's' })
-    const question = await browser.open(address)
-    expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
-    const done = await browser.submit(question, { logout: 'yes' })
-    expect([done.status, headingOf(done)]).toEqual([200, 'You are signed out'])
+    const client = await realm.client()
+    const { id_token, browser } = await realm.tokens(client, username)
+    const openid = { redirect_uris: [CALLBACK], post_logout_redirect_uris: [AFTER_LOGOUT] }
+    const settings = { openid: { ...openid, response_signature_alg: 'RS256' } }
+    must(await realm.tenant.owner.patch(`${realm.tenant.I}/clients/${client.id}`, { settings }), 200)
+    const params = { id_token_hint: id_token, post_logout_redirect_uri: AFTER_LOGOUT }
+    expect((await browser.open(url({ ...params, id_token_hint: forged(id_token) }))).status).toBe(400)
+    expect((await browser.open(url(params))).url).toBe(AFTER_LOGOUT)
     expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
-    expect(headingOf(await browser.open(address))).toBe('You are signed out')
   })
 
   test('without a client an address is not used', async () => {

@@ -8,7 +8,8 @@ import { makeTenant, must } from '../setup/actors.js'
 import { secretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { headerOf, Realm, type TestClient } from './setup.js'
+import { headingOf } from './browser.js'
+import { AFTER_LOGOUT, headerOf, Realm, type TestClient } from './setup.js'
 
 let app: TestApp
 let second: TestApp
@@ -145,6 +146,19 @@ describe('section 8: old keys are kept at least 45 days', () => {
     expect(await clean(2)).toBe(6)
     const place = new Realm(app, tenant)
     expect(await keysAt(place)).toHaveLength(6)
+  })
+
+  test('D23: an ID token whose key is gone is no valid hint: the person is asked, and comes back to the application', async () => {
+    const { id_token, browser } = await realm.tokens(client, 'ada@example.com')
+    const { kid } = headerOf(id_token)
+    await app.gatehouse.tools.prisma.signingKey.delete({ where: { kid } })
+    await rotateKeys(systemContext(app.gatehouse), realm.tenant.issuerId)
+    for (const end = Date.now() + 3000; kidsOf(await keysAt(realm)).includes(kid); )
+      if (Date.now() > end) throw new Error('the key did not go')
+    const query = new URLSearchParams({ id_token_hint: id_token, post_logout_redirect_uri: AFTER_LOGOUT, state: 's' })
+    const question = await browser.open(`${realm.url}/logout?${query}`)
+    expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
+    expect((await browser.submit(question, { logout: 'yes' })).url).toBe(`${AFTER_LOGOUT}?state=s`)
   })
 })
 

@@ -397,6 +397,29 @@ test('a document does not make the logout endpoint send people anywhere', async 
   })
 })
 
+test.each<[string, (client: TestClient) => unknown]>([
+  ['cannot be had', ({ id }) => pages.delete(new URL(id).pathname)],
+  ['counts no more', () => configure({ enabled: false })],
+])('D23: where the document %s, its people are asked whether to sign out, and stay here', async (_, end) => {
+  const client = publish({ post_logout_redirect_uris: [CALLBACK] })
+  const { body, browser } = await tokensOf(client)
+  try {
+    app.clock.advance(301_000)
+    await end(client)
+    for (const named of [{ id_token_hint: body.id_token }, { client_id: client.id }]) {
+      const query = new URLSearchParams({ ...(named as Record<string, string>), post_logout_redirect_uri: CALLBACK })
+      const question = await browser.open(`${realm.url}/logout?${query}`)
+      expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
+      const copy = browser.copy()
+      if ('client_id' in named)
+        expect(headingOf(await copy.submit(question, { logout: 'yes' }))).toBe('You are signed out')
+    }
+  } finally {
+    app.clock.advance(-301_000)
+    await configure({ enabled: true })
+  }
+})
+
 describe('hostile addresses', () => {
   test.each([
     'https://127.0.0.1/client.json',

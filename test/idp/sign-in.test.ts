@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { headingOf, type Page, problemOf, TestBrowser } from './browser.js'
+import { faultyOn, headingOf, type Page, problemOf, TestBrowser } from './browser.js'
 import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
 
 let app: TestApp
@@ -97,6 +97,25 @@ describe('the page', () => {
     expect(problemOf(late)).toMatch(/no way to sign in/)
   })
 })
+
+test.each<[string, string, string, string[]]>([
+  ['a wrong password', 'ada@example.com', 'wrong', ['username', 'password']],
+  ['no password', 'ada@example.com', '', ['password']],
+  ['nothing', '', '', ['username', 'password']],
+  ['an account that may not sign in', 'barred@example.com', PASSWORD, []],
+])(
+  'WCAG 3.3.1: with %s the fields to mend are marked, and typing begins where the problem is told',
+  async (_, username, password, faulty) => {
+    if (username.startsWith('barred')) {
+      const id = await realm.user(username)
+      const body = { status: 'blocked', status_reason: 'test' }
+      must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${id}`, body), 200)
+    }
+    const page = await attempt(username, password)
+    expect(faultyOn(page)).toEqual(faulty)
+    expect(page.html).toMatch(/<input[^>]* aria-describedby="problem" autofocus>/)
+  },
+)
 
 describe('rule 21: the same answer for an unknown user and a wrong password', () => {
   test('same status, same words, same form; the typed username is kept', async () => {
@@ -369,6 +388,7 @@ describe('a password that must be changed', () => {
       const again = await fresh.browser.submit(fresh.page, { username, password: PASSWORD })
       const short = await fresh.browser.submit(again, { new_password: 'short' })
       expect(problemOf(short)).toMatch(/at least 8 characters/)
+      expect([faultyOn(again), faultyOn(short)]).toEqual([[], ['new_password']])
       const same = await fresh.browser.submit(short, { new_password: PASSWORD })
       expect(problemOf(same)).toMatch(/differs/)
       expect(redirectOf(await fresh.browser.submit(same, { new_password: NEXT }))['code']).toBeDefined()

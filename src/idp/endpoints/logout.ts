@@ -3,11 +3,13 @@
  * confirmation always and needs a script where nobody is signed in.
  */
 import type { Context as KoaContext } from 'koa'
+import { errors } from 'oidc-provider'
 import { ApiError } from '../../kernel/errors.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
 import { findAccount } from '../account.js'
 import { forgetBrowserState } from '../browser-state.js'
 import { type ClientRow, readClient } from '../client.js'
+import { isDocumentAddress } from '../documents/address.js'
 import type { BrowserSession, OpenIdContext } from '../library.js'
 import { sendPage, viewOf } from '../login/pages/layout.js'
 import { confirmLogoutPage, loggedOutPage, stayedPage } from '../login/pages/logout.js'
@@ -15,11 +17,11 @@ import { formToken, formVersion } from '../login/state.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
 import { asUser, scope } from '../scope.js'
+import { type Hint, readHint } from './logout-hint.js'
 
 interface Request {
   client: ClientRow | undefined
-  /** Whom and which session a valid ID token names. */
-  hint: { sub: string; sid: string | undefined } | undefined
+  hint: Hint | undefined
   redirectUri: string | undefined
   state: string | undefined
   uiLocales: string | undefined
@@ -27,13 +29,19 @@ interface Request {
 
 const invalid = (description: string): ApiError => new ApiError('invalid_request', description)
 
+/** Longer addresses are refused by servers and proxies on the way (characters). */
+const MAX_ADDRESS = 8192
+
 /** GET and POST of `/logout`. */
 export async function logout(ctx: KoaContext, values: Form): Promise<void> {
   const request = await readRequest(values)
   const session = await browserSession(ctx)
-  // 1. Nobody is signed in with this browser. A hint still says which session its sender means.
+  // 1. Nobody is signed in with this browser, or its cookie did not come along. A hint still says whom its sender means.
   if (!session?.accountId) {
-    if (request.hint?.sid) await endOne(request.hint.sid)
+    const { hint } = request
+    const cameAlong = ctx.cookies.get(cookieNames.session, { signed: false }) !== undefined
+    if (hint?.sid) await endBrowserOf(ctx, hint.sid)
+    else if (ctx.method === 'POST' && !cameAlong) return askAgain(ctx, request)
     return goOn(ctx, request)
   }
   // 2. The hint proves that the request comes from an application of the person who is signed in.
@@ -48,9 +56,34 @@ export async function logout(ctx: KoaContext, values: Form): Promise<void> {
     action: `${runtime.address.pathname}/logout/confirm`,
     token: formToken(`logout ${session.uid}`, 0),
   })
-  const { client, redirectUri, state, uiLocales } = request
-  const fields = { client_id: client?.id, post_logout_redirect_uri: redirectUri, state, ui_locales: uiLocales }
-  sendPage(ctx, view, confirmLogoutPage(view, fields))
+  sendPage(ctx, view, confirmLogoutPage(view, fieldsOf(request)))
+}
+
+/** The request once more, without its hint. */
+const fieldsOf = ({ client, redirectUri, state, uiLocales }: Request) => ({
+  client_id: client?.id,
+  post_logout_redirect_uri: redirectUri,
+  state,
+  ui_locales: uiLocales,
+})
+
+/**
+ * Whether somebody is signed in, a POST without the cookie does not tell: another site's comes without it always
+ * (SameSite=Lax). The navigation that follows carries it. What makes its address too long stays behind.
+ */
+function askAgain(ctx: KoaContext, request: Request): void {
+  const fields = fieldsOf(request)
+  const { state: _, ui_locales: __, ...least } = fields
+  const whole = addressWith(fields)
+  ctx.set('Cache-Control', 'no-store')
+  ctx.set('Location', whole.length <= MAX_ADDRESS ? whole : addressWith(least))
+  ctx.status = 303
+  ctx.body = ''
+}
+
+function addressWith(params: Record<string, string | undefined>): string {
+  const given = Object.entries(params).filter((entry): entry is [string, string] => !!entry[1])
+  return `${scope().runtime.address.pathname}/logout?${new URLSearchParams(given)}`
 }
 
 /** POST of `/logout/confirm`: what was asked is asked again, for a form can be altered. */
@@ -92,50 +125,33 @@ async function readRequest(values: Form): Promise<Request> {
   }
 }
 
-/**
- * The application that sends the browser. One that was deleted vouches for nothing, and its people may sign out all the
- * same: they are asked, as if nobody had sent them.
- * @throws invalid_request
- */
+/** @throws invalid_request */
 async function senderOf(
   token: string | undefined,
   named: string | undefined,
-): Promise<{ client?: ClientRow; hint?: Request['hint'] }> {
-  const audience = token === undefined ? undefined : audienceOf(token)
-  if (token !== undefined && named !== undefined && audience !== undefined && named !== audience)
+): Promise<{ client?: ClientRow; hint?: Hint | undefined }> {
+  const read = token === undefined ? undefined : await readHint(token)
+  if (read && named !== undefined && named !== read.clientId)
     throw invalid('client_id does not match the id_token_hint')
-  const clientId = audience ?? named
-  const client = clientId === undefined ? undefined : await readClient(clientId)
-  if (client?.status === 'deleted') return {}
-  const hint = token === undefined ? undefined : await hintClaims(token)
-  if (clientId !== undefined && client?.status !== 'active') throw invalid('client_id is unknown')
-  return { ...(client ? { client } : {}), ...(hint ? { hint } : {}) }
+  const clientId = read?.clientId ?? named
+  if (clientId === undefined) return {}
+  const client = await clientOf(clientId)
+  if (!client) throw invalid('client_id is unknown')
+  return client === 'gone' ? {} : { client, hint: read?.hint }
 }
 
-/** An ID token of this issuer, expired or not: it says who was signed in, and lets nobody in. */
-async function hintClaims(token: string): Promise<{ sub: string; sid: string | undefined }> {
-  const { provider } = scope()
-  const audience = audienceOf(token)
-  const client = audience === undefined ? undefined : await provider.Client.find(audience)
-  if (!client) throw invalid('id_token_hint is not valid')
-  try {
-    const { payload } = await provider.IdToken.validate(token, client)
-    const { sub, sid } = payload
-    return { sub: String(sub), sid: typeof sid === 'string' ? sid : undefined }
-  } catch {
-    throw invalid('id_token_hint is not valid')
-  }
-}
-
-function audienceOf(token: string): string | undefined {
-  try {
-    const { aud } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString('utf8')) as {
-      aud?: unknown
-    }
-    return typeof aud === 'string' ? aud : undefined
-  } catch {
-    return undefined
-  }
+/**
+ * The application that sends the browser; undefined where nobody knows of one. One that was deleted or disabled, or
+ * whose document cannot be had, is gone: it vouches for nothing, and its people may sign out all the same. They are
+ * asked, as if nobody had sent them.
+ */
+async function clientOf(clientId: string): Promise<ClientRow | 'gone' | undefined> {
+  const client = await readClient(clientId).catch((error: unknown) => {
+    if (error instanceof errors.InvalidClient) return undefined
+    throw error
+  })
+  if (client) return client.status === 'active' ? client : 'gone'
+  return isDocumentAddress(clientId, scope().context.config.allowPrivateNetworks) ? 'gone' : undefined
 }
 
 async function browserSession(ctx: KoaContext): Promise<BrowserSession | undefined> {
@@ -143,11 +159,28 @@ async function browserSession(ctx: KoaContext): Promise<BrowserSession | undefin
 }
 
 /** Every session of this browser's sign-in, and the sign-in itself. */
-async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<void> {
+async function endBrowser(ctx: KoaContext, { uid, accountId: userId }: BrowserSession): Promise<void> {
+  await endSignIn(uid, userId!)
+  ctx.cookies.set(cookieNames.session, null, { path: scope().runtime.address.pathname, signed: true })
+  forgetBrowserState(ctx)
+}
+
+/**
+ * The same for the browser that this session was begun with; the session itself may have ended. Whether it is this
+ * browser nobody knows: a cookie that did not come along may be somebody else's, and stays.
+ */
+async function endBrowserOf(ctx: KoaContext, sessionId: string): Promise<void> {
+  const { context, runtime } = scope()
+  const where = { id: sessionId, issuerId: runtime.issuer.id }
+  const session = await context.db.session.findFirst({ where, select: { browserUid: true, userId: true } })
+  if (session) await endSignIn(session.browserUid, session.userId)
+  forgetBrowserState(ctx)
+}
+
+async function endSignIn(browserUid: string, userId: string): Promise<void> {
   const { context, runtime, writes } = scope()
   const { id: issuerId, accountId } = runtime.issuer
-  const browserUid = session.uid
-  const account = await findAccount(session.accountId!, undefined)
+  const account = await findAccount(userId, undefined)
   writes.change(async (inside) => {
     const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
     await endSessions(
@@ -159,14 +192,6 @@ async function endBrowser(ctx: KoaContext, session: BrowserSession): Promise<voi
     await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid: browserUid } })
   })
   await writes.flush(context)
-  ctx.cookies.set(cookieNames.session, null, { path: runtime.address.pathname, signed: true })
-  forgetBrowserState(ctx)
-}
-
-async function endOne(sessionId: string): Promise<void> {
-  const { context, runtime } = scope()
-  const { id: issuerId, accountId } = runtime.issuer
-  await endSessions(context, { accountId, issuerId }, { sessionId }, { reason: 'user_logout', browserToo: true })
 }
 
 function goOn(ctx: KoaContext, { redirectUri, state, uiLocales }: Request): void {
@@ -176,9 +201,11 @@ function goOn(ctx: KoaContext, { redirectUri, state, uiLocales }: Request): void
     sendPage(ctx, view, loggedOutPage(view))
     return
   }
-  const target = new URL(redirectUri)
-  if (state !== undefined) target.searchParams.set('state', state)
   ctx.status = 303
-  ctx.set('Location', state === undefined ? redirectUri : target.href)
+  ctx.set('Location', state === undefined ? redirectUri : withState(redirectUri, state))
   ctx.body = ''
 }
+
+/** The address stays as it was registered, letter by letter (security rule 15); it has no fragment (spec 4.16). */
+const withState = (address: string, state: string): string =>
+  `${address}${address.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}`

@@ -90,6 +90,9 @@ export interface SignUp {
   proved?: boolean
 }
 
+/** What the form of somebody who signs up is filled in with again: never the password, in no form. */
+export const draftOf = ({ email, profile, reason }: SignUp): SignUp => ({ email, passwordHash: null, profile, reason })
+
 /** A credential in the making. */
 export interface Enrolling {
   /** Of the enrolment; empty for backup codes, which have none. */

@@ -78,11 +78,9 @@ async function administratorOrganizations(
   context: Context,
   orgIds: readonly string[],
 ): Promise<(AdministratorOrganization | null)[]> {
-  const rows = await context.query<AdministratorOrganization & Record<string, unknown>>(
-    'admin-orgs',
-    adminOrgText,
-    [orgIds],
-  )
+  const rows = await context.query<AdministratorOrganization & Record<string, unknown>>('admin-orgs', adminOrgText, [
+    orgIds,
+  ])
   return orgIds.map((id) => rows.find((row) => row.orgId === id) ?? null)
 }
 

@@ -4,7 +4,7 @@ import type { RateLimiter } from '../../../src/platform/rate-limit.js'
 import { must } from '../../setup/actors.js'
 import { codeIn, linkIn, mailsTo, mailTo, outboxEmpty } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
-import { headingOf, problemOf, TestBrowser } from '../browser.js'
+import { faultyOn, headingOf, problemOf, TestBrowser } from '../browser.js'
 import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from '../setup.js'
 
 let app: TestApp
@@ -63,7 +63,8 @@ describe('a code by mail', () => {
     const stranger = await browser.submit(page, { username: 'nobody@example.com', method: 'email_otp' })
     const plain = (html: string) => html.replace(/\S+@example.com|value="[^"]*"|interaction\/[\w-]+/g, '')
     expect(plain(stranger.html)).toBe(plain(known.page.html))
-    expect(problemOf(await browser.submit(stranger, { code: '123456' }))).toMatch(/not the code/)
+    const refused = await browser.submit(stranger, { code: '123456' })
+    expect([problemOf(refused), faultyOn(refused)]).toEqual([expect.stringMatching(/not the code/), ['code']])
     await outboxEmpty(app)
     expect(await mailsTo(app, 'nobody@example.com')).toEqual([])
   })
@@ -150,6 +151,8 @@ describe('a link by mail', () => {
     expect(page.html).not.toContain('name="link"')
     const opened = await browser.open(link)
     expect(headingOf(opened)).toBe('Sign in')
+    // WCAG 2.4.2: the title says what the page is for now.
+    expect([page, opened].map(({ html }) => /<title>(.*?) ·/.exec(html)?.[1])).toEqual(['Check your mail', 'Sign in'])
     await browser.open(link)
     expect(redirectOf(await browser.submit(opened, { method: 'link' }))['code']).toBeDefined()
   })

@@ -5,7 +5,7 @@ import { Passkey } from '../../setup/authenticator.js'
 import { buttonsOn, optionsOn } from '../../setup/factors.js'
 import { codeIn, linkIn, mailTo } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
-import { headingOf, type Page, problemOf, TestBrowser } from '../browser.js'
+import { headingOf, type Page, problemOf, TestBrowser, valueOn } from '../browser.js'
 import { CALLBACK, claimsOf, Realm, redirectOf, type TestClient } from '../setup.js'
 
 let app: TestApp
@@ -208,13 +208,14 @@ test('all of it or nothing: a passkey that somebody has makes no account, and a 
   expect(await usersOf(at)).toHaveLength(1)
 
   const username = address()
-  const third = await fill(at, username)
+  const third = await fill(at, username, { name: 'Grace' })
   await at.realm.user(username)
   const taken = await third.browser.submit(third.page, { credential: made(third.page).credential, method: 'passkey' })
   expect({ heading: headingOf(taken), problem: problemOf(taken) }).toEqual({
     heading: 'Create an account',
     problem: expect.stringMatching(/already/),
   })
+  expect([valueOn(taken, 'username'), valueOn(taken, 'name')]).toEqual([username, 'Grace'])
   const { prisma } = app.gatehouse.tools
   const passkeys = { issuerId: at.realm.tenant.issuerId, type: 'passkey' }
   expect(await prisma.verifier.count({ where: passkeys })).toBe(1)

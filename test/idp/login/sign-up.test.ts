@@ -4,7 +4,7 @@ import { must } from '../../setup/actors.js'
 import type { Loose } from '../../setup/api.js'
 import { codeIn, linkIn, mailsTo, mailTo, outboxEmpty } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
-import { headingOf, type Page, problemOf, TestBrowser } from '../browser.js'
+import { faultyOn, headingOf, type Page, problemOf, TestBrowser, valueOn } from '../browser.js'
 import { claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from '../setup.js'
 
 let app: TestApp
@@ -84,18 +84,45 @@ describe('signing up', () => {
   })
 
   test.each([
-    ['no-address', NEW, /email address/],
-    ['x@blocked.example', NEW, /cannot be used here/],
-    ['x@sub.blocked.example', NEW, /cannot be used here/],
-    ['fine@example.com', 'short', /at least 8/],
-    ['fine@example.com', 'password123', /Many people/],
-    ['longname@example.com', 'longname-123456', /username or name/],
-    ['fine@example.com', '', /fill in every field/],
-  ])('%s with the password %j is refused in words', async (username, new_password, words) => {
-    const at = await blocked
-    const { page } = await signUp(at, username, { new_password })
-    expect(problemOf(page)).toMatch(words)
-    expect(headingOf(page)).toBe('Create an account')
+    ['no-address', NEW, /email address/, ['username']],
+    ['x@blocked.example', NEW, /cannot be used here/, ['username']],
+    ['x@sub.blocked.example', NEW, /cannot be used here/, ['username']],
+    ['fine@example.com', 'short', /at least 8/, ['new_password']],
+    ['fine@example.com', 'password123', /Many people/, ['new_password']],
+    ['longname@example.com', 'longname-123456', /username or name/, ['new_password']],
+    ['fine@example.com', '', /fill in every field/, ['new_password']],
+    ['no-address', 'short', /at least 8/, ['username', 'new_password']],
+  ])(
+    '%s with the password %j is refused in words, at the field (WCAG 3.3.1)',
+    async (username, new_password, words, faulty) => {
+      const at = await blocked
+      const { page } = await signUp(at, username, { new_password })
+      expect(problemOf(page)).toMatch(words)
+      expect(headingOf(page)).toBe('Create an account')
+      expect(faultyOn(page)).toEqual(faulty)
+      expect(page.html).toMatch(new RegExp(`<input id="${faulty[0]}"[^>]* autofocus>`))
+    },
+  )
+
+  test('what was typed is there again after a refusal, but for the password', async () => {
+    const at = await house({ require_admin_approval: true })
+    const typed = { name: 'Grace <Hopper>', reason: 'I "work" here' }
+    const { browser, page } = await signUp(at, 'grace@example.com', { ...typed, new_password: 'short' })
+    await at.realm.user('ada@example.com')
+    const taken = await browser.submit(page, { ...typed, username: 'ada@example.com', new_password: NEW })
+    for (const [shown, username] of [
+      [page, 'grace@example.com'],
+      [taken, 'ada@example.com'],
+    ] as const) {
+      const names = ['username', 'name', 'reason', 'new_password']
+      expect(names.map((name) => valueOn(shown, name))).toEqual([username, typed.name, typed.reason, ''])
+    }
+    const states = await app.gatehouse.tools.prisma.loginState.findMany({
+      where: { issuerId: at.realm.tenant.issuerId },
+    })
+    expect(JSON.stringify(states.map(({ state }) => state))).not.toMatch(/short|long enough|argon2/)
+    const fresh = await at.realm.begin(at.client)
+    expect(valueOn(await fresh.browser.submit(fresh.page, { method: 'sign_up' }), 'name')).toBe('')
   })
   const blocked = (async () => {
     while (!app) await new Promise((go) => setTimeout(go, 20))

@@ -1,8 +1,9 @@
 /** Pages on which people get a second factor. */
 import { renderSVG } from 'uqr'
 import { Html, html } from '../../../kernel/html.js'
+import { marks } from './fields.js'
 import { layout, problemBox, type View } from './layout.js'
-import { focus, hidden, invalid, other } from './parts.js'
+import { hidden, other } from './parts.js'
 import { passkeyParts } from './passkey.js'
 import { type Sentence, say } from './texts.js'
 
@@ -31,10 +32,10 @@ ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
 ${hidden(view)}
 <figure class="qr" role="img" aria-label="${texts.qr_label}">${code}</figure>
-<p class="hint" id="secret-label">${texts.enroll_secret}</p>
-<p class="secret" aria-labelledby="secret-label">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</p>
+<p class="hint">${texts.enroll_secret}</p>
+<p class="secret">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</p>
 <div class="field"><label for="code">${texts.enroll_code}</label>
-<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${invalid(problems.length > 0)}${focus(true)}></div>
+<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${marks(problems, 'code', { focused: true })}></div>
 <button type="submit" name="method" value="code">${texts.go_on}</button>
 ${waysOut(view, ways)}
 </form>`,

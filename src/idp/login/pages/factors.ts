@@ -2,8 +2,9 @@
 import { type Html, html } from '../../../kernel/html.js'
 import type { Factor } from '../second-factors.js'
 import type { LoginState } from '../state.js'
+import { marks } from './fields.js'
 import { layout, problemBox, type View } from './layout.js'
-import { focus, hidden, invalid, other } from './parts.js'
+import { hidden, other } from './parts.js'
 import { passkeyParts } from './passkey.js'
 import { type Sentence, say } from './texts.js'
 
@@ -38,14 +39,14 @@ export function factorCodePage(
   factor: 'totp' | 'backup_codes',
   problems: readonly Sentence[],
 ): string {
-  const failed = invalid(problems.length > 0)
+  const marked = marks(problems, 'code', { focused: true })
   const { texts } = view
   const field =
     factor === 'totp'
       ? html`<div class="field"><label for="code">${texts.code}</label>
-<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${failed}${focus(true)}></div>`
+<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${marked}></div>`
       : html`<div class="field"><label for="code">${texts.backup_code}</label>
-<input id="code" class="code long" name="code" type="text" autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" maxlength="24" required${failed}${focus(true)}></div>`
+<input id="code" class="code long" name="code" type="text" autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" maxlength="24" required${marked}></div>`
   const button = html`<button type="submit" name="method" value="code">${texts.go_on}</button>`
   return factorPage(
     view,

@@ -34,7 +34,7 @@ export function viewOf(
   return { issuer, name, language, texts: textsOf[language], clientName: undefined, action: '', token: '', ...more }
 }
 
-/** Problems as a region that screen readers announce and that takes the focus. */
+/** Problems as a region that screen readers announce; fields refer to it. */
 export const problemBox = (view: View, problems: readonly Sentence[]): Html | false =>
   problems.length > 0 &&
   html`<div class="problem" id="problem" role="alert" aria-live="assertive">${problems.map((one) => html`<p>${say(view.texts, one)}</p>`)}</div>`

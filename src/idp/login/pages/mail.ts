@@ -1,7 +1,8 @@
 /** Pages about codes and links that go out by mail. */
 import { html } from '../../../kernel/html.js'
+import { marks } from './fields.js'
 import { layout, problemBox, type View } from './layout.js'
-import { focus, hidden, invalid, other } from './parts.js'
+import { hidden, other } from './parts.js'
 import { type Sentence, say } from './texts.js'
 
 /** Asks whose password was forgotten. */
@@ -16,7 +17,7 @@ ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
 ${hidden(view)}
 <div class="field"><label for="username">${texts.username}</label>
-<input id="username" name="username" type="text" value="${username}" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${invalid(problems.length > 0)}${focus(true)}></div>
+<input id="username" name="username" type="text" value="${username}" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${marks(problems, 'username', { value: username, focused: true })}></div>
 <button type="submit" name="method" value="send">${texts.send_code}</button>
 ${other(view, 'back', 'back', 'link')}
 </form>`,
@@ -35,7 +36,7 @@ ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
 ${hidden(view)}
 <div class="field"><label for="code">${texts.code}</label>
-<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${invalid(problems.length > 0)}${focus(true)}></div>
+<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${marks(problems, 'code', { focused: true })}></div>
 <button type="submit" name="method" value="code">${texts.go_on}</button>
 ${other(view, 'again', 'send_again', 'link')}
 ${other(view, 'back', 'back', 'link')}
@@ -47,10 +48,11 @@ ${other(view, 'back', 'back', 'link')}
 export function linkPage(view: View, address: string, link: string | undefined, problems: readonly Sentence[]): string {
   const { texts } = view
   const opened = link !== undefined && problems.length === 0
+  const title = opened ? texts.sign_in : texts.code_title
   return layout(
     view,
-    texts.code_title,
-    html`<h1>${opened ? texts.sign_in : texts.code_title}</h1>
+    title,
+    html`<h1>${title}</h1>
 <p class="lead">${say(texts, { key: opened ? 'link_open_lead' : 'link_lead', places: { address } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">

@@ -6,10 +6,6 @@ import type { TextKey } from './texts.js'
 /** The form's proof that we showed it. */
 export const hidden = ({ token }: View): Html => html`<input type="hidden" name="csrf" value="${token}">`
 
-export const invalid = (failed: boolean): Html | false =>
-  failed && html` aria-invalid="true" aria-describedby="problem"`
-export const focus = (here: boolean): Html | false => here && html` autofocus`
-
 /** What the person signs in for. */
 export const lead = ({ texts, clientName }: View): Html | false => {
   if (clientName === undefined) return false

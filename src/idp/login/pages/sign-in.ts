@@ -1,7 +1,8 @@
 import { type Html, html } from '../../../kernel/html.js'
 import type { MethodFacts } from '../../runtime.js'
+import { marks } from './fields.js'
 import { layout, problemBox, type View } from './layout.js'
-import { focus, hidden, invalid, lead, other } from './parts.js'
+import { hidden, lead, other } from './parts.js'
 import { passkeyParts } from './passkey.js'
 import { type Sentence, say } from './texts.js'
 
@@ -21,7 +22,6 @@ export function signInPage(
   problems: readonly Sentence[],
 ): string {
   const { texts } = view
-  const failed = problems.length > 0
   const has = (kind: string) => methods.some((method) => method.kind === kind)
   const typed = has('password')
     ? 'password'
@@ -45,12 +45,12 @@ ${hidden(view)}
 ${
   typed !== undefined &&
   html`<div class="field"><label for="username">${texts.username}</label>
-<input id="username" name="username" type="text" value="${username}" autocomplete="username${withPasskey ? ' webauthn' : ''}" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${invalid(failed)}${focus(username === '')}></div>`
+<input id="username" name="username" type="text" value="${username}" autocomplete="username${withPasskey ? ' webauthn' : ''}" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${marks(problems, 'username', { value: username, focused: username === '' })}></div>`
 }
 ${
   typed === 'password' &&
   html`<div class="field"><label for="password">${texts.password}</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required${invalid(failed)}${focus(username !== '')}></div>`
+<input id="password" name="password" type="password" autocomplete="current-password" required${marks(problems, 'password', { focused: username !== '' })}></div>`
 }
 ${typed !== undefined && html`<button type="submit" name="method" value="${typed}">${mainButton(view, typed)}</button>`}
 ${typed === 'password' && other(view, 'reset', 'forgotten', 'link')}
@@ -84,16 +84,21 @@ ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
 ${hidden(view)}
 <input type="text" name="username" value="${username}" autocomplete="username" hidden>
-${newPasswordField(view, problems.length > 0, true)}
+${newPasswordField(view, texts.new_password, problems, true)}
 <button type="submit">${texts.save_password}</button>
 </form>`,
   )
 }
 
 /** The field for a password that is chosen now. */
-export const newPasswordField = ({ texts }: View, failed: boolean, first: boolean): Html =>
-  html`<div class="field"><label for="new_password">${first ? texts.new_password : texts.password}</label>
-<input id="new_password" name="new_password" type="password" autocomplete="new-password" required aria-describedby="hint${failed ? ' problem' : ''}"${focus(first)}>
+export const newPasswordField = (
+  { texts }: View,
+  label: string,
+  problems: readonly Sentence[],
+  focused: boolean,
+): Html =>
+  html`<div class="field"><label for="new_password">${label}</label>
+<input id="new_password" name="new_password" type="password" autocomplete="new-password" required${marks(problems, 'new_password', { focused, hint: 'hint' })}>
 <p class="hint" id="hint">${texts.password_hint}</p></div>`
 
 /** Nobody can sign in here: the issuer has no method for it. */

@@ -1,17 +1,21 @@
 import { type Html, html } from '../../../kernel/html.js'
 import type { SignUpWay } from '../sign-up.js'
+import { isFaulty, marks } from './fields.js'
 import { layout, problemBox, scriptTag, type View } from './layout.js'
-import { focus, hidden, invalid, lead, other } from './parts.js'
+import { hidden, lead, other } from './parts.js'
 import { passkeyParts } from './passkey.js'
 import { newPasswordField } from './sign-in.js'
 import { type Sentence, say } from './texts.js'
 
 export interface SignUpForm {
   email: string
+  /** As typed before. */
+  name: string
+  reason: string
   /** The main button's first. */
   ways: readonly SignUpWay[]
-  /** For whoever approves the account. */
-  reason: boolean
+  /** A reason is asked for: somebody approves the account. */
+  asksReason: boolean
   /** The address is that of an invitation. */
   invited: boolean
 }
@@ -19,12 +23,13 @@ export interface SignUpForm {
 /** An account of one's own. */
 export function signUpPage(
   view: View,
-  { email, ways, reason, invited }: SignUpForm,
+  { email, name, reason, ways, asksReason, invited }: SignUpForm,
   problems: readonly Sentence[],
 ): string {
   const { texts } = view
-  const failed = problems.length > 0
   const [main, ...others] = ways
+  // Typing begins where something is to be mended; an invited address is not typed.
+  const atPassword = isFaulty(problems, 'new_password') && !isFaulty(problems, 'username', email)
   return layout(
     view,
     texts.sign_up,
@@ -34,14 +39,14 @@ ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
 ${hidden(view)}
 <div class="field"><label for="username">${texts.email}</label>
-<input id="username" name="username" type="email" value="${email}" autocomplete="username" maxlength="254" required${invited && html` readonly`}${invalid(failed)}${focus(!invited)}></div>
+<input id="username" name="username" type="email" value="${email}" autocomplete="username" maxlength="254" required${invited && html` readonly`}${marks(problems, 'username', { value: email, focused: !invited && !atPassword })}></div>
 <div class="field"><label for="name">${texts.name}</label>
-<input id="name" name="name" type="text" autocomplete="name" maxlength="200"></div>
-${main === 'password' && newPasswordField(view, failed, false)}
+<input id="name" name="name" type="text" value="${name}" autocomplete="name" maxlength="200"></div>
+${main === 'password' && newPasswordField(view, texts.password, problems, atPassword)}
 ${
-  reason &&
+  asksReason &&
   html`<div class="field"><label for="reason">${texts.reason}</label>
-<input id="reason" name="reason" type="text" maxlength="1000"></div>`
+<input id="reason" name="reason" type="text" value="${reason}" maxlength="1000"></div>`
 }
 <button type="submit" name="method" value="make">${texts[main === 'passkey' ? 'sign_up_passkey' : 'sign_up']}</button>
 ${others.includes('passkey') && passkeyChoice(view)}

@@ -7,7 +7,7 @@ import { asUser } from '../../scope.js'
 import { newcomerPasskeyPage } from '../pages/sign-up.js'
 import { ceremonyOf } from '../passkeys.js'
 import { makeAccount, maySignUp, signedUp, signUpWays } from '../sign-up.js'
-import { anew, type LoginState } from '../state.js'
+import { anew, draftOf, type LoginState } from '../state.js'
 import { type Move, Refused, type Step } from './step.js'
 
 /** An account with a passkey instead of a password: both are made at once, or neither is. */
@@ -47,8 +47,12 @@ export const signUpPasskey: Step = {
   },
 }
 
-/** The form before this one; what it said is typed anew. */
-const again = (state: LoginState): LoginState => ({ ...anew(state, state.username), step: 'sign_up' })
+/** The form before this one, filled in as it was. */
+const again = (state: LoginState): LoginState => ({
+  ...anew(state, state.username),
+  step: 'sign_up',
+  signUp: draftOf(state.signUp!),
+})
 
 /** What is made of a conflict. @throws Refused, and whatever else the error is */
 const instead =

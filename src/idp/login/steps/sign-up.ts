@@ -20,7 +20,7 @@ import {
   wantsApproval,
   wantsProof,
 } from '../sign-up.js'
-import { anew, type LoginState, type SignUp } from '../state.js'
+import { anew, draftOf, type LoginState, type SignUp } from '../state.js'
 import { brokenRules } from './new-password.js'
 import { type Move, Refused, type Step } from './step.js'
 
@@ -28,8 +28,10 @@ import { type Move, Refused, type Step } from './step.js'
 export const signUp: Step = {
   show({ view, state, journey }, problems) {
     const email = journey.invitation?.email ?? state.username
-    const asks = { ways: signUpWays(), reason: wantsApproval(), invited: journey.invitation !== undefined }
-    return signUpPage(view, { email, ...asks }, problems)
+    const { profile, reason } = state.signUp ?? {}
+    const typed = { email, name: profile?.['name'] ?? '', reason: reason ?? '' }
+    const asks = { ways: signUpWays(), asksReason: wantsApproval(), invited: journey.invitation !== undefined }
+    return signUpPage(view, { ...typed, ...asks }, problems)
   },
 
   async answer({ state, journey, view }, form) {
@@ -38,8 +40,8 @@ export const signUp: Step = {
     if (named === 'back' || main === undefined || !maySignUp(journey)) return { to: anew(state, state.username) }
     const way = others.find((one) => one === named) ?? main
     const email = startOf((journey.invitation?.email ?? field(form, 'username') ?? '').trim(), 254)
-    const to: LoginState = { ...state, username: email }
     const { details, problems } = await read(form, email, way)
+    const to: LoginState = { ...state, username: email, signUp: draftOf(details) }
     const fault = addressFault(journey, email)
     if (fault) problems.unshift({ key: fault })
     if (problems.length > 0) return { to, problems }
