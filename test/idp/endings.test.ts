@@ -440,12 +440,12 @@ describe('logout (RP-Initiated Logout 1.0)', () => {
     expect((await realm.post('/revoke', spa, { token: refresh_token })).status).toBe(200)
     const post = (from: TestBrowser) =>
       from.open(`${realm.url}/logout`, { method: 'POST', body: new URLSearchParams({ id_token_hint: id_token }) }, true)
-    const victim = await realm.tokens(web, (await somebody()).username)
-    await post(victim.browser)
-    expect(redirectOf((await realm.begin(web, { prompt: 'none' }, victim.browser)).page)['code']).toBeDefined()
     await post(browser)
     expect((await realm.refresh(web, other.refresh_token)).body.error).toBe('invalid_grant')
     expect(headingOf((await realm.begin(spa, {}, browser)).page)).toBe('Sign in')
+    const victim = await realm.tokens(web, (await somebody()).username)
+    await post(victim.browser)
+    expect(redirectOf((await realm.begin(web, { prompt: 'none' }, victim.browser)).page)['code']).toBeDefined()
   })
 
   test("an application's POST is refused as a GET is, and for nobody it ends where a GET ends", async () => {
