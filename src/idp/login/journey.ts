@@ -1,6 +1,7 @@
 /** What somebody signs in for: an application's authorization request. */
 import type { Context as KoaContext } from 'koa'
 import { seconds } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
 import { recordSignIn } from '../../resources/credentials/sign-in.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
 import { type ClientRow, readClient } from '../client.js'
@@ -22,6 +23,11 @@ export interface Journey {
   mayChoose(orgId: string): boolean
   /** Comes with an invitation to an organization. */
   readonly invitation: { email: string } | undefined
+  /**
+   * Call it in the transaction that makes an account.
+   * @throws DeadEnd for an invitation that is not in force any more
+   */
+  stillInvited(inside: Context): Promise<void>
   /** How it begins for a browser that has answered nothing yet. */
   begin(): Promise<LoginState>
   /** All steps are done: what follows, written with the last move; what is written then may throw DeadEnd. */
@@ -57,6 +63,7 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
     choosesOrganization: ask && policy !== 'none' && param('org') === undefined,
     mayChoose: (id) => policy !== 'allowlist' || allowed_org_ids.includes(id),
     invitation: undefined,
+    stillInvited: async () => undefined,
     async begin() {
       const state = beginning(param('login_hint'))
       const known = session && (await knownUser(session.accountId!))

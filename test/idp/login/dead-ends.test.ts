@@ -1,6 +1,7 @@
 /** Where a way through the pages ends unforeseen: the person is told what to do next (issue 4 item 1). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../../setup/actors.js'
+import { addMethods } from '../../setup/factors.js'
 import { codeIn, linkIn, mailTo } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
 import { headingOf, type Page, problemOf, TestBrowser } from '../browser.js'
@@ -126,6 +127,28 @@ describe('an invitation that can no longer be accepted at its end', () => {
     expect(await app.gatehouse.tools.prisma.user.count({ where: { issuerId, usernameKey: email } })).toBe(0)
   })
 
+  test('nobody has an account by it where only invited people may make one, and more is asked of them', async () => {
+    const { owner, I, issuerId } = realm.tenant
+    await addMethods(realm, 'totp')
+    const at = await invited()
+    const email = address()
+    const { id } = must(await owner.post(`${at.O}/invitations`, { email }), 201).data
+    const browser = new TestBrowser()
+    const strict = { signup: { mode: 'invite_only' }, security: { mfa_required: true } }
+    must(await owner.patch(I, { settings: strict }), 200)
+    try {
+      const form = await browser.submit(await browser.open(linkIn(await mailTo(app, email))), { method: 'sign_up' })
+      const asked = await browser.submit(form, { new_password: PASSWORD, method: 'make' })
+      const code = codeIn(await mailTo(app, email, 2))
+      must(await owner.post(`${at.O}/invitations/${id}/revoke`, {}), 200)
+      const page = await browser.submit(asked, { code })
+      expect([page.status, headingOf(page)]).toEqual([410, over.heading])
+      expect(await app.gatehouse.tools.prisma.user.count({ where: { issuerId, usernameKey: email } })).toBe(0)
+    } finally {
+      must(await owner.patch(I, { settings: { signup: null, security: null } }), 200)
+    }
+  })
+
   test('with room made meanwhile the same link still works', async () => {
     const { owner } = realm.tenant
     const at = await invited()
@@ -135,6 +158,43 @@ describe('an invitation that can no longer be accepted at its end', () => {
     must(await owner.patch(at.O, { max_members: 2 }), 200)
     const again = await at.browser.open(at.page.url)
     expect(headingOf(await finish({ ...at, page: again }))).toBe('Welcome')
+  })
+})
+
+describe('a closed issuer lets nobody in by an invitation either, as at /authorize (decisions D29)', () => {
+  const statuses = [
+    ['disabled', () => realm.tenant.owner],
+    ['suspended', () => app.operator],
+  ] as const
+
+  test.each(statuses)('%s: its link, and a journey begun before', async (status, whose) => {
+    const { I } = realm.tenant
+    const at = await invited()
+    const reset = at.browser.copy()
+    const asked = await invited()
+    const code = await asked.browser.submit(await asked.browser.submit(asked.page, { method: 'reset' }), {
+      username: asked.email,
+    })
+    const typed = { code: codeIn(await mailTo(app, asked.email, 2)) }
+    must(await whose().patch(I, { status }), 200)
+    const pages = [
+      (await realm.begin(client)).page,
+      await new TestBrowser().open(linkIn(await mailTo(app, at.email))),
+      await reset.open(at.page.url),
+      await finish(at),
+      await asked.browser.submit(code, typed),
+    ]
+    must(await whose().patch(I, { status: 'active' }), 200)
+    const [known, ...others] = pages.map((page) => ({
+      status: page.status,
+      heading: headingOf(page),
+      lead: leadOf(page),
+    }))
+    expect(known).toMatchObject({ status: 403 })
+    expect(others).toEqual([known, known, known, known])
+    // Nothing was used up.
+    expect(headingOf(await asked.browser.submit(code, typed))).toBe('Choose a new password')
+    expect(headingOf(await finish(at))).toBe('Welcome')
   })
 })
 

@@ -120,8 +120,9 @@ function signUpFault({ person, method, journey }: Arrival): TextKey | undefined 
  * or would share the account with whoever came first.
  */
 async function makeUser(inside: Context, arrival: Arrival): Promise<Found> {
-  const { person, method, identity } = arrival
+  const { person, method, identity, journey } = arrival
   const { id: issuerId, accountId } = scope().runtime.issuer
+  await journey.stillInvited(inside)
   const { email, emailVerified, profile } = person
   const requiresApproval = wantsApproval()
   const named = emailVerified && email !== null
