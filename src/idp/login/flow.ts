@@ -17,7 +17,7 @@ import {
   owedFactors,
 } from './second-factors.js'
 import { anew, type LoginState, type StepName } from './state.js'
-import { mayLink } from './steps/link.js'
+import { linkClaimed, mayLink } from './steps/link.js'
 
 /** What is known of the person and asked of them, read fresh. */
 interface Facts extends FactorFacts {
@@ -86,17 +86,15 @@ export async function proceed(
   const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
   // What was proved in this browser before is for sign-on.ts to judge.
   const factors = state.asBefore ? [] : owedFactors(state, facts, journey)
+  const { claimed, ...rest } = { ...settled, factors, since }
+  const owing = owes(state, factors, facts)
   // Mail alone decided nothing while a second factor of others stood in its way; with both, the address is theirs.
-  if (
-    state.mailbox !== undefined &&
-    state.mailbox === facts.email &&
-    !facts.emailVerified &&
-    !owes(state, factors, facts)
-  ) {
+  if (!owing && state.mailbox !== undefined && state.mailbox === facts.email && !facts.emailVerified) {
     await confirmEmail(asUser(inside, user), user)
     facts.emailVerified = true
   }
-  const now = { ...settled, factors, since }
+  if (!owing && claimed) await linkClaimed(inside, user, claimed)
+  const now = owing && claimed ? { ...rest, claimed } : rest
   return { to: { ...now, step: remaining(now, facts, journey) }, problems: [] }
 }
 
