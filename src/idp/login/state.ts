@@ -133,7 +133,7 @@ export interface LoginState {
   upstream?: UpstreamAttempt
   /** What they are asked about, having come another way. */
   linking?: Linking
-  /** What they have come with. It is theirs as soon as no second factor stands between them and the account. */
+  /** What they have come with: theirs as soon as no second factor stands between them and the account. */
   claimed?: Linking
   /** Set from the beginning on where the journey is that of an invitation. */
   invitation?: InvitationFacts
