@@ -24,8 +24,14 @@ export type PasswordVerdict =
   | { outcome: 'refused' }
   /** The password fits, but this user may not sign in now. */
   | { outcome: 'barred'; user: SignInUser }
-  | { outcome: 'must_change'; user: SignInUser; verifierId: string }
-  | { outcome: 'passed'; user: SignInUser; verifierId: string }
+  | { outcome: 'must_change' | 'passed'; user: SignInUser; verifier: Checked }
+
+/** A verifier as it was when it was looked at. */
+export interface Checked {
+  id: string
+  /** When its secret was set: another one may have been set since (Unix milliseconds). */
+  secretSetAt: number | null
+}
 
 /** A user with the password that counts; without one its columns are null. */
 interface Row {
@@ -121,7 +127,7 @@ async function verdictOn(
     type === 'temporary_password' ||
     (expiresAt !== null && expiresAt <= now) ||
     isOutworn(policy, secretSetAt ?? now, now)
-  return { outcome: mustChange ? 'must_change' : 'passed', user, verifierId }
+  return { outcome: mustChange ? 'must_change' : 'passed', user, verifier: { id: verifierId, secretSetAt } }
 }
 
 /** A hash that came with an import is replaced by one of ours: now, and only now, the password is known. */
@@ -154,22 +160,27 @@ export async function recordFailure(
   })
 }
 
-const usedText = 'UPDATE verifiers SET last_used_at = $4 WHERE id = $1 AND issuer_id = $2 AND user_id = $3 RETURNING 1'
+const usedText = `
+  UPDATE verifiers SET last_used_at = $4 WHERE id = $1 AND issuer_id = $2 AND user_id = $3
+    AND (NOT $5::boolean OR secret_set_at IS NOT DISTINCT FROM $6::bigint) RETURNING 1`
 
 /**
  * A credential was checked and fits: its last use, where it is kept as a verifier, and its event. Call it in the
  * transaction of the step.
- * @returns false for a verifier that has gone meanwhile; then nothing is written
+ * @param verifier its id; for a secret that was looked at before the transaction, also which one that was
+ * @returns false for a verifier that has gone meanwhile, or has another secret; then nothing is written
  */
 export async function recordVerification(
   context: Context,
   user: SignInUser,
   method: string,
-  verifierId?: string,
+  verifier?: string | Checked,
 ): Promise<boolean> {
   const { accountId, issuerId, id } = user
-  if (verifierId !== undefined) {
-    const values = [verifierId, issuerId, id, context.now()]
+  if (verifier !== undefined) {
+    const isChecked = typeof verifier !== 'string'
+    const [verifierId, secretSetAt] = isChecked ? [verifier.id, verifier.secretSetAt] : [verifier, null]
+    const values = [verifierId, issuerId, id, context.now(), isChecked, secretSetAt]
     const [used] = await context.query('verifier-used', usedText, values)
     if (!used) return false
   }
