@@ -60,7 +60,7 @@ export async function invitationJourney(
     clientName: invitation.organization ?? undefined,
     orgId: null,
     choosesOrganization: false,
-    mayChoose: () => false,
+    allowedOrgIds: [],
     invitation,
     stillInvited: (inside) => holdInvitation(inside, runtime.issuer.id, invitation.tokenHash).catch(orDeadEnd),
     begin: async () => standing.state,

@@ -20,7 +20,8 @@ export interface Journey {
   readonly orgId: string | null
   /** Is the person to choose an organization where several fit? */
   readonly choosesOrganization: boolean
-  mayChoose(orgId: string): boolean
+  /** The ones that the application lets people choose from; null for any. */
+  readonly allowedOrgIds: readonly string[] | null
   /** Comes with an invitation to an organization. */
   readonly invitation: { email: string } | undefined
   /**
@@ -61,7 +62,7 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
     clientName: client?.name,
     orgId: param('org') ?? null,
     choosesOrganization: ask && policy !== 'none' && param('org') === undefined,
-    mayChoose: (id) => policy !== 'allowlist' || allowed_org_ids.includes(id),
+    allowedOrgIds: policy === 'allowlist' ? allowed_org_ids : null,
     invitation: undefined,
     stillInvited: async () => undefined,
     async begin() {
