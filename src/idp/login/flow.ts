@@ -4,6 +4,7 @@
  */
 import type { Context } from '../../platform/context.js'
 import { confirmEmail } from '../../resources/credentials/mail-owner.js'
+import { recordFailure } from '../../resources/credentials/sign-in.js'
 import { asUser, scope } from '../scope.js'
 import type { Journey } from './journey.js'
 import type { Sentence } from './pages/texts.js'
@@ -86,7 +87,12 @@ export async function proceed(
   if (!facts) return { to: anew(state, username), problems: [] }
   // May they sign in at all?
   if (facts.status === 'pending_approval' && state.signUp) return { to: { ...state, step: 'waiting' }, problems: [] }
-  if (facts.status !== 'active') return { to: anew(state, username), problems: [barred(facts)] }
+  if (facts.status !== 'active') {
+    const method = state.methods.at(-1)
+    // A password or passkey of somebody who may not sign in proves nothing, and is in the trail already.
+    if (method !== undefined) await recordFailure(inside, user, user, { method, reason: facts.status })
+    return { to: anew(state, username), problems: [barred(facts)] }
+  }
   const [only, ...more] = state.orgId === undefined ? facts.organizations : []
   const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
   // What was proved in this browser before is for sign-on.ts to judge.

@@ -126,6 +126,10 @@ describe('a code by mail', () => {
     const { browser, page, code } = await askForCode(username)
     expect(headingOf(page)).toBe('Check your mail')
     expect(problemOf(await browser.submit(page, { code }))).toMatch(/cannot sign in/)
+    const where = { userId: id, type: 'user.login.failed' }
+    expect((await app.gatehouse.tools.prisma.event.findMany({ where })).map(({ data }) => data)).toEqual([
+      { method: 'email_otp', reason: 'suspended' },
+    ])
   })
 
   test('neither code nor link is kept in the clear', async () => {

@@ -232,6 +232,10 @@ describe('who comes back', () => {
     expect(isIn(await careful.through(only))).toBe(true)
     must(await owner.patch(`${I}/users/${user!['id']}`, { status: 'suspended' }), 200)
     refused(await careful.through(only), /cannot sign in at the moment/)
+    expect((await careful.events('user.login.failed')).map(({ data }) => data)).toEqual([
+      { method: 'oidc', reason: 'suspended' },
+      { method: 'oidc', reason: 'pending_approval' },
+    ])
   })
 })
 
