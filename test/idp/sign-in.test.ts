@@ -410,6 +410,38 @@ describe('a password that must be changed', () => {
     expect(redirectOf((await realm.begin(spa, { prompt: 'none' }, browser)).page)['code']).toBeDefined()
   })
 
+  test('of two in force the one that was set last counts: a refusal is one hash for everybody (security rule 21)', async () => {
+    const username = 'helped@example.com'
+    const id = await realm.user(username)
+    const { owner, I } = realm.tenant
+    const path = `${I}/users/${id}/verifiers`
+    const give = async (password: string, life: number) => {
+      app.clock.advance(1000)
+      const expires_at = app.clock.now() + life
+      return must(await owner.post(path, { type: 'temporary_password', name: 'desk', password, expires_at }), 201).data
+    }
+    /** All of them are tried, and one fits. */
+    const onlyFits = async (right: string, ...others: string[]) => {
+      for (const wrong of others) expect(problemOf(await attempt(username, wrong))).toMatch(REFUSED)
+      expect(problemOf(await attempt(username, right))).toBeUndefined()
+    }
+    const [first, second, last] = ['given on Monday', 'given on Tuesday', 'given at last'] as const
+    await give(first, 600_000)
+    const { id: newer } = await give(second, 300_000)
+    await onlyFits(second, PASSWORD, first)
+    must(await owner.delete(`${path}/${newer}`), 204)
+    await onlyFits(first, PASSWORD, second)
+    const { data } = must(await owner.get(path), 200)
+    const { id: own } = data.find(({ type }: { type: string }) => type === 'password')
+    app.clock.advance(1000)
+    must(await owner.patch(`${path}/${own}`, { password: NEXT }), 200)
+    await onlyFits(NEXT, PASSWORD, first)
+    await give(last, 60_000)
+    await onlyFits(last, NEXT, first)
+    app.clock.advance(61_000)
+    await onlyFits(NEXT, last, first)
+  })
+
   test('an expired temporary password opens nothing', async () => {
     const username = 'late@example.com'
     const { data } = must(

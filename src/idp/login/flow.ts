@@ -4,6 +4,7 @@
  */
 import type { Context } from '../../platform/context.js'
 import { confirmEmail } from '../../resources/credentials/mail-owner.js'
+import { recordFailure } from '../../resources/credentials/sign-in.js'
 import { asUser, scope } from '../scope.js'
 import type { Journey } from './journey.js'
 import type { Sentence } from './pages/texts.js'
@@ -17,7 +18,7 @@ import {
   owedFactors,
 } from './second-factors.js'
 import { anew, type LoginState, type StepName } from './state.js'
-import { mayLink } from './steps/link.js'
+import { linkClaimed, mayLink } from './steps/link.js'
 
 /** What is known of the person and asked of them, read fresh. */
 interface Facts extends FactorFacts {
@@ -27,7 +28,7 @@ interface Facts extends FactorFacts {
   /** The address that is confirmed by mail; null when there is none. */
   email: string | null
   emailVerified: boolean
-  /** Ids of organizations to choose from, if there is a choice. */
+  /** Ids of organizations that the application lets this person choose from; two are enough to ask. */
   organizations: string[]
 }
 
@@ -41,14 +42,19 @@ const factsText = `
       AND v.type = 'passkey') AS "passkeyHosts",
     ARRAY(SELECT o.id FROM organization_members m JOIN organizations o ON o.id = m.org_id
       WHERE m.user_id = u.id AND m.issuer_id = u.issuer_id AND m.status = 'active' AND o.status = 'active'
-      ORDER BY m.id DESC LIMIT 200) AS organizations,
+      AND ($4::text[] IS NULL OR o.id = ANY($4)) LIMIT 2) AS organizations,
     EXISTS (SELECT 1 FROM organization_members m JOIN organizations o ON o.id = m.org_id
       WHERE m.user_id = u.id AND m.issuer_id = u.issuer_id AND m.status = 'active' AND o.status = 'active'
       AND o.mfa_required AND ($3::text IS NULL OR o.id = $3)) AS "organizationAsks"
   FROM users u WHERE u.issuer_id = $1 AND u.id = $2`
 
-async function factsOf({ query }: Context, userId: string, orgId: string | null): Promise<Facts | undefined> {
-  const values = [scope().runtime.issuer.id, userId, orgId]
+async function factsOf(
+  { query }: Context,
+  userId: string,
+  orgId: string | null,
+  { choosesOrganization, allowedOrgIds }: Journey,
+): Promise<Facts | undefined> {
+  const values = [scope().runtime.issuer.id, userId, orgId, choosesOrganization ? allowedOrgIds : []]
   const [facts] = await query<Facts & Record<string, unknown>>('login-facts', factsText, values)
   return facts
 }
@@ -78,27 +84,30 @@ export async function proceed(
   journey: Journey,
 ): Promise<{ to: LoginState; problems: Sentence[] }> {
   const { user, username, since = inside.now() } = state
-  const facts = user && (await factsOf(inside, user.id, state.orgId ?? journey.orgId))
+  const facts = user && (await factsOf(inside, user.id, state.orgId ?? journey.orgId, journey))
   if (!facts) return { to: anew(state, username), problems: [] }
   // May they sign in at all?
   if (facts.status === 'pending_approval' && state.signUp) return { to: { ...state, step: 'waiting' }, problems: [] }
-  if (facts.status !== 'active') return { to: anew(state, username), problems: [barred(facts)] }
-  const [only, ...more] = state.orgId === undefined ? choices(facts, journey) : []
+  if (facts.status !== 'active') {
+    const method = state.methods.at(-1)
+    // A password or passkey of somebody who may not sign in proves nothing, and is in the trail already.
+    if (method !== undefined) await recordFailure(inside, user, user, { method, reason: facts.status })
+    return { to: anew(state, username), problems: [barred(facts)] }
+  }
+  const [only, ...more] = state.orgId === undefined ? facts.organizations : []
   const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
   // What was proved in this browser before is for sign-on.ts to judge.
   const factors = state.asBefore ? [] : owedFactors(state, facts, journey)
+  const { claimed, ...rest } = { ...settled, factors, since }
+  const owing = owes(state, factors, facts)
   // Mail alone decided nothing while a second factor of others stood in its way; with both, the address is theirs.
-  if (
-    state.mailbox !== undefined &&
-    state.mailbox === facts.email &&
-    !facts.emailVerified &&
-    !owes(state, factors, facts)
-  ) {
+  if (!owing && state.mailbox !== undefined && state.mailbox === facts.email && !facts.emailVerified) {
     await confirmEmail(asUser(inside, user), user)
     facts.emailVerified = true
   }
-  const now = { ...settled, factors, since }
-  return { to: { ...now, step: remaining(now, facts, journey) }, problems: [] }
+  if (!owing && claimed) await linkClaimed(inside, user, claimed)
+  const now = owing && claimed ? { ...rest, claimed } : rest
+  return { to: { ...now, step: remaining(now, facts) }, problems: [] }
 }
 
 function barred({ status, rejection }: Facts): Sentence {
@@ -111,7 +120,7 @@ const owes = (state: LoginState, factors: readonly Factor[], facts: Facts): bool
   factors.length > 0 || (!state.asBefore && !state.amr.includes('mfa') && isEnrolled(facts))
 
 /** What is still owed, in this order. */
-function remaining(state: LoginState & { factors: Factor[] }, facts: Facts, journey: Journey): StepName | 'done' {
+function remaining(state: LoginState & { factors: Factor[] }, facts: Facts): StepName | 'done' {
   const { settings } = scope().runtime.issuer
   const single = !state.asBefore && !state.amr.includes('mfa')
   // 1. Whoever has a second factor uses it before anything can be seen or changed.
@@ -125,13 +134,9 @@ function remaining(state: LoginState & { factors: Factor[] }, facts: Facts, jour
   // 4. What they came with from elsewhere, now that nothing stands between them and the account.
   if (!state.asBefore && mayLink(state)) return 'link'
   // 5. For which organization?
-  if (state.orgId === undefined && choices(facts, journey).length > 1) return 'organization'
+  if (state.orgId === undefined && facts.organizations.length > 1) return 'organization'
   // 6. A second factor where one is demanded and there is none yet, and codes for the day when it is lost.
   if (single && isDemanded(facts)) return enrolments()[0] ?? 'no_factor'
   if (state.offersCodes && lacksCodes(facts)) return 'new_codes'
   return 'done'
 }
-
-/** The organizations that the application lets this person choose from. */
-export const choices = ({ organizations }: Pick<Facts, 'organizations'>, journey: Journey): string[] =>
-  journey.choosesOrganization ? organizations.filter((id) => journey.mayChoose(id)) : []

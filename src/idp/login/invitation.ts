@@ -7,8 +7,9 @@ import { ApiError, type ErrorCode } from '../../kernel/errors.js'
 import { networkOf } from '../../kernel/network.js'
 import { transaction } from '../../platform/database.js'
 import { randomSecret, sha256 } from '../../platform/secrets.js'
-import { acceptInvitation, openInvitation } from '../../resources/organizations/accept-invitation.js'
+import { acceptInvitation, holdInvitation, openInvitation } from '../../resources/organizations/accept-invitation.js'
 import { AlreadyMember } from '../../resources/organizations/members.js'
+import { requireOpen } from '../client.js'
 import { spend } from '../limits.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
@@ -23,6 +24,7 @@ import { beginning, claim, type InvitationFacts, type Standing } from './state.j
 export async function beginInvitation(ctx: KoaContext, query: Form): Promise<void> {
   const { context, runtime } = scope()
   await spend(ctx, context, 'authorize', networkOf(context.request.ip))
+  await requireOpen()
   const tokenHash = sha256(field(query, 'token') ?? '')
   const found = await openInvitation(context, runtime.issuer.id, tokenHash)
   if (!found) {
@@ -41,26 +43,31 @@ export async function beginInvitation(ctx: KoaContext, query: Form): Promise<voi
   ctx.body = ''
 }
 
-/** The journey of a browser that opened such a link. */
-export function invitationJourney(uid: string, standing: Standing, invitation: InvitationFacts): Journey {
+/** The journey of a browser that opened such a link. Also finds out whether the issuer still signs anybody in. */
+export async function invitationJourney(
+  uid: string,
+  standing: Standing,
+  invitation: InvitationFacts,
+): Promise<Journey> {
+  await requireOpen()
   const { runtime, writes } = scope()
+  const orDeadEnd = (error: unknown): never => {
+    throw deadEnd(error, invitation)
+  }
   return {
     uid,
     param: () => undefined,
     clientName: invitation.organization ?? undefined,
     orgId: null,
     choosesOrganization: false,
-    mayChoose: () => false,
+    allowedOrgIds: [],
     invitation,
+    stillInvited: (inside) => holdInvitation(inside, runtime.issuer.id, invitation.tokenHash).catch(orDeadEnd),
     begin: async () => standing.state,
     async finish(_inside, _ctx, { user, asBefore }) {
       if (!user || asBefore) return
       writes.change(async (inside) => {
-        try {
-          await acceptInvitation(asUser(inside, user), invitation.tokenHash, user)
-        } catch (error) {
-          throw deadEnd(error, invitation)
-        }
+        await acceptInvitation(asUser(inside, user), invitation.tokenHash, user).catch(orDeadEnd)
       })
     },
     leave(ctx) {

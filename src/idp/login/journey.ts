@@ -20,9 +20,15 @@ export interface Journey {
   readonly orgId: string | null
   /** Is the person to choose an organization where several fit? */
   readonly choosesOrganization: boolean
-  mayChoose(orgId: string): boolean
+  /** The ones that the application lets people choose from; null for any. */
+  readonly allowedOrgIds: readonly string[] | null
   /** Comes with an invitation to an organization. */
   readonly invitation: { email: string } | undefined
+  /**
+   * Call it in the transaction that makes an account.
+   * @throws DeadEnd for an invitation that is not in force any more
+   */
+  stillInvited(inside: Context): Promise<void>
   /** How it begins for a browser that has answered nothing yet. */
   begin(): Promise<LoginState>
   /** All steps are done: what follows, written with the last move; what is written then may throw DeadEnd. */
@@ -59,8 +65,9 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
     clientName: client.name,
     orgId: param('org') ?? null,
     choosesOrganization: ask && policy !== 'none' && param('org') === undefined,
-    mayChoose: (id) => policy !== 'allowlist' || allowed_org_ids.includes(id),
+    allowedOrgIds: policy === 'allowlist' ? allowed_org_ids : null,
     invitation: undefined,
+    stillInvited: async () => undefined,
     async begin() {
       const state = beginning(param('login_hint'))
       const known = session && (await knownUser(session.accountId!))

@@ -48,11 +48,18 @@ export async function sendSecret(to: LoginState, letter: Letter): Promise<Move> 
   return { to: { ...to, sent }, effects }
 }
 
-/** Counts a mail by its address. @returns false for one too many */
-export async function mayBeSent({ address }: Letter): Promise<boolean> {
-  const { context, runtime } = scope()
-  const counted = sha256(`${runtime.issuer.id} ${usernameKeyOf(address)}`).slice(0, 32)
-  const verdict = await context.rateLimiter.spend('mail', counted)
+/**
+ * What is counted of this mail, and of answers to it. Anybody can ask for a code in somebody's name, or guess at it. So
+ * whoever has shown who they are and confirms an address has counts of their own: strangers cannot use those up.
+ */
+const counted = (purpose: MailPurpose, user: SignInUser | null, address: string): string =>
+  purpose === 'verify'
+    ? `verify:${user!.id}`
+    : sha256(`${scope().runtime.issuer.id} ${usernameKeyOf(address)}`).slice(0, 32)
+
+/** Counts a mail. @returns false for one too many */
+export async function mayBeSent({ purpose, user, address }: Letter): Promise<boolean> {
+  const verdict = await scope().context.rateLimiter.spend('mail', counted(purpose, user, address))
   return verdict?.allowed !== false
 }
 
@@ -113,8 +120,9 @@ export async function checkSecret(uid: string, sent: SentSecret, secret: string)
   const { id: issuerId, accountId } = runtime.issuer
   const method = secret.length > 12 ? 'email_link' : 'email_otp'
   if (sent.tries >= TRIES || sent.expiresAt <= context.now()) return { outcome: 'spent', sent }
-  const subject = `mail:${sent.user?.id ?? sha256(`${issuerId} ${usernameKeyOf(sent.email)}`).slice(0, 32)}`
   const user = sent.user ?? undefined
+  const { purpose, email } = sent
+  const subject = `mail:${purpose === 'verify' || !user ? counted(purpose, sent.user, email) : user.id}`
   const place = { accountId, issuerId }
   if (!(await startAttempt(context, subject))) {
     await recordFailure(context, place, user, { method, reason: 'locked' })

@@ -85,7 +85,7 @@ export async function passkeyMove(asked: Asked, form: Form, who: SignInUser | nu
   const { user, used } = verdict
   if (user.status !== 'active') {
     await failed(user.status, user)
-    return { to: { ...state, user }, done: true }
+    return { to: { ...state, user, methods: [] }, done: true }
   }
   let grew = true
   return {

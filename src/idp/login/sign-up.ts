@@ -61,14 +61,16 @@ export function mailSignUp(journey: Journey, email: string): SignUp | undefined 
 
 /**
  * Makes the account. Call it in the transaction of the step.
- * @throws conflict when somebody has the address meanwhile
+ * @throws conflict when somebody has the address meanwhile, DeadEnd for an invitation that is over
  */
 export async function makeAccount(
   inside: Context,
+  journey: Journey,
   { email, passwordHash, profile, reason, userId }: SignUp,
   proved: boolean,
 ) {
   const { id: issuerId, accountId } = scope().runtime.issuer
+  await journey.stillInvited(inside)
   const requiresApproval = wantsApproval()
   const user = await createUser(
     inside,

@@ -68,7 +68,7 @@ export interface UpstreamAttempt {
   answer?: string
 }
 
-/** An account at a provider that becomes theirs if they like, once they have signed in as an owner of its address. */
+/** An account at a provider that can become theirs, once they have signed in as an owner of its address. */
 export interface Linking extends UpstreamIdentity {
   /** What people call the provider. */
   name: string
@@ -134,7 +134,10 @@ export interface LoginState {
   sent?: SentSecret
   signUp?: SignUp
   upstream?: UpstreamAttempt
+  /** What they are asked about, having come another way. */
   linking?: Linking
+  /** What they have come with: theirs as soon as no second factor stands between them and the account. */
+  claimed?: Linking
   /** Set from the beginning on where the journey is that of an invitation. */
   invitation?: InvitationFacts
   /** The organization to go on with, chosen by the person; null for none of them. */

@@ -79,8 +79,19 @@ export async function ownersOfAddress(
   }))
 }
 
+/** Links an upstream account unless it is somebody's already: the second of two browsers finds what the first wrote. */
+export async function linkUnlessTaken(
+  context: Context,
+  user: SignInUser,
+  identity: UpstreamIdentity,
+  name: string,
+): Promise<void> {
+  await lockOwner(context, user)
+  if (!(await findLinked(context, user, identity))) await linkIdentity(context, user, identity, name)
+}
+
 /**
- * Makes an upstream account the user's. Call it in the transaction of the step, as that user.
+ * Makes an upstream account the user's, who has just come with it. Call it in the transaction of the step, as that user.
  * @param name what people call the provider
  * @throws not_found for a user who has gone; a broken unique index for an account that somebody has meanwhile
  */
@@ -92,5 +103,5 @@ export async function linkIdentity(
 ): Promise<Verifier> {
   await lockOwner(context, user)
   const columns = { type: 'oauth', name, methodId, upstreamIssuer: issuer, upstreamSubject: subject }
-  return insertVerifier(context, user, {}, { ...columns, createdBy: user.id })
+  return insertVerifier(context, user, {}, { ...columns, createdBy: user.id, lastUsedAt: context.now() })
 }

@@ -1,6 +1,7 @@
 /** Whose mailbox is it? Codes and links go to the address of a user, never to one that the sender chose. */
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
+import { emit } from '../events/events.js'
 import { goneUser } from '../place.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
 import { toldVerifier } from './kind.js'
@@ -60,12 +61,17 @@ export async function mailboxOf(
   return row
 }
 
-/** Whoever is signed in reads the mail of their address, too. Call it in the transaction of the step. */
-export async function confirmEmail(context: Context, { id, issuerId }: SignInUser): Promise<void> {
-  await context.db.user.updateMany({
-    where: { id, issuerId, emailVerified: false },
-    data: { emailVerified: true, updatedAt: context.now() },
-  })
+const confirmText = `
+  UPDATE users SET email_verified = true, updated_at = greatest($3::bigint, updated_at + 1)
+  WHERE id = $1 AND issuer_id = $2 AND NOT email_verified RETURNING id`
+
+/** Whoever is signed in reads the mail of their address, too. Call it in the transaction of the step, as that user. */
+export async function confirmEmail(context: Context, { id, issuerId, accountId }: SignInUser): Promise<void> {
+  const [confirmed] = await sql(context.db, confirmText, id, issuerId, context.now())
+  if (!confirmed) return
+  const changes = { email_verified: { old: false, new: true } }
+  const target = { type: 'user', id }
+  await emit(context, 'user.updated', { accountId, issuerId, userId: id, target, changes })
 }
 
 /**

@@ -165,13 +165,17 @@ export async function registeredBy(credential: object, challenge: Challenge): Pr
     public_key: Buffer.from(made.publicKey).toString('base64url'),
     algorithm,
     sign_count: made.counter,
-    transports: (made.transports ?? []).filter((text) => /^[a-z-]{1,32}$/.test(text)).slice(0, 10),
+    transports: wordsIn(made.transports),
     aaguid: aaguid ?? null,
     rp_id: challenge.rp_id,
     backup_eligible: credentialDeviceType === 'multiDevice',
     backup_state: credentialBackedUp ?? false,
   }
 }
+
+/** The library hands on what the browser said, whatever it is. */
+const wordsIn = (said: unknown): string[] =>
+  Array.isArray(said) ? said.filter((one) => typeof one === 'string' && /^[a-z-]{1,32}$/.test(one)).slice(0, 10) : []
 
 async function verified(credential: object, { challenge, rp_id, origin }: Challenge) {
   const { verifyRegistrationResponse } = await webauthn()

@@ -24,29 +24,40 @@ export type PasswordVerdict =
   | { outcome: 'refused' }
   /** The password fits, but this user may not sign in now. */
   | { outcome: 'barred'; user: SignInUser }
-  | { outcome: 'must_change'; user: SignInUser; verifierId: string }
-  | { outcome: 'passed'; user: SignInUser; verifierId: string }
+  | { outcome: 'must_change' | 'passed'; user: SignInUser; verifier: Checked }
 
+/** A verifier as it was when it was looked at. */
+export interface Checked {
+  id: string
+  /** When its secret was set: another one may have been set since (Unix milliseconds). */
+  secretSetAt: number | null
+}
+
+/** A user with the password that counts; without one its columns are null. */
 interface Row {
   userId: string
   username: string
   status: string
   verifierId: string | null
   type: string
-  hash: string
+  hash: string | null
   mustChange: boolean
   expiresAt: number | null
   secretSetAt: number | null
 }
 
-const candidatesText = `
+/**
+ * Of a password and temporary ones beside it, the one that was set last counts, as where a new one takes the place of
+ * the old one. So there is one hash to compute for everybody, and the time of a refusal does not tell who has several.
+ */
+const candidateText = `
   SELECT u.id AS "userId", u.username, u.status, v.id AS "verifierId", v.type, v.hash, v.must_change AS "mustChange",
     v.expires_at AS "expiresAt", v.secret_set_at AS "secretSetAt"
   FROM users u
   LEFT JOIN verifiers v ON v.user_id = u.id AND v.issuer_id = u.issuer_id AND v.hash IS NOT NULL
     AND (v.type = 'password' OR (v.type = 'temporary_password' AND v.expires_at > $3))
   WHERE u.issuer_id = $1 AND u.username_key = $2 AND u.status NOT IN ('deleted', 'pending_deletion')
-  ORDER BY v.type, v.id DESC`
+  ORDER BY coalesce(v.secret_set_at, v.created_at) DESC, v.id DESC LIMIT 1`
 
 const method = 'password'
 
@@ -78,13 +89,9 @@ async function verdictOn(
   password: string,
 ): Promise<PasswordVerdict> {
   const { accountId, issuerId } = issuer
-  const rows = await context.tools.query<Row & Record<string, unknown>>('sign-in-candidates', candidatesText, [
-    issuerId,
-    usernameKey,
-    context.now(),
-  ])
-  const [first] = rows
-  const user = first && { accountId, issuerId, id: first.userId, username: first.username, status: first.status }
+  const values = [issuerId, usernameKey, context.now()]
+  const [row] = await context.tools.query<Row & Record<string, unknown>>('sign-in-candidate', candidateText, values)
+  const user = row && { accountId, issuerId, id: row.userId, username: row.username, status: row.status }
   // A name that nobody has is counted like one that somebody has: the same statements, the same lock.
   const subject = user?.id ?? `unknown:${sha256(`${issuerId} ${usernameKey}`).slice(0, 32)}`
 
@@ -95,15 +102,9 @@ async function verdictOn(
     return { outcome: 'refused' }
   }
 
-  const fitting = await findFitting(rows, password)
-  if (!user || !fitting) {
-    await spendOtherKind(
-      context,
-      issuer,
-      usernameKey,
-      rows.filter((row) => row.verifierId !== null).map((row) => row.hash),
-      password,
-    )
+  const fits = await verifyPassword(row?.hash, password)
+  if (!user || !row.verifierId || !fits) {
+    await spendOtherKind(context, issuer, usernameKey, row?.hash ? [row.hash] : [], password)
     const lockedUntil = await settleFailure(context, subject)
     await recordFailure(context, issuer, user, {
       method,
@@ -117,31 +118,22 @@ async function verdictOn(
     await recordFailure(context, issuer, user, { method, reason: user.status })
     return { outcome: 'barred', user }
   }
-  if (!isOurHash(fitting.hash)) await keepOurHash(context, fitting, password)
+  const { verifierId, hash, type, expiresAt, secretSetAt } = row
+  if (!isOurHash(hash!)) await keepOurHash(context, verifierId, hash!, password)
   const policy = passwordPolicyOf(issuer)
   const now = context.now()
   const mustChange =
-    fitting.mustChange ||
-    fitting.type === 'temporary_password' ||
-    (fitting.expiresAt !== null && fitting.expiresAt <= now) ||
-    isOutworn(policy, fitting.secretSetAt ?? now, now)
-  return { outcome: mustChange ? 'must_change' : 'passed', user, verifierId: fitting.verifierId! }
+    row.mustChange ||
+    type === 'temporary_password' ||
+    (expiresAt !== null && expiresAt <= now) ||
+    isOutworn(policy, secretSetAt ?? now, now)
+  return { outcome: mustChange ? 'must_change' : 'passed', user, verifier: { id: verifierId, secretSetAt } }
 }
 
 /** A hash that came with an import is replaced by one of ours: now, and only now, the password is known. */
-async function keepOurHash(context: Context, { verifierId, hash }: Row, password: string): Promise<void> {
+async function keepOurHash(context: Context, verifierId: string, hash: string, password: string): Promise<void> {
   const text = `UPDATE verifiers SET hash = $3 WHERE id = $1 AND hash = $2`
   await context.tools.query('keep-our-hash', text, [verifierId, hash, await hashPassword(password)])
-}
-
-/** The verifier that the password fits. At least one hash is computed, whoever asks. */
-async function findFitting(rows: readonly Row[], password: string): Promise<Row | undefined> {
-  const candidates = rows.filter((row) => row.verifierId !== null)
-  if (candidates.length === 0) await verifyPassword(null, password)
-  for (const row of candidates) {
-    if (await verifyPassword(row.hash, password)) return row
-  }
-  return undefined
 }
 
 /**
@@ -168,22 +160,27 @@ export async function recordFailure(
   })
 }
 
-const usedText = 'UPDATE verifiers SET last_used_at = $4 WHERE id = $1 AND issuer_id = $2 AND user_id = $3 RETURNING 1'
+const usedText = `
+  UPDATE verifiers SET last_used_at = $4 WHERE id = $1 AND issuer_id = $2 AND user_id = $3
+    AND (NOT $5::boolean OR secret_set_at IS NOT DISTINCT FROM $6::bigint) RETURNING 1`
 
 /**
  * A credential was checked and fits: its last use, where it is kept as a verifier, and its event. Call it in the
  * transaction of the step.
- * @returns false for a verifier that has gone meanwhile; then nothing is written
+ * @param verifier its id; for a secret that was looked at before the transaction, also which one that was
+ * @returns false for a verifier that has gone meanwhile, or has another secret; then nothing is written
  */
 export async function recordVerification(
   context: Context,
   user: SignInUser,
   method: string,
-  verifierId?: string,
+  verifier?: string | Checked,
 ): Promise<boolean> {
   const { accountId, issuerId, id } = user
-  if (verifierId !== undefined) {
-    const values = [verifierId, issuerId, id, context.now()]
+  if (verifier !== undefined) {
+    const isChecked = typeof verifier !== 'string'
+    const [verifierId, secretSetAt] = isChecked ? [verifier.id, verifier.secretSetAt] : [verifier, null]
+    const values = [verifierId, issuerId, id, context.now(), isChecked, secretSetAt]
     const [used] = await context.query('verifier-used', usedText, values)
     if (!used) return false
   }

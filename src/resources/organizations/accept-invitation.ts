@@ -32,6 +32,16 @@ export async function openInvitation(
 }
 
 /**
+ * Is the invitation of this token in force? It stays so until the transaction ends: whoever revokes it meanwhile waits.
+ * @throws not_found
+ */
+export async function holdInvitation(inside: Context, issuerId: string, tokenHash: string): Promise<void> {
+  const values = [tokenHash, issuerId, inside.now()]
+  const [row] = await inside.query('hold-invitation', `${openText} FOR UPDATE OF i`, values)
+  if (!row) throw notFound('invitation')
+}
+
+/**
  * Lets a user in with the token of an invitation. The token is consumed in one statement, so of several who come with
  * it one is let in; if that one cannot become a member, the invitation stays as it was.
  * @param tokenHash SHA-256 of the token

@@ -1,6 +1,8 @@
 /** Where a way through the pages ends unforeseen: the person is told what to do next (issue 4 item 1). */
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../../setup/actors.js'
+import { addMethods } from '../../setup/factors.js'
 import { codeIn, linkIn, mailTo } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
 import { headingOf, type Page, problemOf, TestBrowser } from '../browser.js'
@@ -16,6 +18,7 @@ beforeAll(async () => {
   const { owner, I } = realm.tenant
   const { data } = must(await owner.get(`${I}/auth-methods`), 200)
   must(await owner.patch(`${I}/auth-methods/${data[0].id}`, { enabled_signup: true }), 200)
+  await addMethods(realm, 'totp')
   client = await realm.client({ application_type: 'spa' })
 })
 afterAll(() => app.close())
@@ -126,6 +129,48 @@ describe('an invitation that can no longer be accepted at its end', () => {
     expect(await app.gatehouse.tools.prisma.user.count({ where: { issuerId, usernameKey: email } })).toBe(0)
   })
 
+  const revoke = (O: string, id: string) => realm.tenant.owner.post(`${O}/invitations/${id}/revoke`, {})
+
+  test.each<[string, (O: string, id: string, answer: () => Promise<Page>) => Promise<Page>]>([
+    [
+      'was revoked',
+      async (O, id, answer) => {
+        must(await revoke(O, id), 200)
+        return answer()
+      },
+    ],
+    [
+      'is being revoked',
+      async (_, id, answer) => {
+        let page: Promise<Page> | undefined
+        await app.gatehouse.tools.prisma.$transaction(async (other) => {
+          await other.organizationInvitation.update({ where: { id }, data: { status: 'revoked' } })
+          page = answer()
+          await sleep(500)
+        })
+        return page!
+      },
+    ],
+  ])('only invited people may make accounts, more is asked of them, and it %s: nobody has one', async (_, end) => {
+    const { owner, I, issuerId } = realm.tenant
+    const at = await invited()
+    const email = address()
+    const { id } = must(await owner.post(`${at.O}/invitations`, { email }), 201).data
+    const browser = new TestBrowser()
+    const strict = { signup: { mode: 'invite_only' }, security: { mfa_required: true } }
+    must(await owner.patch(I, { settings: strict }), 200)
+    try {
+      const form = await browser.submit(await browser.open(linkIn(await mailTo(app, email))), { method: 'sign_up' })
+      const asked = await browser.submit(form, { new_password: PASSWORD, method: 'make' })
+      const code = codeIn(await mailTo(app, email, 2))
+      const page = await end(at.O, id, () => browser.submit(asked, { code }))
+      expect([page.status, headingOf(page)]).toEqual([410, over.heading])
+      expect(await app.gatehouse.tools.prisma.user.count({ where: { issuerId, usernameKey: email } })).toBe(0)
+    } finally {
+      must(await owner.patch(I, { settings: { signup: null, security: null } }), 200)
+    }
+  })
+
   test('with room made meanwhile the same link still works', async () => {
     const { owner } = realm.tenant
     const at = await invited()
@@ -135,6 +180,43 @@ describe('an invitation that can no longer be accepted at its end', () => {
     must(await owner.patch(at.O, { max_members: 2 }), 200)
     const again = await at.browser.open(at.page.url)
     expect(headingOf(await finish({ ...at, page: again }))).toBe('Welcome')
+  })
+})
+
+describe('a closed issuer lets nobody in by an invitation either, as at /authorize (decisions D29)', () => {
+  const statuses = [
+    ['disabled', () => realm.tenant.owner],
+    ['suspended', () => app.operator],
+  ] as const
+
+  test.each(statuses)('%s: its link, and a journey begun before', async (status, whose) => {
+    const { I } = realm.tenant
+    const at = await invited()
+    const reset = at.browser.copy()
+    const asked = await invited()
+    const code = await asked.browser.submit(await asked.browser.submit(asked.page, { method: 'reset' }), {
+      username: asked.email,
+    })
+    const typed = { code: codeIn(await mailTo(app, asked.email, 2)) }
+    must(await whose().patch(I, { status }), 200)
+    const pages = [
+      (await realm.begin(client)).page,
+      await new TestBrowser().open(linkIn(await mailTo(app, at.email))),
+      await reset.open(at.page.url),
+      await finish(at),
+      await asked.browser.submit(code, typed),
+    ]
+    must(await whose().patch(I, { status: 'active' }), 200)
+    const [known, ...others] = pages.map((page) => ({
+      status: page.status,
+      heading: headingOf(page),
+      lead: leadOf(page),
+    }))
+    expect(known).toMatchObject({ status: 403 })
+    expect(others).toEqual([known, known, known, known])
+    // Nothing was used up.
+    expect(headingOf(await asked.browser.submit(code, typed))).toBe('Choose a new password')
+    expect(headingOf(await finish(at))).toBe('Welcome')
   })
 })
 

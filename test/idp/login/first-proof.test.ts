@@ -188,6 +188,10 @@ describe('what is nobody else’s business stays', () => {
       const params = { code: back['code']!, code_verifier: verifier, redirect_uri: CALLBACK }
       expect(claimsOf((await realm.exchange(spa, params)).body.id_token)).toMatchObject({ sub: id })
       expect(await confirmed()).toBe(true)
+      const where = { userId: id, type: 'user.updated' }
+      expect(await app.gatehouse.tools.prisma.event.findMany({ where })).toMatchObject([
+        { actor: { type: 'user', id }, changes: { email_verified: { old: false, new: true } } },
+      ])
       expect((await verifiersOf(username)).map(({ type }) => type)).toEqual(['password', 'totp'])
     } finally {
       must(await owner.patch(I, { settings: { signup: { require_email_verification: false } } }), 200)

@@ -1,5 +1,6 @@
 /** Whoever comes before, between or after somebody else at sign-in (security rules 10, 11, 16, 21, 22, 24). */
 import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../../setup/actors.js'
 import { codeIn, mailsTo, mailTo, outboxEmpty } from '../../setup/mail.js'
@@ -128,6 +129,24 @@ describe('a sign-in that stands half-way', () => {
       heading: 'Sign in',
       problem: expect.stringMatching(/out of date/),
     })
+    expect(redirectOf(await byPassword(username, NEW))['code']).toBeDefined()
+  })
+
+  test('and the old one opens nothing that was typed before the change and is looked at after it', async () => {
+    const username = address()
+    const userId = await realm.user(username)
+    const { owner, I } = realm.tenant
+    const [verifier] = await verifiersOf(userId)
+    const { tools } = app.gatehouse
+    // As many others try as may, so it waits for its turn.
+    const others = { failures: 0, pending: 5, updatedAt: app.clock.now() }
+    await tools.prisma.loginFailure.create({ data: { userId, ...others } })
+    const attempt = byPassword(username, PASSWORD)
+    await sleep(400)
+    app.clock.advance(1000)
+    must(await owner.patch(`${I}/users/${userId}/verifiers/${verifier.id}`, { password: NEW }), 200)
+    await tools.prisma.loginFailure.update({ where: { userId }, data: { pending: 0 } })
+    expect(problemOf(await attempt)).toMatch(/do not match/)
     expect(redirectOf(await byPassword(username, NEW))['code']).toBeDefined()
   })
 

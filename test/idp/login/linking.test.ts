@@ -5,7 +5,7 @@ import type { Loose } from '../../setup/api.js'
 import { addMethods, giveTotp } from '../../setup/factors.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
 import { totpCode } from '../../setup/totp.js'
-import { headingOf, problemOf, TestBrowser } from '../browser.js'
+import { headingOf, type Page, problemOf, TestBrowser } from '../browser.js'
 import { PASSWORD } from '../setup.js'
 import { FakeOidc } from './providers.js'
 import { isIn, type Method, refused, TAKEN, WaysIn } from './ways-in.js'
@@ -30,6 +30,13 @@ let count = 0
 /** Somebody new at the provider, with a confirmed address. */
 const somebody = (email: string): Loose => ({ sub: `linking-${++count}`, email, email_verified: true })
 
+const kindsOf = async (userId: string) =>
+  (await ways.users())
+    .find(({ id }) => id === userId)!
+    ['verifiers'].map(({ type }: Loose) => type)
+    .sort()
+const signIn = { password: PASSWORD, method: 'password' }
+
 describe('an address of somebody here whom the provider has not been linked with', () => {
   /** Somebody with an unconfirmed address here, who came from the provider and was sent back to sign in. */
   async function taken(email: string) {
@@ -41,13 +48,6 @@ describe('an address of somebody here whom the provider has not been linked with
     expect(page.html).toContain(`value="${email}"`)
     return { userId, browser, page }
   }
-  const kindsOf = async (userId: string) =>
-    (await ways.users())
-      .find(({ id }) => id === userId)!
-      ['verifiers'].map(({ type }: Loose) => type)
-      .sort()
-  const signIn = { password: PASSWORD, method: 'password' }
-
   test('is linked once they have signed in there in another way and say so; then it is a way in', async () => {
     const { userId, browser, page } = await taken('both@example.com')
     const wrong = await browser.submit(page, { ...signIn, password: 'something else' })
@@ -120,5 +120,46 @@ describe('an address of somebody here whom the provider has not been linked with
     must(await owner.delete(`${I}/auth-methods/${own.id}`), 204)
     expect(isIn(await browser.submit(page, signIn))).toBe(true)
     expect(await kindsOf(userId)).toEqual(['password'])
+  })
+})
+
+describe('an address that both sides have confirmed', () => {
+  test('is linked once the second factor was used, and not before (decision 0022); nobody is asked', async () => {
+    const { realm } = ways
+    const { I, owner } = realm.tenant
+    if (must(await owner.get(`${I}/auth-methods`), 200).data.every(({ method: kind }: Loose) => kind !== 'totp'))
+      await addMethods(realm, 'totp')
+    const username = 'careful@example.com'
+    const id = await realm.user(username)
+    const secret = await giveTotp(realm, { id, username, path: `${I}/users/${id}/verifiers` })
+    await app.gatehouse.tools.prisma.user.update({ where: { id }, data: { emailVerified: true } })
+    const use = (browser: TestBrowser, factor: Page) =>
+      browser.submit(factor, { code: totpCode(secret, app.clock.now()), method: 'code' })
+    provider.person = somebody(username)
+
+    const without = new TestBrowser()
+    const factor = await ways.through(method, without)
+    expect([headingOf(factor), await kindsOf(id)]).toEqual(['One more step', ['password', 'totp']])
+    // Whoever goes back and comes another way has not come with it.
+    const back = await without.submit(factor, { method: 'back' })
+    const other = await without.submit(back, { username, ...signIn })
+    expect(isIn(await use(without, other))).toBe(true)
+    expect(await kindsOf(id)).toEqual(['password', 'totp'])
+
+    app.clock.advance(30_000)
+    const browsers = [new TestBrowser(), new TestBrowser()] as const
+    const pages = [await ways.through(method, browsers[0]), await ways.through(method, browsers[1])] as const
+    expect(isIn(await use(browsers[0], pages[0]))).toBe(true)
+    expect(await kindsOf(id)).toEqual(['oauth', 'password', 'totp'])
+    app.clock.advance(30_000)
+    expect(isIn(await use(browsers[1], pages[1]))).toBe(true)
+    expect(await kindsOf(id)).toEqual(['oauth', 'password', 'totp'])
+    expect((await ways.users()).find((user) => user['id'] === id)!['verifiers']).toContainEqual(
+      expect.objectContaining({ type: 'oauth', lastUsedAt: expect.anything() }),
+    )
+    const linked = (await ways.events('user.verifier.created')).filter(({ userId, data }) => {
+      return userId === id && (data as Loose)['type'] === 'oauth'
+    })
+    expect(linked).toHaveLength(1)
   })
 })

@@ -127,6 +127,10 @@ describe('a code by mail', () => {
     const { browser, page, code } = await askForCode(username)
     expect(headingOf(page)).toBe('Check your mail')
     expect(problemOf(await browser.submit(page, { code }))).toMatch(/cannot sign in/)
+    const where = { userId: id, type: 'user.login.failed' }
+    expect((await app.gatehouse.tools.prisma.event.findMany({ where })).map(({ data }) => data)).toEqual([
+      { method: 'email_otp', reason: 'suspended' },
+    ])
   })
 
   test('neither code nor link is kept in the clear', async () => {
@@ -236,6 +240,39 @@ describe('limits', () => {
         expect(headings[5]).toMatch(/Too many mails/)
       }
       expect(await mailsTo(limited, 'ada@example.com')).toHaveLength(5)
+    } finally {
+      await limited.close()
+    }
+  })
+
+  test('nobody keeps out whoever has the right password and must prove the address (security rule 21)', async () => {
+    const limited = await startApp({ roles: ['core', 'idp', 'worker'], env: { RATE_LIMITS: 'default' } })
+    try {
+      const other = await Realm.make(limited)
+      const { owner, I } = other.tenant
+      const username = 'ada@example.com'
+      await other.user(username)
+      must(await owner.patch(I, { settings: { signup: { require_email_verification: true } } }), 200)
+      const client = await other.client()
+      // Somebody who knows nothing but the name has all the mails of the hour sent, and guesses at their codes.
+      const ask = async () => {
+        limited.clock.advance(60_000)
+        const { browser, page } = await other.begin(client)
+        const asked = await browser.submit(page, { username, method: 'reset' })
+        return { browser, page: await browser.submit(asked, { username, method: 'send' }) }
+      }
+      for (let i = 0; i < 4; i++) expect(headingOf((await ask()).page)).toBe('Check your mail')
+      const { browser: theirs, page: guessed } = await ask()
+      expect(problemOf((await ask()).page)).toMatch(/Too many mails/)
+      let at = guessed
+      for (let i = 0; i < 5; i++) at = await theirs.submit(at, { code: 'no code' })
+      expect(problemOf(at)).toMatch(/cannot be used any more/)
+      const before = (await mailsTo(limited, username)).length
+      const { browser, page: form } = await other.begin(client)
+      const page = await browser.submit(form, { username, password: PASSWORD })
+      expect([headingOf(page), problemOf(page)]).toEqual(['Check your mail', undefined])
+      const code = codeIn(await mailTo(limited, username, before + 1))
+      expect(redirectOf(await browser.submit(page, { code }))['code']).toBeDefined()
     } finally {
       await limited.close()
     }

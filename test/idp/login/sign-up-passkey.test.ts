@@ -251,3 +251,24 @@ test.each(['', 'null', '[]', '{}', '{"id":1}', '{"response":{}}', 'x'.repeat(500
     expect(headingOf(await browser.submit(answered, { method: 'back' }))).toBe('Create an account')
   },
 )
+
+test.each<[unknown, string[]]>([
+  ['usb', []],
+  [{}, []],
+  [null, []],
+  [
+    [{ toString: 1 }, null, 7, ['usb'], 'usb', '<b>', 'hybrid'],
+    ['usb', 'hybrid'],
+  ],
+])('of what a passkey says of its transports only words are kept: %j', async (transports, kept) => {
+  quiet ??= house()
+  const at = await quiet
+  const username = address()
+  const { browser, page } = await fill(at, username)
+  const answer = JSON.parse(made(page).credential)
+  answer.response.transports = transports
+  const done = await browser.submit(page, { credential: JSON.stringify(answer), method: 'passkey' })
+  expect(redirectOf(done)).toHaveProperty('code')
+  const user = (await usersOf(at)).find((one) => one.username === username)!
+  expect(user.verifiers).toMatchObject([{ type: 'passkey', data: { transports: kept } }])
+})

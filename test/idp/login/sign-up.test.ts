@@ -345,6 +345,30 @@ describe('the choice of an organization (settings.restrictions.organizations.ask
     expect(await tokens(at, client, named.page, named.verifier)).toMatchObject({ org_id: first })
   })
 
+  test('those that the application allows are found among hundreds of newer ones', async () => {
+    const at = await house()
+    const username = address()
+    const ids = await member(at, username, ['One', 'Two', 'Other'])
+    // As the third one, two hundred times.
+    const copies = (table: string, changes: string, where: string) => `
+      INSERT INTO ${table} SELECT (jsonb_populate_record(one, ${changes})).*
+      FROM ${table} one, generate_series(1001, 1200) n WHERE ${where} = $1`
+    const { prisma } = app.gatehouse.tools
+    const organization = `jsonb_build_object('id', 'org_zzzzzzzzzzzzzzzzzzzzzz' || n)`
+    await prisma.$executeRawUnsafe(copies('organizations', organization, 'one.id'), ids[2])
+    const membership = `jsonb_build_object('id', 'mem_zzzzzzzzzzzzzzzzzzzzzz' || n, 'org_id', 'org_zzzzzzzzzzzzzzzzzzzzzz' || n)`
+    await prisma.$executeRawUnsafe(copies('organization_members', membership, 'one.org_id'), ids[2])
+    const [first, second] = ids
+    const client = await asking(at, { policy: 'allowlist', allowed_org_ids: [first!, second!] })
+    const { browser, page, verifier } = await at.realm.begin(client)
+    const choice = await browser.submit(page, { username, password: PASSWORD })
+    expect(headingOf(choice)).toBe('Choose an organization')
+    expect(choice.html.match(/org_\w+/g)?.sort()).toEqual([first, second])
+    expect(await tokens(at, client, await browser.submit(choice, { organization: second! }), verifier)).toMatchObject({
+      org_id: second,
+    })
+  })
+
   test('the only one that fits needs no choice; without any the tokens hold none', async () => {
     const at = await house()
     const [username, loner] = [address(), address()]

@@ -232,6 +232,10 @@ describe('who comes back', () => {
     expect(isIn(await careful.through(only))).toBe(true)
     must(await owner.patch(`${I}/users/${user!['id']}`, { status: 'suspended' }), 200)
     refused(await careful.through(only), /cannot sign in at the moment/)
+    expect((await careful.events('user.login.failed')).map(({ data }) => data)).toEqual([
+      { method: 'oidc', reason: 'suspended' },
+      { method: 'oidc', reason: 'pending_approval' },
+    ])
   })
 })
 
@@ -346,6 +350,25 @@ describe('whom nobody vouches for', () => {
     expect([guest!['username'], more]).toEqual(['guest@example.com', []])
     const members = must(await owner.get(`${O}/members`), 200).data
     expect(members.map(({ member_id }: Loose) => member_id)).toEqual([guest!['id']])
+  })
+
+  test('an invitation that was revoked meanwhile makes no account, whatever else is still to be done', async () => {
+    const closed = await WaysIn.open(app, { signup: { mode: 'invite_only', require_admin_approval: true } })
+    const own = await closed.oidc(provider.url)
+    const { I, owner, issuerId } = closed.realm.tenant
+    const { data } = must(await owner.post(`${I}/organizations`, { name: 'Harbour', invitation_enabled: true }), 201)
+    const O = `${I}/organizations/${data.id}`
+    const { id } = must(await owner.post(`${O}/invitations`, { email: 'late@example.com' }), 201).data
+    const tokenHash = createHash('sha256').update('late').digest('hex')
+    await app.gatehouse.tools.prisma.organizationInvitation.updateMany({ where: { issuerId }, data: { tokenHash } })
+    const browser = new TestBrowser()
+    const invitation = await browser.open(`${closed.realm.url}/invitation?token=late`)
+    const page = await browser.submit(invitation, { method: 'sign_in' })
+    must(await owner.post(`${O}/invitations/${id}/revoke`, {}), 200)
+    provider.person = somebody(known('late@example.com'))
+    const end = await browser.submit(page, { method: own.id })
+    expect([end.status, headingOf(end)]).toEqual([410, 'This invitation is no longer good'])
+    expect(await closed.users()).toEqual([])
   })
 
   test('an address that is not confirmed must be, where the issuer wants that', async () => {

@@ -22,14 +22,14 @@ export const password: FirstFactor = async ({ state }, form) => {
   if (verdict.outcome === 'refused') return { to: state, problems: [{ key: 'refused' }] }
   const { user } = verdict
   if (verdict.outcome === 'barred') return { to: { ...state, user }, done: true }
-  const { verifierId } = verdict
+  const { verifier } = verdict
   const amr = [...state.amr, 'pwd']
   const methods = [...state.methods, 'password']
   return {
     to: { ...state, user, amr, methods, mustChange: verdict.outcome === 'must_change' },
     done: true,
     effects: async (inside) => {
-      const isThere = await recordVerification(asUser(inside, user), user, 'password', verifierId)
+      const isThere = await recordVerification(asUser(inside, user), user, 'password', verifier)
       if (!isThere) throw new Refused({ to: state, problems: [{ key: 'refused' }] })
     },
   }

@@ -4,6 +4,7 @@ import { arriveByMail, confirmEmail, mailboxOf } from '../../../resources/creden
 import { recordVerification } from '../../../resources/credentials/sign-in.js'
 import { field } from '../../request.js'
 import { asUser } from '../../scope.js'
+import type { Journey } from '../journey.js'
 import { checkSecret, mayBeSent, prepareSecret, sendSecret } from '../mail.js'
 import { methodsOf } from '../methods/index.js'
 import { codePage, linkPage } from '../pages/mail.js'
@@ -55,7 +56,7 @@ async function answered(asked: Asked, secret: string, named: string | undefined)
   if (!isOffered(asked, sent)) return outdated(state)
   if (secret === '') return { to: state, problems: [{ key: 'missing' }] }
   const verdict = await checkSecret(journey.uid, sent, secret)
-  if (verdict.outcome === 'right') return proved(state, sent)
+  if (verdict.outcome === 'right') return proved(asked, sent)
   const key = verdict.outcome === 'spent' ? 'code_spent' : 'code_wrong'
   return { to: { ...state, sent: verdict.sent }, problems: [{ key }] }
 }
@@ -69,10 +70,10 @@ async function again({ state, journey, view }: Asked, sent: SentSecret): Promise
   return move.problems ? { ...move, to: state } : move
 }
 
-function proved(state: LoginState, sent: SentSecret): Move {
+function proved({ state, journey }: Asked, sent: SentSecret): Move {
   const { sent: _, ...rest } = state
   const { purpose, email } = sent
-  if (purpose === 'sign_up') return signUp(rest, email)
+  if (purpose === 'sign_up') return signUp(rest, journey, email)
   const user = sent.user!
   const method = state.step === 'email_link' ? 'email_link' : 'email_otp'
   return {
@@ -110,7 +111,7 @@ function isOffered({ state, journey }: Asked, { purpose }: SentSecret): boolean 
 }
 
 /** The account is made now that the address is known to be theirs; together with a passkey, if it is to have one. */
-function signUp(state: LoginState, email: string): Move {
+function signUp(state: LoginState, journey: Journey, email: string): Move {
   const details = { ...state.signUp!, email, proved: true }
   if (details.userId !== undefined) return { to: { ...state, step: 'sign_up_passkey', signUp: details } }
   return {
@@ -118,7 +119,7 @@ function signUp(state: LoginState, email: string): Move {
     done: true,
     becomes: async (inside) => {
       try {
-        return signedUp(state, await makeAccount(inside, details, true), true)
+        return signedUp(state, await makeAccount(inside, journey, details, true), true)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
         throw new Refused({ to: anew(state, email), problems: [{ key: 'taken' }] })

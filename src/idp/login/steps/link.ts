@@ -1,10 +1,12 @@
 import { ApiError } from '../../../kernel/errors.js'
+import type { Context } from '../../../platform/context.js'
 import { isDuplicate } from '../../../platform/database.js'
-import { linkIdentity } from '../../../resources/credentials/linked-identity.js'
+import { linkIdentity, linkUnlessTaken } from '../../../resources/credentials/linked-identity.js'
+import type { SignInUser } from '../../../resources/credentials/sign-in.js'
 import { field } from '../../request.js'
 import { asUser, scope } from '../../scope.js'
 import { linkAccountPage } from '../pages/choices.js'
-import type { LoginState } from '../state.js'
+import type { Linking, LoginState } from '../state.js'
 import { Refused, type Step } from './step.js'
 
 /**
@@ -37,9 +39,15 @@ export const link: Step = {
   },
 }
 
-/** Is there such a question to ask of this person? The method may have gone since. */
+/** Is there such a question to ask of this person? */
 export const mayLink = ({ linking, user }: LoginState): boolean =>
-  linking !== undefined &&
-  user !== null &&
-  linking.owners.includes(user.id) &&
-  scope().runtime.issuer.methods.some(({ id, login }) => id === linking.methodId && login)
+  linking !== undefined && user !== null && isFor(user, linking)
+
+/** The method may have gone since. */
+const isFor = ({ id: userId }: SignInUser, { owners, methodId }: Linking): boolean =>
+  owners.includes(userId) && scope().runtime.issuer.methods.some(({ id, login }) => id === methodId && login)
+
+/** Links what they have come with. Call it in the transaction of the move after which no second factor is owed. */
+export async function linkClaimed(inside: Context, user: SignInUser, claimed: Linking): Promise<void> {
+  if (isFor(user, claimed)) await linkUnlessTaken(asUser(inside, user), user, claimed, claimed.name)
+}

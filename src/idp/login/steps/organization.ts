@@ -20,5 +20,6 @@ export const organization: Step = {
 async function fitting({ state, journey }: Asked) {
   const { context, runtime } = scope()
   const all = await membershipsOf(context, { issuerId: runtime.issuer.id, userId: state.user!.id })
-  return all.filter(({ id }) => journey.mayChoose(id))
+  const { allowedOrgIds } = journey
+  return allowedOrgIds ? all.filter(({ id }) => allowedOrgIds.includes(id)) : all
 }

@@ -37,7 +37,7 @@ export const signUpPasskey: Step = {
       to: state,
       done: true,
       becomes: async (inside) => {
-        const user = await makeAccount(inside, signUp!, proved).catch(
+        const user = await makeAccount(inside, journey, signUp!, proved).catch(
           instead({ to: again(state), problems: [{ key: 'taken' }] }),
         )
         await keepPasskey(asUser(inside, user), user, made).catch(instead(refusal))

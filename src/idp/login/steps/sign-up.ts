@@ -7,6 +7,7 @@ import { checkPassword, passwordPolicyOf } from '../../../resources/credentials/
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
 import { type Form, field } from '../../request.js'
 import { scope } from '../../scope.js'
+import type { Journey } from '../journey.js'
 import { sendSecret } from '../mail.js'
 import { signUpPage } from '../pages/sign-up.js'
 import type { Sentence } from '../pages/texts.js'
@@ -50,7 +51,9 @@ export const signUp: Step = {
     const taken = await findForMail(context, runtime.issuer.id, usernameKeyOf(email))
     if (!wantsProof(journey, way)) {
       if (taken) return { to, problems: [{ key: 'taken' }] }
-      return way === 'passkey' ? { to: { ...to, step: 'sign_up_passkey', signUp: details } } : make(to, details)
+      return way === 'passkey'
+        ? { to: { ...to, step: 'sign_up_passkey', signUp: details } }
+        : make(to, journey, details)
     }
     return sendSecret(
       { ...to, step: 'email_code', signUp: details },
@@ -92,14 +95,14 @@ async function read(form: Form, email: string, way: SignUpWay): Promise<{ detail
   return { details: { ...details, passwordHash: await hashPassword(password) }, problems: [] }
 }
 
-function make(state: LoginState, details: SignUp): Move {
+function make(state: LoginState, journey: Journey, details: SignUp): Move {
   const to = { ...state, signUp: details }
   return {
     to,
     done: true,
     becomes: async (inside) => {
       try {
-        return signedUp(to, await makeAccount(inside, details, false), false)
+        return signedUp(to, await makeAccount(inside, journey, details, false), false)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
         throw new Refused({ to: { ...state, step: 'sign_up' }, problems: [{ key: 'taken' }] })

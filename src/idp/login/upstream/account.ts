@@ -1,7 +1,8 @@
 /**
  * Whose upstream account is it (security rule 23)? The user's it is linked with; else the user's who has the same
- * address, if both sides have confirmed it; else, where the provider alone has, that of an owner of the address who
- * signs in another way and wants it linked (steps/link.ts); else a new user's, where people may sign up.
+ * address, if both sides have confirmed it, once they have used the second factor that they have; else, where the
+ * provider alone has, that of an owner of the address who signs in another way and wants it linked (steps/link.ts); else
+ * a new user's, where people may sign up.
  */
 import { ApiError } from '../../../kernel/errors.js'
 import type { Context } from '../../../platform/context.js'
@@ -53,7 +54,7 @@ export function arrive(state: LoginState, person: UpstreamPerson, method: Method
   return attempt(true)
 }
 
-type Found = Pick<LoginState, 'signUp'> & { user: SignInUser }
+type Found = Pick<LoginState, 'signUp' | 'claimed'> & { user: SignInUser }
 
 async function whose(inside: Context, state: LoginState, arrival: Arrival): Promise<Found> {
   const { issuer } = scope().runtime
@@ -75,8 +76,10 @@ async function whose(inside: Context, state: LoginState, arrival: Arrival): Prom
   const proved = mayLink ? owners.filter((owner) => owner.proved) : []
   const [owner, ...others] = proved.some((one) => one.byUsername) ? proved.filter((one) => one.byUsername) : proved
   if (owner && others.length === 0) {
-    if (owner.user.status === 'active') await link(inside, owner.user, arrival)
-    return { user: owner.user }
+    const { user } = owner
+    if (user.status !== 'active') return { user }
+    await recordVerification(asUser(inside, user), user, method.kind)
+    return { user, claimed: { ...identity, name: method.name, email: email!, owners: [user.id] } }
   }
 
   // 3. Somebody new.
@@ -87,12 +90,6 @@ async function whose(inside: Context, state: LoginState, arrival: Arrival): Prom
   const fault = signUpFault(arrival)
   if (fault) throw refused(state, fault, method)
   return makeUser(inside, arrival)
-}
-
-async function link(inside: Context, user: SignInUser, { method, identity }: Arrival): Promise<void> {
-  const context = asUser(inside, user)
-  const { id } = await linkIdentity(context, user, identity, method.name)
-  await recordVerification(context, user, method.kind, id)
 }
 
 function refused(state: LoginState, key: TextKey, method: MethodFacts): Refused {
@@ -120,8 +117,9 @@ function signUpFault({ person, method, journey }: Arrival): TextKey | undefined 
  * or would share the account with whoever came first.
  */
 async function makeUser(inside: Context, arrival: Arrival): Promise<Found> {
-  const { person, method, identity } = arrival
+  const { person, method, identity, journey } = arrival
   const { id: issuerId, accountId } = scope().runtime.issuer
+  await journey.stillInvited(inside)
   const { email, emailVerified, profile } = person
   const requiresApproval = wantsApproval()
   const named = emailVerified && email !== null
@@ -140,7 +138,9 @@ async function makeUser(inside: Context, arrival: Arrival): Promise<Found> {
     },
   )
   const user = { id: made.id, accountId, issuerId, username: made.username, status: made.status }
-  await link(inside, user, arrival)
+  const context = asUser(inside, user)
+  const { id } = await linkIdentity(context, user, identity, method.name)
+  await recordVerification(context, user, method.kind, id)
   return { user, signUp: { email: email ?? '', passwordHash: null, profile, reason: null } }
 }
 
