@@ -140,9 +140,17 @@ const browsersText = (column: string): string => `
   SELECT 1 FROM idp_artifacts WHERE issuer_id = $1 AND kind = 'Session' AND uid IN (
     SELECT browser_uid FROM sessions WHERE issuer_id = $1 AND ${column} = $2) ORDER BY id FOR UPDATE`
 
-// Sign-ins that have no session to show for it yet, or none any more, are known by when they took place.
+// Whoever is not active is told so at their next step; coming back is the moment for them.
 const userText = `
-  UPDATE users SET owned_since = greatest(owned_since, $3) WHERE issuer_id = $1 AND id = $2`
+  UPDATE users SET owned_since = greatest(owned_since, $3) WHERE issuer_id = $1 AND id = $2 AND status = 'active'`
+
+/**
+ * Ends what a user proved before now and has no session to show for: sign-ins half-way, and those of browsers whose
+ * session has ended. They are known by when they took place.
+ */
+export async function endSignIns(context: Context, { issuerId, id }: { issuerId: string; id: string }): Promise<void> {
+  await context.query('user-signed-out', userText, [issuerId, id, context.now()])
+}
 
 const endTexts = Object.fromEntries(Object.values(columns).map((column) => [column, endText(column)])) as Record<
   (typeof columns)[keyof typeof columns],
@@ -173,7 +181,7 @@ export async function endSessions(
     const column = columns[key]
     const text = endTexts[column]
     if (browserToo) await inside.query(`session-browsers-${column}`, browsersText(column), [issuerId, value])
-    if ('userId' in which) await inside.query('user-signed-out', userText, [issuerId, value, inside.now()])
+    if ('userId' in which) await endSignIns(inside, { issuerId, id: value })
     const ended = await sql<Ended>(inside.db, text, issuerId, value, inside.now(), reason, details, browserToo)
     for (const { id, userId, clientId, orgId } of ended) {
       await emit(inside, 'session.terminated', {

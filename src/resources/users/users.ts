@@ -13,7 +13,7 @@ import { changesBetween, emit } from '../events/events.js'
 import { revokeTokensOfUser } from '../keys/personal-tokens.js'
 import { goneUser, type InIssuer, type InUser, ofLivingIssuer, requireIssuer, requireUser } from '../place.js'
 import { revise } from '../revise.js'
-import { endSessionsOfUser } from '../sessions/sessions.js'
+import { endSessionsOfUser, endSignIns } from '../sessions/sessions.js'
 import { profileRules } from './profile.js'
 import { checkUsername, emailOf, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
 
@@ -218,7 +218,8 @@ function reviseUser(
         const changes = { status: { old: before.status, new: user.status } }
         await emit(inside, 'user.status.changed', { ...aboutUser(user), changes })
       }
-      if (user.status !== 'active') await endSessionsOfUser(inside, user, 'admin_action')
+      if (user.status === 'active') await endSignIns(inside, user)
+      else await endSessionsOfUser(inside, user, 'admin_action')
     },
   })
 }
