@@ -235,14 +235,20 @@ describe('sessions', () => {
     expect(await prisma.session.count({ where: { browserUid: uid } })).toBe(1)
   })
 
-  test.each(['userId', 'browserUid', 'sessionId'] as const)(
-    'rule 13: who ends sessions by %s waits for an answer that begins another, and ends that too',
-    async (key) => {
+  test.each([
+    ['userId', 'that has others'],
+    ['browserUid', 'that has others'],
+    ['browserUid', 'that had none yet'],
+    ['sessionId', 'that has others'],
+  ] as const)(
+    'rule 13: who ends sessions by %s waits for an answer that begins one in a browser %s, and ends that too',
+    async (key, others) => {
       const { username, id: userId } = await somebody()
       const { browser, access_token } = await realm.tokens(web, username)
       const { pool, prisma } = app.gatehouse.tools
       const { sid: sessionId } = claimsOf(access_token)
       const { browserUid } = await prisma.session.findUniqueOrThrow({ where: { id: sessionId } })
+      if (others === 'that had none yet') await prisma.session.delete({ where: { id: sessionId } })
       const holder = await pool.connect()
       await holder.query('BEGIN')
       await holder.query(`SELECT 1 FROM idp_artifacts WHERE kind = 'Session' AND uid = $1 FOR UPDATE`, [browserUid])

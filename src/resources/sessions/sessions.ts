@@ -137,8 +137,11 @@ const endText = (column: string): string => `
  * authorization request holds the browser's sign-in, and has begun a session when they let go of it.
  */
 const browsersText = (column: string): string => `
-  SELECT 1 FROM idp_artifacts WHERE issuer_id = $1 AND kind = 'Session' AND uid IN (
-    SELECT browser_uid FROM sessions WHERE issuer_id = $1 AND ${column} = $2) ORDER BY id FOR UPDATE`
+  SELECT 1 FROM idp_artifacts WHERE issuer_id = $1 AND kind = 'Session' AND ${
+    column === columns.browserUid
+      ? 'uid = $2'
+      : `uid IN (SELECT browser_uid FROM sessions WHERE issuer_id = $1 AND ${column} = $2)`
+  } ORDER BY id FOR UPDATE`
 
 // Whoever is not active is told so at their next step; coming back is the moment for them.
 const userText = `
