@@ -178,20 +178,12 @@ async function endBrowserOf(ctx: KoaContext, sessionId: string): Promise<void> {
 }
 
 async function endSignIn(browserUid: string, userId: string): Promise<void> {
-  const { context, runtime, writes } = scope()
+  const { context, runtime } = scope()
   const { id: issuerId, accountId } = runtime.issuer
   const account = await findAccount(userId, undefined)
-  writes.change(async (inside) => {
-    const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
-    await endSessions(
-      user ? asUser(inside, user) : inside,
-      { accountId, issuerId },
-      { browserUid },
-      { reason: 'user_logout', browserToo: true },
-    )
-    await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid: browserUid } })
-  })
-  await writes.flush(context)
+  const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
+  const acting = user ? asUser(context, user) : context
+  await endSessions(acting, { accountId, issuerId }, { browserUid }, { reason: 'user_logout', browserToo: true })
 }
 
 function goOn(ctx: KoaContext, { redirectUri, state, uiLocales }: Request): void {

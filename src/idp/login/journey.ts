@@ -138,7 +138,6 @@ async function leaveOther(inside: Context, ctx: KoaContext, userId: string): Pro
   const { uid, accountId: other } = await provider.Session.get(ctx as unknown as OpenIdContext)
   if (other === undefined || other === userId) return
   await endSessions(inside, { accountId, issuerId }, { browserUid: uid }, { reason: 'user_logout', browserToo: true })
-  await inside.db.idpArtifact.deleteMany({ where: { issuerId, kind: 'Session', uid } })
 }
 
 /** The first of the requested contexts that the methods used fulfil; without a wish the general one (spec 5.3). */

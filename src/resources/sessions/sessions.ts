@@ -119,9 +119,9 @@ const endText = (column: string): string => `
     DELETE FROM idp_artifacts USING ended
     WHERE idp_artifacts.issuer_id = $1::text AND idp_artifacts.grant_id = ended.grant_id
   ), browsers AS (
-    DELETE FROM idp_artifacts USING ended
-    WHERE $6::boolean AND idp_artifacts.issuer_id = $1::text AND idp_artifacts.kind = 'Session'
-      AND idp_artifacts.uid = ended.browser_uid
+    DELETE FROM idp_artifacts
+    WHERE $6::boolean AND issuer_id = $1::text AND kind = 'Session'
+      AND uid ${column === columns.browserUid ? '= $2::text' : 'IN (SELECT browser_uid FROM ended)'}
   ), denied AS (
     INSERT INTO revoked_tokens (issuer_id, jti, expires_at)
     SELECT $1::text, jti, ended.expires_at FROM ended, unnest(ended.access_token_jti) AS jti
