@@ -195,7 +195,7 @@ async function runLibrary(
   try {
     await writes.flush(context)
   } catch (error) {
-    if (error instanceof SignedOutMeanwhile) return askAgain(ctx)
+    if (error instanceof SignedOutMeanwhile) return askAgain(ctx, match, scope)
     if (!(error instanceof AlreadyConsumed)) throw error
     // Security rule 2: who comes second may be a thief, and then so may who came first.
     for (const grantId of error.grantIds) await endFamily(grantId, 'token_compromised')
@@ -203,14 +203,14 @@ async function runLibrary(
   }
 }
 
-/** The browser comes back with the same request and without what it was signed in by, to begin anew. */
-function askAgain(ctx: OpenIdContext): void {
-  if (ctx.method !== 'GET' || ctx.querystring === '')
-    throw new errors.SessionNotFound('the sign-in was ended meanwhile')
+/** The browser comes back for the same, without what it was signed in by, to begin anew. A POST cannot be sent back. */
+function askAgain(ctx: OpenIdContext, { route, uid }: Match, { runtime }: Scope): void {
   // What another tab of the browser got meanwhile is newer.
   ctx.remove('Set-Cookie')
+  if (ctx.method !== 'GET') throw new errors.SessionNotFound('the sign-in was ended meanwhile')
+  const { pathname } = new URL(`${runtime.url}${route.template.replace('{uid}', uid ?? '')}`)
   ctx.status = 303
-  ctx.set('Location', `?${ctx.querystring}`)
+  ctx.set('Location', ctx.querystring === '' ? pathname : `${pathname}?${ctx.querystring}`)
   ctx.body = ''
 }
 

@@ -13,6 +13,7 @@ import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from
 import { demandsSecondFactor, fulfilledWish, isOutdated, lacksMethod } from './proof.js'
 import { asUser, scope } from './scope.js'
 import { sessionLifetime } from './tokens.js'
+import { SignedOutMeanwhile } from './writes.js'
 
 interface Prior {
   id: string
@@ -242,8 +243,8 @@ function beginWith(
   const userId = session.accountId!
   const username = String(ctx.oidc.account?.['username'])
   const idle = settings.sessions?.idle_timeout
-  writes.change((inside) =>
-    beginSession(asUser(inside, { id: userId, username, accountId, issuerId }), {
+  writes.change(async (inside) => {
+    const begun = await beginSession(asUser(inside, { id: userId, username, accountId, issuerId }), {
       id: sid,
       accountId,
       issuerId,
@@ -259,8 +260,9 @@ function beginWith(
       amr: session.amr ?? [],
       expiresAt: now + sessionLifetime() * 1000,
       idleExpiresAt: idle === undefined ? null : now + idle * 1000,
-    }),
-  )
+    })
+    if (!begun) throw new SignedOutMeanwhile()
+  })
 }
 
 async function refreshAuthentication(

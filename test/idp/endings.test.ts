@@ -236,19 +236,22 @@ describe('sessions', () => {
   })
 
   test.each([
-    ['userId', 'that has others'],
-    ['browserUid', 'that has others'],
-    ['browserUid', 'that had none yet'],
-    ['sessionId', 'that has others'],
+    ['userId', 'that has others', 'waits for it'],
+    ['userId', 'that had none yet', 'comes before it'],
+    ['browserUid', 'that has others', 'waits for it'],
+    ['browserUid', 'that had none yet', 'waits for it'],
+    ['sessionId', 'that has others', 'waits for it'],
   ] as const)(
-    'rule 13: who ends sessions by %s waits for an answer that begins one in a browser %s, and ends that too',
-    async (key, others) => {
+    'rule 13: an answer begins a session in a browser; who ends sessions by %s, of one %s, %s, and it is over',
+    async (key, others, order) => {
       const { username, id: userId } = await somebody()
       const { browser, access_token } = await realm.tokens(web, username)
       const { pool, prisma } = app.gatehouse.tools
       const { sid: sessionId } = claimsOf(access_token)
       const { browserUid } = await prisma.session.findUniqueOrThrow({ where: { id: sessionId } })
       if (others === 'that had none yet') await prisma.session.delete({ where: { id: sessionId } })
+      // A sign-in knows its second only.
+      app.clock.advance(1000)
       const holder = await pool.connect()
       await holder.query('BEGIN')
       await holder.query(`SELECT 1 FROM idp_artifacts WHERE kind = 'Session' AND uid = $1 FOR UPDATE`, [browserUid])
@@ -260,7 +263,8 @@ describe('sessions', () => {
       await new Promise((done) => setTimeout(done, 300))
       await holder.query('COMMIT')
       holder.release()
-      expect(redirectOf((await inFlight).page)['code']).toBeDefined()
+      const answer = redirectOf((await inFlight).page)
+      expect(answer['error']).toBe(order === 'waits for it' ? undefined : 'login_required')
       await ended
       const left = await prisma.session.count({ where: { browserUid, status: 'active' } })
       // One session was meant; the sign-in ends with it, and gives out nothing more.
@@ -268,6 +272,24 @@ describe('sessions', () => {
       expect(redirectOf((await realm.begin(spa, { prompt: 'none' }, browser)).page)['error']).toBe('login_required')
     },
   )
+
+  test('rule 13: a sign-in that was finished before all were ended is not brought to its end', async () => {
+    const { username, id } = await somebody()
+    const { page, browser } = await realm.begin(web)
+    const csrf = /name="csrf" value="([^"]+)"/.exec(page.html)![1]!
+    const body = new URLSearchParams({ csrf, username, password: PASSWORD })
+    const done = await browser.request(page.url, { method: 'POST', body })
+    const holder = await app.gatehouse.tools.pool.connect()
+    await holder.query('BEGIN')
+    await holder.query('UPDATE users SET owned_since = $2 WHERE id = $1', [id, app.clock.now() + 2000])
+    // Its answer has looked at the user, and waits to begin a session.
+    const resumed = browser.open(new URL(done.headers.get('location')!, page.url).href)
+    await new Promise((wait) => setTimeout(wait, 300))
+    await holder.query('COMMIT')
+    holder.release()
+    expect(headingOf(await resumed)).toBe('Sign in')
+    expect(await app.gatehouse.tools.prisma.session.count({ where: { userId: id } })).toBe(0)
+  })
 
   test.each(['revoke_all_user_sessions', 'suspended and active again'])(
     'rule 13: %s ends sign-ins whose sessions had ended before, and those that are half-way',

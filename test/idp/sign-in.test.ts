@@ -349,6 +349,14 @@ describe('rule 22: a server-side state machine', () => {
     }
   })
 
+  test('one person in two tabs that arrive at once: neither ends the sign-in of the other', async () => {
+    const { browser } = await realm.signIn(spa, 'ada@example.com')
+    const tabs = await Promise.all([1, 2].map(() => realm.begin(spa, { prompt: 'login' }, browser)))
+    const arrivals = tabs.map(({ page }) => browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))
+    for (const page of await Promise.all(arrivals)) expect(redirectOf(page)['code']).toBeDefined()
+    expect(redirectOf((await realm.begin(spa, { prompt: 'none' }, browser)).page)['code']).toBeDefined()
+  })
+
   test('a sign-in expires after half an hour', async () => {
     const { page, browser } = await realm.begin(spa)
     app.clock.advance(1_801_000)

@@ -8,7 +8,7 @@ import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { networkOf } from '../../kernel/network.js'
 import { transaction } from '../../platform/database.js'
-import type { Interaction } from '../library.js'
+import type { BrowserSession, Interaction, OpenIdContext } from '../library.js'
 import { spend } from '../limits.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
@@ -41,6 +41,11 @@ interface Visit {
   journey: Journey
   standing: Standing
   view: View
+}
+
+/** Who is signed in with the browser while it moves. */
+interface Browser {
+  signedIn: BrowserSession
 }
 
 /** Where a move led, and what to tell the person there. */
@@ -167,8 +172,10 @@ async function tooMany(visit: Visit): Promise<boolean> {
 /** The move and all that it brings about, or nothing: of two answers to one form the first counts. */
 async function move(visit: Visit, decided: Move): Promise<void> {
   const { ctx, standing } = visit
+  // Asked before the transaction: inside it would take a second connection.
+  const signedIn = await scope().provider.Session.get(ctx as unknown as OpenIdContext)
   try {
-    const { to, problems, redirect } = await carryOut(visit, decided)
+    const { to, problems, redirect } = await carryOut({ ...visit, signedIn }, decided)
     if (redirect !== undefined) return sendAway(ctx, redirect)
     await show({ ...visit, standing: { state: to, version: standing.version + 1 } }, problems)
   } catch (error) {
@@ -188,7 +195,7 @@ function sendAway(ctx: KoaContext, address: string): void {
 }
 
 /** What takes the place of a refused move may be refused itself, a few times. */
-async function carryOut(visit: Visit, decided: Move, tries = 3): Promise<Outcome> {
+async function carryOut(visit: Visit & Browser, decided: Move, tries = 3): Promise<Outcome> {
   try {
     return await write(visit, decided)
   } catch (error) {
@@ -203,8 +210,11 @@ async function carryOut(visit: Visit, decided: Move, tries = 3): Promise<Outcome
  * Writes a move. Where the step is done, the next one is looked for with the effects in place, and prepared; all of it
  * is one transaction. A move that the transaction refuses gives way to the one that says why.
  */
-async function write(visit: Visit, { to, done, effects, becomes, redirect, problems = [] }: Move): Promise<Outcome> {
-  const { ctx, journey, standing, view } = visit
+async function write(
+  visit: Visit & Browser,
+  { to, done, effects, becomes, redirect, problems = [] }: Move,
+): Promise<Outcome> {
+  const { signedIn, journey, standing, view } = visit
   const { context, writes } = scope()
   return transaction(context, async (inside) => {
     writes.forget()
@@ -220,7 +230,7 @@ async function write(visit: Visit, { to, done, effects, becomes, redirect, probl
       next = (await steps[next.step].enter?.(inside, asked)) ?? next
     }
     await keep(inside, journey.uid, next)
-    if (next.step === 'done') await journey.finish(inside, ctx, next)
+    if (next.step === 'done') await journey.finish(inside, signedIn, next)
     await writes.flush(inside)
     return { to: next, problems: then.problems, redirect }
   })

@@ -3,6 +3,7 @@
  * what the database says now. The order matters: who it is, whether they may, then what they still owe.
  */
 import type { Context } from '../../platform/context.js'
+import { isDuplicate } from '../../platform/database.js'
 import { confirmEmail } from '../../resources/credentials/mail-owner.js'
 import { recordFailure } from '../../resources/credentials/sign-in.js'
 import { asUser, scope } from '../scope.js'
@@ -19,6 +20,7 @@ import {
 } from './second-factors.js'
 import { anew, type LoginState, type StepName } from './state.js'
 import { linkClaimed, mayLink } from './steps/link.js'
+import { Refused } from './steps/step.js'
 
 /** What is known of the person and asked of them, read fresh. */
 interface Facts extends FactorFacts {
@@ -105,7 +107,13 @@ export async function proceed(
     await confirmEmail(asUser(inside, user), user)
     facts.emailVerified = true
   }
-  if (!owing && claimed) await linkClaimed(inside, user, claimed)
+  if (!owing && claimed) {
+    await linkClaimed(inside, user, claimed).catch((error: unknown) => {
+      if (!isDuplicate(error)) throw error
+      // It became somebody else's in this moment.
+      throw new Refused({ to: anew(state, username), problems: [{ key: 'stale' }] })
+    })
+  }
   const now = owing && claimed ? { ...rest, claimed } : rest
   return { to: { ...now, step: remaining(now, facts) }, problems: [] }
 }

@@ -64,7 +64,7 @@ export async function invitationJourney(
     invitation,
     stillInvited: (inside) => holdInvitation(inside, runtime.issuer.id, invitation.tokenHash).catch(orDeadEnd),
     begin: async () => standing.state,
-    async finish(_inside, _ctx, { user, asBefore }) {
+    async finish(_inside, _now, { user, asBefore }) {
       if (!user || asBefore) return
       writes.change(async (inside) => {
         await acceptInvitation(asUser(inside, user), invitation.tokenHash, user).catch(orDeadEnd)

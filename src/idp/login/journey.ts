@@ -5,7 +5,7 @@ import type { Context } from '../../platform/context.js'
 import { recordSignIn } from '../../resources/credentials/sign-in.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
 import { type ClientRow, readClient } from '../client.js'
-import type { Interaction, OpenIdContext } from '../library.js'
+import type { BrowserSession, Interaction } from '../library.js'
 import { moreProof } from '../proof.js'
 import { asUser, scope } from '../scope.js'
 import { acrOfMethod } from './acr.js'
@@ -31,8 +31,11 @@ export interface Journey {
   stillInvited(inside: Context): Promise<void>
   /** How it begins for a browser that has answered nothing yet. */
   begin(): Promise<LoginState>
-  /** All steps are done: what follows, written with the last move; what is written then may throw DeadEnd. */
-  finish(inside: Context, ctx: KoaContext, state: LoginState): Promise<void>
+  /**
+   * All steps are done: what follows, written with the last move; what is written then may throw DeadEnd.
+   * @param now who is signed in with the browser at present
+   */
+  finish(inside: Context, now: BrowserSession, state: LoginState): Promise<void>
   /** Sends the browser on after the end; false when there is nowhere to go yet. */
   leave(ctx: KoaContext): boolean
 }
@@ -78,7 +81,7 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
       const asBefore = { ...state, user: known, username: known.username, asBefore: true, amr: session.amr ?? [] }
       return { ...asBefore, step: prompt.name === 'select_account' ? 'account' : 'organization' }
     },
-    finish: (inside, ctx, state) => finish(inside, ctx, { interaction, client, state }),
+    finish: (inside, now, state) => finish(inside, now, { interaction, client, state }),
     leave(ctx) {
       if (!interaction.result) return false
       ctx.status = 303
@@ -104,7 +107,7 @@ async function knownUser(id: string) {
 /** Tells the library who signed in and how, and what was chosen. */
 async function finish(
   inside: Context,
-  ctx: KoaContext,
+  now: BrowserSession,
   { interaction, client, state }: { interaction: Interaction; client: ClientRow; state: LoginState },
 ): Promise<void> {
   const { context, writes } = scope()
@@ -117,7 +120,7 @@ async function finish(
     await interaction.persist()
     return
   }
-  await leaveOther(inside, ctx, person.id)
+  await leaveOther(inside, now, person.id)
   // The library wants the session that the interaction began with; by now the browser may have another, or none.
   delete interaction.session
   const ts = seconds(context.now())
@@ -132,11 +135,9 @@ async function finish(
 }
 
 /** Whoever else is signed in with this browser, be it by another tab, is no more: nobody acts for another one. */
-async function leaveOther(inside: Context, ctx: KoaContext, userId: string): Promise<void> {
-  const { provider, runtime } = scope()
-  const { id: issuerId, accountId } = runtime.issuer
-  const { uid, accountId: other } = await provider.Session.get(ctx as unknown as OpenIdContext)
+async function leaveOther(inside: Context, { uid, accountId: other }: BrowserSession, userId: string): Promise<void> {
   if (other === undefined || other === userId) return
+  const { id: issuerId, accountId } = scope().runtime.issuer
   await endSessions(inside, { accountId, issuerId }, { browserUid: uid }, { reason: 'user_logout', browserToo: true })
 }
 

@@ -79,7 +79,11 @@ export async function ownersOfAddress(
   }))
 }
 
-/** Links an upstream account unless it is somebody's already: the second of two browsers finds what the first wrote. */
+/**
+ * Links an upstream account unless it is somebody's already: of two browsers of one user the second finds what the first
+ * wrote.
+ * @throws as linkIdentity
+ */
 export async function linkUnlessTaken(
   context: Context,
   user: SignInUser,

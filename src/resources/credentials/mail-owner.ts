@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
 import { emit } from '../events/events.js'
 import { goneUser } from '../place.js'
-import { endSessionsOfUser } from '../sessions/sessions.js'
+import { endSessionsOfUser, endSignIns } from '../sessions/sessions.js'
 import { toldVerifier } from './kind.js'
 import type { SignInUser } from './sign-in.js'
 
@@ -94,7 +94,7 @@ export async function arriveByMail(
   for (const verifier of own) await toldVerifier(context, 'user.verifier.deleted', verifier)
   if (own.length > 0) {
     await endSessionsOfUser(context, user, 'security_event')
-    await context.db.user.updateMany({ where: { id, issuerId }, data: { ownedSince: context.now() } })
+    await endSignIns(context, user, true)
   }
   await confirmEmail(context, user)
   return own.some(({ type }) => type === 'password')

@@ -137,7 +137,7 @@ async function keepOurHash(context: Context, verifierId: string, hash: string, p
 }
 
 /**
- * A credential was refused: the events of it. Writes at once, whatever becomes of the request.
+ * A credential was refused: the events of it. Outside of a transaction they stand, whatever becomes of the request.
  * @param lockedUntil Unix milliseconds, where this failure locked the user
  */
 export async function recordFailure(

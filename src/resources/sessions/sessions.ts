@@ -71,12 +71,20 @@ const beginText = `
     "authTime", acr, amr, '{}', '{}', now, "expiresAt", "idleExpiresAt", now, now
   FROM jsonb_to_record($1::jsonb) AS s(id text, "accountId" text, "issuerId" text, "userId" text, "clientId" text,
     "orgId" text, "browserUid" text, "grantId" text, host text, device jsonb, "authTime" int, acr text, amr text[],
-    "expiresAt" bigint, "idleExpiresAt" bigint, now bigint)`
+    "expiresAt" bigint, "idleExpiresAt" bigint, now bigint)
+  JOIN users u ON u.issuer_id = "issuerId" AND u.id = "userId"
+  WHERE u.status = 'active' AND coalesce(u.owned_since < ("authTime" + 1) * 1000::bigint, true)
+  FOR SHARE OF u
+  RETURNING 1`
 
-/** Begins a session. Call it in the transaction that gives out what was signed in for. */
-export async function beginSession(context: Context, session: NewSession): Promise<void> {
+/**
+ * Begins a session. Call it in the transaction that gives out what was signed in for.
+ * @returns false, and begins none, where all sign-ins of the user were ended while this one was on its way
+ */
+export async function beginSession(context: Context, session: NewSession): Promise<boolean> {
   const row = { ...session, now: context.now() }
-  await context.query('session-begin', beginText, [JSON.stringify(row)])
+  const [begun] = await context.query('session-begin', beginText, [JSON.stringify(row)])
+  if (!begun) return false
   const { accountId, issuerId, userId, clientId, orgId, id, amr } = session
   await emit(context, 'session.created', {
     accountId,
@@ -88,6 +96,7 @@ export async function beginSession(context: Context, session: NewSession): Promi
     target: { type: 'session', id },
     data: { amr: [...amr] },
   })
+  return true
 }
 
 /** Which sessions are meant, always within one issuer. */
@@ -134,7 +143,8 @@ const endText = (column: string): string => `
 
 /**
  * Comes first, in a statement of its own, so that the next one sees what others had under way: whoever answers an
- * authorization request holds the browser's sign-in, and has begun a session when they let go of it.
+ * authorization request holds the browser's sign-in, if that is stored already, and has begun a session when they let go
+ * of it. See `beginSession` for those that are not.
  */
 const browsersText = (column: string): string => `
   SELECT 1 FROM idp_artifacts WHERE issuer_id = $1 AND kind = 'Session' AND ${
@@ -143,16 +153,20 @@ const browsersText = (column: string): string => `
       : `uid IN (SELECT browser_uid FROM sessions WHERE issuer_id = $1 AND ${column} = $2)`
   } ORDER BY id FOR UPDATE`
 
-// Whoever is not active is told so at their next step; coming back is the moment for them.
 const userText = `
-  UPDATE users SET owned_since = greatest(owned_since, $3) WHERE issuer_id = $1 AND id = $2 AND status = 'active'`
+  UPDATE users SET owned_since = greatest(owned_since, $3) WHERE issuer_id = $1 AND id = $2 AND (status = 'active' OR $4)`
 
 /**
  * Ends what a user proved before now and has no session to show for: sign-ins half-way, and those of browsers whose
  * session has ended. They are known by when they took place.
+ * @param inactiveToo by itself whoever is not active goes on to where they are told so; coming back is the moment for them
  */
-export async function endSignIns(context: Context, { issuerId, id }: { issuerId: string; id: string }): Promise<void> {
-  await context.query('user-signed-out', userText, [issuerId, id, context.now()])
+export async function endSignIns(
+  context: Context,
+  { issuerId, id }: { issuerId: string; id: string },
+  inactiveToo = false,
+): Promise<void> {
+  await context.query('user-signed-out', userText, [issuerId, id, context.now(), inactiveToo])
 }
 
 const endTexts = Object.fromEntries(Object.values(columns).map((column) => [column, endText(column)])) as Record<
@@ -170,7 +184,8 @@ export interface Ending {
 /**
  * Ends sessions that still live, in one statement: the rows, their codes, refresh tokens and grants, and the access
  * tokens that they know of, which join the revocation list. Each gets its event in the same transaction, and its
- * client the promise of a back-channel notice. With all sessions of a user end all sign-ins, those half-way too.
+ * client the promise of a back-channel notice. With all sessions of a user go all sign-ins, those half-way too, see
+ * `endSignIns`.
  * @returns the sessions that were ended now
  */
 export async function endSessions(
