@@ -211,11 +211,12 @@ test('each type of the catalogue is emitted by something, and the catalogue has 
 })
 
 test('a session whose lifetime is over is told of once, whoever tells', async () => {
-  const { ids, owner, I } = world
-  const id = await makeSession(app, world, ids.user_id, { lives: 1000 })
-  const suspended = await makeSession(app, world, ids.user_id, { lives: 1000 })
+  const { owner, I } = world
+  const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data
+  const id = await makeSession(app, world, user.id, { lives: 1000 })
+  const suspended = await makeSession(app, world, user.id, { lives: 1000 })
   must(await owner.post(`${I}/sessions/${suspended}/suspend`, { reason: 'other' }), 200)
-  const revoked = await makeSession(app, world, ids.user_id, { lives: 1000 })
+  const revoked = await makeSession(app, world, user.id, { lives: 1000 })
   must(await owner.post(`${I}/sessions/${revoked}/revoke`, { reason: 'other' }), 200)
   const context = systemContext(app.gatehouse)
   expect(await added(() => expireSessions(context))).toEqual([])
@@ -224,7 +225,7 @@ test('a session whose lifetime is over is told of once, whoever tells', async ()
   expect(list.map(({ type, sessionId, authType }) => [type, sessionId, authType]).sort()).toEqual(
     [id, suspended].sort().map((session) => ['session.expired', session, 'system']),
   )
-  expect(list[0]).toMatchObject({ userId: ids.user_id, issuerId: world.issuerId, target: { type: 'session' } })
+  expect(list[0]).toMatchObject({ userId: user.id, issuerId: world.issuerId, target: { type: 'session' } })
 })
 
 test('changes hold what changed, old and new, in the words of REST, and nothing else', async () => {

@@ -4,7 +4,7 @@ import { beginSession, type NewSession } from '../../src/resources/sessions/sess
 import type { Tenant } from './actors.js'
 import type { TestApp } from './start-app.js'
 
-/** Begins a session as a sign-in would, but without one. `lives` and `idle` in milliseconds from now. */
+/** Begins a session of an active user as a sign-in would, but without one. `lives` and `idle` in milliseconds from now. */
 export async function makeSession(
   app: TestApp,
   { accountId, issuerId }: Pick<Tenant, 'accountId' | 'issuerId'>,
@@ -13,7 +13,7 @@ export async function makeSession(
 ): Promise<string> {
   const now = app.clock.now()
   const id = newId('ses', now)
-  await beginSession(systemContext(app.gatehouse), {
+  const begun = await beginSession(systemContext(app.gatehouse), {
     id,
     accountId,
     issuerId,
@@ -30,5 +30,6 @@ export async function makeSession(
     idleExpiresAt: idle === undefined ? null : now + idle,
     ...more,
   })
+  if (!begun) throw new Error(`A session begins only for an active user; ${userId} is none.`)
   return id
 }
