@@ -48,9 +48,9 @@ let atWork = 0
 const waiting: (() => void)[] = []
 
 /**
- * Does the work in the process for it, when it is its turn. After each hash comes a rest before the next, the longer the
- * busier the thread that answers: who is let in brings it more to do, and tokens are not to wait for a crowd of people
- * (security rule 25, docs/decisions/0056-hashes-rest.md). In quiet there is next to none.
+ * Does the work in the process for it, when it is its turn. Where others wait, a rest comes before the next one, the
+ * longer the busier the thread that answers: who is let in brings it more to do, and tokens are not to wait for a crowd of
+ * people (security rule 25, docs/decisions/0056-hashes-rest.md).
  */
 export async function hashInTurn(task: Task): Promise<Result> {
   if (atWork >= CONCURRENT_HASHES) await new Promise<void>((go) => waiting.push(go))
@@ -60,12 +60,15 @@ export async function hashInTurn(task: Task): Promise<Result> {
     return await hashElsewhere(task)
   } finally {
     const { active } = performance.eventLoopUtilization(before)
-    void sleep(Math.min(REST * active, LONGEST_REST)).then(() => {
-      const next = waiting.shift()
-      if (next) next()
-      else atWork--
-    })
+    if (waiting.length === 0) atWork--
+    else void sleep(Math.min(REST * active, LONGEST_REST)).then(nextInTurn)
   }
+}
+
+function nextInTurn(): void {
+  const next = waiting.shift()
+  if (next) next()
+  else atWork--
 }
 
 /** Does the work in the process for it. */
