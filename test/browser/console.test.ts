@@ -92,6 +92,8 @@ test('a server app is registered: its secret is shown once, the snippet holds it
   await accessible()
   await page.getByRole('button', { name: 'New client' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'New client' })
+  // A list takes nothing in while the dialog has yet to move the cursor to its first field.
+  await dialog.locator(':focus').waitFor()
   await dialog.getByRole('radio', { name: 'Server app' }).click()
   await dialog.getByLabel('Name').fill('Back office')
   await dialog.getByLabel('Callbacks').fill('https://office.example.com/callback')
