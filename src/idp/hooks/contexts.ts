@@ -1,9 +1,9 @@
 /**
  * How the library's `ctx.oidc` comes to be, and the form in it.
  *
- * The library defines it on each context by a getter of its own; V8 keeps getters
- * in the old generation, and each holds all of its request there until that is collected as a whole: a tenth of everything
- * that a server allocates. As a plain property it goes with the request.
+ * The library defines it on each context by a getter of its own; V8 keeps getters in the old generation, and each holds
+ * all of its request there until that is collected as a whole: a tenth of everything that a server allocates. As a plain
+ * property it goes with the request.
  */
 import { parse } from 'node:querystring'
 import type Provider from 'oidc-provider'
