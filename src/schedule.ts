@@ -10,7 +10,7 @@ import { purgeClients } from './resources/clients/purge.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
 import { countEvents } from './resources/events/counting.js'
 import { keepEventPartitions } from './resources/events/partitions.js'
-import { planRotations, removeOldKeys } from './resources/issuers/key-rotation.js'
+import { removeOldKeys, rotateDueKeys } from './resources/issuers/key-rotation.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgeApiKeys, purgePersonalTokens } from './resources/keys/purge.js'
 import { purgeDeletedUsers, purgeInvitations } from './resources/organizations/departures.js'
@@ -23,7 +23,7 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
   { name: 'count-events', every: MINUTE, run: countEvents },
   { name: 'event-partitions', every: HOUR, run: keepEventPartitions },
-  { name: 'rotate-keys', every: 5 * MINUTE, run: planRotations },
+  { name: 'rotate-keys', every: 5 * MINUTE, run: rotateDueKeys },
   { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
   { name: 'expire-sessions', every: MINUTE, run: expireSessions },
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },

@@ -95,16 +95,24 @@ export const commands: readonly CommandRow[] = [
   },
   {
     words: 'keys list',
-    about: 'the keys of every issuer, or of one; the newest of each algorithm signs',
+    about: 'the keys of every issuer, or of one: which one signs, which is next and from when on, which are retired',
     options: [{ flags: '--issuer <issuer id>', about: 'of this issuer only' }, json],
     examples: ['gatehouse keys list', 'gatehouse keys list --issuer iss_… --json'],
     load: async () => (await import('./keys.js')).list,
   },
   {
     words: 'keys rotate',
-    about: 'give every issuer, or one, new keys now; running processes sign with them at once',
-    options: [{ flags: '--issuer <issuer id>', about: 'this issuer only' }, json],
-    examples: ['gatehouse keys rotate --issuer iss_…'],
+    about:
+      'rotate the keys of every issuer, or of one: the next key signs once it has been published for 71 minutes; with --now, after a compromise, replace all keys at once',
+    options: [
+      { flags: '--issuer <issuer id>', about: 'this issuer only' },
+      {
+        flags: '--now',
+        about: 'after a compromise: new keys sign at once, all old ones are removed, and every token they signed ends',
+      },
+      json,
+    ],
+    examples: ['gatehouse keys rotate --issuer iss_…', 'gatehouse keys rotate --now --issuer iss_…'],
     load: async () => (await import('./keys.js')).rotate,
   },
   {

@@ -13,6 +13,7 @@ import { signJwt } from '../platform/jwt.js'
 import { randomSecret } from '../platform/secrets.js'
 import { consolePlace } from '../resources/console-place.js'
 import { issuerUrl } from '../resources/issuer-url.js'
+import { currentKey } from '../resources/issuers/signing-keys.js'
 import { beginSession } from '../resources/sessions/sessions.js'
 import { cookiesOf } from './cookies.js'
 import { openSession } from './sessions.js'
@@ -30,18 +31,14 @@ export async function beginFirstSession(
   userId: string,
   amr: readonly string[],
 ): Promise<void> {
-  const { config, request, sealer } = context
+  const { config, request } = context
   const place = await consolePlace(context)
   if (!place) throw new Error('There is no console issuer.')
   const at = { accountId: place.account_id, issuerId: place.issuer_id }
   const now = context.now()
   const sid = newId('ses', now)
   const jti = newId('tok', now)
-  const key = await context.db.signingKey.findFirstOrThrow({
-    where: { issuerId: place.issuer_id, alg: 'ES256' },
-    orderBy: { createdAt: 'desc' },
-  })
-  const signingKey = { kid: key.kid, alg: key.alg, jwk: JSON.parse(sealer.open(key.privateJwk)) }
+  const signingKey = await currentKey(context, place.issuer_id, 'ES256')
   const iat = seconds(now)
   const claims = {
     iss: issuerUrl(config, place.issuer_id),

@@ -18,6 +18,7 @@ import { amendAnswer, failureOf, unforeseen } from './answers.js'
 import { challengeAgent } from './endpoints/agent-challenge.js'
 import { checkSession, serveCheckSessionPage } from './endpoints/check-session.js'
 import { serveDocument } from './endpoints/documents.js'
+import { keySetCaching } from './endpoints/key-set.js'
 import { JWT_STAND_IN } from './endpoints/live-token.js'
 import { confirmLogout, logout } from './endpoints/logout.js'
 import { session } from './endpoints/session.js'
@@ -70,7 +71,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       canonicalise(ctx.req, runtime.address, facts)
       if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
       if (ctx.method === 'OPTIONS') ctx.set('Allow', match.route.methods.join(', '))
-      if (isDocument) answerDocument(ctx, runtime, match)
+      if (isDocument) answerDocument(ctx, context, runtime, match)
       else await answer(ctx, context, { runtime, provider }, match)
     } catch (caught) {
       answerError(ctx, context, facts, match, runtime, translated(caught))
@@ -88,14 +89,14 @@ const wrongMethod = ({ route }: Match): ApiError =>
 /** The same for everyone, and made without the database. */
 const documents = new Set<RouteName>(['metadata', 'keys', 'check_session_page'])
 
-function answerDocument(ctx: Koa.Context, runtime: Runtime, { route }: Match): void {
+function answerDocument(ctx: Koa.Context, { now }: Context, runtime: Runtime, { route }: Match): void {
   if (route.name === 'check_session_page') {
     serveCheckSessionPage(ctx)
     return
   }
   if (ctx.method !== 'OPTIONS') {
-    serveDocument(ctx, route.name === 'keys' ? runtime.keySet : runtime.metadata)
-    return
+    if (route.name === 'metadata') return serveDocument(ctx, runtime.metadata)
+    return serveDocument(ctx, { ...runtime.keySet, cacheControl: keySetCaching(now() - runtime.confirmedAt) })
   }
   ctx.set('Access-Control-Allow-Origin', '*')
   ctx.set('Access-Control-Allow-Methods', 'GET')

@@ -10,12 +10,14 @@ import type { Context, Gatehouse } from '../platform/context.js'
 import { listen, type Subscription } from '../platform/notify.js'
 import { issuerUrl, readIssuerUrl } from '../resources/issuer-url.js'
 import type { AuthMethodKind } from '../resources/issuers/auth-methods.js'
+import { signingKeyAt } from '../resources/issuers/key-schedule.js'
 import type { IssuerSettings } from '../resources/issuers/settings.js'
 import { publicKeySet, type SigningKey, signingKeysOf } from '../resources/issuers/signing-keys.js'
 import { cookieKeys } from './cookie-keys.js'
 import { documentsEnabled } from './documents/index.js'
 import { metadataDocument } from './endpoints/discovery.js'
 import { documentOf, type StaticDocument } from './endpoints/documents.js'
+import { KEY_SET_CACHING } from './endpoints/key-set.js'
 import { keyStoreOf } from './hooks/issuers.js'
 import { Signer } from './signer.js'
 
@@ -62,6 +64,8 @@ export interface Runtime {
   readonly keys: readonly SigningKey[]
   readonly metadata: StaticDocument
   readonly keySet: StaticDocument
+  /** When the database last agreed that all of this is current (Unix milliseconds). */
+  readonly confirmedAt: number
   /** Made when first asked for: discovery and keys are served without it. */
   readonly keyStore: ReturnType<typeof keyStoreOf>
   /** What cookies are signed with: a key of the issuer's own (security rule 10). */
@@ -83,11 +87,18 @@ export interface Runtimes {
 
 interface Entry {
   runtime: Runtime
+  /** Shared with the runtime under each of its names. */
+  confirmed: Confirmed
+  /** 0: the database is asked before the next use. */
   checkedAt: number
 }
 
+interface Confirmed {
+  at: number
+}
+
 const version = `concat(i.updated_at, '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM auth_methods m WHERE m.issuer_id = i.id),
-  '.', (SELECT concat(count(*), '.', max(created_at)) FROM signing_keys k WHERE k.issuer_id = i.id),
+  '.', (SELECT concat(sum(hashtext(k.id)), '.', sum(k.signs_from)) FROM signing_keys k WHERE k.issuer_id = i.id),
   '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM domains d WHERE d.account_id = i.account_id AND d.issuer_id = i.id))`
 const versionsText = `SELECT i.id, ${version} AS version FROM issuers i WHERE i.id = ANY ($1) AND i.status <> 'deleted'`
 const factsText = `
@@ -133,6 +144,7 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
 
   async function build(context: Context, issuerId: string): Promise<Runtime | undefined> {
     const began = generation
+    const confirmed = { at: context.now() }
     const [issuer] = await context.tools.query<IssuerFacts & Record<string, unknown>>('idp-issuer', factsText, [
       issuerId,
     ])
@@ -140,8 +152,8 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
       kept.delete(issuerId)
       return undefined
     }
-    const runtime = makeRuntime(context, issuer, await signingKeysOf(context, issuerId))
-    if (began === generation) kept.set(issuerId, { runtime, checkedAt: context.now() })
+    const runtime = makeRuntime(context, issuer, await signingKeysOf(context, issuerId), confirmed)
+    if (began === generation) kept.set(issuerId, { runtime, confirmed, checkedAt: confirmed.at })
     return runtime
   }
 
@@ -174,7 +186,11 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
       .query<{ id: string; version: string }>('idp-issuer-versions', versionsText, [[...entries.keys()]])
       .then((rows) => {
         const versions = new Map(rows.map(({ id, version }) => [id, version]))
-        for (const [id, entry] of entries) entry.checkedAt = versions.get(id) === entry.runtime.issuer.version ? now : 0
+        for (const [id, entry] of entries) {
+          const isCurrent = versions.get(id) === entry.runtime.issuer.version
+          entry.checkedAt = isCurrent ? now : 0
+          if (isCurrent) entry.confirmed.at = now
+        }
       })
       .finally(() => {
         for (const id of entries.keys()) comparing.delete(id)
@@ -226,12 +242,8 @@ export function openRuntimes(gatehouse: Gatehouse): Runtimes {
 }
 
 /** The runtime under the IdP's own address, from which those under other names are reached. */
-function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]): Runtime {
-  const keySet = documentOf(
-    'application/jwk-set+json',
-    'public, max-age=3600, s-maxage=3600, stale-if-error=120',
-    publicKeySet(keys),
-  )
+function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[], confirmed: Confirmed): Runtime {
+  const keySet = documentOf('application/jwk-set+json', KEY_SET_CACHING, publicKeySet(keys))
   let keyStore: Runtime['keyStore'] | undefined
   let cookies: Runtime['cookieKeys'] | undefined
   const byHost = new Map<string | null, Runtime>()
@@ -259,8 +271,11 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
         metadataDocument(url, documentsEnabled(issuer.settings)),
       ),
       keySet,
+      get confirmedAt() {
+        return confirmed.at
+      },
       get keyStore() {
-        keyStore ??= keyStoreOf(keys.map((key) => new Signer(key, context.sealer)))
+        keyStore ??= keyStoreFor(context, keys)
         return keyStore
       },
       get cookieKeys() {
@@ -276,4 +291,13 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[]):
     return runtime
   }
   return at(null)
+}
+
+/** The library's store of these keys, which signs with the one whose time it is. */
+function keyStoreFor({ sealer, now }: Context, keys: readonly SigningKey[]): Runtime['keyStore'] {
+  const signers = new Map(keys.map((key) => [key, new Signer(key, sealer)]))
+  return keyStoreOf([...signers.values()], (alg) => {
+    const key = signingKeyAt(keys, alg, now())
+    return key && signers.get(key)
+  })
 }

@@ -65,7 +65,6 @@ const kinds: [table: string, job: string, row: () => Record<string, string>][] =
   ['organization_invitations', 'purge-invitations', () => at(ago(31))],
   ['rate_limits', 'purge-rate-limits', () => ({ updated_at: ago(1) })],
   ['jobs', 'purge-failed-jobs', () => ({ failed_at: ago(7) })],
-  ['key_rotations', 'remove-old-keys', () => ({ done_at: ago(400.01), period: `'x' || n` })],
 ]
 
 /** Fills what must be filled. */

@@ -75,11 +75,11 @@ describe('making one', () => {
       typ: 'at+jwt',
       currentDate: new Date(app.clock.now() + 1000),
     })
-    const newest = await app.gatehouse.tools.prisma.signingKey.findFirst({
+    const current = await app.gatehouse.tools.prisma.signingKey.findFirst({
       where: { issuerId: tenant.issuerId, alg: 'ES256' },
-      orderBy: { createdAt: 'desc' },
+      orderBy: { signsFrom: 'asc' },
     })
-    expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: newest!.kid })
+    expect(protectedHeader).toEqual({ alg: 'ES256', typ: 'at+jwt', kid: current!.kid })
     const iat = Math.floor(shown.created_at / 1000)
     expect(payload).toEqual({
       iss: issuer,

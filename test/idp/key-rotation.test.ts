@@ -1,28 +1,39 @@
-/** Rotation of signing keys (spec 5.3): monthly, once across processes, without a request noticing. */
+/** Rotation of signing keys (spec 5.3, decision D32): monthly, and no key signs before caches can know it. */
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { systemContext } from '../../src/platform/jobs.js'
-import { workOff } from '../../src/platform/queue.js'
-import { lastRotation, planRotations, removeOldKeys, rotateKeys } from '../../src/resources/issuers/key-rotation.js'
-import { tasks } from '../../src/tasks.js'
+import pg from 'pg'
+import { runNow, systemContext } from '../../src/platform/jobs.js'
+import { migrate } from '../../src/platform/migrate.js'
+import { removeOldKeys, replaceKeys, rotateDueKeys, rotateKeys } from '../../src/resources/issuers/key-rotation.js'
+import { periodOf, rotationAfter } from '../../src/resources/issuers/key-schedule.js'
+import { newKeyPair, signingAlgorithms, signingKeysOf } from '../../src/resources/issuers/signing-keys.js'
+import { schedule } from '../../src/schedule.js'
 import { makeTenant, must } from '../setup/actors.js'
-import { secretKey } from '../setup/database.js'
-import { runCli } from '../setup/process.js'
+import { createTestDatabase } from '../setup/database.js'
+import { packageRoot } from '../setup/schema-drift.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
+import { WayToDatabase } from '../setup/way-to-database.js'
 import { headingOf } from './browser.js'
 import { AFTER_LOGOUT, headerOf, Realm, type TestClient } from './setup.js'
 
 let app: TestApp
 let second: TestApp
 let realm: Realm
-let twin: Realm
 let client: TestClient
+const MINUTE = 60_000
 const DAY = 86_400_000
+/** Decision D32: `max-age` and ten minutes. */
+const PUBLISHED_BEFORE = 4_200_000
+const MACHINE = { application_type: 'm2m', grant_types: ['client_credentials'], redirect_uris: [] }
+const machineOf = (at: Realm, openid: object = {}) =>
+  at.client({ ...MACHINE, post_logout_redirect_uris: [], ...openid }, { confidential: true })
 
 beforeAll(async () => {
   app = await startApp()
   second = await app.second()
   realm = await Realm.make(app)
-  twin = new Realm(second, realm.tenant)
   await realm.user('ada@example.com')
   client = await realm.client({}, { confidential: true })
 })
@@ -34,127 +45,313 @@ interface Key {
 }
 const keysAt = async (place: Realm): Promise<Key[]> =>
   ((await (await fetch(`${place.url}/jwks.json`)).json()) as { keys: Key[] }).keys
-const kidsOf = (keys: Key[]) => keys.map(({ kid }) => kid)
-const eventsOf = (issuerId: string) =>
-  app.gatehouse.tools.prisma.event.findMany({ where: { issuerId, type: 'issuer.signing_key.rotated' } })
-const turn = async (...apps: TestApp[]) => {
-  await Promise.all(apps.map(({ gatehouse }) => planRotations(systemContext(gatehouse))))
-  await Promise.all(apps.map(({ gatehouse }) => workOff(gatehouse, tasks)))
+const kidsOf = (keys: Key[]) => keys.map(({ kid }) => kid).sort()
+const signerAt = async (place: Realm, machine: TestClient): Promise<string> => {
+  const { body } = await place.post('/token', machine, { grant_type: 'client_credentials' })
+  return headerOf(body.access_token).kid
 }
-/** Moves the clock to just after the next moment of rotation. */
-function toNextRotation(): void {
-  const { period } = lastRotation(app.clock.now())
-  while (lastRotation(app.clock.now()).period === period) app.clock.advance(DAY / 24)
+const eventsOf = async (issuerId: string) => {
+  const where = { issuerId, type: 'issuer.signing_key.rotated' }
+  return (await app.gatehouse.tools.prisma.event.findMany({ where, orderBy: { createdAt: 'asc' } })).map(
+    ({ data }) => data as Record<string, never>,
+  )
+}
+const rotateJob = schedule.find(({ name }) => name === 'rotate-keys')!
+const monthly = async (...apps: TestApp[]) => {
+  for (const { gatehouse } of apps) await runNow(gatehouse, rotateJob)
+}
+const untilRotation = () => rotationAfter(app.clock.now()) - app.clock.now()
+
+/** Waits for what another process learns by a notification. */
+async function until(isTrue: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 5000; !(await isTrue()); )
+    if (Date.now() > end) throw new Error('it did not come true in time')
 }
 
 test.each([
-  ['2026-11-21T00:00:00Z', '2026-10', '2026-10-31T01:00:00Z'],
-  ['2026-11-30T00:59:59.999Z', '2026-10', '2026-10-31T01:00:00Z'],
-  ['2026-11-30T01:00:00Z', '2026-11', '2026-11-30T01:00:00Z'],
-  ['2026-12-31T01:00:00Z', '2026-12', '2026-12-31T01:00:00Z'],
-  ['2027-01-01T00:00:00Z', '2026-12', '2026-12-31T01:00:00Z'],
-  ['2027-02-28T00:30:00Z', '2027-01', '2027-01-31T01:00:00Z'],
-  ['2027-02-28T02:00:00Z', '2027-02', '2027-02-28T01:00:00Z'],
-  ['2028-02-29T01:00:00Z', '2028-02', '2028-02-29T01:00:00Z'],
-])('5.3: at %s the last rotation is that of %s', (now, period, at) => {
-  expect(lastRotation(Date.parse(now))).toEqual({ period, at: Date.parse(at) })
+  ['2026-11-21T00:00:00Z', '2026-10', '2026-11-30T01:00:00Z'],
+  ['2026-11-30T00:59:59.999Z', '2026-10', '2026-11-30T01:00:00Z'],
+  ['2026-11-30T01:00:00Z', '2026-11', '2026-12-31T01:00:00Z'],
+  ['2026-12-31T01:00:00Z', '2026-12', '2027-01-31T01:00:00Z'],
+  ['2027-01-01T00:00:00Z', '2026-12', '2027-01-31T01:00:00Z'],
+  ['2027-01-31T02:00:00Z', '2027-01', '2027-02-28T01:00:00Z'],
+  ['2028-02-29T00:30:00Z', '2028-01', '2028-02-29T01:00:00Z'],
+])('5.3: at %s the last rotation was that of %s, the next one is %s', (now, period, next) => {
+  expect([periodOf(Date.parse(now)), new Date(rotationAfter(Date.parse(now))).toISOString()]).toEqual([
+    period,
+    new Date(next).toISOString(),
+  ])
 })
 
-test('an issuer made after the moment waits for the next one', async () => {
-  await turn(app)
-  expect(await keysAt(realm)).toHaveLength(6)
+/** An issuer as relying parties see it through several processes: when each key was first published everywhere. */
+class Witness {
+  private readonly published = new Map<string, number>()
+  private constructor(
+    readonly places: Realm[],
+    readonly machine: TestClient,
+  ) {}
+  static async of(at: Realm, apps: TestApp[]): Promise<Witness> {
+    const places = apps.map((one) => new Realm(one, at.tenant, `${one.idpUrl}/${at.tenant.issuerId}`))
+    const witness = new Witness(places, await machineOf(at))
+    for (const kid of kidsOf(await keysAt(at))) witness.published.set(kid, 0)
+    return witness
+  }
+  /** @returns the key that signs now, in all processes; every key that signs was published for long enough */
+  async look(): Promise<string> {
+    let sets: string[][] = []
+    await until(async () => {
+      sets = await Promise.all(this.places.map(async (place) => kidsOf(await keysAt(place))))
+      return new Set(sets.map(String)).size === 1
+    })
+    for (const kid of sets[0]!) if (!this.published.has(kid)) this.published.set(kid, app.clock.now())
+    let signers: string[] = []
+    await until(async () => {
+      signers = await Promise.all(this.places.map((place) => signerAt(place, this.machine)))
+      for (const kid of signers) {
+        const age = app.clock.now() - (this.published.get(kid) ?? Number.POSITIVE_INFINITY)
+        expect({ kid, longEnough: age >= PUBLISHED_BEFORE }).toEqual({ kid, longEnough: true })
+      }
+      return new Set(signers).size === 1
+    })
+    return signers[0]!
+  }
+  /** Looks every so often for so long, with the job before each look or without. @returns the keys that signed, in turn */
+  async watch(span: number, step: number, before = async () => {}): Promise<string[]> {
+    const signed = [await this.look()]
+    for (let passed = 0; passed < span; passed += step) {
+      app.clock.advance(step)
+      await before()
+      const kid = await this.look()
+      if (kid !== signed.at(-1)) signed.push(kid)
+    }
+    return signed
+  }
+}
+const request = (one: TestApp, issuerId: string) => rotateKeys(systemContext(one.gatehouse), issuerId)
+
+describe('D32: a key is in the JWKS at least 4,200 seconds before its first signature', () => {
+  /** Each answers how many keys have signed. */
+  const scenarios: Record<string, [signed: number, (witness: Witness, issuerId: string) => Promise<number>]> = {
+    'a new issuer, the monthly job every five minutes, and the next month': [
+      3,
+      async (witness) => {
+        app.clock.advance(untilRotation() - 30 * MINUTE)
+        const first = await witness.watch(100 * MINUTE, 5 * MINUTE, () => monthly(app))
+        app.clock.advance(untilRotation() - 10 * MINUTE)
+        return new Set([...first, ...(await witness.watch(20 * MINUTE, 5 * MINUTE, () => monthly(app)))]).size
+      },
+    ],
+    'the job is two days late': [
+      2,
+      async (witness) => {
+        app.clock.advance(untilRotation() - 10 * MINUTE)
+        const first = await witness.watch(20 * MINUTE, 5 * MINUTE)
+        app.clock.advance(2 * DAY)
+        return new Set([...first, ...(await witness.watch(100 * MINUTE, 10 * MINUTE, () => monthly(app)))]).size
+      },
+    ],
+    'no process ran at the end of two months: the missed rotation comes as soon as it may': [
+      3,
+      async (witness) => {
+        const before = await witness.look()
+        app.clock.advance(untilRotation() + 5 * DAY)
+        app.clock.advance(untilRotation() + 3 * DAY)
+        return new Set([before, ...(await witness.watch(100 * MINUTE, 10 * MINUTE, () => monthly(app)))]).size
+      },
+    ],
+    'two processes rotate at the same time, each time': [
+      2,
+      async (witness, issuerId) => {
+        app.clock.advance(untilRotation() - 10 * MINUTE)
+        const apps = [app, second, app, second]
+        const all = async () => {
+          await Promise.all(apps.map(({ gatehouse }) => rotateDueKeys(systemContext(gatehouse))))
+        }
+        const watched = await witness.watch(100 * MINUTE, 10 * MINUTE, all)
+        expect(await app.gatehouse.tools.prisma.signingKey.count({ where: { issuerId } })).toBe(9)
+        return watched.length
+      },
+    ],
+    'keys rotate three times within an hour, in two processes': [
+      2,
+      async (witness, issuerId) => {
+        const before = await witness.look()
+        for (const one of [app, second, app]) {
+          await Promise.all([request(one, issuerId), request(second, issuerId)])
+          expect(await witness.look()).toBe(before)
+          app.clock.advance(10 * MINUTE)
+        }
+        expect(await app.gatehouse.tools.prisma.signingKey.count({ where: { issuerId } })).toBe(9)
+        return (await witness.watch(100 * MINUTE, 10 * MINUTE)).length
+      },
+    ],
+  }
+  test.each(Object.entries(scenarios))('%s', async (_, [signed, play]) => {
+    const fresh = await Realm.make(app, 'Watched')
+    const witness = await Witness.of(fresh, [app, second])
+    expect(await play(witness, fresh.tenant.issuerId)).toBe(signed)
+  })
+
+  test.each([30_000, -30_000])('also in a process whose clock differs by %i ms', async (by) => {
+    const { baseUrl: BASE_URL, idpUrl: IDP_URL } = app.gatehouse.config
+    const clock = { now: () => app.clock.now() + by, advance: () => {} }
+    const other = await startApp({ env: { BASE_URL, IDP_URL }, databaseUrl: app.databaseUrl, clock })
+    try {
+      const fresh = await Realm.make(app, 'Clocks')
+      const witness = await Witness.of(fresh, [other])
+      await request(app, fresh.tenant.issuerId)
+      await witness.look()
+      app.clock.advance(68 * MINUTE)
+      expect(await witness.watch(5 * MINUTE, 15_000)).toHaveLength(2)
+    } finally {
+      await other.close()
+    }
+  })
+
+  test('a process that has lost the database for long publishes no key set that a cache may keep too long', async () => {
+    const way = new WayToDatabase(app.databaseUrl)
+    const { baseUrl: BASE_URL, idpUrl: IDP_URL } = app.gatehouse.config
+    const far = await startApp({ env: { BASE_URL, IDP_URL }, databaseUrl: await way.open(), clock: app.clock })
+    try {
+      const fresh = await Realm.make(app, 'Cut off')
+      const ask = () => fetch(`${far.idpUrl}/${fresh.tenant.issuerId}/jwks.json`)
+      expect((await ask()).headers.get('cache-control')).toBe('public, max-age=3600, s-maxage=3600, stale-if-error=120')
+      const before = kidsOf(await keysAt(fresh))
+      await way.cut()
+      await request(app, fresh.tenant.issuerId)
+      const cutAt = app.clock.now()
+      for (const minutes of [0, 1, 9, 20, 30, 7]) {
+        app.clock.advance(minutes * MINUTE)
+        const answer = await ask()
+        const { keys } = (await answer.json()) as { keys: Key[] }
+        expect([answer.status, kidsOf(keys)]).toEqual([200, before])
+        const maxAge = Number(/max-age=(\d+),/.exec(answer.headers.get('cache-control')!)![1])
+        const staleIfError = 120_000
+        expect(app.clock.now() + 1000 * maxAge + staleIfError).toBeLessThanOrEqual(cutAt + PUBLISHED_BEFORE)
+        expect(maxAge).toBeLessThanOrEqual(3600)
+      }
+      app.clock.advance(MINUTE)
+      const refused = await ask()
+      expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
+      expect(refused.headers.get('cache-control')).toBe('no-store')
+      await way.open()
+      await until(async () => (await ask()).status === 200)
+      const { keys } = (await (await ask()).json()) as { keys: Key[] }
+      expect(keys).toHaveLength(9)
+    } finally {
+      await far.close()
+      await way.cut()
+    }
+  })
+
+  test('a process whose LISTEN connection broke sees a rotation with its next request', async () => {
+    const fresh = await Realm.make(app, 'Deaf')
+    const place = new Realm(second, fresh.tenant, `${second.idpUrl}/${fresh.tenant.issuerId}`)
+    for (let round = 0; round < 3; round++) {
+      await keysAt(place)
+      await app.gatehouse.tools.pool.query(
+        `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+         WHERE application_name LIKE '% notices' AND datname = current_database()`,
+      )
+      await replaceKeys(systemContext(app.gatehouse), fresh.tenant.issuerId)
+      await until(async () => String(kidsOf(await keysAt(place))) === String(kidsOf(await keysAt(fresh))))
+    }
+  })
+
+  test('a change that nobody announced is seen after ten seconds', async () => {
+    const fresh = await Realm.make(app, 'Silent')
+    const machine = await machineOf(fresh)
+    const before = await signerAt(fresh, machine)
+    const { issuerId } = fresh.tenant
+    await app.gatehouse.tools.pool.query('UPDATE signing_keys SET signs_from = $2 WHERE issuer_id = $1 AND kid <> $3', [
+      issuerId,
+      app.clock.now(),
+      before,
+    ])
+    app.clock.advance(11_000)
+    expect(await signerAt(fresh, machine)).not.toBe(before)
+  })
+})
+
+test('D32: a new issuer publishes a current and a next key of each algorithm, and signs with the current one', async () => {
+  const { tenant, ...fresh } = await Realm.make(app, 'New')
+  const keys = await signingKeysOf(systemContext(app.gatehouse), tenant.issuerId)
+  for (const alg of signingAlgorithms) {
+    const [current, next, ...more] = keys.filter((key) => key.alg === alg)
+    expect(more).toEqual([])
+    expect(current!.signsFrom).toBe(current!.createdAt)
+    expect(next!.signsFrom).toBe(Math.max(rotationAfter(next!.createdAt), next!.createdAt + PUBLISHED_BEFORE + MINUTE))
+    const at = new Realm(app, tenant, fresh.url)
+    const machine = await machineOf(at, { response_signature_alg: alg })
+    expect([alg, await signerAt(at, machine)]).toEqual([alg, current!.kid])
+  }
 })
 
 test('5.3: one new key per algorithm, once however many processes plan and work, and again only next month', async () => {
-  const others = await Promise.all(Array.from({ length: 4 }, (_, n) => makeTenant(app, `Other ${n}`)))
+  const others = await Promise.all(Array.from({ length: 3 }, (_, n) => makeTenant(app, `Other ${n}`)))
   const before = await keysAt(realm)
   const tokens = await realm.tokens(client, 'ada@example.com')
-  toNextRotation()
-  await turn(app, second, app, second)
-  await turn(second, app)
-  for (const { issuerId } of [realm.tenant, ...others]) {
+  app.clock.advance(untilRotation() + 2 * 60 * MINUTE)
+  await monthly(app, second, app)
+  for (const { issuerId } of others) {
     const rows = await app.gatehouse.tools.prisma.signingKey.findMany({ where: { issuerId } })
     const count = (alg: string) => rows.filter((row) => row.alg === alg).length
     expect([count('ES256'), count('EdDSA'), count('RS256')]).toEqual([3, 3, 3])
-    expect(await eventsOf(issuerId)).toHaveLength(1)
+    const [event, ...more] = await eventsOf(issuerId)
+    expect(more).toEqual([])
+    const period = periodOf(app.clock.now())
+    expect(event).toMatchObject({ reason: 'monthly', period, removed: [] })
+    const inOrder = rows.sort((one, other) => Number(one.signsFrom - other.signsFrom))
+    const facts = (at: number) =>
+      signingAlgorithms.map((alg) => {
+        const { kid, signsFrom } = inOrder.filter((row) => row.alg === alg)[at]!
+        return { alg, kid, signs_from: Number(signsFrom) }
+      })
+    expect(event!['promoted']).toEqual(facts(1))
+    expect(event!['published']).toEqual(facts(2))
   }
-  const after = await keysAt(realm)
-  const fresh = kidsOf(after).filter((kid) => !kidsOf(before).includes(kid))
-  expect(fresh).toHaveLength(3)
-  expect(Object.values((await eventsOf(realm.tenant.issuerId))[0]!.data as object)[0]).toEqual(
-    Object.fromEntries(after.filter(({ kid }) => fresh.includes(kid)).map(({ alg, kid }) => [alg, kid])),
-  )
   const again = await realm.tokens(client, 'ada@example.com')
-  expect(fresh).toContain(headerOf(again.access_token).kid)
-  expect(kidsOf(after)).toContain(headerOf(tokens.access_token).kid)
-})
-
-test('tokens in flight stay good, new ones have the new key at once, in other processes soon', async () => {
-  const tokens = await realm.tokens(client, 'ada@example.com')
-  expect(kidsOf(await keysAt(twin))).toContain(headerOf(tokens.access_token).kid)
-  expect(await rotateKeys(systemContext(app.gatehouse), realm.tenant.issuerId)).toBe(true)
-  const fresh = (await realm.refresh(client, tokens.refresh_token)).body
-  expect(headerOf(fresh.access_token).kid).not.toBe(headerOf(tokens.access_token).kid)
-  expect((await realm.userinfo(tokens.access_token)).status).toBe(200)
-  expect((await twin.userinfo(fresh.access_token)).status).toBe(200)
-  for (const end = Date.now() + 3000; !kidsOf(await keysAt(twin)).includes(headerOf(fresh.access_token).kid); )
-    if (Date.now() > end) throw new Error('the other process kept its old keys')
+  expect(headerOf(again.access_token).kid).not.toBe(headerOf(tokens.access_token).kid)
+  expect(kidsOf(before)).toContain(headerOf(again.access_token).kid)
+  expect(kidsOf(await keysAt(realm))).toContain(headerOf(tokens.access_token).kid)
 })
 
 test('deleted issuers get none; disabled ones do', async () => {
   const [gone, disabled] = await Promise.all([makeTenant(app, 'Gone'), makeTenant(app, 'Disabled')])
   must(await gone.owner.delete(gone.I), 204)
   must(await disabled.owner.patch(disabled.I, { status: 'disabled' }), 200)
-  toNextRotation()
-  await turn(app)
+  app.clock.advance(untilRotation() + 2 * 60 * MINUTE)
+  await monthly(app)
   expect(await eventsOf(gone.issuerId)).toHaveLength(0)
   expect(await eventsOf(disabled.issuerId)).toHaveLength(1)
-  expect(await rotateKeys(systemContext(app.gatehouse), gone.issuerId)).toBe(false)
-})
-
-test('what a process that died had promised is done by another one', async () => {
-  toNextRotation()
-  const before = (await eventsOf(realm.tenant.issuerId)).length
-  await planRotations(systemContext(app.gatehouse))
-  // It took the job, and was gone.
-  await app.gatehouse.tools.pool.query(`UPDATE jobs SET run_at = $1, attempts = 1 WHERE task = 'rotate_keys'`, [
-    app.clock.now() + 60_000,
-  ])
-  await workOff(second.gatehouse, tasks)
-  expect(await eventsOf(realm.tenant.issuerId)).toHaveLength(before)
-  app.clock.advance(60_001)
-  await workOff(second.gatehouse, tasks)
-  expect(await eventsOf(realm.tenant.issuerId)).toHaveLength(before + 1)
+  expect(await request(app, gone.issuerId)).toBeUndefined()
 })
 
 describe('section 8: old keys are kept at least 45 days', () => {
-  test('counted from when they stopped signing; two generations stay for ever', async () => {
+  test('counted from when they stopped signing; the current and the next key stay whatever their age', async () => {
     const { tenant } = await Realm.make(app, 'Keeper')
-    const context = systemContext(app.gatehouse)
-    const count = async () => app.gatehouse.tools.prisma.signingKey.count({ where: { issuerId: tenant.issuerId } })
+    const count = () => app.gatehouse.tools.prisma.signingKey.count({ where: { issuerId: tenant.issuerId } })
     const clean = async (days: number) => {
       app.clock.advance(days * DAY)
-      await removeOldKeys(context)
+      await removeOldKeys(systemContext(app.gatehouse))
       return count()
     }
-    expect(await clean(100)).toBe(6)
-    // Now the third generation signs. The first stopped signing 100 days ago, the second today.
-    await rotateKeys(context, tenant.issuerId)
+    // The next key signs from the end of the month on, so the first one is retired then.
+    app.clock.advance(untilRotation())
+    expect(await clean(44)).toBe(6)
+    expect(await clean(2)).toBe(3)
+    expect(await clean(400)).toBe(3)
+    await monthly(app)
     expect(await clean(0)).toBe(6)
-    await rotateKeys(context, tenant.issuerId)
-    expect(await clean(44)).toBe(9)
-    expect(await clean(2)).toBe(6)
-    const place = new Realm(app, tenant)
-    expect(await keysAt(place)).toHaveLength(6)
+    expect(await keysAt(new Realm(app, tenant))).toHaveLength(6)
   })
 
   test('D23: an ID token whose key is gone is no valid hint: the person is asked, and comes back to the application', async () => {
     const { id_token, browser } = await realm.tokens(client, 'ada@example.com')
     const { kid } = headerOf(id_token)
     await app.gatehouse.tools.prisma.signingKey.delete({ where: { kid } })
-    await rotateKeys(systemContext(app.gatehouse), realm.tenant.issuerId)
-    for (const end = Date.now() + 3000; kidsOf(await keysAt(realm)).includes(kid); )
-      if (Date.now() > end) throw new Error('the key did not go')
+    app.clock.advance(11_000)
+    await until(async () => !kidsOf(await keysAt(realm)).includes(kid))
     const query = new URLSearchParams({ id_token_hint: id_token, post_logout_redirect_uri: AFTER_LOGOUT, state: 's' })
     const question = await browser.open(`${realm.url}/logout?${query}`)
     expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
@@ -162,40 +359,66 @@ describe('section 8: old keys are kept at least 45 days', () => {
   })
 })
 
-describe('gatehouse keys', () => {
-  const env = () => ({
-    DATABASE_URL: app.databaseUrl,
-    SECRET_KEY: secretKey,
-    IDP_URL: app.gatehouse.config.idpUrl,
-  })
-  test('list and rotate one issuer; running processes sign with the new key', async () => {
-    const { issuerId } = realm.tenant
-    const rotated = await runCli(['keys', 'rotate', '--issuer', issuerId], env())
-    expect([rotated.code, rotated.stdout]).toEqual([0, '1 issuer has new signing keys.\n'])
-    const listed = await runCli(['keys', 'list', '--issuer', issuerId, '--json'], env())
-    const keys = JSON.parse(listed.stdout) as { alg: string; kid: string; signing: boolean; issuer_id: string }[]
-    expect(keys.filter(({ signing }) => signing).map(({ alg }) => alg)).toEqual(['ES256', 'EdDSA', 'RS256'])
-    expect(listed.stdout).not.toContain('"d"')
-    const signing = keys.find(({ alg, signing: now }) => alg === 'ES256' && now)!
-    for (const end = Date.now() + 3000; ; ) {
-      const { access_token } = await realm.tokens(client, 'ada@example.com')
-      if (headerOf(access_token).kid === signing.kid) break
-      if (Date.now() > end) throw new Error('the running process signs with its old key')
+/** Applies the migrations before this one, then `fill`, then all others. */
+async function upgraded(to: string, fill: (db: pg.Client) => Promise<void>): ReturnType<typeof createTestDatabase> {
+  const database = await createTestDatabase({ empty: true })
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-before-'))
+  const all = join(packageRoot, 'prisma', 'migrations')
+  for (const name of readdirSync(all).filter((one) => one < to))
+    cpSync(join(all, name), join(folder, name), { recursive: true })
+  await migrate(database.url, { folder })
+  rmSync(folder, { recursive: true })
+  const db = new pg.Client({ connectionString: database.url })
+  await db.connect()
+  await fill(db)
+  await db.end()
+  await migrate(database.url)
+  return database
+}
+
+test('an upgraded database: the key that signed goes on, a next one is published, and signs when it may', async () => {
+  const [accountId, issuerId] = [`acc_${'1'.repeat(26)}`, `iss_${'1'.repeat(26)}`]
+  const rotatedAt = app.clock.now() - 40 * DAY
+  const signing: Record<string, string> = {}
+  const database = await upgraded('20261122120000', async (db) => {
+    await db.query(`INSERT INTO accounts (id, name, created_at, updated_at) VALUES ($1, 'Old', 1, 1)`, [accountId])
+    await db.query(
+      `INSERT INTO issuers (id, account_id, name, status, username_key, available_scopes, created_at, updated_at)
+       VALUES ($1, $2, 'Old', 'active', $3, '{}', 1, 1)`,
+      [issuerId, accountId, app.gatehouse.sealer.seal(Buffer.alloc(32).toString('base64'))],
+    )
+    for (const alg of signingAlgorithms) {
+      for (const age of [0, 1]) {
+        const { kid, publicJwk, privateJwk } = await newKeyPair(app.gatehouse, alg)
+        if (age === 0) signing[alg] = kid
+        await db.query(
+          `INSERT INTO signing_keys (id, account_id, issuer_id, kid, alg, public_jwk, private_jwk, created_at)
+           VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`,
+          [`key_${kid}`, accountId, issuerId, kid, alg, publicJwk, privateJwk, rotatedAt - age],
+        )
+      }
     }
-  })
-  test('an unknown issuer is said so', async () => {
-    for (const word of ['rotate', 'list']) {
-      const { code, output } = await runCli(['keys', word, '--issuer', `iss_${'0'.repeat(26)}`], env())
-      expect(code).toBe(1)
-      expect(output).toContain(`There is no issuer iss_${'0'.repeat(26)}.\n`)
-    }
-  })
-  test('without an issuer all living ones are rotated', async () => {
-    const living = await app.gatehouse.tools.prisma.issuer.count({ where: { status: { not: 'deleted' } } })
-    const { code, stdout } = await runCli(['keys', 'rotate'], env())
-    expect([code, stdout]).toEqual([0, `${living} issuers have new signing keys.\n`])
-    expect((await runCli(['keys', 'list'], env())).stdout).toMatch(
-      /^iss_\w{26} {2}ES256 {2}[0-9a-f-]{36} {2}\S+Z {2}signs\n/,
+    await db.query(`INSERT INTO key_rotations (issuer_id, period) VALUES ($1, '2026-10')`, [issuerId])
+    await db.query(
+      `INSERT INTO jobs (id, task, payload, run_at, attempts, created_at) VALUES ('job_1', 'rotate_keys', '{}', 0, 0, 0)`,
     )
   })
+  const old = await startApp({ databaseUrl: database.url, clock: app.clock })
+  try {
+    const paths = { A: `/v1/accounts/${accountId}`, I: `/v1/accounts/${accountId}/issuers/${issuerId}` }
+    const place = new Realm(old, { accountId, issuerId, ...paths, owner: old.operator })
+    const before = kidsOf(await keysAt(place))
+    expect(before).toHaveLength(6)
+    const witness = await Witness.of(place, [old])
+    expect(await witness.look()).toBe(signing['ES256'])
+    await monthly(old)
+    expect(kidsOf(await keysAt(place))).toHaveLength(9)
+    // Its last rotation was 40 days ago, so the next one comes as soon as it may.
+    const watched = await witness.watch(80 * MINUTE, 10 * MINUTE, () => monthly(old))
+    expect([watched[0], watched.length]).toEqual([signing['ES256'], 2])
+    expect(before).not.toContain(watched[1])
+  } finally {
+    await old.close()
+    await database.drop()
+  }
 })

@@ -246,6 +246,6 @@ test('metrics tell of all processes: successes of periodic jobs, the queue by ta
   expect(text).toMatch(/^gatehouse_periodic_job_last_success_timestamp_seconds\{job="purge-challenges"\} \d{10}/m)
   expect(text).toContain('gatehouse_periodic_job_failures{job="rotate-keys"} 0')
   expect(text).toContain('gatehouse_queue_jobs{task="mail",state="waiting"} 1')
-  expect(text).toContain('gatehouse_queue_jobs{task="rotate_keys",state="failed"} 0')
+  expect(text).toContain('gatehouse_queue_jobs{task="backchannel_logout",state="failed"} 0')
   expect(text).toMatch(/^gatehouse_queue_oldest_job_seconds\{task="mail"\} [1-9]/m)
 })

@@ -1,59 +1,18 @@
 /** When the database is away the answer is 503 with Retry-After, and recovery needs no hand (security rules 24, 27). */
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { populate, publicClient, type World } from '../contract/world.js'
 import { makeTenant, must } from '../setup/actors.js'
 import { createTestDatabase } from '../setup/database.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-
-/** The way to the database, which a test can cut. */
-class Way {
-  private sockets = new Set<Socket>()
-  private server: Server | undefined
-  private port = 0
-  private readonly target: { host: string; port: number } | { path: string }
-  constructor(private readonly url: string) {
-    const { hostname, port, searchParams } = new URL(url)
-    const folder = searchParams.get('host')
-    this.target = folder?.startsWith('/')
-      ? { path: `${folder}/.s.PGSQL.${port || 5432}` }
-      : { host: hostname, port: Number(port || 5432) }
-  }
-  async open(): Promise<string> {
-    const server = createServer((near) => {
-      const far = connect(this.target as { host: string; port: number })
-      for (const socket of [near, far]) {
-        this.sockets.add(socket)
-        socket
-          .on('error', () => undefined)
-          .on('close', () => {
-            this.sockets.delete(socket)
-            near.destroy()
-            far.destroy()
-          })
-      }
-      near.pipe(far).pipe(near)
-    })
-    await new Promise<void>((done) => server.listen(this.port, '127.0.0.1', done))
-    this.port = (server.address() as { port: number }).port
-    this.server = server
-    const { username, password, pathname } = new URL(this.url)
-    return `postgresql://${username}:${password}@127.0.0.1:${this.port}${pathname}`
-  }
-  async cut(): Promise<void> {
-    const ended = new Promise((done) => this.server?.close(done))
-    for (const socket of this.sockets) socket.destroy()
-    await ended
-  }
-}
+import { WayToDatabase } from '../setup/way-to-database.js'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
-let way: Way
+let way: WayToDatabase
 let app: TestApp
 let world: World
 beforeAll(async () => {
   database = await createTestDatabase()
-  way = new Way(database.url)
+  way = new WayToDatabase(database.url)
   app = await startApp({ databaseUrl: await way.open() })
   world = await populate(await makeTenant(app))
 })

@@ -9,8 +9,28 @@ import KeyStore from 'oidc-provider/lib/helpers/keystore.js'
 import instance from 'oidc-provider/lib/helpers/weak_cache.js'
 import { scope } from '../scope.js'
 
-/** The keys of an issuer as the library looks for them, by algorithm and id. @param keys the newest of each algorithm first */
-export const keyStoreOf = (keys: ExternalSigningKey[]): KeyStore => new KeyStore(keys)
+/**
+ * The keys of an issuer as the library looks for them: all of them verify, and which one signs is asked each time.
+ * @param signing the key of an algorithm that signs now
+ */
+export const keyStoreOf = (
+  keys: ExternalSigningKey[],
+  signing: (alg: string) => ExternalSigningKey | undefined,
+): KeyStore => new IssuerKeys(keys, signing)
+
+class IssuerKeys extends KeyStore {
+  constructor(
+    keys: ExternalSigningKey[],
+    readonly signing: (alg: string) => ExternalSigningKey | undefined,
+  ) {
+    super(keys)
+  }
+
+  override selectForSign({ alg }: { alg: string }): ExternalSigningKey[] {
+    const key = this.signing(alg)
+    return key ? [key] : []
+  }
+}
 
 /** Makes the provider speak for the issuer of the request in progress. Outside of requests it speaks for nobody. */
 export function answerForAll(provider: Provider): void {

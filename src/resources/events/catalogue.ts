@@ -20,7 +20,7 @@ export const catalogue = {
   'issuer.auth_method.created': 'A sign-in method was added to an issuer.',
   'issuer.auth_method.updated': 'A sign-in method was changed.',
   'issuer.auth_method.deleted': 'A sign-in method was removed.',
-  'issuer.signing_key.rotated': 'An issuer got new signing keys.',
+  'issuer.signing_key.rotated': 'Signing keys of an issuer were published, promoted or removed.',
   'client.created': 'A client was registered.',
   'client.updated': 'A client was changed.',
   'client.deleted': 'A client was deleted.',

@@ -1,113 +1,187 @@
 /**
- * New signing keys, monthly (spec 5.3): at 01:00 UTC of the last day of each month, one of each algorithm per issuer. A
- * row for each issuer and month says that it is promised, and then that it is done, so that it happens once however
- * many processes there are, and whenever one of them runs again. The key before signs no more, but stays published for
- * as long as tokens signed with it may live, and longer.
+ * Rotation of signing keys (spec 5.3, decision D32, docs/decisions/0019): monthly by a periodic job, on request, and
+ * after a compromise. A change of one issuer's keys is one transaction that locks the issuer and computes the change
+ * from the rows it finds, so it does not matter how many processes do it, how often, or how late.
  */
-import { DAY, MINUTE, SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { sql, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
-import { enqueue, type Task } from '../../platform/queue.js'
-import { inPortions, sweep } from '../../platform/sweep.js'
+import { inPortions } from '../../platform/sweep.js'
 import { emit } from '../events/events.js'
-import { giveSigningKeys, KEY_RETENTION, signingAlgorithms, takeKeyPairs } from './signing-keys.js'
+import { revokeTokensOfIssuer } from '../keys/personal-tokens.js'
+import {
+  KEY_RETENTION,
+  type KeyState,
+  periodOf,
+  planMonthly,
+  planRequested,
+  signingKeyAt,
+  statesOf,
+} from './key-schedule.js'
+import {
+  freshKeyPairs,
+  giveSigningKeys,
+  type KeyPair,
+  publishKeys,
+  type SigningAlgorithm,
+  type SigningKey,
+  signingAlgorithms,
+  signingKeysOf,
+  takeKeyPairs,
+} from './signing-keys.js'
 
-const TASK = 'rotate_keys'
-/** Issuers planned in one transaction, and looked at by one statement. */
+/** Issuers looked at by one statement. */
 const BATCH = 500
-/** How long it is known that a rotation was done; only the latest one is asked for. */
-const ROTATION_RETENTION = 400 * DAY
 
-interface Planned {
+/** A key in an event and in the answer of a command. `signsFrom` in milliseconds. */
+export interface ChangedKey {
+  alg: string
+  kid: string
+  signsFrom: number
+}
+
+/** What a rotation did to the keys of an issuer. */
+export interface KeyChange {
+  /** New in the key set. */
+  published: ChangedKey[]
+  /** Became, or will become, the signing key. */
+  promoted: ChangedKey[]
+  /** No longer in the key set; their tokens are no longer valid. */
+  removed: ChangedKey[]
+}
+
+type Reason = 'monthly' | 'requested' | 'compromise'
+
+interface Place {
+  accountId: string
   issuerId: string
-  period: string
 }
 
-/** The last moment of rotation that has come, and the month that it belongs to. Unix milliseconds. */
-export function lastRotation(now: number): { period: string; at: number } {
-  const date = new Date(now)
-  for (let back = 0; ; back++) {
-    // Day 0 of a month is the last day of the month before.
-    const at = Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1 - back, 0, 1)
-    if (at <= now) return { period: new Date(at).toISOString().slice(0, 7), at }
-  }
-}
+const lockText = `SELECT account_id AS "accountId" FROM issuers WHERE id = $1 AND status <> 'deleted' FOR NO KEY UPDATE`
 
-/** Issuers that lived when the moment came and of which nobody has promised it yet. */
-const planText = `
-  INSERT INTO key_rotations (issuer_id, period)
-  SELECT i.id, $1::text FROM issuers i
-  WHERE i.status <> 'deleted' AND i.created_at < $2::bigint
-    AND NOT EXISTS (SELECT 1 FROM key_rotations r WHERE r.issuer_id = i.id AND r.period = $1::text)
-  ORDER BY i.id LIMIT $3::int
-  ON CONFLICT DO NOTHING
-  RETURNING issuer_id AS "issuerId", period`
-
-/** Promises the rotations that are due: a job each, so that every worker takes its share. A periodic job. */
-export async function planRotations(context: Context): Promise<void> {
-  const { period, at } = lastRotation(context.now())
-  await inPortions(context, BATCH, () =>
-    transaction(context, async (inside) => {
-      const rows = await sql<Planned>(inside.db, planText, period, at, BATCH)
-      await enqueue(
-        inside,
-        TASK,
-        rows.map((row) => ({ ...row })),
-      )
-      return rows.length
-    }),
-  )
-}
-
-/** One issuer's turn. Making keys takes time on another thread; one after the other leaves room for everything else. */
-export const rotateKeysTask: Task = {
-  name: TASK,
-  attempts: 20,
-  delay: (failed) => Math.min(10 * MINUTE, 2 ** failed * SECOND),
-  lease: MINUTE,
-  parallel: 1,
-  async run(context, payload) {
-    const { issuerId, period } = payload as Planned
-    await rotateKeys(context, issuerId, period)
-    return 'done'
-  },
-}
-
-const doneText = `
-  UPDATE key_rotations SET done_at = $3::bigint WHERE issuer_id = $1 AND period = $2 AND done_at IS NULL
-  RETURNING issuer_id`
-/** Locked, so that no issuer is deleted meanwhile, and so that of two rotations one comes after the other. */
-const issuerText = `
-  SELECT i.account_id AS "accountId", (SELECT max(created_at) FROM signing_keys WHERE issuer_id = i.id) AS newest
-  FROM issuers i WHERE i.id = $1 AND i.status <> 'deleted' FOR UPDATE`
-
-/**
- * Gives an issuer one new key of each algorithm, which signs from now on.
- * @param period of a promised rotation, which happens once; none: now, because somebody says so
- * @returns false when the issuer does not live, or its turn was over already
- */
-export async function rotateKeys(context: Context, issuerId: string, period?: string): Promise<boolean> {
-  const pairs = await takeKeyPairs(context, 1)
+/** Changes the keys of an issuer. @returns undefined when there is no such issuer, or it is deleted */
+async function changeKeys(
+  context: Context,
+  issuerId: string,
+  reason: Reason,
+  change: (inside: Context, place: Place, keys: SigningKey[]) => Promise<KeyChange>,
+): Promise<KeyChange | undefined> {
   return transaction(context, async (inside) => {
-    if (period !== undefined) {
-      const [due] = await sql(inside.db, doneText, issuerId, period, inside.now())
-      if (!due) return false
-    }
-    const [issuer] = await sql<{ accountId: string; newest: number }>(inside.db, issuerText, issuerId)
-    if (!issuer) return false
+    const [issuer] = await sql<{ accountId: string }>(inside.db, lockText, issuerId)
+    if (!issuer) return undefined
     const place = { accountId: issuer.accountId, issuerId }
-    // The newest key signs: this one, even if another process's clock is ahead.
-    await giveSigningKeys(inside, place, pairs, Math.max(inside.now(), Number(issuer.newest) + 1))
-    const kids = Object.fromEntries(pairs.map(({ alg, kid }) => [alg, kid]))
-    const target = { type: 'issuer', id: issuerId }
-    await emit(inside, 'issuer.signing_key.rotated', { ...place, target, data: { kids, period: period ?? null } })
+    const done = await change(inside, place, await signingKeysOf(inside, issuerId))
+    if (Object.values(done).every((keys) => keys.length === 0)) return done
+    const promotedAt = done.promoted.at(-1)?.signsFrom
+    await emit(inside, 'issuer.signing_key.rotated', {
+      ...place,
+      target: { type: 'issuer', id: issuerId },
+      data: {
+        reason,
+        period: reason === 'monthly' && promotedAt !== undefined ? periodOf(promotedAt) : null,
+        published: done.published.map(inEvent),
+        promoted: done.promoted.map(inEvent),
+        removed: done.removed.map(inEvent),
+      },
+    })
     await announce(inside, 'issuer', issuerId)
-    return true
+    return done
   })
 }
 
-/** Every living issuer, one after the other, for the command line. */
+const inEvent = ({ alg, kid, signsFrom }: ChangedKey) => ({ alg, kid, signs_from: signsFrom })
+
+/** The first of these pairs for each algorithm that has a time from which its new key is to sign. */
+const scheduled = (pairs: readonly KeyPair[], times: ReadonlyMap<SigningAlgorithm, number>) =>
+  [...times].map(([alg, signsFrom]) => ({ ...pairs.find((pair) => pair.alg === alg)!, signsFrom }))
+
+/**
+ * Issuers without a next key for some algorithm. In random order, so that one whose rotation fails does not keep the
+ * same others waiting at every run.
+ */
+const dueText = `
+  SELECT i.id FROM issuers i
+  WHERE i.status <> 'deleted' AND ${signingAlgorithms.length} >
+    (SELECT count(DISTINCT k.alg) FROM signing_keys k WHERE k.issuer_id = i.id AND k.signs_from > $1::bigint)
+  ORDER BY random() LIMIT ${BATCH}`
+
+/**
+ * The monthly rotation: where the next key has become the signing key, publishes the one after it. Also gives a next key
+ * to issuers of a version that published none in advance. A periodic job.
+ */
+export async function rotateDueKeys(context: Context): Promise<void> {
+  await inPortions(context, BATCH, async () => {
+    const rows = await sql<{ id: string }>(context.db, dueText, context.now())
+    for (const { id } of rows) {
+      if (context.stop?.aborted) return 0
+      await publishNextKeys(context, id)
+    }
+    return rows.length
+  })
+}
+
+async function publishNextKeys(context: Context, issuerId: string): Promise<void> {
+  const pairs = await takeKeyPairs(context, 1)
+  await changeKeys(context, issuerId, 'monthly', async (inside, place, keys) => {
+    const now = inside.now()
+    const times = new Map<SigningAlgorithm, number>()
+    const promoted: SigningKey[] = []
+    for (const alg of signingAlgorithms) {
+      const { publish } = planMonthly(keys, alg, now)
+      if (publish === undefined) continue
+      times.set(alg, publish)
+      const current = signingKeyAt(keys, alg, now)
+      // A key that signed from its publication on was never the next one.
+      if (current && current.signsFrom > current.createdAt) promoted.push(current)
+    }
+    return { published: await publishKeys(inside, place, scheduled(pairs, times)), promoted, removed: [] }
+  })
+}
+
+/**
+ * Rotates the keys of an issuer on request: the next keys sign as soon as they have been published for long enough, and
+ * new next keys are published.
+ * @returns undefined when there is no such issuer; a change without keys while an earlier request is waiting
+ */
+export async function rotateKeys(context: Context, issuerId: string): Promise<KeyChange | undefined> {
+  const pairs = await takeKeyPairs(context, 1)
+  return changeKeys(context, issuerId, 'requested', async (inside, place, keys) => {
+    const now = inside.now()
+    const times = new Map<SigningAlgorithm, number>()
+    const promoted: ChangedKey[] = []
+    for (const alg of signingAlgorithms) {
+      const { promote, publish } = planRequested(keys, alg, now)
+      if (publish !== undefined) times.set(alg, publish)
+      if (!promote) continue
+      const { kid } = promote.key
+      await inside.db.signingKey.update({ where: { kid }, data: { signsFrom: promote.signsFrom } })
+      promoted.push({ alg, kid, signsFrom: promote.signsFrom })
+    }
+    return { published: await publishKeys(inside, place, scheduled(pairs, times)), promoted, removed: [] }
+  })
+}
+
+/**
+ * Replaces all keys of an issuer after a compromise: new ones sign at once, every old one leaves the key set, and no
+ * token that an old one signed is valid at any endpoint. Sessions and refresh tokens go on. Personal tokens are such
+ * tokens, so they are revoked. Call `discardSpareKeys` first.
+ * @returns undefined when there is no such issuer
+ */
+export async function replaceKeys(
+  context: Context,
+  issuerId: string,
+): Promise<(KeyChange & { personalTokens: number }) | undefined> {
+  const pairs = await freshKeyPairs(context)
+  const change = await changeKeys(context, issuerId, 'compromise', async (inside, place, keys) => {
+    await inside.db.signingKey.deleteMany({ where: { issuerId } })
+    const published = await giveSigningKeys(inside, place, pairs)
+    const promoted = published.filter((key) => key === signingKeyAt(published, key.alg, inside.now()))
+    return { published, promoted, removed: keys }
+  })
+  return change && { ...change, personalTokens: await revokeTokensOfIssuer(context, issuerId) }
+}
+
+/** All issuers that are not deleted, in batches, for the command line. */
 export async function* livingIssuers(context: Context): AsyncGenerator<string> {
   for (let after = ''; ; ) {
     const rows = await context.db.issuer.findMany({
@@ -122,25 +196,20 @@ export async function* livingIssuers(context: Context): AsyncGenerator<string> {
   }
 }
 
-/**
- * A key goes when the one after it has signed for as long as the retention: until then tokens of the old one may live.
- * The newest two of each algorithm stay, whatever their age.
- */
+/** A retired key leaves when the one after it has been signing for as long as the retention. */
 const removeText = `
   WITH looked AS (SELECT id FROM issuers WHERE id > $2 ORDER BY id LIMIT ${BATCH}),
-  ranked AS (
-    SELECT k.id, row_number() OVER newest AS rank, lag(k.created_at) OVER newest AS replaced_at
+  succeeded AS (
+    SELECT k.id, lead(k.signs_from) OVER (PARTITION BY k.issuer_id, k.alg ORDER BY k.signs_from, k.kid) AS retired_at
     FROM looked JOIN signing_keys k ON k.issuer_id = looked.id
-    WINDOW newest AS (PARTITION BY k.issuer_id, k.alg ORDER BY k.created_at DESC, k.kid)
   ),
   gone AS (
-    DELETE FROM signing_keys WHERE id IN (SELECT id FROM ranked WHERE rank > 2 AND replaced_at < $1::bigint)
-    RETURNING issuer_id)
+    DELETE FROM signing_keys WHERE id IN (SELECT id FROM succeeded WHERE retired_at < $1::bigint) RETURNING issuer_id)
   SELECT max(looked.id) AS last, count(*)::int AS count,
     (SELECT coalesce(array_agg(DISTINCT issuer_id), '{}') FROM gone) AS changed
   FROM looked`
 
-/** Removes keys whose retention is over, issuer by issuer, and what is known of rotations long ago. A periodic job. */
+/** Removes keys whose retention is over. A periodic job. */
 export async function removeOldKeys(context: Context): Promise<void> {
   const before = context.now() - KEY_RETENTION
   let after = ''
@@ -152,7 +221,6 @@ export async function removeOldKeys(context: Context): Promise<void> {
       return looked!.count
     }),
   )
-  await sweep(context, 'key_rotations', 'done_at < $1::bigint', context.now() - ROTATION_RETENTION)
 }
 
 interface Looked {
@@ -161,22 +229,26 @@ interface Looked {
   changed: string[]
 }
 
+/** A key as `gatehouse keys list` shows it: public facts only. Times in milliseconds. */
 export interface KeyFacts {
   issuerId: string
   kid: string
   alg: string
   createdAt: number
-  /** Signs new tokens; the others are published only. */
-  signing: boolean
+  signsFrom: number
+  state: KeyState
+  /** When a retired key leaves the key set. */
+  leavesAt: number | null
 }
 
-const listText = `
-  SELECT k.issuer_id AS "issuerId", k.kid::text, k.alg, k.created_at AS "createdAt",
-    row_number() OVER (PARTITION BY k.issuer_id, k.alg ORDER BY k.created_at DESC, k.kid) = 1 AS signing
-  FROM signing_keys k JOIN issuers i ON i.id = k.issuer_id AND i.status <> 'deleted'
-  WHERE $1::text IS NULL OR i.id = $1::text
-  ORDER BY k.issuer_id, array_position($2::text[], k.alg), k.created_at DESC, k.kid`
-
-/** The keys of one issuer or of all: public facts only. */
-export const listKeys = (context: Context, issuerId?: string): Promise<KeyFacts[]> =>
-  sql<KeyFacts>(context.db, listText, issuerId ?? null, [...signingAlgorithms])
+/** The keys of an issuer, in the order in which they sign. */
+export async function listKeys(context: Context, issuerId: string): Promise<KeyFacts[]> {
+  const keys = statesOf(await signingKeysOf(context, issuerId), context.now())
+  return signingAlgorithms.flatMap((alg) =>
+    keys
+      .filter((key) => key.alg === alg)
+      .map(({ kid, createdAt, signsFrom, state, leavesAt }) => {
+        return { issuerId, kid, alg, createdAt, signsFrom, state, leavesAt }
+      }),
+  )
+}

@@ -1,24 +1,23 @@
 /**
- * Signing keys of issuers (spec 5.3). Each issuer holds generations of three algorithms; the newest of each signs, the
- * others stay published for tokens signed before. Pairs are made ahead of need into a pool, so that no request waits
- * for one, and private keys never lie in the database in the clear.
+ * Signing keys of issuers (spec 5.3). Each issuer has a current and a next key of three algorithms, and retired ones,
+ * which stay published for tokens signed before; key-schedule.ts decides which one signs. Pairs are generated in
+ * advance into a pool, so that no request waits for one. Private keys are stored encrypted.
  */
 import { generateKeyPair, type KeyObject, randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { newId } from '../../kernel/ids.js'
-import { DAY } from '../../kernel/time.js'
 import type { Context, Gatehouse } from '../../platform/context.js'
 import { outside } from '../../platform/database.js'
 import { systemContext } from '../../platform/jobs.js'
+import type { JwtKey } from '../../platform/jwt.js'
 import { announce, listen } from '../../platform/notify.js'
+import { type KeyTimes, nextSignsFrom, signingKeyAt } from './key-schedule.js'
 
 export const signingAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
-/** How many keys of each algorithm an issuer begins with: the one that signs and the one before it. */
+/** How many keys of each algorithm a new issuer has: the current and the next one (decision D32). */
 const GENERATIONS = 2
-/** Keys that no longer sign stay published this long (milliseconds): longer than any token lives (spec section 8). */
-export const KEY_RETENTION = 45 * DAY
 
 /** The public half as it is published: RFC 7517 members, `use` and `alg` included. */
 export interface PublicJwk {
@@ -33,17 +32,20 @@ export interface PublicJwk {
   e?: string
 }
 
-/** A key of an issuer; `privateJwk` is sealed and opened only by who signs. */
-export interface SigningKey {
+/** A pair that belongs to no issuer yet. */
+export interface KeyPair {
   kid: string
   alg: SigningAlgorithm
   publicJwk: PublicJwk
+  /** Encrypted. */
   privateJwk: string
+  createdAt?: number
 }
 
-/** A pair that belongs to no issuer yet. */
-export interface KeyPair extends SigningKey {
-  createdAt?: number
+/** A key of an issuer. */
+export interface SigningKey extends KeyPair, KeyTimes {
+  alg: SigningAlgorithm
+  createdAt: number
 }
 
 const generate = promisify(generateKeyPair)
@@ -91,9 +93,8 @@ const drawText = `
   RETURNING spare_keys.kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk"`
 
 /**
- * Generations of each algorithm, two for a new issuer, the signing one first. They come from the pool; what the pool
- * lacks is made now, and no transaction waits for that. If the one that gives them away fails, the pairs are lost, which
- * harms nobody.
+ * Pairs of each algorithm, two for a new issuer. They come from the pool; what the pool lacks is generated now, and no
+ * transaction waits for that. Pairs that are not used are lost.
  */
 export async function takeKeyPairs(context: Context, generations = GENERATIONS): Promise<KeyPair[]> {
   const { query } = context.tools
@@ -119,23 +120,45 @@ async function drawPairs(context: Context, generations: number): Promise<KeyPair
   return pairs
 }
 
-/** Gives an issuer these keys, in the transaction that makes or changes it. The first pair of an algorithm signs. */
+/** Pairs of each algorithm that have never been in the pool, for an issuer whose keys are compromised. */
+export async function freshKeyPairs(context: Context, generations = GENERATIONS): Promise<KeyPair[]> {
+  const algorithms = Array.from({ length: generations }, () => signingAlgorithms).flat()
+  return Promise.all(algorithms.map((alg) => makePair(context, alg)))
+}
+
+/** Empties the pool: whoever could read the keys of an issuer could read these, too. Workers fill it again. */
+export async function discardSpareKeys(context: Context): Promise<void> {
+  await context.db.spareKey.deleteMany()
+  await announce(context, 'spare_keys', '')
+}
+
+/**
+ * Gives an issuer that has no keys its first ones, in the transaction that creates it or removes the old ones. The first
+ * pair of each algorithm signs at once, the second one from the next rotation on.
+ */
 export async function giveSigningKeys(
   context: Context,
-  { accountId, issuerId }: { accountId: string; issuerId: string },
+  place: { accountId: string; issuerId: string },
   pairs: readonly KeyPair[],
-  now = context.now(),
-): Promise<void> {
-  const ages = new Map<string, number>()
-  const rows = pairs.map(({ kid, alg, publicJwk, privateJwk }) => {
-    // The newest of an algorithm signs: each further pair is older by a millisecond.
-    const age = ages.get(alg) ?? 0
-    ages.set(alg, age + 1)
-    const id = newId('key', now)
-    return { id, accountId, issuerId, kid, alg, publicJwk: { ...publicJwk }, privateJwk, createdAt: now - age }
-  })
-  await context.db.signingKey.createMany({ data: rows })
+): Promise<SigningKey[]> {
+  const now = context.now()
+  const isFirst = (pair: KeyPair) => pair === pairs.find(({ alg }) => alg === pair.alg)
+  const keys = pairs.map((pair) => ({ ...pair, signsFrom: isFirst(pair) ? now : nextSignsFrom(now, now) }))
+  return publishKeys(context, place, keys)
+}
+
+/** Adds keys to those of an issuer, in the transaction that changes it. */
+export async function publishKeys(
+  context: Context,
+  { accountId, issuerId }: { accountId: string; issuerId: string },
+  keys: readonly (KeyPair & { signsFrom: number })[],
+): Promise<SigningKey[]> {
+  const createdAt = context.now()
+  const published = keys.map((key) => ({ ...key, createdAt }))
+  const rows = published.map((key) => ({ ...key, publicJwk: { ...key.publicJwk }, accountId, issuerId }))
+  await context.db.signingKey.createMany({ data: rows.map((row) => ({ ...row, id: newId('key', createdAt) })) })
   await announce(context, 'spare_keys', issuerId)
+  return published
 }
 
 /**
@@ -186,14 +209,25 @@ export function keepSpareKeys(gatehouse: Gatehouse): () => Promise<void> {
   }
 }
 
-/** The keys of an issuer, the signing one of each algorithm before the older ones. */
+/** The keys of an issuer in the order in which they sign, which is also that of the published key set. */
 export async function signingKeysOf(context: Context, issuerId: string): Promise<SigningKey[]> {
   return context.query<SigningKey & Record<string, unknown>>(
     'signing-keys-of-issuer',
-    `SELECT kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk"
-     FROM signing_keys WHERE issuer_id = $1 ORDER BY created_at DESC, kid`,
+    `SELECT kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk", created_at AS "createdAt",
+       signs_from AS "signsFrom"
+     FROM signing_keys WHERE issuer_id = $1 ORDER BY signs_from, kid`,
     [issuerId],
   )
+}
+
+/**
+ * The key that an issuer signs with now, with its private half decrypted, for tokens made outside of the IdP's requests.
+ * @throws Error when there is none
+ */
+export async function currentKey(context: Context, issuerId: string, alg: string): Promise<JwtKey> {
+  const key = signingKeyAt(await signingKeysOf(context, issuerId), alg, context.now())
+  if (!key) throw new Error(`The issuer ${issuerId} has no ${alg} key to sign with.`)
+  return { kid: key.kid, alg, jwk: JSON.parse(context.sealer.open(key.privateJwk)) }
 }
 
 /** The key set as published (RFC 7517 section 5): public parameters only. */

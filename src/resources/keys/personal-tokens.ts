@@ -10,6 +10,7 @@ import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.
 import { covers, isPlatformScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
 import { type PersonalToken, type Prisma, transaction, type User } from '../../platform/database.js'
+import { inPortions } from '../../platform/sweep.js'
 import { emit } from '../events/events.js'
 import { goneUser, type InAccount, newestFirst, ofLivingIssuer, older, requireUser } from '../place.js'
 import { revise } from '../revise.js'
@@ -242,18 +243,40 @@ function mustCover({ actor }: Context, token: PersonalToken): void {
 
 /** All tokens of a user that is being deleted, in the transaction that deletes it (spec section 3). */
 export async function revokeTokensOfUser(context: Context, { id: userId }: { id: string }): Promise<void> {
+  await revokeAll(context, { userId, status: 'active' }, 'The user was deleted.')
+}
+
+/** Rows of one transaction. */
+const BATCH = 500
+
+/**
+ * All tokens of an issuer whose signing keys were removed: nobody can verify them any more.
+ * @returns how many
+ */
+export async function revokeTokensOfIssuer(context: Context, issuerId: string): Promise<number> {
+  let revoked = 0
+  await inPortions(context, BATCH, () =>
+    transaction(context, async (inside) => {
+      const active = { issuerId, status: 'active', expiresAt: { gt: inside.now() } }
+      const rows = await inside.db.personalToken.findMany({ where: active, select: { id: true }, take: BATCH })
+      const where = { ...active, id: { in: rows.map(({ id }) => id) } }
+      revoked += await revokeAll(inside, where, 'The signing keys of the issuer were replaced.')
+      return rows.length
+    }),
+  )
+  return revoked
+}
+
+async function revokeAll(
+  context: Context,
+  where: Prisma.PersonalTokenWhereInput,
+  statusReason: string,
+): Promise<number> {
   const now = context.now()
-  const rows = await context.db.personalToken.updateManyAndReturn({
-    where: { userId, status: 'active' },
-    data: {
-      status: 'revoked',
-      statusAt: now,
-      statusBy: context.actor.id,
-      statusReason: 'The user was deleted.',
-      updatedAt: now,
-    },
-  })
+  const data = { status: 'revoked', statusAt: now, statusBy: context.actor.id, statusReason, updatedAt: now }
+  const rows = await context.db.personalToken.updateManyAndReturn({ where, data })
   for (const token of rows) await emit(context, 'personal_token.revoked', aboutToken(token))
+  return rows.length
 }
 
 const aboutToken = ({ accountId, issuerId, userId, id }: PersonalToken) => ({

@@ -9,6 +9,7 @@ import { signJwt } from '../../platform/jwt.js'
 import { OutboundError } from '../../platform/outbound.js'
 import { enqueue, type Task } from '../../platform/queue.js'
 import { issuerUrl, servesHost } from '../issuer-url.js'
+import { currentKey } from '../issuers/signing-keys.js'
 
 const TASK = 'backchannel_logout'
 /** How long a client has to answer, and a token to get there (milliseconds, seconds). */
@@ -34,23 +35,17 @@ interface Facts {
   userId: string
   host: string | null
   uri: string
-  kid: string
   alg: string
-  privateJwk: string
 }
 
 /** The client as it is now: what it has unset meanwhile, or whoever was deleted with it, needs no notice. */
 const factsText = `
   SELECT s.client_id AS "clientId", s.user_id AS "userId", c.settings->'openid'->>'backchannel_logout_uri' AS uri,
-    CASE WHEN ${servesHost('s.host')} THEN s.host END AS host, k.kid::text, k.alg, k.private_jwk AS "privateJwk"
+    CASE WHEN ${servesHost('s.host')} THEN s.host END AS host,
+    coalesce(c.settings->'openid'->>'response_signature_alg', 'ES256') AS alg
   FROM sessions s
   JOIN issuers i ON i.id = s.issuer_id AND i.status <> 'deleted'
   JOIN clients c ON c.issuer_id = s.issuer_id AND c.id = s.client_id AND c.status <> 'deleted'
-  JOIN LATERAL (
-    SELECT kid, alg, private_jwk FROM signing_keys
-    WHERE issuer_id = s.issuer_id AND alg = coalesce(c.settings->'openid'->>'response_signature_alg', 'ES256')
-    ORDER BY created_at DESC, kid LIMIT 1
-  ) k ON true
   WHERE s.issuer_id = $1 AND s.id = $2 AND c.settings->'openid'->>'backchannel_logout_uri' IS NOT NULL`
 
 /** Up to three tries: at once, after 5 seconds, after another 30. */
@@ -68,7 +63,8 @@ export const backchannelLogout: Task = {
       sessionId,
     ])
     if (!facts) return 'done'
-    const token = logoutToken(context, { issuerId, sessionId, jti, ...facts })
+    const key = await currentKey(context, issuerId, facts.alg)
+    const token = signJwt(key, 'logout+jwt', logoutClaims(context, { issuerId, sessionId, jti, ...facts }))
     const about = { task: TASK, session: sessionId, client: facts.clientId, attempt: number, last }
     try {
       const { status } = await context.outbound.send({
@@ -91,12 +87,12 @@ export const backchannelLogout: Task = {
 }
 
 /** Section 2.4, with the claims of decisions D23. No nonce, for an ID token has one. */
-function logoutToken(
-  { config, sealer, now }: Context,
-  { issuerId, sessionId, jti, clientId, userId, host, kid, alg, privateJwk }: Facts & Farewell & { jti: string },
-): string {
+function logoutClaims(
+  { config, now }: Context,
+  { issuerId, sessionId, jti, clientId, userId, host }: Facts & Farewell & { jti: string },
+): object {
   const iat = seconds(now())
-  const claims = {
+  return {
     iss: issuerUrl(config, issuerId, host),
     sub: userId,
     aud: clientId,
@@ -106,5 +102,4 @@ function logoutToken(
     events: { [EVENT]: {} },
     sid: sessionId,
   }
-  return signJwt({ kid, alg, jwk: JSON.parse(sealer.open(privateJwk)) }, 'logout+jwt', claims)
 }
