@@ -95,8 +95,10 @@ function answerDocument(ctx: Koa.Context, { now }: Context, runtime: Runtime, { 
     return
   }
   if (ctx.method !== 'OPTIONS') {
-    if (route.name === 'metadata') return serveDocument(ctx, runtime.metadata)
-    return serveDocument(ctx, { ...runtime.keySet, cacheControl: keySetCaching(now() - runtime.confirmedAt) })
+    const { metadata, keySet, confirmedAt } = runtime
+    const isKeySet = route.name === 'keys'
+    serveDocument(ctx, isKeySet ? { ...keySet, cacheControl: keySetCaching(now() - confirmedAt) } : metadata)
+    return
   }
   ctx.set('Access-Control-Allow-Origin', '*')
   ctx.set('Access-Control-Allow-Methods', 'GET')

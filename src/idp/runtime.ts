@@ -8,18 +8,16 @@ import { LRUCache } from 'lru-cache'
 import { SECOND } from '../kernel/time.js'
 import type { Context, Gatehouse } from '../platform/context.js'
 import { listen, type Subscription } from '../platform/notify.js'
+import { publicKeySet, type SigningKey, signingKeysOf } from '../resources/issuer-keys.js'
 import { issuerUrl, readIssuerUrl } from '../resources/issuer-url.js'
 import type { AuthMethodKind } from '../resources/issuers/auth-methods.js'
-import { signingKeyAt } from '../resources/issuers/key-schedule.js'
 import type { IssuerSettings } from '../resources/issuers/settings.js'
-import { publicKeySet, type SigningKey, signingKeysOf } from '../resources/issuers/signing-keys.js'
 import { cookieKeys } from './cookie-keys.js'
 import { documentsEnabled } from './documents/index.js'
 import { metadataDocument } from './endpoints/discovery.js'
 import { documentOf, type StaticDocument } from './endpoints/documents.js'
 import { KEY_SET_CACHING } from './endpoints/key-set.js'
-import { keyStoreOf } from './hooks/issuers.js'
-import { Signer } from './signer.js'
+import { keyStoreFor } from './signer.js'
 
 /** Live issuers kept per process. */
 const KEPT = 5000
@@ -67,7 +65,7 @@ export interface Runtime {
   /** When the database last agreed that all of this is current (Unix milliseconds). */
   readonly confirmedAt: number
   /** Made when first asked for: discovery and keys are served without it. */
-  readonly keyStore: ReturnType<typeof keyStoreOf>
+  readonly keyStore: ReturnType<typeof keyStoreFor>
   /** What cookies are signed with: a key of the issuer's own (security rule 10). */
   readonly cookieKeys: ReturnType<typeof cookieKeys>
   /** The same issuer under another of its names; undefined for a name that is not its own. */
@@ -291,13 +289,4 @@ function makeRuntime(context: Context, issuer: IssuerFacts, keys: SigningKey[], 
     return runtime
   }
   return at(null)
-}
-
-/** The library's store of these keys, which signs with the one whose time it is. */
-function keyStoreFor({ sealer, now }: Context, keys: readonly SigningKey[]): Runtime['keyStore'] {
-  const signers = new Map(keys.map((key) => [key, new Signer(key, sealer)]))
-  return keyStoreOf([...signers.values()], (alg) => {
-    const key = signingKeyAt(keys, alg, now())
-    return key && signers.get(key)
-  })
 }

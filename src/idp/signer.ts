@@ -4,10 +4,12 @@
  */
 import { createPrivateKey, createPublicKey, type KeyObject, sign } from 'node:crypto'
 import { ExternalSigningKey } from 'oidc-provider'
+import type { Context } from '../platform/context.js'
 import type { Sealer } from '../platform/secrets.js'
-import type { SigningKey } from '../resources/issuers/signing-keys.js'
+import { type SigningKey, signingKeyAt } from '../resources/issuer-keys.js'
+import { keyStoreOf } from './hooks/issuers.js'
 
-/** A signing key for the library. The private key is unsealed when it first signs; older keys never do. */
+/** A signing key for the library. The private key is decrypted when it first signs; most keys of an issuer never do. */
 export class Signer extends ExternalSigningKey {
   readonly #key: SigningKey
   readonly #sealer: Sealer
@@ -57,4 +59,13 @@ export class Signer extends ExternalSigningKey {
     const key = { key: this.#privateKey, ...(alg === 'ES256' ? { dsaEncoding: 'ieee-p1363' as const } : {}) }
     return sign(alg === 'EdDSA' ? null : 'sha256', data, key)
   }
+}
+
+/** The library's store of these keys, which signs with the one whose time it is. @param keys in the order of `signsFrom` */
+export function keyStoreFor({ sealer, now }: Context, keys: readonly SigningKey[]): ReturnType<typeof keyStoreOf> {
+  const signers = new Map(keys.map((key) => [key, new Signer(key, sealer)]))
+  return keyStoreOf([...signers.values()], (alg) => {
+    const key = signingKeyAt(keys, alg, now())
+    return key && signers.get(key)
+  })
 }

@@ -293,10 +293,10 @@ test('a method of each sort is added with its own fields, switched off and delet
 
 test('signing keys say where they are, when they change, and when they did', async () => {
   await page.goto(`${issuer}/signing-keys`)
-  await page.getByRole('heading', { name: 'Still the first keys' }).waitFor()
+  await page.getByRole('heading', { name: 'No rotation yet' }).waitFor()
   await rotateKeys(systemContext(world.app.gatehouse), issuerId)
   await page.reload()
-  await page.getByRole('table', { name: 'Changes of keys' }).getByText('by hand').waitFor()
+  await page.getByRole('table', { name: 'Rotations' }).getByText('On request').waitFor()
   const { keys } = (await (await fetch(`${world.app.idpUrl}/${issuerId}/jwks.json`)).json()) as { keys: Loose[] }
   await page.getByText(`${world.app.idpUrl}/${issuerId}/jwks.json`).waitFor()
   expect(new Set(keys.map(({ alg }) => alg))).toEqual(new Set(['ES256', 'EdDSA', 'RS256']))

@@ -22,7 +22,8 @@ import { systemClock } from '../../src/kernel/time.js'
 import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres.js'
 import { migrate } from '../../src/platform/migrate.js'
 import { makeSealer } from '../../src/platform/secrets.js'
-import { newKeyPair, signingAlgorithms } from '../../src/resources/issuers/signing-keys.js'
+import { signingAlgorithms } from '../../src/resources/issuer-keys.js'
+import { newKeyPair } from '../../src/resources/issuers/signing-keys.js'
 import { inDatabase, secretKey } from './database.js'
 
 /** What the teardown undoes; both run in jest's own process. */

@@ -1,8 +1,8 @@
 /** The ID token by which an application says whom it wants to sign out. */
 import { compactVerify, decodeJwt, decodeProtectedHeader, importJWK } from 'jose'
 import { ApiError } from '../../kernel/errors.js'
+import { signingAlgorithms } from '../../resources/issuer-keys.js'
 import { readIssuerUrl } from '../../resources/issuer-url.js'
-import { signingAlgorithms } from '../../resources/issuers/signing-keys.js'
 import { scope } from '../scope.js'
 
 /** Whom and which session a genuine ID token names. */

@@ -8,27 +8,16 @@ import { sql, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
 import { inPortions } from '../../platform/sweep.js'
 import { emit } from '../events/events.js'
-import { revokeTokensOfIssuer } from '../keys/personal-tokens.js'
 import {
-  KEY_RETENTION,
-  type KeyState,
-  periodOf,
-  planMonthly,
-  planRequested,
-  signingKeyAt,
-  statesOf,
-} from './key-schedule.js'
-import {
-  freshKeyPairs,
-  giveSigningKeys,
-  type KeyPair,
-  publishKeys,
   type SigningAlgorithm,
   type SigningKey,
   signingAlgorithms,
+  signingKeyAt,
   signingKeysOf,
-  takeKeyPairs,
-} from './signing-keys.js'
+} from '../issuer-keys.js'
+import { revokeTokensOfIssuer } from '../keys/personal-tokens.js'
+import { KEY_RETENTION, type KeyState, periodOf, planMonthly, planRequested, statesOf } from './key-schedule.js'
+import { freshKeyPairs, giveSigningKeys, type KeyPair, publishKeys, takeKeyPairs } from './signing-keys.js'
 
 /** Issuers looked at by one statement. */
 const BATCH = 500

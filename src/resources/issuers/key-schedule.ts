@@ -4,7 +4,7 @@
  * functions; times in milliseconds.
  */
 import { DAY, MINUTE, SECOND } from '../../kernel/time.js'
-import type { SigningAlgorithm } from './signing-keys.js'
+import { type KeyTimes, type SigningAlgorithm, signingKeyAt } from '../issuer-keys.js'
 
 /** Lifetime of the key set in caches: `max-age` and `s-maxage` (spec 5.3). */
 export const JWKS_MAX_AGE = 3600 * SECOND
@@ -18,15 +18,6 @@ const TOLERANCE = MINUTE
 export const KEY_LEAD = PUBLISHED_BEFORE_SIGNING + TOLERANCE
 /** Keys stay published this long after they stopped signing: longer than any token lives (spec section 8). */
 export const KEY_RETENTION = 45 * DAY
-
-/** What decides when a key signs. */
-export interface KeyTimes {
-  alg: string
-  /** When it was published. */
-  createdAt: number
-  /** From when on it may sign. */
-  signsFrom: number
-}
 
 /** The first moment of rotation after this one: 01:00 UTC of the last day of a month (spec 5.3). */
 export function rotationAfter(moment: number): number {
@@ -45,14 +36,6 @@ export function periodOf(moment: number): string {
 /** When a key that is published now becomes the signing key: at the rotation after the one before it began to sign. */
 export const nextSignsFrom = (previous: number, now: number): number =>
   Math.max(now + KEY_LEAD, rotationAfter(previous))
-
-/**
- * The key that signs at this moment: of those whose time has come the one with the latest `signsFrom`. While none has
- * come (a clock behind that of the process that created the issuer), the first one.
- * @param keys in the order of `signsFrom`
- */
-export const signingKeyAt = <Key extends KeyTimes>(keys: readonly Key[], alg: string, now: number): Key | undefined =>
-  keys.findLast((key) => key.alg === alg && key.signsFrom <= now) ?? keys.find((key) => key.alg === alg)
 
 /** The published keys of an algorithm that have not signed yet, in the order in which they will. */
 export function upcomingKeys<Key extends KeyTimes>(keys: readonly Key[], alg: string, now: number): Key[] {

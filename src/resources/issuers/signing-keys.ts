@@ -1,7 +1,6 @@
 /**
- * Signing keys of issuers (spec 5.3). Each issuer has a current and a next key of three algorithms, and retired ones,
- * which stay published for tokens signed before; key-schedule.ts decides which one signs. Pairs are generated in
- * advance into a pool, so that no request waits for one. Private keys are stored encrypted.
+ * New signing keys of issuers. Pairs are generated in advance into a pool, so that no request waits for one. Private
+ * keys are stored encrypted, those in the pool too.
  */
 import { generateKeyPair, type KeyObject, randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
@@ -9,28 +8,12 @@ import { newId } from '../../kernel/ids.js'
 import type { Context, Gatehouse } from '../../platform/context.js'
 import { outside } from '../../platform/database.js'
 import { systemContext } from '../../platform/jobs.js'
-import type { JwtKey } from '../../platform/jwt.js'
 import { announce, listen } from '../../platform/notify.js'
-import { type KeyTimes, nextSignsFrom, signingKeyAt } from './key-schedule.js'
-
-export const signingAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const
-export type SigningAlgorithm = (typeof signingAlgorithms)[number]
+import { type PublicJwk, type SigningAlgorithm, type SigningKey, signingAlgorithms } from '../issuer-keys.js'
+import { nextSignsFrom } from './key-schedule.js'
 
 /** How many keys of each algorithm a new issuer has: the current and the next one (decision D32). */
 const GENERATIONS = 2
-
-/** The public half as it is published: RFC 7517 members, `use` and `alg` included. */
-export interface PublicJwk {
-  kty: string
-  use: 'sig'
-  alg: SigningAlgorithm
-  kid: string
-  crv?: string
-  x?: string
-  y?: string
-  n?: string
-  e?: string
-}
 
 /** A pair that belongs to no issuer yet. */
 export interface KeyPair {
@@ -40,12 +23,6 @@ export interface KeyPair {
   /** Encrypted. */
   privateJwk: string
   createdAt?: number
-}
-
-/** A key of an issuer. */
-export interface SigningKey extends KeyPair, KeyTimes {
-  alg: SigningAlgorithm
-  createdAt: number
 }
 
 const generate = promisify(generateKeyPair)
@@ -208,32 +185,3 @@ export function keepSpareKeys(gatehouse: Gatehouse): () => Promise<void> {
     await work
   }
 }
-
-/** The keys of an issuer in the order in which they sign, which is also that of the published key set. */
-export async function signingKeysOf(context: Context, issuerId: string): Promise<SigningKey[]> {
-  return context.query<SigningKey & Record<string, unknown>>(
-    'signing-keys-of-issuer',
-    `SELECT kid::text, alg, public_jwk AS "publicJwk", private_jwk AS "privateJwk", created_at AS "createdAt",
-       signs_from AS "signsFrom"
-     FROM signing_keys WHERE issuer_id = $1 ORDER BY signs_from, kid`,
-    [issuerId],
-  )
-}
-
-/**
- * The key that an issuer signs with now, with its private half decrypted, for tokens made outside of the IdP's requests.
- * @throws Error when there is none
- */
-export async function currentKey(context: Context, issuerId: string, alg: string): Promise<JwtKey> {
-  const key = signingKeyAt(await signingKeysOf(context, issuerId), alg, context.now())
-  if (!key) throw new Error(`The issuer ${issuerId} has no ${alg} key to sign with.`)
-  return { kid: key.kid, alg, jwk: JSON.parse(context.sealer.open(key.privateJwk)) }
-}
-
-/** The key set as published (RFC 7517 section 5): public parameters only. */
-export const publicKeySet = (keys: readonly SigningKey[]): { keys: PublicJwk[] } => ({
-  keys: keys.map(({ publicJwk: { kty, use, alg, kid, crv, x, y, n, e } }) =>
-    // JSON leaves out what is undefined, so each kind of key shows its own members only.
-    JSON.parse(JSON.stringify({ kty, use, alg, kid, crv, x, y, n, e })),
-  ),
-})

@@ -3,8 +3,8 @@ import { DAY, seconds } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import type { PersonalToken } from '../../platform/database.js'
 import { signJwt } from '../../platform/jwt.js'
+import { currentKey } from '../issuer-keys.js'
 import { issuerUrl } from '../issuer-url.js'
-import { currentKey } from '../issuers/signing-keys.js'
 
 /** No token's `exp` lies further from its issuance (milliseconds; spec 5.3 and section 8). */
 export const MAX_LIFE = 21 * DAY

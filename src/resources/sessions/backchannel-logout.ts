@@ -8,8 +8,8 @@ import type { Context } from '../../platform/context.js'
 import { signJwt } from '../../platform/jwt.js'
 import { OutboundError } from '../../platform/outbound.js'
 import { enqueue, type Task } from '../../platform/queue.js'
+import { currentKey } from '../issuer-keys.js'
 import { issuerUrl, servesHost } from '../issuer-url.js'
-import { currentKey } from '../issuers/signing-keys.js'
 
 const TASK = 'backchannel_logout'
 /** How long a client has to answer, and a token to get there (milliseconds, seconds). */

@@ -1,4 +1,4 @@
-/** The keys that an issuer signs with: where they are published, and when they change. */
+/** The signing keys of an issuer: where they are published, and when they are rotated. */
 import { Text } from '@mantine/core'
 import { keyRotations } from 'documents/events'
 import { issuer as issuerQuery } from 'documents/issuers'
@@ -13,11 +13,27 @@ import { FaultState, PageLoading } from '../../parts/states'
 import { Copyable, Moment } from '../../parts/values'
 import { accountHref, issuerHref, usePlace } from '../../place'
 
-/** 01:00 UTC of the last day of the month that it is, or of the next. */
+/** The next monthly rotation: 01:00 UTC on the last day of this month or the next. */
 function nextRotation(now: number): number {
   const date = new Date(now)
   const ofMonth = (ahead: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1 + ahead, 0, 1)
   return ofMonth(0) > now ? ofMonth(0) : ofMonth(1)
+}
+
+/** The data of an event; one of an earlier version has the published keys by algorithm in `kids`. */
+interface Rotation {
+  reason?: string
+  period?: string | null
+  published?: { alg: string; kid: string }[]
+  kids?: Record<string, string>
+}
+
+const publishedIn = ({ published, kids = {} }: Rotation) =>
+  published ?? Object.entries(kids).map(([alg, kid]) => ({ alg, kid }))
+
+function reasonOf({ reason, period }: Rotation): string {
+  if (reason === 'compromise') return 'Compromise'
+  return period ? `Monthly, ${period}` : reason === 'monthly' ? 'Monthly' : 'On request'
 }
 
 export default function SigningKeys() {
@@ -37,21 +53,24 @@ export default function SigningKeys() {
           rows={[
             ['Public keys', <Copyable key="jwks" value={`${issuer.url}/jwks.json`} label="address of the keys" />],
             ['Algorithms', 'ES256, EdDSA, RS256; each client has one'],
-            ['Next change', <Moment key="next" at={nextRotation(Date.now())} />],
+            ['Next rotation', <Moment key="next" at={nextRotation(Date.now())} />],
           ]}
         />
         <Text size="sm" c="dimmed" mt="lg">
-          New keys are made at 01:00 UTC on the last day of each month and sign from then on. Those before stay
-          published for as long as tokens signed with them may live, so applications that read the address above notice
-          nothing.
+          The key set holds the current keys, the next ones, and those that signed before. The next keys start to sign
+          at 01:00 UTC on the last day of each month, and new next keys are published then, so applications that read
+          the address above need no change. Retired keys stay published for 45 days.
         </Text>
       </Card>
-      <Card title="Change them now" text="After a suspicion, whoever runs this deployment does it on its command line.">
-        <CodeBlock title="Rotate the keys of this issuer" code={`gatehouse keys rotate --issuer ${issuer.id}`} />
+      <Card
+        title="Replace compromised keys"
+        text="On the command line of this deployment. New keys sign at once, all old keys are removed, and the tokens they signed are no longer valid, personal tokens included."
+      >
+        <CodeBlock title="Replace all keys of this issuer" code={`gatehouse keys rotate --now --issuer ${issuer.id}`} />
       </Card>
       {may('events') && (
         <List
-          label="Changes of keys"
+          label="Rotations"
           query={keyRotations}
           variables={{ accountId, issuerId }}
           page={(page) => page.events}
@@ -59,27 +78,25 @@ export default function SigningKeys() {
           href={({ id }) => `${accountHref(accountId)}/events/${id}`}
           columns={[
             {
-              head: 'New keys',
-              cell: ({ data: { kids } }) => (
-                <Named
-                  mark={<Icon name="key" />}
-                  name={Object.keys((kids ?? {}) as object).join(', ')}
-                  text={Object.values((kids ?? {}) as Record<string, string>).join(', ')}
-                />
-              ),
+              head: 'Published keys',
+              cell: ({ data }) => {
+                const keys = publishedIn(data)
+                return (
+                  <Named
+                    mark={<Icon name="key" />}
+                    name={keys.map(({ alg }) => alg).join(', ')}
+                    text={keys.map(({ kid }) => kid).join(', ')}
+                  />
+                )
+              },
             },
-            {
-              head: 'Why',
-              width: '180px',
-              wide: true,
-              cell: ({ data: { period } }) => (period ? `monthly, ${period}` : 'by hand'),
-            },
+            { head: 'Reason', width: '180px', wide: true, cell: ({ data }) => reasonOf(data) },
             { head: 'When', width: '130px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
           ]}
           empty={{
             icon: 'key',
-            title: 'Still the first keys',
-            text: 'They were made with the issuer. Each change of them appears here.',
+            title: 'No rotation yet',
+            text: 'The keys are those the issuer was created with. Each rotation appears here.',
           }}
         />
       )}
