@@ -129,7 +129,7 @@ export async function makeAdministrator(
 ): Promise<string> {
   const at = { accountId: place.account_id, issuerId: place.issuer_id }
   const person = { usernameType: 'email', username: admin.email, emailVerified: true }
-  const user = await createUser(context, at, person, 'userId' in admin ? admin.userId : undefined)
+  const user = await createUser(context, at, person, { id: 'userId' in admin ? admin.userId : undefined })
   if ('passkey' in admin) {
     const offered = await context.db.authMethod.findFirst({ where: { ...at, method: 'passkey' }, select: { id: true } })
     if (!offered) await createAuthMethod(context, at, { name: 'Passkey', method: 'passkey' })

@@ -83,9 +83,9 @@ export const notFound = (what: string): ApiError => new ApiError('not_found', `T
 /** 409. */
 export const conflict = (description: string): ApiError => new ApiError('conflict', description)
 
-/** 403 for a missing scope, with the RFC 6750 challenge that names it. */
-export const insufficientScope = (scope: string): ApiError =>
-  new ApiError('insufficient_scope', `This needs the scope ${scope}.`, {
+/** 403 for a missing scope, with the challenge of RFC 6750 section 3 that names it. */
+export const insufficientScope = (scope: string, description = `This needs the scope ${scope}.`): ApiError =>
+  new ApiError('insufficient_scope', description, {
     headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
   })
 

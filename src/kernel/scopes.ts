@@ -55,6 +55,10 @@ export function covers(held: readonly string[], needed: string): boolean {
 export const coveredBy = (held: readonly string[]): string[] =>
   [...platformScopes].filter((scope) => covers(held, scope)).sort()
 
+/** Every platform scope that the held ones do not cover, by name. */
+export const lackedBy = (held: readonly string[]): string[] =>
+  held.includes(ALL) ? [] : [...platformScopes].filter((scope) => !covers(held, scope)).sort()
+
 /** What both lists cover. */
 export function intersection(one: readonly string[], other: readonly string[]): string[] {
   return [...new Set([...one.filter((scope) => covers(other, scope)), ...other.filter((scope) => covers(one, scope))])]

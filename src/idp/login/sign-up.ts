@@ -78,12 +78,11 @@ export async function makeAccount(
     {
       usernameType: 'email',
       username: email,
-      emailVerified: proved,
       profile,
       ...(reason ? { signupReason: reason } : {}),
       ...(requiresApproval ? { requiresApproval, triggeredRule: 'require_admin_approval' } : {}),
     },
-    userId,
+    { id: userId, emailProved: proved },
   )
   if (passwordHash !== null) {
     const columns = { type: 'password', hash: passwordHash, secretSetAt: inside.now(), createdBy: user.id }

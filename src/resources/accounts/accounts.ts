@@ -7,6 +7,7 @@ import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.
 import type { Context } from '../../platform/context.js'
 import { type Account, type Domain, type Prisma, transaction } from '../../platform/database.js'
 import { loader } from '../../platform/loader.js'
+import { requireFullAuthority } from '../authority.js'
 import { setDomains } from '../domains/domains.js'
 import { changesBetween, emit } from '../events/events.js'
 import { insertApiKey } from '../keys/api-keys.js'
@@ -129,8 +130,10 @@ export async function createAccount(context: Context, input: unknown): Promise<C
 }
 
 /**
- * PATCH of an account. `domains` makes the account's set of domains equal to the given one; metadata is replaced.
- * @throws invalid_request, not_found, precondition_failed, conflict
+ * PATCH of an account. `domains` makes the account's set of domains equal to the given one; metadata is replaced. Another
+ * owner has full authority on the account from then on, so naming one asks for it; domains ask for their own scopes
+ * (decisions D30).
+ * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict
  */
 export async function updateAccount(
   context: Context,
@@ -146,7 +149,10 @@ export async function updateAccount(
     ifMatch,
     read: (now) => now.db.account.findUnique({ where: { id: place.accountId } }),
     change: (before) => {
-      if (values.ownerUserId !== undefined && values.ownerUserId !== before.ownerUserId) requireRecentSignIn(context)
+      if (values.ownerUserId !== undefined && values.ownerUserId !== before.ownerUserId) {
+        requireFullAuthority(context)
+        requireRecentSignIn(context)
+      }
       return { ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }
     },
     write: async (now, version, data) =>

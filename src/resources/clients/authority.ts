@@ -11,7 +11,10 @@ import type { ClientSettings } from './settings.js'
  * @throws insufficient_scope
  */
 export function mayGrantAll(context: Context, after: ClientSettings, before?: ClientSettings): void {
-  mayGrant(context, after.scopes ?? [], before?.scopes)
+  // Tokens of the client go wherever a new redirect URI leads, so it asks for all that they may hold.
+  const known = before?.openid?.redirect_uris ?? []
+  const readdressed = (after.openid?.redirect_uris ?? []).some((uri) => !known.includes(uri))
+  mayGrant(context, after.scopes ?? [], readdressed ? [] : before?.scopes)
   for (const list of ['subject_resources', 'target_resources'] as const) {
     const known = before?.openid?.token_exchange?.[list] ?? []
     for (const { resource, scopes } of after.openid?.token_exchange?.[list] ?? []) {

@@ -9,6 +9,7 @@ import { check, rules } from '../../kernel/input.js'
 import { MINUTE, SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, sql, transaction, type Verifier } from '../../platform/database.js'
+import { requireAuthorityOfUser } from '../authority.js'
 import { beginEnrollment, endEnrollment, tryEnrollment } from './enrollments.js'
 import { described, insertVerifier, kindOf, lockOwner, name, requireOwner, type VerifiersPlace } from './kind.js'
 
@@ -71,11 +72,13 @@ const completeRules = z.strictObject({ enrollmentId: rules.text(64), code: rules
 
 /**
  * Completes an enrolment: the code proves that the app has the secret. The step of that code is used up with it.
- * @throws invalid_request for a wrong code, not_found for an enrolment that is unknown, expired or tried five times,
+ * @throws invalid_request for a wrong code, insufficient_scope, not_found for an enrolment that is unknown, expired or tried five times,
  *   conflict when the user has a totp
  */
 export async function completeEnrollment(context: Context, place: VerifiersPlace, input: unknown): Promise<Verifier> {
-  const keep = await proveEnrollment(context, place, check(completeRules, input))
+  const values = check(completeRules, input)
+  await requireAuthorityOfUser(context, await requireOwner(context, place))
+  const keep = await proveEnrollment(context, place, values)
   return transaction(context, keep)
 }
 

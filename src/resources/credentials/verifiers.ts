@@ -8,7 +8,7 @@ import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, transaction, type Verifier } from '../../platform/database.js'
-import { mayGiveCredentials } from '../authority.js'
+import { requireAuthorityOfUser } from '../authority.js'
 import { after, goneUser, ofLivingIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
@@ -68,12 +68,12 @@ export async function getVerifier(context: Context, place: VerifierPlace): Promi
 
 /**
  * Gives a user a verifier, or begins one (totp_enrollment).
- * @throws invalid_request, not_found, conflict for a second password or totp or a known passkey
+ * @throws invalid_request, insufficient_scope, not_found, conflict for a second password or totp or a known passkey
  */
 export async function createVerifier(context: Context, place: VerifiersPlace, input: unknown): Promise<NewVerifier> {
   const values = check(createRules, input)
   const owner = await requireOwner(context, place)
-  await mayGiveCredentials(context, owner)
+  await requireAuthorityOfUser(context, owner)
   const make = await (kinds[values.type] as unknown as Kind).prepare(context, owner, values)
   try {
     return await transaction(context, async (inside) => {
@@ -114,7 +114,7 @@ export async function updateVerifier(context: Context, place: VerifierPlace, inp
 
 async function changedPassword(context: Context, place: VerifiersPlace, verifier: Verifier, password: string) {
   const owner = await requireOwner(context, place)
-  await mayGiveCredentials(context, owner)
+  await requireAuthorityOfUser(context, owner)
   return newSecret(context, owner, verifier, password)
 }
 
@@ -126,10 +126,14 @@ function refuseUnchangeable({ type }: Verifier, values: object): void {
   if (refused.length > 0) throw invalid(refused.map((field) => ({ field, code: 'not_allowed', message })))
 }
 
-/** @throws not_found */
+/**
+ * Without a second factor the first one is enough, so a removal asks for the authority of the user (decisions D30).
+ * @throws insufficient_scope, not_found
+ */
 export async function deleteVerifier(context: Context, place: VerifierPlace): Promise<void> {
   await transaction(context, async (inside) => {
     const verifier = await getVerifier(inside, place)
+    await requireAuthorityOfUser(inside, { id: verifier.userId, issuerId: verifier.issuerId })
     const { count } = await inside.db.verifier.deleteMany({ where: { id: verifier.id } })
     if (count === 0) throw notFound('verifier')
     await toldVerifier(inside, 'user.verifier.deleted', verifier)

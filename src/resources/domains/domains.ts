@@ -12,6 +12,7 @@ import type { Context } from '../../platform/context.js'
 import { type Domain, isDuplicate, sql, transaction } from '../../platform/database.js'
 import { textRecords } from '../../platform/dns.js'
 import { announce } from '../../platform/notify.js'
+import { requireAuthorityOfIssuer, requireScope } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
 import { after, type InAccount, type InIssuer, requireAccount } from '../place.js'
@@ -62,6 +63,7 @@ export async function addDomain(context: Context, place: InAccount, input: unkno
     await refuseVerifiedElsewhere(inside, place, [host])
     try {
       const domain = await inside.db.domain.create({ data: newDomain(inside, place, host) })
+      await raiseVersion(inside, place)
       await told(inside, 'domain.created', domain)
       return domain
     } catch (error) {
@@ -74,8 +76,10 @@ export async function addDomain(context: Context, place: InAccount, input: unkno
 /** Removes a domain and with it its assignment. @throws not_found */
 export async function removeDomain(context: Context, place: DomainPlace): Promise<void> {
   await transaction(context, async (inside) => {
+    await lockAccount(inside, place)
     const domain = await lockDomain(inside, place)
     await inside.db.domain.deleteMany({ where: { id: domain.id } })
+    await raiseVersion(inside, place)
     await told(inside, 'domain.deleted', domain)
     if (domain.issuerId) await announce(inside, 'issuer', domain.issuerId)
   })
@@ -96,12 +100,14 @@ export async function verifyDomain(context: Context, place: DomainPlace): Promis
     throw badRequest(`There is no TXT record at ${name} with the value ${value}; name servers may need some time.`)
   }
   return transaction(context, async (inside) => {
+    await lockAccount(inside, place)
     const current = await lockDomain(inside, { ...place, domain: domain.id })
     if (current.verified) return current
     const now = inside.now()
     try {
       const data = { verified: true, verifiedAt: now, updatedAt: now }
       const verified = await inside.db.domain.update({ where: { id: domain.id }, data })
+      await raiseVersion(inside, place)
       await told(inside, 'domain.verified', verified)
       return verified
     } catch (error) {
@@ -112,8 +118,9 @@ export async function verifyDomain(context: Context, place: DomainPlace): Promis
 }
 
 /**
- * Gives a verified domain to an issuer of the account, taking it from the one that had it.
- * @throws invalid_request unless verified, not_found for the domain or the issuer
+ * Gives a verified domain to an issuer of the account, taking it from the one that had it. Links in the issuer's mails lead
+ * to its domain, and with them the credentials that they carry: it asks for the authority of the issuer's users.
+ * @throws invalid_request unless verified, insufficient_scope, not_found for the domain or the issuer
  */
 export async function assignDomain(context: Context, place: DomainPlace, input: unknown): Promise<Domain> {
   const { issuerId } = check(assignRules, input)
@@ -121,10 +128,12 @@ export async function assignDomain(context: Context, place: DomainPlace, input: 
     // Locked until the end, so that no issuer is deleted with a domain being given to it.
     const text = `SELECT id FROM issuers WHERE id = $1 AND account_id = $2 AND status <> 'deleted' FOR SHARE`
     const [issuer] = await sql<{ id: string }>(inside.db, text, issuerId, place.accountId)
+    await lockAccount(inside, place)
     const domain = await lockDomain(inside, place)
     if (!issuer) throw notFound('issuer')
     if (!domain.verified) throw badRequest('Only a verified domain can be assigned; verify it first.')
     if (domain.issuerId === issuerId) return domain
+    await requireAuthorityOfIssuer(inside, issuerId)
     return giveTo(inside, domain, issuerId)
   })
 }
@@ -132,6 +141,7 @@ export async function assignDomain(context: Context, place: DomainPlace, input: 
 /** @throws invalid_request unless assigned, not_found */
 export async function unassignDomain(context: Context, place: DomainPlace): Promise<Domain> {
   return transaction(context, async (inside) => {
+    await lockAccount(inside, place)
     const domain = await lockDomain(inside, place)
     if (!domain.issuerId) throw badRequest('This domain is assigned to no issuer.')
     return giveTo(inside, domain, null)
@@ -140,6 +150,8 @@ export async function unassignDomain(context: Context, place: DomainPlace): Prom
 
 /** All domains of an issuer that is being deleted, in the transaction that deletes it. */
 export async function unassignDomainsOf(context: Context, { accountId, issuerId }: InIssuer): Promise<void> {
+  if ((await context.db.domain.count({ where: { accountId, issuerId } })) === 0) return
+  await lockAccount(context, { accountId })
   for (const domain of await context.db.domain.findMany({ where: { accountId, issuerId } })) {
     await giveTo(context, domain, null)
   }
@@ -155,6 +167,7 @@ export async function verifiedHostsOf(context: Context, { accountId, issuerId }:
 async function giveTo(context: Context, before: Domain, issuerId: string | null): Promise<Domain> {
   const data = { issuerId, updatedAt: context.now() }
   const domain = await context.db.domain.update({ where: { id: before.id }, data })
+  await raiseVersion(context, before)
   if (before.issuerId) await told(context, 'domain.unassigned', before)
   if (issuerId) await told(context, 'domain.assigned', domain)
   for (const id of [before.issuerId, issuerId]) if (id) await announce(context, 'issuer', id)
@@ -165,7 +178,8 @@ async function giveTo(context: Context, before: Domain, issuerId: string | null)
  * Makes the account's set of domains equal to the given hosts: new ones come unverified, missing ones go.
  * Call it inside the transaction that has written the account's row, whose lock keeps the limit under parallel calls.
  * @returns the old and new hosts, or undefined when nothing changed
- * @throws invalid_request for a bad host or the 21st, conflict for a host verified elsewhere
+ * @throws invalid_request for a bad host or the 21st, insufficient_scope where hosts are added without `domains:write` or
+ *   removed without `domains:delete` (decisions D30), conflict for a host verified elsewhere
  */
 export async function setDomains(
   context: Context,
@@ -180,6 +194,8 @@ export async function setDomains(
   const missing = wanted.filter((host) => !present.some((domain) => domain.host === host))
   const surplus = present.filter((domain) => !wanted.includes(domain.host))
   if (missing.length === 0 && surplus.length === 0) return undefined
+  if (missing.length > 0) requireScope(context, 'domains:write')
+  if (surplus.length > 0) requireScope(context, 'domains:delete')
   for (const host of missing) refuseOwnHosts(context, 'domains', host)
   await refuseVerifiedElsewhere(context, place, missing)
   await context.db.domain.deleteMany({ where: { id: { in: surplus.map((domain) => domain.id) } } })
@@ -212,6 +228,14 @@ async function lockDomain(context: Context, place: DomainPlace): Promise<Domain>
   const { id } = await requireDomain(context, place)
   await sql(context.db, 'SELECT id FROM domains WHERE id = $1 FOR UPDATE', id)
   return requireDomain(context, { accountId: place.accountId, domain: id })
+}
+
+/**
+ * Domains are part of the account, so each change of one gives the account another version and a stale If-Match is refused
+ * (decisions D30). The account's row is locked before the domain's, so that two such changes do not block each other.
+ */
+async function raiseVersion(context: Context, { accountId }: InAccount): Promise<void> {
+  await context.db.account.update({ where: { id: accountId }, data: { updatedAt: context.now() } })
 }
 
 /** Keeps the limit under parallel calls (security rule 5). @throws not_found */

@@ -8,10 +8,11 @@ import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.
 import type { Context } from '../../platform/context.js'
 import { type AuthMethod, isDuplicate, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
+import { requireAuthorityOfIssuer } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
 import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
-import { checkUpstream, federated, isUpstreamKind, secretTarget } from './upstream-settings.js'
+import { checkUpstream, federated, isUpstreamKind, secretTarget, type UpstreamSettings } from './upstream-settings.js'
 
 const methods = [
   'password',
@@ -71,13 +72,18 @@ export async function getAuthMethod(context: Context, place: MethodPlace): Promi
   return method
 }
 
-/** @throws invalid_request, not_found, conflict for a second one of a kind that stands once */
+/**
+ * A provider that may link by email address lets people sign in as users who are here already, so it asks for their
+ * authority (decisions D30).
+ * @throws invalid_request, insufficient_scope, not_found, conflict for a second one of a kind that stands once
+ */
 export async function createAuthMethod(context: Context, place: InIssuer, input: unknown): Promise<AuthMethod> {
   const values = check(createRules, input)
   checkVariant(values.method, values.firstFactorOnly, 'settings' in values)
   const { settings, secrets } = checkSettings(context, values.method, values.settings ?? {}, {})
   return transaction(context, async (inside) => {
     await requireIssuer(inside, place)
+    if (linksByEmail(values.method, settings)) await requireAuthorityOfIssuer(inside, place.issuerId)
     const now = inside.now()
     try {
       const method = await inside.db.authMethod.create({
@@ -106,7 +112,11 @@ export async function createAuthMethod(context: Context, place: InIssuer, input:
   })
 }
 
-/** PATCH: settings by JSON Merge Patch; `method` never changes. */
+/**
+ * PATCH: settings by JSON Merge Patch; `method` never changes. Another provider behind a federated method, or the end of a
+ * second factor, changes how everybody signs in and asks for the authority of the issuer's users (decisions D30).
+ * @throws invalid_request, insufficient_scope, not_found, precondition_failed
+ */
 export async function updateAuthMethod(context: Context, place: MethodPlace, input: unknown, ifMatch?: string | null) {
   const { settings, method, ...values } = check(updateRules, input)
   if (method !== undefined)
@@ -116,12 +126,17 @@ export async function updateAuthMethod(context: Context, place: MethodPlace, inp
     table: 'auth_methods',
     ifMatch,
     read: (now) => find(now, place),
-    change: (row) => {
+    change: async (row, inside) => {
       const kind = row.method as AuthMethodKind
       if (values.firstFactorOnly !== undefined) checkVariant(kind, values.firstFactorOnly, true)
       const merged =
         settings &&
         checkSettings(context, kind, mergePatch(row.settings, settings) as JsonObject, row.secrets as JsonObject)
+      const enabling = values.enabledLogin === true && !row.enabledLogin
+      const redirects =
+        isUpstreamKind(kind) && (settings !== undefined || (enabling && linksByEmail(kind, row.settings)))
+      if (redirects || (values.enabledLogin === false && endsFactor(row)))
+        await requireAuthorityOfIssuer(inside, place.issuerId)
       return {
         ...values,
         ...(merged as { settings: Prisma.InputJsonObject; secrets: Prisma.InputJsonObject } | undefined),
@@ -133,14 +148,17 @@ export async function updateAuthMethod(context: Context, place: MethodPlace, inp
   })
 }
 
-/** @throws not_found, precondition_failed */
+/** @throws insufficient_scope where it ends a second factor, not_found, precondition_failed */
 export async function deleteAuthMethod(context: Context, place: MethodPlace, ifMatch?: string | null): Promise<void> {
   await revise<AuthMethod, object>(context, {
     what: 'authentication method',
     table: 'auth_methods',
     ifMatch,
     read: (now) => find(now, place),
-    change: () => ({}),
+    change: async (row, inside) => {
+      if (endsFactor(row)) await requireAuthorityOfIssuer(inside, place.issuerId)
+      return {}
+    },
     write: async (now, version) => {
       const where = { id: place.methodId, updatedAt: version }
       const row = await now.db.authMethod.findFirst({ where })
@@ -166,6 +184,14 @@ async function told(
   })
   await announce(context, 'issuer', issuerId)
 }
+
+/** May people who come by this method be linked to a user with the same address? */
+const linksByEmail = (method: string, settings: unknown): boolean =>
+  isUpstreamKind(method) && (settings as UpstreamSettings).link_by_email !== false
+
+/** Without this method its users' second factors are asked of them no more. */
+const endsFactor = ({ method, enabledLogin }: AuthMethod): boolean =>
+  enabledLogin && ['totp', 'passkey', 'backup_codes'].includes(method)
 
 /** `first_factor_only` belongs to the federated methods, where it must be literally true (decisions D12). */
 function checkVariant(method: AuthMethodKind, firstFactorOnly: boolean | undefined, hasSettings: boolean): void {

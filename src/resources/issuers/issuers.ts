@@ -9,7 +9,7 @@ import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.
 import type { Context } from '../../platform/context.js'
 import { type Issuer, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
-import { mayGrant } from '../authority.js'
+import { mayGrant, requireAuthorityOfIssuer } from '../authority.js'
 import { deleteClientsOf } from '../clients/clients.js'
 import { unassignDomainsOf } from '../domains/domains.js'
 import { changesBetween, emit } from '../events/events.js'
@@ -18,6 +18,7 @@ import { revise } from '../revise.js'
 import { searchNames } from '../search.js'
 import { documentPolicyOf, issuerSettingsRules, newIssuerSettings, settingsOf } from './settings.js'
 import { giveSigningKeys, takeKeyPairs } from './signing-keys.js'
+import { weakens } from './weaker-settings.js'
 
 export const issuerStatuses = ['active', 'disabled', 'suspended', 'deleted'] as const
 export type IssuerStatus = (typeof issuerStatuses)[number]
@@ -90,8 +91,9 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
 }
 
 /**
- * PATCH: settings by JSON Merge Patch, metadata and the rest replaced (decisions D29).
- * @throws invalid_request, forbidden, not_found, precondition_failed
+ * PATCH: settings by JSON Merge Patch, metadata and the rest replaced (decisions D29). A weaker `security` or `signup`
+ * setting asks for the authority of the issuer's users (decisions D30).
+ * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed
  */
 export async function updateIssuer(
   context: Context,
@@ -100,10 +102,11 @@ export async function updateIssuer(
   ifMatch?: string | null,
 ): Promise<Issuer> {
   const { settings, metadata, links, ...values } = check(updateRules, input)
-  return reviseIssuer(context, place, ifMatch, 'issuer.updated', (issuer) => {
+  return reviseIssuer(context, place, ifMatch, 'issuer.updated', async (issuer, inside) => {
     const merged = settings && check(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
     const before = documentPolicyOf(settingsOf(issuer))?.allowed_scopes
     if (merged) mayGrant(context, documentPolicyOf(merged)?.allowed_scopes ?? [], before)
+    if (merged && weakens(settingsOf(issuer), merged)) await requireAuthorityOfIssuer(inside, place.issuerId)
     writableStatus(context, values.status, issuer.status)
     return {
       ...values,
@@ -134,7 +137,10 @@ function reviseIssuer(
   place: InIssuer,
   ifMatch: string | null | undefined,
   type: 'issuer.updated' | 'issuer.deleted',
-  change: (issuer: Issuer) => Prisma.IssuerUncheckedUpdateManyInput,
+  change: (
+    issuer: Issuer,
+    context: Context,
+  ) => Prisma.IssuerUncheckedUpdateManyInput | Promise<Prisma.IssuerUncheckedUpdateManyInput>,
   cascade?: (context: Context) => Promise<void>,
 ): Promise<Issuer> {
   const { accountId, issuerId } = place

@@ -6,7 +6,7 @@ import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
-import { mayGrant } from '../authority.js'
+import { mayGrantToMembers } from '../authority.js'
 import { type Changes, changesBetween, emit } from '../events/events.js'
 import {
   type InOrganization,
@@ -77,7 +77,7 @@ export async function getGroup(context: Context, place: GroupPlace): Promise<Gro
 /** @throws invalid_request, insufficient_scope, not_found for the organization, conflict for a taken name */
 export async function createGroup(context: Context, place: InOrganization, input: unknown): Promise<Group> {
   const values = check(createRules, input)
-  mayGrant(context, values.scopes ?? [])
+  await mayGrantToMembers(context, place.orgId, values.scopes ?? [])
   return withTakenName(() =>
     transaction(context, async (inside) => {
       const { accountId, issuerId, orgId } = place
@@ -115,8 +115,8 @@ export async function updateGroup(
   return withTakenName(() =>
     revise<Group, Prisma.OrganizationGroupUncheckedUpdateManyInput>(context, {
       ...reading(place, ifMatch),
-      change: (group) => {
-        mayGrant(context, values.scopes ?? [], group.scopes)
+      change: async (group, inside) => {
+        await mayGrantToMembers(inside, place.orgId, values.scopes ?? [], group.scopes)
         return { ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }
       },
       write: async (now, version, data) => {
@@ -209,7 +209,7 @@ async function changeMembership(
     await touchMembers(inside, { id: before.id })
     await inside.db.organizationGroup.update({ where: { id: groupId }, data: { updatedAt: inside.now() } })
     const member = await getMember(inside, place)
-    mayGrant(inside, effectiveScopes(member), effectiveScopes(before))
+    await mayGrantToMembers(inside, place.orgId, effectiveScopes(member), effectiveScopes(before))
     const groupsOf = (row: Member) => row.groups.map(({ group }) => group.id)
     const changes: Changes = { groups: { old: groupsOf(before), new: groupsOf(member) } }
     await emit(inside, 'organization.membership.updated', { ...aboutMember(member), changes })

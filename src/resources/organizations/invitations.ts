@@ -11,7 +11,7 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type OrganizationInvitation, type Prisma, transaction } from '../../platform/database.js'
 import { randomSecret, sha256 } from '../../platform/secrets.js'
-import { mayGrant } from '../authority.js'
+import { mayGrantToMembers } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
 import { homeUrl } from '../issuer-url.js'
@@ -137,7 +137,8 @@ export async function createInvitation(
     const organization = await lockOrganization(inside, place)
     if (!organization.invitationEnabled) throw badRequest('Invitations are not enabled for this organization.')
     const known = await knownGroups(inside, place.orgId, groups)
-    mayGrant(context, [...organization.defaultMemberScopes, ...scopes, ...known.flatMap((group) => group.scopes)])
+    const given = [...organization.defaultMemberScopes, ...scopes, ...known.flatMap((group) => group.scopes)]
+    await mayGrantToMembers(inside, place.orgId, given)
     const now = inside.now()
     const emailKey = usernameKeyOf(email)
     const { accountId, issuerId, orgId } = place
@@ -190,11 +191,8 @@ export async function resendInvitation(context: Context, place: InvitationPlace)
       }
       // What it gives was granted by whoever made it; renewing it is granting it anew.
       const groups = await groupsLeft(now, row)
-      mayGrant(context, [
-        ...organization.defaultMemberScopes,
-        ...row.scopes,
-        ...groups.flatMap((group) => group.scopes),
-      ])
+      const given = [...organization.defaultMemberScopes, ...row.scopes, ...groups.flatMap((group) => group.scopes)]
+      await mayGrantToMembers(now, place.orgId, given)
       return { status: 'pending', tokenHash: sha256(token), expiresAt: context.now() + INVITATION_LIFE }
     }
     const event = 'organization.invitation.resent'

@@ -8,7 +8,7 @@ import { newRow } from '../../kernel/ids.js'
 import { check, mergedMetadata, rules } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type Prisma, sql, transaction } from '../../platform/database.js'
-import { mayGrant } from '../authority.js'
+import { mayGrantToMembers } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
 import { type InOrganization, lockOrganization, ofLivingIssuer } from '../place.js'
 import { revise } from '../revise.js'
@@ -109,7 +109,7 @@ export async function addMember(context: Context, place: InOrganization, input: 
     })
     if (!user) throw notFound('user')
     const member = await insertMember(inside, organization, user.id, values)
-    mayGrant(context, effectiveScopes(member))
+    await mayGrantToMembers(inside, place.orgId, effectiveScopes(member))
     return member
   })
 }
@@ -189,7 +189,7 @@ export async function updateMember(context: Context, place: MemberPlace, input: 
       if (groups) await setGroups(now, place, before.id, groups)
       const member = await getMember(now, place)
       // Whatever way the scopes come in: given, by a group, or by being active again.
-      mayGrant(now, effectiveScopes(member), effectiveScopes(before))
+      await mayGrantToMembers(now, orgId, effectiveScopes(member), effectiveScopes(before))
       return member
     },
     also: (inside, before, member) =>

@@ -151,6 +151,11 @@ class CreateUserInput {
 
 @InputType()
 class UpdateUserInput {
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Whether the user has proved to read the mail of the address. Asks for issuers.users.verifiers:write.',
+  })
+  emailVerified?: boolean | null
   @Field(() => UserStatusEnum, { nullable: true, description: 'active, suspended or blocked.' })
   status?: UserStatus | null
   @Field(() => Timestamp, { nullable: true })

@@ -7,7 +7,7 @@ import { mergeMetadata } from '../../kernel/merge.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, transaction, type User } from '../../platform/database.js'
-import { mayGrant } from '../authority.js'
+import { mayGrant, requireAuthorityOfUser, requireScope } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
 import { revokeTokensOfUser } from '../keys/personal-tokens.js'
@@ -66,7 +66,11 @@ const updateRules = z.strictObject({
   scopes: rules.scopes.optional(),
   approval: rules.object.optional(),
   metadata: rules.metadata.optional(),
+  emailVerified: rules.boolean.optional(),
 })
+
+/** What it takes to change a credential of a user beside the authority of that user (decisions D30). */
+const CREDENTIALS = 'issuers.users.verifiers:write'
 
 /** The row if it lives, for changes of it. */
 const find = (context: Context, { accountId, issuerId, userId }: InUser) =>
@@ -79,18 +83,20 @@ export const getUser = requireUser
 
 /**
  * Makes a user. With `requires_approval` it waits in pending_approval (decisions D28).
- * @param id where it had to be known before there is a user: passkeys hold it
+ * @param known what sign-up knows: the id, where a passkey was registered for it before there is a user; whether the
+ *   person has proved to read the mail of the address
  * @throws invalid_request, insufficient_scope, not_found, conflict for a taken username
  */
 export async function createUser(
   context: Context,
   place: InIssuer,
   input: unknown,
-  id = newId('usr', context.now()),
+  { id = newId('usr', context.now()), emailProved = false }: { id?: string | undefined; emailProved?: boolean } = {},
 ): Promise<User> {
   const values = check(createRules, input)
   checkUsername(values.usernameType, values.username)
   mayGrant(context, values.scopes ?? [])
+  if (values.emailVerified) requireScope(context, CREDENTIALS)
   if (values.requiresApproval && values.status !== undefined) {
     throw invalidField(
       'status',
@@ -113,7 +119,7 @@ export async function createUser(
           requiresApproval: values.requiresApproval ?? false,
           signupReason: values.signupReason ?? null,
           triggeredRule: values.triggeredRule ?? null,
-          emailVerified: values.emailVerified ?? false,
+          emailVerified: emailProved || (values.emailVerified ?? false),
           status: values.requiresApproval ? 'pending_approval' : (values.status ?? 'active'),
           statusAt: now,
           region: values.region ?? null,
@@ -128,7 +134,8 @@ export async function createUser(
 }
 
 /**
- * PATCH: metadata merged, other objects replaced. Suspending or blocking ends all sessions (spec section 3).
+ * PATCH: metadata merged, other objects replaced. Suspending or blocking ends all sessions (spec section 3). A new
+ * username, mail address or `email_verified` is a credential: it asks for the authority of the user (decisions D30).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for a taken username
  */
 export async function updateUser(
@@ -151,23 +158,31 @@ export async function updateUser(
         preferences,
         customFields,
         approval,
+        emailVerified,
         ...plain
       } = values
       const renamed = usernameType !== undefined || username !== undefined
       const nextType = usernameType ?? (user.usernameType as UsernameType)
-      const nextName = username ?? user.username
+      const nextName = (username ?? user.username).trim()
       if (renamed) checkUsername(nextType, nextName)
-      const addressAfter = emailOf({
+      const nextAddress = emailOf({
         usernameType: nextType,
-        username: nextName.trim(),
+        username: nextName,
         profile: (profile ?? user.profile) as Prisma.JsonValue,
       })
+      const readdressed = nextAddress !== emailOf(user)
+      const verifiedNow = emailVerified !== undefined && emailVerified !== user.emailVerified
+      if (readdressed || verifiedNow || nextType !== user.usernameType || nextName !== user.username) {
+        await requireAuthorityOfUser(inside, user)
+        if (verifiedNow || (await canSignIn(inside, user))) requireScope(inside, CREDENTIALS)
+      }
       return {
         ...plain,
         ...statusColumns(inside, user, values),
         ...jsonColumns({ profile, security, compliance, preferences, customFields, approval }),
-        // Nobody has shown yet that they read the mail of another address.
-        ...(addressAfter !== emailOf(user) && { emailVerified: false }),
+        // A proof that the user reads the mail of one address is none for another one.
+        ...(readdressed && { emailVerified: false }),
+        ...(emailVerified !== undefined && { emailVerified }),
         ...(renamed && usernameColumns(inside, await requireIssuer(inside, place), nextType, nextName)),
         ...(metadata && { metadata: mergedMetadata(user.metadata, metadata) }),
       }
@@ -242,6 +257,11 @@ function statusColumns(context: Context, user: User, values: z.infer<typeof upda
     statusBy: values.statusBy ?? context.actor.id,
     statusReason: values.statusReason ?? null,
   }
+}
+
+/** Has the user a verifier, or a proved mailbox, which signs in without one? */
+async function canSignIn(context: Context, { id, issuerId, emailVerified }: User): Promise<boolean> {
+  return emailVerified || (await context.db.verifier.count({ where: { userId: id, issuerId } })) > 0
 }
 
 /** Only the given objects, as Prisma wants them. */

@@ -21,6 +21,7 @@ import type { Webhook as WebhookRow } from '../../platform/database.js'
 import { loader, pageLoader } from '../../platform/loader.js'
 import {
   AccountPlace,
+  AndScope,
   enumOf,
   idempotencyKeyArg,
   ifMatchArg,
@@ -166,6 +167,7 @@ export class WebhookResolver {
 
   @Mutation(() => Webhook, { description: 'With its secrets, once; never replayed, unless there are none.' })
   @Scope('webhooks', 'write')
+  @AndScope('events', 'read')
   async createWebhook(
     @Ctx() context: Context,
     @Args(() => AccountPlace) place: AccountPlace,

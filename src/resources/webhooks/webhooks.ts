@@ -19,6 +19,7 @@ import {
   type WebhookLane,
 } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
+import { requireScope } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { type Changes, changesBetween, emit } from '../events/events.js'
 import { checkTypes } from '../events/listing.js'
@@ -157,8 +158,9 @@ export async function createWebhook(context: Context, place: InAccount, input: u
 
 /**
  * PATCH. Another `auth` brings new secrets, once; so does another origin for the bearer token, which would otherwise be
- * told to whoever the new address belongs to (security rule 19). `status: active` closes the circuit breaker.
- * @throws invalid_request, not_found, precondition_failed
+ * told to whoever the new address belongs to (security rule 19). `status: active` closes the circuit breaker. Who chooses
+ * the address or adds event types reads those events, so both ask for `events:read` as well (decisions D30).
+ * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateWebhook(
   context: Context,
@@ -176,6 +178,7 @@ export async function updateWebhook(
     ifMatch,
     (before) => {
       const { auth = before.auth as (typeof auths)[number], url = before.url } = values
+      if (url !== before.url || widens(before.eventTypes, eventTypes)) requireScope(context, 'events:read')
       const old = openSecrets(context, before.secrets)
       made = {}
       if (auth !== before.auth) made = newSecrets(context, auth, old)
@@ -261,6 +264,12 @@ export async function moveWebhook(
     const type = to === 'failing' ? 'webhook.failing' : 'webhook.updated'
     await emit(inside, type, { ...aboutWebhook(webhook), data: why, changes })
   })
+}
+
+/** Would these event types send more than those before? Null and an empty list stand for all. */
+function widens(before: readonly string[], after: readonly string[] | null | undefined): boolean {
+  if (after === undefined || before.length === 0) return false
+  return after === null || after.length === 0 || after.some((type) => !before.includes(type))
 }
 
 const originOf = ({ url }: { url: string }): string => new URL(url).origin

@@ -128,7 +128,7 @@ async function makeUser(inside: Context, arrival: Arrival): Promise<Found> {
     { accountId, issuerId },
     {
       ...(named
-        ? { usernameType: 'email', username: email, emailVerified: true, profile }
+        ? { usernameType: 'email', username: email, profile }
         : {
             usernameType: 'unique',
             username: inventedName(method.kind, identity),
@@ -136,6 +136,7 @@ async function makeUser(inside: Context, arrival: Arrival): Promise<Found> {
           }),
       ...(requiresApproval ? { requiresApproval, triggeredRule: 'require_admin_approval' } : {}),
     },
+    { emailProved: named },
   )
   const user = { id: made.id, accountId, issuerId, username: made.username, status: made.status }
   const context = asUser(inside, user)

@@ -8,7 +8,7 @@ import { invalidField } from '../../../kernel/errors.js'
 import { check, rules } from '../../../kernel/input.js'
 import { DAY } from '../../../kernel/time.js'
 import type { Context } from '../../../platform/context.js'
-import { mayGiveCredentials } from '../../authority.js'
+import { requireAuthorityAtConsole } from '../../authority.js'
 import { type InIssuer, requireIssuer } from '../../place.js'
 import { usernameTypes } from '../usernames.js'
 import { noTotals, type Refusal, sourceOf, type Totals, takeLines, tellImport } from './import-users.js'
@@ -56,7 +56,7 @@ export interface Portion extends Totals {
 export async function importPortion(context: Context, place: InIssuer, input: unknown): Promise<Portion> {
   const { records, dryRun, login, dropUnsupported, continues, last, ...said } = check(portionRules, input)
   await requireIssuer(context, place)
-  await mayGiveCredentials(context, { issuerId: place.issuerId, scopes: [] })
+  await requireAuthorityAtConsole(context, place.issuerId)
   const before = continues ? opened(context, place, dryRun, continues) : undefined
   const source = before?.source ?? said.source ?? (records[0] && sourceOf(records[0].text))
   if (!source) {
