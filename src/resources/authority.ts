@@ -109,22 +109,25 @@ export async function requireAuthorityOfIssuer(context: Context, issuerId: strin
   await requireAuthorityOver(context, issuerId, 'authority-of-issuer', ofIssuerText, [issuerId])
 }
 
-/** A scope among $2 that a member of an organization has there. */
-const ofMembersText = `
+/** A scope among $2 that a member of an organization has there, or an API key of it. One without scopes has all. */
+const ofOrganizationText = `
   SELECT scope FROM (
     SELECT unnest(${effectiveScopesSql}) AS scope FROM organization_members m JOIN organizations o ON o.id = m.org_id
     WHERE m.org_id = $1
+    UNION ALL
+    SELECT jsonb_array_elements_text(coalesce(k.restrictions->'scopes', '["${ALL}"]')) FROM api_keys k
+    WHERE k.org_id = $1 AND k.status <> 'revoked'
   ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
 
 /**
- * Asks the caller to cover every platform scope that a member has by an organization.
+ * Asks the caller to cover every platform scope that a member or an API key has by an organization.
  * @throws insufficient_scope naming a scope that the caller lacks
  */
-export async function requireAuthorityOfMembers(
+export async function requireAuthorityOfOrganization(
   context: Context,
   { id, issuerId }: { id: string; issuerId: string },
 ): Promise<void> {
-  await requireAuthorityOver(context, issuerId, 'authority-of-members', ofMembersText, [id])
+  await requireAuthorityOver(context, issuerId, 'authority-of-organization', ofOrganizationText, [id])
 }
 
 /**

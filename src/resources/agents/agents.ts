@@ -114,7 +114,8 @@ export async function createAgent(context: Context, place: InIssuer, input: unkn
 }
 
 /**
- * PATCH: metadata replaced. Suspending or blocking needs a reason; coming back to active clears it.
+ * PATCH: metadata replaced. Suspending or blocking needs a reason; coming back to active clears it, and asks for the scopes
+ * of the agent (decisions D30).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateAgent(
@@ -130,7 +131,8 @@ export async function updateAgent(
     ifMatch,
     read: (now) => find(now, place),
     change: (agent) => {
-      mayGrant(context, values.scopes ?? [], agent.scopes)
+      const returns = status === 'active' && agent.status !== 'active'
+      mayGrant(context, values.scopes ?? agent.scopes, returns ? [] : agent.scopes)
       return {
         ...values,
         ...(metadata && { metadata: metadata as Prisma.InputJsonObject }),

@@ -143,7 +143,7 @@ export async function createClient(context: Context, place: InIssuer, input: unk
 
 /**
  * PATCH: settings by JSON Merge Patch; the merged whole is checked. Enabling a disabled client checks its stored
- * callbacks again (spec 4.16 rule 5).
+ * callbacks again (spec 4.16 rule 5), and asks for its scopes (decisions D30).
  */
 export async function updateClient(
   context: Context,
@@ -158,7 +158,7 @@ export async function updateClient(
     const merged =
       settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
     if (merged) {
-      mayGrantAll(context, merged, before)
+      mayGrantAll(context, merged, enabling ? undefined : before)
       mayChangeExchange(context, before, merged)
       await checkOrganizations(inside, place, merged, before)
     }

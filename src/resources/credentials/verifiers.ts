@@ -88,13 +88,15 @@ export async function createVerifier(context: Context, place: VerifiersPlace, in
 
 /**
  * PATCH. A new password ends the user's sessions (reason `password_changed`).
- * @throws invalid_request, not_found
+ * @throws invalid_request, insufficient_scope, not_found
  */
 export async function updateVerifier(context: Context, place: VerifierPlace, input: unknown): Promise<Verifier> {
   const { password, metadata, ...values } = check(updateRules, input)
   const verifier = await getVerifier(context, place)
   refuseUnchangeable(verifier, { ...values, ...(password !== undefined && { password }) })
   if (verifier.type === 'temporary_password') check(z.object({ name: rules.name.optional() }), { name: values.name })
+  if (password !== undefined || values.mustChange !== undefined || values.expiresAt !== undefined)
+    await requireAuthorityOfUser(context, { id: verifier.userId, issuerId: verifier.issuerId })
   const secret = password === undefined ? {} : await changedPassword(context, place, verifier, password)
   return revise<Verifier, Prisma.VerifierUncheckedUpdateManyInput>(context, {
     what: 'verifier',
@@ -114,7 +116,6 @@ export async function updateVerifier(context: Context, place: VerifierPlace, inp
 
 async function changedPassword(context: Context, place: VerifiersPlace, verifier: Verifier, password: string) {
   const owner = await requireOwner(context, place)
-  await requireAuthorityOfUser(context, owner)
   return newSecret(context, owner, verifier, password)
 }
 

@@ -92,7 +92,7 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
 
 /**
  * PATCH: settings by JSON Merge Patch, metadata and the rest replaced (decisions D29). A weaker `security` or `signup`
- * setting asks for the authority of the issuer's users (decisions D30).
+ * setting asks for the authority of the issuer's users (decisions D30), and so does letting them sign in again.
  * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed
  */
 export async function updateIssuer(
@@ -106,7 +106,9 @@ export async function updateIssuer(
     const merged = settings && check(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
     const before = documentPolicyOf(settingsOf(issuer))?.allowed_scopes
     if (merged) mayGrant(context, documentPolicyOf(merged)?.allowed_scopes ?? [], before)
-    if (merged && weakens(settingsOf(issuer), merged)) await requireAuthorityOfIssuer(inside, place.issuerId)
+    const returns = values.status === 'active' && issuer.status !== 'active'
+    if (returns || (merged && weakens(settingsOf(issuer), merged)))
+      await requireAuthorityOfIssuer(inside, place.issuerId)
     writableStatus(context, values.status, issuer.status)
     return {
       ...values,

@@ -9,7 +9,7 @@ import { check, type Given, mergedMetadata, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, Prisma, sql, transaction } from '../../platform/database.js'
-import { mayGrant, mayGrantToMembers, requireAuthorityOfMembers } from '../authority.js'
+import { mayGrant, mayGrantToMembers, requireAuthorityOfOrganization } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
 import { revokeKeysOf } from '../keys/transitions.js'
 import {
@@ -171,7 +171,7 @@ async function creatorOf(context: Context, { accountId, issuerId }: InIssuer, na
 
 /**
  * PATCH: metadata merged, other objects replaced (decisions D29). Suspending takes the memberships out of tokens and
- * stops the organization's API keys. To ask its members for a second factor no more asks for their authority.
+ * stops the organization's API keys. Lifting that, or asking members for a second factor no more, asks for their authority.
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateOrganization(
@@ -191,8 +191,9 @@ export async function updateOrganization(
       mayGrantAll(context, values, organization)
       const { defaultMemberScopes = [], security } = values
       await mayGrantToMembers(inside, orgId, defaultMemberScopes, organization.defaultMemberScopes)
-      if (security && security.mfa_required !== true && organization.mfaRequired)
-        await requireAuthorityOfMembers(inside, organization)
+      const weaker = security && security.mfa_required !== true && organization.mfaRequired
+      const returns = values.status === 'active' && organization.status !== 'active'
+      if (weaker || returns) await requireAuthorityOfOrganization(inside, organization)
       return {
         ...columns(values),
         ...statusColumns(context, organization, values),

@@ -7,6 +7,7 @@ import { badRequest } from '../../kernel/errors.js'
 import { check, rules } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
 import { sql, transaction } from '../../platform/database.js'
+import { requireAuthorityOfUser } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
 import { getSession, lockSession, type SessionPlace, type StatedSession } from './reading.js'
@@ -80,7 +81,7 @@ export async function suspendSession(context: Context, place: SessionPlace, inpu
 
 /**
  * Lets a suspended session go on: its tokens are good again unless they have expired.
- * @throws invalid_request unless it is suspended, not_found
+ * @throws invalid_request unless it is suspended, insufficient_scope where the caller lacks the user's authority, not_found
  */
 export async function reactivateSession(context: Context, place: SessionPlace): Promise<StatedSession> {
   return transaction(context, async (inside) => {
@@ -88,6 +89,7 @@ export async function reactivateSession(context: Context, place: SessionPlace): 
     if (session.status !== 'suspended') {
       throw badRequest(`Only a suspended session can be reactivated; this one is ${session.status}.`)
     }
+    await requireAuthorityOfUser(inside, { id: session.userId, issuerId: place.issuerId })
     const cleared = { suspendedAt: null, suspensionReason: null, reasonDetails: null }
     const data = { status: 'active', ...cleared, updatedAt: inside.now() }
     await inside.db.session.updateMany({ where: { id: session.id, issuerId: place.issuerId }, data })

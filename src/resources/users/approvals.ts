@@ -5,6 +5,7 @@ import { check, fault, rules } from '../../kernel/input.js'
 import { isObject } from '../../kernel/merge.js'
 import type { Context } from '../../platform/context.js'
 import { type Prisma, sql, transaction, type User } from '../../platform/database.js'
+import { requireAuthorityOfUser } from '../authority.js'
 import { emit } from '../events/events.js'
 import { sendMessage } from '../messages/messages.js'
 import type { InUser } from '../place.js'
@@ -46,7 +47,8 @@ const notWaiting = () => new ApiError('invalid_request', 'This user does not wai
 
 /**
  * Approves or rejects. Of several decisions at once the first one counts.
- * @throws invalid_request, not_found, 422 for a user who does not wait (any more)
+ * @throws invalid_request, insufficient_scope to approve a user whose authority the caller lacks, not_found, 422 for a user
+ *   who does not wait (any more)
  */
 export async function decideApproval(context: Context, place: InUser, input: unknown): Promise<User> {
   const { action, reason = null, note = null } = check(decisionRules, input)
@@ -55,6 +57,7 @@ export async function decideApproval(context: Context, place: InUser, input: unk
   return transaction(context, async (inside) => {
     await sql(inside.db, 'SELECT id FROM users WHERE id = $1 AND issuer_id = $2 FOR UPDATE', userId, issuerId)
     const waiting = await getApproval(inside, place)
+    if (action === 'approve') await requireAuthorityOfUser(inside, waiting)
     const now = inside.now()
     const decidedBy = inside.actor.id
     // What the user may learn. The note is kept apart, where no answer but the desk's own shows it.

@@ -135,7 +135,8 @@ export async function createUser(
 
 /**
  * PATCH: metadata merged, other objects replaced. Suspending or blocking ends all sessions (spec section 3). A new
- * username, mail address or `email_verified` is a credential: it asks for the authority of the user (decisions D30).
+ * username, mail address or `email_verified` is a credential: it asks for the authority of the user (decisions D30), and so
+ * does letting the user sign in again.
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for a taken username
  */
 export async function updateUser(
@@ -172,8 +173,10 @@ export async function updateUser(
       })
       const readdressed = nextAddress !== emailOf(user)
       const verifiedNow = emailVerified !== undefined && emailVerified !== user.emailVerified
-      if (readdressed || verifiedNow || nextType !== user.usernameType || nextName !== user.username) {
-        await requireAuthorityOfUser(inside, user)
+      const credential = readdressed || verifiedNow || nextType !== user.usernameType || nextName !== user.username
+      const returns = values.status === 'active' && user.status !== 'active'
+      if (credential || returns) await requireAuthorityOfUser(inside, user)
+      if (credential) {
         if (verifiedNow || (await canSignIn(inside, user))) requireScope(inside, CREDENTIALS)
       }
       return {
