@@ -95,7 +95,7 @@ const ofIssuerText = `
       AND EXISTS (SELECT 1 FROM organization_members m WHERE m.org_id = o.id)
     UNION ALL
     SELECT unnest(g.scopes) FROM organization_groups g
-    WHERE g.issuer_id = $1 AND g.scopes && $2::text[]
+    WHERE g.issuer_id = $1 AND g.scopes <> '{}' AND g.scopes && $2::text[]
       AND EXISTS (SELECT 1 FROM organization_group_members gm WHERE gm.group_id = g.id)
   ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
 
