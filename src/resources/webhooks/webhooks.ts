@@ -159,7 +159,7 @@ export async function createWebhook(context: Context, place: InAccount, input: u
 /**
  * PATCH. Another `auth` brings new secrets, once; so does another origin for the bearer token, which would otherwise be
  * told to whoever the new address belongs to (security rule 19). `status: active` closes the circuit breaker. Who chooses
- * the address or adds event types reads those events, so both ask for `events:read` as well (decisions D30).
+ * the address, adds event types or enables it reads those events, which asks for `events:read` as well (decisions D30).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateWebhook(
@@ -178,7 +178,8 @@ export async function updateWebhook(
     ifMatch,
     (before) => {
       const { auth = before.auth as (typeof auths)[number], url = before.url } = values
-      if (url !== before.url || widens(before.eventTypes, eventTypes)) requireScope(context, 'events:read')
+      const enables = values.status === 'active' && before.status === 'disabled'
+      if (enables || url !== before.url || widens(before.eventTypes, eventTypes)) requireScope(context, 'events:read')
       const old = openSecrets(context, before.secrets)
       made = {}
       if (auth !== before.auth) made = newSecrets(context, auth, old)
