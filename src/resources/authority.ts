@@ -7,8 +7,13 @@
 import { insufficientScope } from '../kernel/errors.js'
 import { ALL, covers, isPlatformScope, lackedBy } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
-import { effectiveScopesSql } from './organizations/membership.js'
 import { goneUser } from './place.js'
+
+/** SQL: the effective scopes of a member `m`, of an organization `o`, whatever their state. */
+export const effectiveScopesSql = `ARRAY(
+    SELECT unnest(o.default_member_scopes) UNION SELECT unnest(m.scopes) UNION
+    SELECT unnest(g.scopes) FROM organization_group_members gm JOIN organization_groups g ON g.id = gm.group_id
+    WHERE gm.member_id = m.id ORDER BY 1)`
 
 /** @throws insufficient_scope */
 export function requireScope({ actor }: Context, scope: string): void {

@@ -5,6 +5,7 @@
 import { errors } from 'oidc-provider'
 import { gateFault } from '../../kernel/gate.js'
 import { seconds } from '../../kernel/time.js'
+import { effectiveScopesSql } from '../../resources/authority.js'
 import {
   decideExchange,
   type ExchangeDecision,
@@ -13,7 +14,7 @@ import {
 } from '../../resources/clients/exchange-policy.js'
 import type { ClientSettings } from '../../resources/clients/settings.js'
 import { emit } from '../../resources/events/events.js'
-import { countsSql, effectiveScopesSql, type Membership, provedSql } from '../../resources/organizations/membership.js'
+import { countsSql, type Membership, provedSql } from '../../resources/organizations/membership.js'
 import { type AccessTokenClaims, verifyAccessToken } from '../../resources/sessions/access-token.js'
 import { rowOf } from '../client.js'
 import { type AccessToken, type OpenIdContext, param } from '../library.js'

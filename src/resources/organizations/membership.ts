@@ -4,6 +4,7 @@
  */
 import type { Context } from '../../platform/context.js'
 import type { Question } from '../../platform/together.js'
+import { effectiveScopesSql } from '../authority.js'
 
 /** A membership as tokens show it (decisions D23). */
 export interface Membership {
@@ -15,12 +16,6 @@ export interface Membership {
   /** Group ids. */
   groups: string[]
 }
-
-/** SQL: the effective scopes of a member `m`, if it is active, of an organization `o`. */
-export const effectiveScopesSql = `ARRAY(
-    SELECT unnest(o.default_member_scopes) UNION SELECT unnest(m.scopes) UNION
-    SELECT unnest(g.scopes) FROM organization_group_members gm JOIN organization_groups g ON g.id = gm.group_id
-    WHERE gm.member_id = m.id ORDER BY 1)`
 
 /** SQL: this membership counts now. */
 export const countsSql = `m.status = 'active' AND o.status = 'active'`

@@ -9,7 +9,6 @@ import { check, type Given, mergedMetadata, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, Prisma, sql, transaction } from '../../platform/database.js'
-import { mayGrant, mayGrantToMembers, requireAuthorityOfOrganization } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
 import { revokeKeysOf } from '../keys/transitions.js'
 import {
@@ -23,6 +22,7 @@ import {
 } from '../place.js'
 import { revise } from '../revise.js'
 import { searchNames } from '../search.js'
+import { mayGrantToAll, requireAuthorityToChange } from './authority.js'
 import { insertMember } from './members.js'
 
 export const organizationTypes = ['business', 'nonprofit', 'government'] as const
@@ -121,7 +121,7 @@ export const getOrganization = requireOrganization
  */
 export async function createOrganization(context: Context, place: InIssuer, input: unknown): Promise<Organization> {
   const values = check(createRules, input)
-  mayGrantAll(context, values)
+  mayGrantToAll(context, values)
   return transaction(context, async (inside) => {
     await requireIssuer(inside, place)
     const creator = await creatorOf(inside, place, values.createdByUserId)
@@ -188,12 +188,7 @@ export async function updateOrganization(
     ifMatch,
     read: (now) => now.db.organization.findFirst({ where: { id: orgId, accountId, issuerId, ...ofLivingIssuer } }),
     change: async (organization, inside) => {
-      mayGrantAll(context, values, organization)
-      const { defaultMemberScopes = [], security } = values
-      await mayGrantToMembers(inside, orgId, defaultMemberScopes, organization.defaultMemberScopes)
-      const weaker = security && security.mfa_required !== true && organization.mfaRequired
-      const returns = values.status === 'active' && organization.status !== 'active'
-      if (weaker || returns) await requireAuthorityOfOrganization(inside, organization)
+      await requireAuthorityToChange(inside, organization, values)
       return {
         ...columns(values),
         ...statusColumns(context, organization, values),
@@ -252,13 +247,6 @@ export async function deleteOrganization(
 }
 
 const within = ({ accountId, issuerId }: InIssuer) => ({ accountId, issuerId, ...ofLivingIssuer })
-
-/** Nobody gives members, by whatever way, scopes that they lack themselves. */
-function mayGrantAll(context: Context, values: Values, before?: Organization): void {
-  mayGrant(context, values.scopes ?? [], before?.scopes)
-  mayGrant(context, values.defaultMemberScopes ?? [], before?.defaultMemberScopes)
-  mayGrant(context, values.creatorScopes ?? [], before?.creatorScopes)
-}
 
 /** The given fields as columns, all but status and metadata. */
 function columns(values: Values) {
