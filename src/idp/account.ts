@@ -2,8 +2,8 @@
 import { type Account, errors } from 'oidc-provider'
 import type { Question } from '../platform/together.js'
 import { type Membership, membershipsSql } from '../resources/organizations/membership.js'
-import { isAddress } from './documents/address.js'
-import { organizationPolicy } from './documents/index.js'
+import { organizationRestriction, rowOf } from './client.js'
+import type { OpenIdClient } from './library.js'
 import { type MembershipClaims, membershipClaims } from './membership.js'
 import { scope } from './scope.js'
 
@@ -42,7 +42,6 @@ export interface AccountRow {
 export interface Redeemed {
   kind?: string | undefined
   sid?: string | undefined
-  clientId?: string | undefined
 }
 
 /** SQL: columns of an `AccountRow`, of a user `u` and their session `s`. @param redeemed says whether memberships are asked for */
@@ -64,9 +63,15 @@ const accountById: Question = {
 /**
  * The library's `findAccount`: a user who may act now, or nobody.
  * @param token what is being redeemed or presented; undefined at the authorization endpoint
- * @throws InvalidGrant when an organization was selected of which the user is no active member (spec 5.2 rule 6)
+ * @param client the client that redeems it
+ * @throws InvalidGrant when an organization was selected of which the user is no active member (spec 5.2 rule 6), or of
+ * which the client may not learn (decisions D33)
  */
-export async function findAccount(sub: string, token: Redeemed | undefined): Promise<UserAccount | undefined> {
+export async function findAccount(
+  sub: string,
+  token?: Redeemed,
+  client?: OpenIdClient,
+): Promise<UserAccount | undefined> {
   if (typeof sub !== 'string') return undefined
   const { context, runtime, redeemer } = scope()
   const redeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
@@ -78,9 +83,8 @@ export async function findAccount(sub: string, token: Redeemed | undefined): Pro
   }
   if (!user) return undefined
   const { username, sessionExpiresAt, orgId } = user
-  // Registered clients see all of them.
-  const policy = isAddress(token?.clientId ?? '') ? organizationPolicy(runtime.issuer.settings) : 'all'
-  const memberships = user.memberships === null ? {} : membershipClaims(user.memberships, { orgId, policy })
+  const memberships =
+    user.memberships === null ? {} : membershipClaims(user.memberships, organizationRestriction(rowOf(client!)), orgId)
   if (memberships === null) throw new errors.InvalidGrant({})
   return {
     accountId: user.id,

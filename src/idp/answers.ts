@@ -79,7 +79,7 @@ async function introspectionOf(ctx: OpenIdContext, runtime: Runtime, form: Form)
   if (RefreshToken) {
     const { scope, clientId, accountId, iat, exp, sid } = RefreshToken
     // Security rule 11: the user must be able to act, here as at every other endpoint.
-    const account = await findAccount(accountId, RefreshToken).catch(() => undefined)
+    const account = await findAccount(accountId, RefreshToken, Client).catch(() => undefined)
     if (!account) return inactive
     const jti = refreshTokenId(field(form, 'token') ?? '')
     const claims = { scope, client_id: clientId, token_type: 'refresh_token', sub: accountId, aud: clientId, iat, exp }

@@ -1,8 +1,9 @@
 /** Parameters of the authorization request that are ours (spec 4.17, 5.2): `audience`, `org`, and what goes with them. */
 import { errors } from 'oidc-provider'
 import { gateFault } from '../kernel/gate.js'
-import { rowOf } from './client.js'
-import { documentAllowances, organizationPolicy } from './documents/index.js'
+import { maySelect } from '../resources/clients/organization-restriction.js'
+import { organizationRestriction, rowOf } from './client.js'
+import { documentAllowances } from './documents/index.js'
 import { type OpenIdClient, type OpenIdContext, param } from './library.js'
 import { scope } from './scope.js'
 
@@ -31,22 +32,12 @@ export async function checkAudience(ctx: OpenIdContext, _: string | undefined, c
 
 /**
  * Spec 5.2 rule 6: may this client's tokens be bound to this organization? Whether the user is a member is asked when
- * the code is exchanged.
+ * the code is exchanged. Asked of the request, and once more when the person has signed in (decisions D33).
  * @throws InvalidRequest
  */
-export async function checkOrganization(
-  _: OpenIdContext,
-  org: string | undefined,
-  client: OpenIdClient,
-): Promise<void> {
-  if (org === undefined) return
-  if (rowOf(client).document && organizationPolicy(scope().runtime.issuer.settings) === 'none') {
-    throw new errors.InvalidRequest('clients with a metadata document cannot select an organization here')
-  }
-  const { policy, allowed_org_ids = [] } = rowOf(client).settings.restrictions?.organizations ?? {}
-  if (policy === 'none') throw new errors.InvalidRequest('this client cannot select an organization')
-  if (policy === 'allowlist' && !allowed_org_ids.includes(org)) {
+export function checkOrganization(client: OpenIdClient, org: string): void {
+  if (gateFault(org) || org.length > 128) throw new errors.InvalidRequest('org is not an organization id')
+  if (!maySelect(organizationRestriction(rowOf(client)), org)) {
     throw new errors.InvalidRequest('this client cannot select this organization')
   }
-  if (gateFault(org) || org.length > 128) throw new errors.InvalidRequest('org is not an organization id')
 }

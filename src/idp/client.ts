@@ -11,6 +11,11 @@ import type { Tools } from '../platform/database.js'
 import { sameText } from '../platform/secrets.js'
 import type { Question } from '../platform/together.js'
 import {
+  documentRestriction,
+  type OrganizationRestriction,
+  restrictionOf,
+} from '../resources/clients/organization-restriction.js'
+import {
   applicationType,
   type ClientSettings,
   grantTypesOf,
@@ -189,6 +194,11 @@ export function rowOf(client: OpenIdClient): ClientRow {
   const row = rows.get(client)
   if (!row) throw new Error('A client came from somewhere else than the database.')
   return row
+}
+
+/** Which organizations of a user this client may learn of, as its settings or the issuer's say now (decisions D33). */
+export function organizationRestriction({ document, settings }: ClientRow): OrganizationRestriction {
+  return document ? documentRestriction(scope().runtime.issuer.settings) : restrictionOf(settings)
 }
 
 /** The library's `Client.find`. */

@@ -116,10 +116,13 @@ export function makeProvider({ config }: Gatehouse): OpenIdProvider {
     },
 
     pkce: { required: (_, client) => client.tokenEndpointAuthMethod === 'none' },
-    extraParams: { audience: checkAudience, org: checkOrganization },
+    extraParams: {
+      audience: checkAudience,
+      org: (_, org, client) => (org === undefined ? undefined : checkOrganization(client, org)),
+    },
     interactions: { policy, url: (_, { uid }) => `${scope().runtime.address.pathname}/interaction/${uid}` },
     loadExistingGrant: (ctx) => grantFor(ctx, policy),
-    findAccount: (_, sub, token) => findAccount(sub, token as Redeemed | undefined),
+    findAccount: (ctx, sub, token) => findAccount(sub, token as Redeemed | undefined, ctx.oidc.client),
 
     // The session's row says whether its tokens live; the browser's sign-in may end before or after.
     expiresWithSession: () => false,

@@ -6,9 +6,11 @@ import { createHash } from 'node:crypto'
 import { errors, interactionPolicy } from 'oidc-provider'
 import { newId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
+import { mayLearnOf } from '../resources/clients/organization-restriction.js'
 import { membershipsOf } from '../resources/organizations/membership.js'
 import { beginSession, type Device, type SessionState, stateOf } from '../resources/sessions/sessions.js'
-import { rowOf } from './client.js'
+import { checkOrganization } from './authorization.js'
+import { organizationRestriction, rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
 import { demandsSecondFactor, fulfilledWish, isOutdated, lacksMethod } from './proof.js'
 import { asUser, scope } from './scope.js'
@@ -144,11 +146,12 @@ async function chooseOrganization(ctx: OpenIdContext): Promise<Organization> {
   const requested = param(ctx, 'org')
   if (requested !== undefined) return { orgId: requested, ask: false }
   const { context, runtime } = scope()
-  const { policy, allowed_org_ids = [], ask } = rowOf(ctx.oidc.client!).settings.restrictions?.organizations ?? {}
+  const client = rowOf(ctx.oidc.client!)
   const userId = ctx.oidc.session?.accountId
-  if (!ask || policy === 'none' || !userId) return { orgId: null, ask: false }
+  if (!client.settings.restrictions?.organizations?.ask || !userId) return { orgId: null, ask: false }
+  const restriction = organizationRestriction(client)
   const all = await membershipsOf(context, { issuerId: runtime.issuer.id, userId })
-  const fitting = all.map(({ id }) => id).filter((id) => policy !== 'allowlist' || allowed_org_ids.includes(id))
+  const fitting = all.map(({ id }) => id).filter((id) => mayLearnOf(restriction, id, null))
   const prior = await priorSession(ctx)
   const before = prior?.userId === userId ? fitting.find((id) => id === prior.orgId) : undefined
   if (before !== undefined) return { orgId: before, ask: false }
@@ -183,7 +186,8 @@ async function signInPending(ctx: OpenIdContext, policy: interactionPolicy.Defau
 /**
  * The library's `loadExistingGrant`: the grant for this request, with the session that carries it.
  * @returns undefined while somebody has to sign in first
- * @throws AccessDenied while an administrator has the session suspended
+ * @throws AccessDenied while an administrator has the session suspended, InvalidRequest for an organization that the
+ * client may not select any more
  */
 export async function grantFor(
   ctx: OpenIdContext,
@@ -194,6 +198,8 @@ export async function grantFor(
   const { session, client } = ctx.oidc
   const prior = await priorSession(ctx)
   const { orgId } = await organizationOf(ctx)
+  // The library checks the parameters of a request once; the person may have taken a while to sign in.
+  if (orgId !== null) checkOrganization(client!, orgId)
   // The answer names the context that was asked for, where this sign-in is one of that kind.
   const acr = fulfilledWish(ctx, session!)
   if (acr !== undefined) session!.acr = acr

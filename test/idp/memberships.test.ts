@@ -1,9 +1,9 @@
-/** Memberships in tokens (spec 5.2 rule 6, 4.17, decisions D23), by real code exchanges. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+/** Memberships in tokens (spec 5.2 rule 6, 4.17, decisions D23 and D33), by real code exchanges. */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { CALLBACK, claimsOf, Realm, type TestClient } from './setup.js'
+import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
 
 let app: TestApp
 let realm: Realm
@@ -148,4 +148,114 @@ test('section 3: an organization is deleted without a grace period, and so are a
   expect((await realm.userinfo(tokens.access_token)).status).toBe(200)
   must(await owner().delete(lilies.O), 204)
   expect((await realm.userinfo(tokens.access_token)).status).toBe(401)
+})
+
+describe('D33: the organization restriction of a client is asked at every issue of a token', () => {
+  /** Of the second process: it shares nothing with the first but the database. */
+  let twin: Realm
+  let nobodys: string
+  beforeAll(async () => {
+    twin = new Realm(await app.second(), realm.tenant)
+    nobodys = must(await owner().post(`${realm.tenant.I}/organizations`, { name: 'Nobody’s' }), 201).data.id
+  })
+
+  const restrictions = {
+    absent: () => ({}),
+    none: () => ({ policy: 'none' }),
+    'none, whatever the list says': () => ({ policy: 'none', allowed_org_ids: [tulips.id] }),
+    'allowlist with Tulips': () => ({ policy: 'allowlist', allowed_org_ids: [tulips.id, nobodys] }),
+    'an empty allowlist': () => ({ policy: 'allowlist' }),
+  }
+  type Restriction = keyof typeof restrictions
+  const restricted = (restriction: Restriction) =>
+    realm.client({}, { settings: { restrictions: { organizations: restrictions[restriction]() } } })
+  const restrict = async ({ id }: TestClient, organizations: object | null) =>
+    must(await owner().patch(`${realm.tenant.I}/clients/${id}`, { settings: { restrictions: { organizations } } }), 200)
+  /** The organizations and `org_id` that both tokens of an answer name. */
+  const named = ({ body }: Loose) => {
+    const [access, id] = claims(body).map(({ organizations, org_id }: Loose) => ({
+      organizations: organizations?.map((one: Loose) => one.id),
+      org_id,
+    }))
+    expect(id).toEqual(access)
+    return access
+  }
+  const code = async (client: TestClient, params: Record<string, string> = {}) => {
+    const { redirect, verifier } = await realm.signIn(client, 'ada@example.com', params)
+    return { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK }
+  }
+
+  test.each<[Restriction, () => string[] | undefined]>([
+    ['absent', () => [roses.id, tulips.id].sort()],
+    ['none', () => undefined],
+    ['none, whatever the list says', () => undefined],
+    ['allowlist with Tulips', () => [tulips.id]],
+    ['an empty allowlist', () => undefined],
+  ])('%s: without org, tokens of a code and of a refresh name what the client may know', async (restriction, ids) => {
+    const client = await restricted(restriction)
+    const first = await realm.exchange(client, await code(client))
+    const second = await twin.refresh(client, first.body.refresh_token)
+    for (const answer of [first, second]) {
+      const { organizations, org_id } = named(answer)!
+      expect([organizations?.sort(), org_id]).toEqual([ids(), undefined])
+      const info = await realm.userinfo(answer.body.access_token)
+      expect([info.status, Object.keys(info.body)]).toEqual([200, ['sub']])
+    }
+    expect((await realm.post('/introspect', client, { token: first.body.access_token })).body).not.toHaveProperty(
+      'org_id',
+    )
+  })
+
+  test.each<[string, object]>([
+    ['policy none', { policy: 'none' }],
+    ['an allowlist without it', { policy: 'allowlist', allowed_org_ids: [] }],
+  ])(
+    'changed to %s between two refreshes on two processes: invalid_grant, and good again afterwards',
+    async (_, organizations) => {
+      const client = await realm.client()
+      const first = await realm.exchange(client, await code(client, { org: tulips.id }))
+      const second = await twin.refresh(client, first.body.refresh_token)
+      expect(named(second)).toEqual({ organizations: [tulips.id], org_id: tulips.id })
+      await restrict(client, organizations)
+      for (const at of [twin, realm]) {
+        const refused = await at.refresh(client, second.body.refresh_token)
+        expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
+      }
+      // The refusal has not consumed the token: the session is as it was.
+      await restrict(client, null)
+      expect(named(await twin.refresh(client, second.body.refresh_token))).toMatchObject({ org_id: tulips.id })
+    },
+  )
+
+  test('changed between authorization and code exchange: invalid_grant with org, fewer organizations without', async () => {
+    const client = await realm.client()
+    const [bound, free] = [await code(client, { org: tulips.id }), await code(client)]
+    await restrict(client, { policy: 'allowlist', allowed_org_ids: [roses.id] })
+    const refused = await twin.exchange(client, bound)
+    expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
+    expect(named(await twin.exchange(client, free))).toEqual({ organizations: [roses.id], org_id: undefined })
+  })
+
+  test('changed while the person signs in: the request is answered invalid_request, and no session begins', async () => {
+    const client = await realm.client()
+    const { page, browser } = await realm.begin(client, { org: tulips.id })
+    await restrict(client, { policy: 'none' })
+    const answered = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+    expect(redirectOf(answered)).toMatchObject({ error: 'invalid_request', state: 'st' })
+    expect(await app.gatehouse.tools.prisma.session.count({ where: { clientId: client.id } })).toBe(0)
+  })
+
+  test('changed between two visits with single sign-on: the second has no organization left to choose', async () => {
+    const client = await realm.client()
+    const browser = realm.browser()
+    await realm.tokens(client, 'ada@example.com', {}, browser)
+    await restrict(client, { policy: 'none' })
+    const { redirect, verifier } = await realm.signIn(client, 'ada@example.com', {}, browser)
+    const exchanged = await realm.exchange(client, {
+      code: redirect['code']!,
+      code_verifier: verifier,
+      redirect_uri: CALLBACK,
+    })
+    expect(named(exchanged)).toEqual({ organizations: undefined, org_id: undefined })
+  })
 })

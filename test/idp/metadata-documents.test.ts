@@ -1,7 +1,7 @@
 /** Client ID metadata documents (spec 4.17, 2.3; decisions D23). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { keyWith, must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, type Page, TestBrowser } from './browser.js'
@@ -276,6 +276,65 @@ describe('organization_policy', () => {
     expect(claimsOf(tokens.access_token).organizations).toHaveLength(2)
     await configure({ organization_policy: 'all' })
   })
+})
+
+describe('D33: organization_policy is asked at every issue', () => {
+  let orgs: string[]
+  beforeAll(async () => {
+    const { owner, I } = realm.tenant
+    const list = must(await owner.get(`${I}/organizations`), 200).data
+    orgs = list.map(({ id }: { id: string }) => id)
+  })
+  afterEach(() => configure({ organization_policy: 'all' }))
+
+  test.each<[string, 'selected' | 'none', boolean]>([
+    ['an organization was selected; selected keeps it', 'selected', true],
+    ['an organization was selected; none refuses it', 'none', false],
+  ])('%s at a refresh', async (_, organization_policy, kept) => {
+    const client = publish()
+    const { body } = await tokensOf(client, { org: orgs[0]! })
+    await configure({ organization_policy })
+    const refreshed = await realm.refresh(client, body.refresh_token)
+    if (!kept) return expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant'])
+    expect(claimsOf(refreshed.body.access_token)).toMatchObject({ org_id: orgs[0] })
+  })
+
+  test.each(['selected', 'none'])(
+    'without a selected organization, %s leaves none at a refresh',
+    async (organization_policy) => {
+      const client = publish()
+      const { body } = await tokensOf(client)
+      expect(claimsOf(body.access_token).organizations).toHaveLength(2)
+      await configure({ organization_policy })
+      const refreshed = await realm.refresh(client, body.refresh_token)
+      expect([refreshed.status, claimsOf(refreshed.body.access_token).organizations]).toEqual([200, undefined])
+    },
+  )
+
+  test.each<[string, string, (ids: string[]) => string | undefined, string[]]>([
+    ['all, none selected: every active membership', 'all', () => undefined, ['One', 'Two <i>']],
+    ['all, one selected: that one', 'all', ([id]) => id, ['One']],
+    ['selected, none selected: none', 'selected', () => undefined, []],
+    ['selected, one selected: that one', 'selected', ([id]) => id, ['One']],
+    ['none: none', 'none', () => undefined, []],
+  ])(
+    'the consent page names the organizations that the application will learn of. %s',
+    async (_, organization_policy, select, names) => {
+      const { owner, I } = realm.tenant
+      const list = must(await owner.get(`${I}/organizations`), 200).data
+      const one = list.find(({ name }: { name: string }) => name === 'One').id
+      const two = orgs.find((id) => id !== one)!
+      must(await owner.patch(`${I}/organizations/${two}`, { name: 'Two <i>' }), 200)
+      await configure({ organization_policy })
+      const { page } = await toConsent(publish(), { org: select([one]) })
+      expect(isConsent(page)).toBe(true)
+      const shown = ['One', 'Two <i>'].filter((name) =>
+        page.html.includes(`<li>${name.replace('<', '&lt;').replace('>', '&gt;')}</li>`),
+      )
+      expect(shown).toEqual(names)
+      expect(page.html.includes('organizations')).toBe(names.length > 0)
+    },
+  )
 })
 
 describe('hostile documents', () => {

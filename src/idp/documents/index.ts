@@ -41,10 +41,6 @@ function storeOf({ outbound }: Context): Store {
 /** Off unless the issuer's settings say otherwise (spec 2.3). */
 export const documentsEnabled = (settings: IssuerSettings): boolean => documentPolicyOf(settings)?.enabled === true
 
-/** Which memberships such clients see in tokens (spec 4.17). */
-export const organizationPolicy = (settings: IssuerSettings): 'all' | 'selected' | 'none' =>
-  documentPolicyOf(settings)?.organization_policy ?? 'all'
-
 /** What such clients may get tokens for besides themselves, and with which scopes besides those of OpenID Connect. */
 export function documentAllowances(settings: IssuerSettings): {
   resources: readonly string[]

@@ -180,7 +180,7 @@ async function endBrowserOf(ctx: KoaContext, sessionId: string): Promise<void> {
 async function endSignIn(browserUid: string, userId: string): Promise<void> {
   const { context, runtime } = scope()
   const { id: issuerId, accountId } = runtime.issuer
-  const account = await findAccount(userId, undefined)
+  const account = await findAccount(userId)
   const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
   const acting = user ? asUser(context, user) : context
   await endSessions(acting, { accountId, issuerId }, { browserUid }, { reason: 'user_logout', browserToo: true })

@@ -12,11 +12,17 @@ import {
   type ExchangeError,
   type ExchangeFacts,
 } from '../../resources/clients/exchange-policy.js'
+import {
+  documentRestriction,
+  type OrganizationRestriction,
+  restrictionOf,
+} from '../../resources/clients/organization-restriction.js'
 import type { ClientSettings } from '../../resources/clients/settings.js'
 import { emit } from '../../resources/events/events.js'
 import { countsSql, type Membership, provedSql } from '../../resources/organizations/membership.js'
 import { type AccessTokenClaims, verifyAccessToken } from '../../resources/sessions/access-token.js'
 import { rowOf } from '../client.js'
+import { isAddress } from '../documents/address.js'
 import { type AccessToken, type OpenIdContext, param } from '../library.js'
 import { asMachine, scope } from '../scope.js'
 import { addClaims, signedTokens } from '../tokens.js'
@@ -93,9 +99,11 @@ async function verifySubject(token: string | undefined): Promise<AccessTokenClai
 }
 
 const factsText = `
-  SELECT c.status, c.confidential, c.settings, u.status AS "userStatus", member.membership
+  SELECT c.status, c.confidential, c.settings, source.settings AS "sourceSettings", u.status AS "userStatus",
+    member.membership
   FROM issuers i
   LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $2
+  LEFT JOIN clients source ON source.issuer_id = i.id AND source.id = $6
   LEFT JOIN users u ON u.issuer_id = i.id AND u.id = $3
   LEFT JOIN LATERAL (
     SELECT json_build_object('id', o.id, 'name', o.name, 'scopes', ${effectiveScopesSql},
@@ -111,6 +119,8 @@ interface Row {
   status: string | null
   confidential: boolean
   settings: ClientSettings
+  /** Of the client that the subject token was issued to; null for a metadata document. */
+  sourceSettings: ClientSettings | null
   userStatus: string | null
   membership: Membership | null
 }
@@ -123,7 +133,8 @@ async function loadFacts(
   const org = param(ctx, 'org')
   // What cannot be an id does not reach the database.
   const orgId = org === undefined || gateFault(org) || org.length > 128 ? null : org
-  const values = [runtime.issuer.id, ctx.oidc.client!.clientId, subject.sub, orgId, subject.sid ?? null]
+  const { client_id: sourceId, sub, sid = null } = subject
+  const values = [runtime.issuer.id, ctx.oidc.client!.clientId, sub, orgId, sid, sourceId]
   const [row] = await context.tools.query<Row & Record<string, unknown>>('idp-exchange-facts', factsText, values)
   const named = Array.isArray(subject['organizations']) ? (subject['organizations'] as { id?: unknown }[]) : []
   const facts: ExchangeFacts = {
@@ -135,11 +146,19 @@ async function loadFacts(
       exp: subject.exp,
       orgIds: named.flatMap(({ id }) => (typeof id === 'string' ? [id] : [])),
       orgId: subject.org_id,
+      restriction: restrictionOfSource(sourceId, row?.sourceSettings ?? null),
     },
     userStatus: row?.userStatus ?? undefined,
     memberScopes: row?.membership?.scopes ?? null,
   }
   return { facts, membership: row?.membership ?? null }
+}
+
+/** A client that is neither registered nor a metadata document may learn of nothing. */
+function restrictionOfSource(clientId: string, settings: ClientSettings | null): OrganizationRestriction {
+  if (settings) return restrictionOf(settings)
+  if (isAddress(clientId)) return documentRestriction(scope().runtime.issuer.settings)
+  return { organizationIds: [], selectedOnly: false }
 }
 
 function refusal(error: ExchangeError, description: string): errors.OIDCProviderError {

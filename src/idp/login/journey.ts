@@ -4,7 +4,7 @@ import { seconds } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { recordSignIn } from '../../resources/credentials/sign-in.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
-import { type ClientRow, readClient } from '../client.js'
+import { type ClientRow, organizationRestriction, readClient } from '../client.js'
 import type { BrowserSession, Interaction } from '../library.js'
 import { moreProof } from '../proof.js'
 import { asUser, scope } from '../scope.js'
@@ -61,14 +61,15 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
   }
   const { session: before } = interaction
   const session = before?.accountId ? before : undefined
-  const { policy, allowed_org_ids = [], ask = false } = client.settings.restrictions?.organizations ?? {}
+  const { organizationIds } = organizationRestriction(client)
+  const asks = client.settings.restrictions?.organizations?.ask === true
   return {
     uid,
     param,
     clientName: client.name,
     orgId: param('org') ?? null,
-    choosesOrganization: ask && policy !== 'none' && param('org') === undefined,
-    allowedOrgIds: policy === 'allowlist' ? allowed_org_ids : null,
+    choosesOrganization: asks && param('org') === undefined,
+    allowedOrgIds: organizationIds,
     invitation: undefined,
     stillInvited: async () => undefined,
     async begin() {

@@ -2,6 +2,7 @@
  * Who gets what out of a token exchange (spec 4.18): one pure function over facts that were read for this request. It
  * refuses in the order of the spec's rules and grants all that was asked for or nothing.
  */
+import { mayLearnOf, maySelect, type OrganizationRestriction, restrictionOf } from './organization-restriction.js'
 import { type ClientSettings, isActor } from './settings.js'
 
 /** What the actor asks for. */
@@ -26,6 +27,8 @@ export interface ExchangeFacts {
     orgIds: readonly string[]
     /** The one that was selected when it was made. */
     orgId: string | undefined
+    /** Of the client that it was issued to, as it is now (decisions D33). */
+    restriction: OrganizationRestriction
   }
   userStatus: string | undefined
   /** The user's effective scopes in the organization that is asked for; null when the membership does not count now. */
@@ -83,12 +86,14 @@ export function decideExchange(request: ExchangeRequest, facts: ExchangeFacts): 
   const targets = target_resources.filter((entry) => entry.resource === resource)
   if (targets.length === 0) return refused('invalid_target', 'this client may not get tokens for this resource')
 
-  // Rule 2: the organization, by the token, by the actor's restrictions, by the membership.
-  const { policy: organizations, allowed_org_ids = [] } = actor.settings.restrictions?.organizations ?? {}
+  // Rule 2: the organization, by the token, by the restrictions of both clients, by the membership.
   if (!subject.orgIds.includes(org) || (subject.orgId !== undefined && subject.orgId !== org)) {
     return refused('invalid_request', 'org is not an organization of subject_token')
   }
-  if (organizations === 'none' || (organizations === 'allowlist' && !allowed_org_ids.includes(org))) {
+  if (!mayLearnOf(subject.restriction, org, subject.orgId ?? null)) {
+    return refused('invalid_request', 'the client of subject_token has no access to this organization')
+  }
+  if (!maySelect(restrictionOf(actor.settings), org)) {
     return refused('invalid_request', 'this client cannot select this organization')
   }
   if (memberScopes === null) return refused('invalid_grant', 'the user is not an active member of this organization')

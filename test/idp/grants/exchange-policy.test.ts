@@ -13,6 +13,7 @@ const request: ExchangeRequest = {
   org: 'org_a',
 }
 const all = ['stock:read', 'stock.bins:write']
+const anyOrganization = { organizationIds: null, selectedOnly: false }
 type Openid = Record<string, unknown>
 const actor = (openid: Openid = {}, restrictions?: object, more: object = {}) =>
   ({
@@ -41,6 +42,7 @@ const facts = (more: Partial<ExchangeFacts> = {}): ExchangeFacts => ({
     exp: 2800,
     orgIds: ['org_a', 'org_b'],
     orgId: undefined,
+    restriction: anyOrganization,
   },
   userStatus: 'active',
   memberScopes: all,
@@ -136,6 +138,18 @@ test.each<[string, string, Partial<ExchangeRequest>, ExchangeFacts]>([
     facts({ actor: actor({}, { policy: 'allowlist', allowed_org_ids: ['org_b'] }) }),
   ],
   ['a list that is not there', 'invalid_request', {}, facts({ actor: actor({}, { policy: 'allowlist' }) })],
+  [
+    'D33: the client of the subject token may not learn of it any more',
+    'invalid_request',
+    {},
+    subject({ restriction: { organizationIds: ['org_b'], selectedOnly: false } }),
+  ],
+  [
+    'D33: the client of the subject token may learn of a selected organization only, and none was selected',
+    'invalid_request',
+    {},
+    subject({ restriction: { organizationIds: null, selectedOnly: true } }),
+  ],
   ['a membership that does not count', 'invalid_grant', {}, facts({ memberScopes: null })],
   ['a scope that the token lacks', 'invalid_scope', {}, subject({ scopes: ['stock:read'] })],
   ['a scope that the member lacks', 'invalid_scope', {}, facts({ memberScopes: ['stock:read'] })],
@@ -262,7 +276,7 @@ test('by chance: no grant ever exceeds any of the four sets, leaves out what was
   const pick = <T>(list: readonly T[]): T => list[random(list.length)]!
   const some = <T>(list: readonly T[], share = 4): T[] => list.filter(() => random(5) < share)
   let granted = 0
-  for (let round = 0; round < 20_000; round++) {
+  for (let round = 0; round < 30_000; round++) {
     const entries = () => some(resources).map((resource) => ({ resource, scopes: some(names) }))
     const token_exchange = {
       subject_resources: entries(),
@@ -285,6 +299,7 @@ test('by chance: no grant ever exceeds any of the four sets, leaves out what was
         exp: 1000 + pick([-1, 0, 5, 200, 9000]),
         orgIds: some(orgs),
         orgId: pick([undefined, ...orgs]),
+        restriction: { organizationIds: pick([null, null, some(orgs)]), selectedOnly: random(4) === 0 },
       },
       memberScopes: pick([null, some(names), some(names)]),
       userStatus: pick(['active', 'active', 'active', 'suspended']),
@@ -308,6 +323,9 @@ test('by chance: no grant ever exceeds any of the four sets, leaves out what was
     expect([undefined, decision.orgId]).toContain(known.subject.orgId)
     if (restrictions)
       expect(restrictions.policy === 'allowlist' && restrictions.allowed_org_ids).toContain(decision.orgId)
+    const { organizationIds, selectedOnly } = known.subject.restriction
+    if (organizationIds) expect(organizationIds).toContain(decision.orgId)
+    if (selectedOnly) expect(known.subject.orgId).toBe(decision.orgId)
     expect(known.userStatus).toBe('active')
     expect(decision.lifetime).toBeGreaterThanOrEqual(1)
     expect(decision.lifetime).toBeLessThanOrEqual(

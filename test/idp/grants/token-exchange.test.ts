@@ -469,6 +469,24 @@ describe('4.18 rule 2: org', () => {
     expect([answer.status, answer.body.error]).toEqual([status, status === 200 ? undefined : 'invalid_request'])
   })
 
+  test.each<[string, () => object | null, number]>([
+    ['none', () => ({ policy: 'none' }), 400],
+    ['allowlist without it', () => ({ policy: 'allowlist', allowed_org_ids: [roses] }), 400],
+    ['allowlist', () => ({ policy: 'allowlist', allowed_org_ids: [tulips] }), 200],
+    ['absent', () => null, 200],
+  ])(
+    'D33: the restriction of the client that subject_token was issued to, as it is now: %s',
+    async (_, organizations, status) => {
+      const source = await realm.client({ allowed_resources: [ORDERS] }, { settings: { scopes } })
+      const { access_token } = await signIn({}, source)
+      const settings = { restrictions: { organizations: organizations() } }
+      must(await owner().patch(`${realm.tenant.I}/clients/${source.id}`, { settings }), 200)
+      const twin = new Realm(second, realm.tenant)
+      const answer = await exchange({ subject_token: access_token }, actor, twin)
+      expect([answer.status, answer.body.error]).toEqual([status, status === 200 ? undefined : 'invalid_request'])
+    },
+  )
+
   describe('the membership is read now', () => {
     const O = () => `${realm.tenant.I}/organizations/${tulips}`
     test.each<[string, string, () => Promise<Loose>, () => Promise<Loose>]>([

@@ -19,6 +19,8 @@ export interface Wishes {
   scopes: readonly string[]
   /** Where tokens are to be used. */
   resources: readonly string[]
+  /** Names of the organizations that tokens will name. */
+  organizations: readonly string[]
 }
 
 /**
@@ -29,7 +31,7 @@ export function consentPage(
   view: View,
   { host, name }: { host: string; name: string | null },
   redirectUri: string,
-  { claims, scopes, resources }: Wishes,
+  { claims, scopes, resources, organizations }: Wishes,
   problems: readonly Sentence[],
 ): string {
   const { texts } = view
@@ -44,6 +46,11 @@ ${name !== null && html`<p class="lead">${say(texts, { key: 'consent_name', plac
 ${problemBox(view, problems)}
 <p>${texts.consent_wants}</p>
 <ul>${wanted.map((text) => html`<li>${text}</li>`)}</ul>
+${
+  organizations.length > 0 &&
+  html`<p>${texts.consent_organizations}</p>
+<ul>${organizations.map((name) => html`<li>${name}</li>`)}</ul>`
+}
 ${
   (resources.length > 0 || scopes.length > 0) &&
   html`<p>${texts.consent_acts}</p>

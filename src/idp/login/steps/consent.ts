@@ -3,7 +3,9 @@
  * a prompt of its own: the library opens another interaction for it, and the sign-in's state is not touched.
  */
 import type { Context as KoaContext } from 'koa'
-import { readClient } from '../../client.js'
+import { mayLearnOf } from '../../../resources/clients/organization-restriction.js'
+import { membershipsOf } from '../../../resources/organizations/membership.js'
+import { type ClientRow, organizationRestriction, readClient } from '../../client.js'
 import { documentAllowances } from '../../documents/index.js'
 import type { Interaction } from '../../library.js'
 import { type Form, field } from '../../request.js'
@@ -30,7 +32,7 @@ export async function askConsent(ctx: KoaContext, interaction: Interaction, form
     action: new URL(`${runtime.url}/interaction/${uid}`).pathname,
     token: formToken(purpose, 0),
   })
-  const show = (problems: readonly Sentence[]): void => {
+  const show = async (problems: readonly Sentence[]): Promise<void> => {
     const allowed = documentAllowances(runtime.issuer.settings)
     const asked = String(params['scope'] ?? '').split(' ')
     const wishes = {
@@ -40,6 +42,7 @@ export async function askConsent(ctx: KoaContext, interaction: Interaction, form
         .flat()
         .filter((uri) => allowed.resources.includes(String(uri)))
         .map(String),
+      organizations: await organizationsFor(client, interaction),
     }
     sendPage(ctx, view, consentPage(view, client.document!, String(params['redirect_uri']), wishes, problems))
   }
@@ -59,4 +62,16 @@ export async function askConsent(ctx: KoaContext, interaction: Interaction, form
   ctx.set('Cache-Control', 'no-store')
   ctx.set('Location', interaction.returnTo)
   ctx.body = ''
+}
+
+/**
+ * The organizations that tokens of this client will name (decisions D33). One that demands a second factor is among
+ * them even if this sign-in had none: a later one adds it without asking for consent.
+ */
+async function organizationsFor(client: ClientRow, { params, session }: Interaction): Promise<string[]> {
+  const { context, runtime } = scope()
+  const selectedId = typeof params['org'] === 'string' ? params['org'] : null
+  const restriction = organizationRestriction(client)
+  const all = await membershipsOf(context, { issuerId: runtime.issuer.id, userId: session!.accountId! })
+  return all.filter(({ id }) => mayLearnOf(restriction, id, selectedId)).map(({ id, name }) => name ?? id)
 }

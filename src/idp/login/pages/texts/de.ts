@@ -166,6 +166,7 @@ export const de: Texts = {
   consent_email: 'die E-Mail-Adresse',
   consent_phone: 'die Telefonnummer',
   consent_address: 'die Postanschrift',
+  consent_organizations: 'Sie würde erfahren, welche Rolle das Konto in diesen Organisationen hat:',
   consent_acts: 'Sie bekäme mit diesem Konto Zugang zu:',
   consent_back: 'Danach geht es bei {back} weiter.',
   consent_allow: 'Erlauben',

@@ -152,6 +152,7 @@ export const en = {
   consent_email: 'your email address',
   consent_phone: 'your phone number',
   consent_address: 'your postal address',
+  consent_organizations: 'It would learn your role in these organizations:',
   consent_acts: 'With this account it would be let into:',
   consent_back: 'Afterwards you go on at {back}.',
   consent_allow: 'Allow',

@@ -1,0 +1,48 @@
+/** Which organizations a client may learn of (decisions D33, spec 4.17): the pure rule, as a table. */
+import { describe, expect, test } from '@jest/globals'
+import {
+  documentRestriction,
+  mayLearnOf,
+  maySelect,
+  restrictionOf,
+} from '../../src/resources/clients/organization-restriction.js'
+
+const registered = (organizations?: object) => restrictionOf({ restrictions: { organizations } } as never)
+const byDocument = (organization_policy?: string) =>
+  documentRestriction({
+    security: { openid_policy: { client_id_metadata_document: { organization_policy } } },
+  } as never)
+
+describe('may tokens of the client name org_a?', () => {
+  test.each<[string, ReturnType<typeof registered>, { unselected: boolean; selected: boolean }]>([
+    ['no restriction', restrictionOf({}), { unselected: true, selected: true }],
+    ['a list without a policy', registered({ allowed_org_ids: ['org_b'] }), { unselected: true, selected: true }],
+    ['none', registered({ policy: 'none' }), { unselected: false, selected: false }],
+    [
+      'none with a list',
+      registered({ policy: 'none', allowed_org_ids: ['org_a'] }),
+      { unselected: false, selected: false },
+    ],
+    [
+      'allowlist with it',
+      registered({ policy: 'allowlist', allowed_org_ids: ['org_b', 'org_a'] }),
+      { unselected: true, selected: true },
+    ],
+    [
+      'allowlist without it',
+      registered({ policy: 'allowlist', allowed_org_ids: ['org_b'] }),
+      { unselected: false, selected: false },
+    ],
+    ['allowlist without a list', registered({ policy: 'allowlist' }), { unselected: false, selected: false }],
+    ['document, by default', documentRestriction({}), { unselected: true, selected: true }],
+    ['document, all', byDocument('all'), { unselected: true, selected: true }],
+    ['document, selected', byDocument('selected'), { unselected: false, selected: true }],
+    ['document, none', byDocument('none'), { unselected: false, selected: false }],
+  ])('%s', (_, restriction, { unselected, selected }) => {
+    expect(mayLearnOf(restriction, 'org_a', null)).toBe(unselected)
+    expect(mayLearnOf(restriction, 'org_a', 'org_a')).toBe(selected)
+    expect(maySelect(restriction, 'org_a')).toBe(selected)
+    // A token for one organization names no other one.
+    expect(mayLearnOf(restriction, 'org_a', 'org_b')).toBe(false)
+  })
+})
