@@ -15,6 +15,7 @@ import {
   type OrganizationRestriction,
   restrictionOf,
 } from '../resources/clients/organization-restriction.js'
+import { refusalOf, refusingRule } from '../resources/clients/redirect-uri-rules.js'
 import {
   applicationType,
   type ClientSettings,
@@ -28,6 +29,7 @@ import type { DocumentClient } from './documents/document.js'
 import { documentClient, documentsEnabled } from './documents/index.js'
 import type { OpenIdClient } from './library.js'
 import { redirectAllowed } from './redirects.js'
+import type { IssuerFacts } from './runtime.js'
 import { asMachine, scope } from './scope.js'
 import type { Writes } from './writes.js'
 
@@ -159,33 +161,47 @@ export async function requireOpen(): Promise<void> {
   if (row?.status !== 'active') throw closed(row?.status)
 }
 
-/** A document as if it were registered: public, with no scope, audience or resource beyond everybody's. */
+/**
+ * A document as if it were registered: public, with no scope, audience or resource beyond everybody's, and with those of
+ * its redirect URIs that the issuer's rules allow (decisions D34).
+ */
 async function documentRow(context: Context, address: string): Promise<ClientRow | undefined> {
-  const { writes } = scope()
+  const { writes, runtime } = scope()
   const tried = answers.get(writes) ?? new Map<string, ReturnType<typeof documentClient>>()
   answers.set(writes, tried)
   const answer = tried.get(address) ?? documentClient(context, address)
   tried.set(address, answer)
   const document = await answer
   if (!document) return undefined
+  const rows = documentRows.get(runtime.issuer) ?? new WeakMap<DocumentClient, ClientRow>()
+  documentRows.set(runtime.issuer, rows)
+  const made = rows.get(document)
+  if (made) return made
   const { name, redirectUris, logoutUris, grantTypes } = document
   const { host } = new URL(address)
-  const openid = { redirect_uris: redirectUris, post_logout_redirect_uris: logoutUris, grant_types: grantTypes }
+  const { redirect_uri_rules: rules } = runtime.issuer.settings.security ?? {}
+  const allowed = (uris: string[]) => uris.filter((uri) => refusingRule(rules, uri) === undefined)
+  const openid = {
+    redirect_uris: allowed(redirectUris),
+    post_logout_redirect_uris: allowed(logoutUris),
+    grant_types: grantTypes,
+  }
   const settings: ClientSettings = { openid: { application_type: 'native', ...openid } }
-  const made = documentRows.get(document)
-  if (made) return made
   // Pages call it by its host, which it cannot choose as it chooses its name.
   const about = { kind: 'client' as const, id: address, name: host, document: { host, name } }
   const row = { ...about, confidential: false, settings, secrets: [], status: 'active' }
-  documentRows.set(document, row)
+  rows.set(document, row)
   return row
 }
 
 /** What one request was told: the library looks for a client again when it has not found it, and once is enough. */
 const answers = new WeakMap<Writes, Map<string, ReturnType<typeof documentClient>>>()
 
-/** One row per document that was read, so that the library's client is made of it once. */
-const documentRows = new WeakMap<DocumentClient, ClientRow>()
+/**
+ * One row per document that was read, so that the library's client is made of it once. By the facts of the issuer, which
+ * are new ones after each change of its settings.
+ */
+const documentRows = new WeakMap<IssuerFacts, WeakMap<DocumentClient, ClientRow>>()
 
 const rows = new WeakMap<OpenIdClient, ClientRow>()
 
@@ -282,4 +298,13 @@ export function mayRedirectTo(client: OpenIdClient, uri: string): boolean {
   // Metadata-document clients count as native here.
   const portMayVary = !row.confidential && applicationType(row) === 'native'
   return redirectAllowed(client.redirectUris ?? [], uri, portMayVary)
+}
+
+/**
+ * Why a redirect URI of a metadata document is refused although the document may list it: by a rule of the issuer. The
+ * person who runs the application reads it on the error page.
+ */
+export function redirectRefusal(client: OpenIdClient | undefined, uri: string | undefined): string | undefined {
+  if (!client || uri === undefined || !rowOf(client).document || !URL.canParse(uri)) return undefined
+  return refusalOf(scope().runtime.issuer.settings.security?.redirect_uri_rules, uri)
 }

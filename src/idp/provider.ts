@@ -5,11 +5,11 @@ import { authMethodKinds } from '../resources/issuers/auth-methods.js'
 import { claimsOfScope, findAccount, type Redeemed } from './account.js'
 import { adapterFor } from './adapter.js'
 import { checkAudience, checkOrganization } from './authorization.js'
-import { rowOf } from './client.js'
+import { redirectRefusal, rowOf } from './client.js'
 import type { Grant, Handler } from './grants/grant.js'
 import { grants } from './grants/index.js'
 import { installHooks, libraryGrant } from './hooks/index.js'
-import type { AccessToken, OpenIdContext } from './library.js'
+import { type AccessToken, type OpenIdContext, param } from './library.js'
 import { spendTokenLimit } from './limits.js'
 import { acrOfMethod } from './login/acr.js'
 import { errorPage } from './login/pages/error.js'
@@ -139,7 +139,11 @@ export function makeProvider({ config }: Gatehouse): OpenIdProvider {
     },
 
     clientBasedCORS: (_, origin, client) => originAllowed(scope().runtime.issuer.settings, rowOf(client), origin),
-    renderError: (ctx, out) => errorPage(ctx, scope().runtime, out),
+    renderError: (ctx, out) => {
+      const refusal =
+        out.error === 'invalid_redirect_uri' ? redirectRefusal(ctx.oidc.client, param(ctx, 'redirect_uri')) : undefined
+      errorPage(ctx, scope().runtime, refusal === undefined ? out : { ...out, error_description: refusal })
+    },
     // Nothing that clients register makes this server call anybody.
     fetch: async () => {
       throw new errors.InvalidRequest('outgoing requests are not made')

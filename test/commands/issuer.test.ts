@@ -163,6 +163,26 @@ test('errors name the line and the path in the file, and nothing of it is writte
   expect(await app.gatehouse.tools.prisma.event.count()).toBe(before)
 })
 
+test('D34: redirect_uri_rules of a document hold for the clients of the same document', async () => {
+  const strict = wanted().replace(
+    'sessions:',
+    'security: {redirect_uri_rules: {allowed_hosts: [login.example.com]}}\n    sessions:',
+  )
+  const other = strict.replace('https://app.example.com/callback', 'https://other.example.com/callback')
+  const { code, output } = await gatehouse(
+    ['issuer', 'apply', document('rules.yaml', other), '--issuer', tenant.issuerId, '--yes'],
+    { GOOGLE_SECRET: GOOGLE },
+  )
+  expect({ code, output }).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(
+      /rules\.yaml:\d+: clients\.0\.settings\.openid\.redirect_uris\.0 is not allowed: .*\.allowed_hosts of the issuer refuses/,
+    ),
+  })
+  const { data } = must(await tenant.owner.get(tenant.I), 200)
+  expect(data.settings.security.redirect_uri_rules).toBeUndefined()
+})
+
 test.each([
   ['gatehouse: issuer/v2\nissuer: {}', /:1: gatehouse must be issuer\/v1/],
   ['gatehouse: issuer/v1\nissuer: {name: A\n', /broken\.yaml:\d+: /],

@@ -1,5 +1,5 @@
-/** Clients (spec 2.5, 4.5, 4.16, section 3, decisions D7, D16, D29). */
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+/** Clients (spec 2.5, 4.5, 4.16, section 3, decisions D7, D16, D29, D34). */
+import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { keyWith, must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -418,6 +418,101 @@ describe('settings', () => {
     expect(
       must(await world.owner.patch(`${clients}/${made.id}`, { metadata: { c: null } }), 200).data.metadata,
     ).toEqual({ c: null })
+  })
+})
+
+describe('D34: settings.security.redirect_uri_rules of the issuer', () => {
+  const rules = async (redirect_uri_rules: object | null, at = world.I) =>
+    must(await world.owner.patch(at, { settings: { security: { redirect_uri_rules } } }), 200)
+  afterEach(() => rules(null))
+  const [APP, LOOPBACK, PRIVATE] = ['https://app.example.com/cb', 'http://127.0.0.1/cb', 'com.example.app:/cb']
+  const native = (redirect_uris: string[], openid: object = {}) =>
+    withOpenid({ application_type: 'native', redirect_uris, ...openid })
+  const make = async (redirect_uris: string[]) => must(await world.owner.post(clients, native(redirect_uris)), 201).data
+
+  test.each<[string, object, string[], [index: number, rule: string][]]>([
+    ['none', {}, [APP, LOOPBACK, PRIVATE], []],
+    ['allow_loopback', { allow_loopback: false }, [APP, LOOPBACK, PRIVATE], [[1, 'allow_loopback']]],
+    [
+      'allow_private_use_schemes',
+      { allow_private_use_schemes: false },
+      [APP, LOOPBACK, PRIVATE],
+      [[2, 'allow_private_use_schemes']],
+    ],
+    [
+      'allowed_hosts',
+      { allowed_hosts: ['*.example.com'] },
+      [APP, LOOPBACK, PRIVATE, 'https://a.b.example.com/cb'],
+      [[3, 'allowed_hosts']],
+    ],
+    ['an empty list of hosts', { allowed_hosts: [] }, [APP, LOOPBACK], [[0, 'allowed_hosts']]],
+    [
+      'all at once',
+      { allow_loopback: false, allow_private_use_schemes: false, allowed_hosts: ['b.example'] },
+      [APP, LOOPBACK, PRIVATE],
+      [
+        [0, 'allowed_hosts'],
+        [1, 'allow_loopback'],
+        [2, 'allow_private_use_schemes'],
+      ],
+    ],
+  ])(
+    '%s: the error names the URI, the setting and the rule, on create and on update',
+    async (_, given, uris, refused) => {
+      const before = await make([])
+      await rules(given)
+      for (const list of ['redirect_uris', 'post_logout_redirect_uris']) {
+        const openid = { application_type: 'native', [list]: uris }
+        for (const answer of [
+          await world.owner.post(clients, withOpenid(openid)),
+          await world.owner.patch(`${clients}/${before.id}`, { settings: { openid } }),
+        ]) {
+          if (refused.length === 0) {
+            expect([200, 201]).toContain(answer.status)
+            continue
+          }
+          expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
+          expect(answer.body.details).toEqual(
+            refused.map(([index, rule]) => ({
+              field: `settings.openid.${list}[${index}]`,
+              code: 'not_allowed',
+              message: expect.stringContaining(
+                `settings.security.redirect_uri_rules.${rule} of the issuer refuses ${uris[index]}`,
+              ),
+            })),
+          )
+        }
+      }
+    },
+  )
+
+  test('rules narrow spec 4.16, they do not widen it', async () => {
+    await rules({ allow_loopback: true, allow_private_use_schemes: true, allowed_hosts: ['evil.example'] })
+    for (const uri of ['http://evil.example/cb', 'https://evil.example/cb#x', 'myapp:/cb', 'javascript:alert(1)'])
+      expect(fields(await world.owner.post(clients, native([uri])))).toEqual(['settings.openid.redirect_uris[0]'])
+    expect(fields(await world.owner.post(clients, withOpenid({ redirect_uris: [PRIVATE] })))).toEqual([
+      'settings.openid.redirect_uris[0]',
+    ])
+  })
+
+  test('an existing client works on, is renamed and disabled; its settings do not change, nor is it enabled, until it complies', async () => {
+    const path = `${clients}/${(await make([APP, LOOPBACK])).id}`
+    await rules({ allow_loopback: false })
+    must(await world.owner.patch(path, { name: 'Renamed', metadata: { a: 1 } }), 200)
+    expect(fields(await world.owner.patch(path, { settings: { custom: 1 } }))).toEqual([
+      'settings.openid.redirect_uris[1]',
+    ])
+    must(await world.owner.patch(path, { status: 'disabled' }), 200)
+    expect(fields(await world.owner.patch(path, { status: 'active' }))).toEqual(['settings.openid.redirect_uris[1]'])
+    const settings = { openid: { redirect_uris: [APP] } }
+    must(await world.owner.patch(path, { status: 'active', settings }), 200)
+  })
+
+  test('rules of another issuer of the account do not count', async () => {
+    const other = must(await world.owner.post(`${world.A}/issuers`, { name: fresh('Issuer') }), 201).data
+    await rules({ allow_loopback: false }, `${world.A}/issuers/${other.id}`)
+    await make([LOOPBACK])
+    expect((await world.owner.post(`${world.A}/issuers/${other.id}/clients`, native([LOOPBACK]))).status).toBe(400)
   })
 })
 

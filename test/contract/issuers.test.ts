@@ -90,6 +90,27 @@ describe('settings', () => {
       { security: { openid_policy: { client_id_metadata_document: { organization_policy: 'some' } } } },
       'settings.security.openid_policy.client_id_metadata_document.organization_policy',
     ],
+    [{ security: { redirect_uri_rules: [] } }, 'settings.security.redirect_uri_rules'],
+    [
+      { security: { redirect_uri_rules: { allow_loopback: 'no' } } },
+      'settings.security.redirect_uri_rules.allow_loopback',
+    ],
+    [
+      { security: { redirect_uri_rules: { allow_private_use_schemes: 1 } } },
+      'settings.security.redirect_uri_rules.allow_private_use_schemes',
+    ],
+    [
+      { security: { redirect_uri_rules: { allowed_hosts: 'app.example.com' } } },
+      'settings.security.redirect_uri_rules.allowed_hosts',
+    ],
+    [
+      { security: { redirect_uri_rules: { allowed_hosts: ['a.example', 'b.example:443'] } } },
+      'settings.security.redirect_uri_rules.allowed_hosts[1]',
+    ],
+    [
+      { security: { redirect_uri_rules: { require_https: true } } },
+      'settings.security.redirect_uri_rules.require_https',
+    ],
     [{ branding: { logo_url: 'javascript:alert(1)' } }, 'settings.branding.logo_url'],
     [{ branding: { theme: { primary_color: 'red;}body{display:none' } } }, 'settings.branding.theme.primary_color'],
     [{ branding: { theme: { primary_color: '#12345' } } }, 'settings.branding.theme.primary_color'],

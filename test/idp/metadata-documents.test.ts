@@ -278,6 +278,50 @@ describe('organization_policy', () => {
   })
 })
 
+describe('D34: the redirect_uri_rules of the issuer narrow what a document lists', () => {
+  const rules = async (redirect_uri_rules: object | null) =>
+    must(await realm.tenant.owner.patch(realm.tenant.I, { settings: { security: { redirect_uri_rules } } }), 200)
+  afterEach(() => rules(null))
+  const LOOPBACK = 'http://127.0.0.1/cb'
+  const PRIVATE = 'com.example.app:/cb'
+
+  test.each<[object, string, string | undefined]>([
+    [{ allow_loopback: false }, 'http://127.0.0.1:5555/cb', 'allow_loopback'],
+    [{ allow_loopback: false }, LOOPBACK, 'allow_loopback'],
+    [{ allow_loopback: false }, CALLBACK, undefined],
+    [{ allow_private_use_schemes: false }, PRIVATE, 'allow_private_use_schemes'],
+    [{ allow_private_use_schemes: false }, CALLBACK, undefined],
+    [{ allowed_hosts: ['other.example.com'] }, CALLBACK, 'allowed_hosts'],
+    [{ allowed_hosts: ['*.example.com'] }, CALLBACK, undefined],
+    [{ allow_loopback: false, allow_private_use_schemes: false, allowed_hosts: [] }, CALLBACK, 'allowed_hosts'],
+  ])('%j, %s: %s', async (given, redirect_uri, rule) => {
+    const client = publish({ redirect_uris: [CALLBACK, LOOPBACK, PRIVATE] })
+    expect(headingOf((await realm.begin(client, { redirect_uri })).page)).toBe('Sign in')
+    // The document is known by now: a change of the rules counts without reading it again.
+    await rules(given)
+    const { page } = await realm.begin(client, { redirect_uri })
+    expect(headingOf(page)).toBe(rule ? 'This did not work' : 'Sign in')
+    if (rule) expect(page.html).toContain(`settings.security.redirect_uri_rules.${rule} of the issuer refuses`)
+    await rules(null)
+    expect(headingOf((await realm.begin(client, { redirect_uri })).page)).toBe('Sign in')
+  })
+
+  test('post-logout redirect URIs too; a session that began before goes on', async () => {
+    const client = publish({ post_logout_redirect_uris: ['https://gone.example.com/'] })
+    const { body } = await tokensOf(client)
+    await rules({ allowed_hosts: ['none.example.com'] })
+    const refreshed = await realm.refresh(client, body.refresh_token)
+    expect(refreshed.status).toBe(200)
+    const url = new URL(`${realm.url}/logout`)
+    url.searchParams.set('id_token_hint', refreshed.body.id_token)
+    url.searchParams.set('post_logout_redirect_uri', 'https://gone.example.com/')
+    expect((await fetch(url, { redirect: 'manual' })).status).toBe(400)
+    await rules({ allowed_hosts: ['gone.example.com'] })
+    const left = await fetch(url, { redirect: 'manual' })
+    expect([left.status, left.headers.get('location')]).toEqual([303, 'https://gone.example.com/'])
+  })
+})
+
 describe('D33: organization_policy is asked at every issue', () => {
   let orgs: string[]
   beforeAll(async () => {

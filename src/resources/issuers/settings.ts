@@ -4,6 +4,7 @@
 import { z } from 'zod'
 import { rules } from '../../kernel/input.js'
 import { languages } from '../../kernel/language.js'
+import { redirectUriRulesRules } from '../clients/redirect-uri-rules.js'
 import { resourceRules } from '../clients/settings.js'
 
 const wholeSeconds = z
@@ -76,7 +77,7 @@ export const issuerSettingsRules = z.looseObject(
           .array(origin, 'must be an array of origins.')
           .max(100, 'must have at most 100 entries.')
           .optional(),
-        redirect_uri_rules: rules.object.optional(),
+        redirect_uri_rules: redirectUriRulesRules.optional(),
         mfa_required: rules.boolean.optional(),
         password_policy: passwordPolicy
           .refine((policy) => (policy.min_length ?? 8) <= (policy.max_length ?? 128), {
