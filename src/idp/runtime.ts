@@ -11,6 +11,7 @@ import { listen, type Subscription } from '../platform/notify.js'
 import { publicKeySet, type SigningKey, signingKeysOf } from '../resources/issuer-keys.js'
 import { issuerUrl, readIssuerUrl } from '../resources/issuer-url.js'
 import type { AuthMethodKind } from '../resources/issuers/auth-methods.js'
+import { type MethodSettings, secretsSql } from '../resources/issuers/readiness.js'
 import type { IssuerSettings } from '../resources/issuers/settings.js'
 import { cookieKeys } from './cookie-keys.js'
 import { documentsEnabled } from './documents/index.js'
@@ -28,14 +29,16 @@ const COMPARED = 100
 /** As long as a transaction may take that has announced a change: until its notice comes, memory is not believed. */
 const PENDING = 20 * SECOND
 
-/** An authentication method (spec 2.4) that may be used to sign in or to sign up; its secrets stay in the database. */
+/** An authentication method (spec 2.4) that may be used to sign in or to sign up; its secrets are not read. */
 export interface MethodFacts {
   readonly id: string
   readonly kind: AuthMethodKind
   readonly name: string
   readonly login: boolean
   readonly signup: boolean
-  readonly settings: Readonly<Record<string, unknown>>
+  readonly settings: MethodSettings['settings']
+  /** What is known of its secrets, without the ciphertext. */
+  readonly secrets: MethodSettings['secrets']
 }
 
 export interface IssuerFacts {
@@ -102,7 +105,7 @@ const versionsText = `SELECT i.id, ${version} AS version FROM issuers i WHERE i.
 const factsText = `
   SELECT i.id, i.account_id AS "accountId", i.name, i.status, i.settings, ${version} AS version,
     coalesce((SELECT json_agg(json_build_object('id', m.id, 'kind', m.method, 'name', m.name, 'login', m.enabled_login,
-      'signup', m.enabled_signup, 'settings', m.settings) ORDER BY m.featured DESC, m.id)
+      'signup', m.enabled_signup, 'settings', m.settings, 'secrets', ${secretsSql}) ORDER BY m.featured DESC, m.id)
       FROM auth_methods m WHERE m.issuer_id = i.id AND (m.enabled_login OR m.enabled_signup)), '[]') AS methods,
     ARRAY(SELECT d.host FROM domains d WHERE d.account_id = i.account_id AND d.issuer_id = i.id AND d.verified) AS hosts
   FROM issuers i WHERE i.id = $1 AND i.status <> 'deleted'`

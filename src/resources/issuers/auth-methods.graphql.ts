@@ -34,6 +34,7 @@ import {
   deleteAuthMethod,
   getAuthMethod,
   listAuthMethods,
+  notReady,
   shownSettings,
   updateAuthMethod,
 } from './auth-methods.js'
@@ -178,5 +179,20 @@ export class AuthMethodResolver {
   })
   callbackUrl(@Root() { id, issuerId, method }: AuthMethodRow, @Ctx() { config }: Context): string | null {
     return isUpstreamKind(method) ? callbackUrl(config, issuerId, id) : null
+  }
+
+  @FieldResolver(() => Boolean, {
+    description: 'False for a provider method whose settings are not complete yet. The sign-in page does not offer it.',
+  })
+  ready(@Root() method: AuthMethodRow): boolean {
+    return notReady(method) === null
+  }
+
+  @FieldResolver(() => String, {
+    nullable: true,
+    description: 'Why the method cannot be used yet, and how to fix it. Null when it is ready.',
+  })
+  notReadyReason(@Root() method: AuthMethodRow): string | null {
+    return notReady(method)
   }
 }

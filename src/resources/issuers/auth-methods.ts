@@ -12,7 +12,15 @@ import { requireAuthorityOfIssuer } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
 import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
-import { checkUpstream, federated, isUpstreamKind, secretTarget, type UpstreamSettings } from './upstream-settings.js'
+import { type MethodSettings, notReadyReason } from './readiness.js'
+import {
+  checkUpstream,
+  federated,
+  isUpstreamKind,
+  isUsableSecret,
+  secretTarget,
+  type UpstreamSettings,
+} from './upstream-settings.js'
 
 const methods = [
   'password',
@@ -204,6 +212,15 @@ function checkVariant(method: AuthMethodKind, firstFactorOnly: boolean | undefin
   if (!hasSettings) throw invalidField('settings', 'required', `is required for the method ${method}.`)
 }
 
+/** The secret of an upstream provider as it is stored. */
+type StoredUpstreamSecret = {
+  sealed: string
+  /** What the secret is for. */
+  target: string
+  /** It is stored as it was given, but the method cannot be used with it (decisions D35). */
+  unusable?: true
+}
+
 /**
  * Takes the secret out of the settings and seals it; a stored one stays unless a new one is given. When the address
  * that the secret was for changes, it must be given again (security rule 19).
@@ -212,7 +229,7 @@ function checkSettings(context: Context, method: AuthMethodKind, given: JsonObje
   if (!isUpstreamKind(method)) return { settings: given, secrets: {} }
   const variant = federated[method]
   const { [variant.secret]: secret, [`${variant.secret}_set`]: _shown, ...settings } = given
-  const sealedFor = stored[variant.secret] as { sealed: string; target: string } | undefined
+  const sealedFor = stored[variant.secret] as StoredUpstreamSecret | undefined
   const target = secretTarget(settings)
   const kept = secret === undefined && sealedFor?.target === target ? sealedFor : undefined
   const missing = variant.required.filter((key) => {
@@ -231,8 +248,12 @@ function checkSettings(context: Context, method: AuthMethodKind, given: JsonObje
       })),
     )
   }
-  checkUpstream(context.config, method, settings, secret as string | undefined)
-  const secrets = kept ?? { sealed: context.sealer.seal(secret as string), target }
+  checkUpstream(context.config, method, settings)
+  const secrets: StoredUpstreamSecret = kept ?? {
+    sealed: context.sealer.seal(secret as string),
+    target,
+    ...(isUsableSecret(method, secret as string) ? {} : { unusable: true }),
+  }
   return { settings, secrets: { [variant.secret]: secrets } }
 }
 
@@ -243,6 +264,10 @@ export function shownSettings(method: AuthMethod): JsonObject {
   const { secret } = federated[method.method]
   return { ...settings, [`${secret}_set`]: secret in (method.secrets as JsonObject) }
 }
+
+/** Why a stored method cannot be used yet, and how to fix it (decisions D35); null when it can. */
+export const notReady = ({ method, settings, secrets }: AuthMethod): string | null =>
+  notReadyReason({ method, settings: settings as JsonObject, secrets: secrets as MethodSettings['secrets'] }) ?? null
 
 /** The newest authentication methods of several issuers, in one query. */
 export async function authMethodsOf(

@@ -28,7 +28,7 @@ export const usual: Omit<OAuth2Provider, 'authorization_endpoint' | 'token_endpo
 const openid = { ...usual, scopes: ['openid', 'email', 'profile'] }
 const post = { token_endpoint_auth_method: 'client_secret_post' } as const
 
-export const presets: Readonly<Record<string, OAuth2Provider>> = {
+const presets: Readonly<Record<string, OAuth2Provider>> = {
   discord: {
     ...usual,
     ...post,
@@ -83,4 +83,13 @@ export const presets: Readonly<Record<string, OAuth2Provider>> = {
     token_endpoint: 'https://slack.com/api/openid.connect.token',
     userinfo_endpoint: 'https://slack.com/api/openid.connect.userInfo',
   },
+}
+
+/** The names that `settings.provider` can have without endpoints. */
+export const presetNames: readonly string[] = Object.keys(presets)
+
+/** The preset that `settings.provider` names, in upper or lower case; undefined for any other provider. */
+export function presetOf(provider: unknown): OAuth2Provider | undefined {
+  const name = String(provider).toLowerCase()
+  return Object.hasOwn(presets, name) ? presets[name] : undefined
 }

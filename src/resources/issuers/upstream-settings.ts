@@ -5,13 +5,13 @@
 import { createPrivateKey } from 'node:crypto'
 import { z } from 'zod'
 import type { Config } from '../../config.js'
-import { check, fault, rules } from '../../kernel/input.js'
+import { check, rules } from '../../kernel/input.js'
 import type { JsonObject } from '../../kernel/merge.js'
 import { isLoopback } from '../../kernel/uri.js'
 import type { Context } from '../../platform/context.js'
 import { issuerUrl } from '../issuer-url.js'
 import type { InIssuer } from '../place.js'
-import { type OAuth2Provider, presets } from './oauth2-presets.js'
+import type { OAuth2Provider } from './oauth2-presets.js'
 
 export type UpstreamKind = 'oidc' | 'oauth2' | 'apple' | 'github'
 
@@ -69,8 +69,6 @@ const shared = {
   scopes: rules.scopes.optional(),
 }
 
-const endpoints = ['authorization_endpoint', 'token_endpoint', 'userinfo_endpoint'] as const
-
 const rulesOf: Readonly<Record<UpstreamKind, (config: Config) => z.ZodType<object>>> = {
   oidc: (config) =>
     z.looseObject({
@@ -83,27 +81,21 @@ const rulesOf: Readonly<Record<UpstreamKind, (config: Config) => z.ZodType<objec
     }),
 
   oauth2: (config) =>
-    z
-      .looseObject({
-        ...shared,
-        provider: rules.text(100),
-        // Nobody calls it, and an IdP on the machine of whoever develops has no https.
-        redirect_uri: withoutQuery(config, ({ hostname }) => isLoopback(hostname)),
-        authorization_endpoint: address(config).optional(),
-        token_endpoint: address(config).optional(),
-        userinfo_endpoint: address(config).optional(),
-        subject_claim: claim.optional(),
-        email_claim: claim.optional(),
-        email_verified_claim: claim.optional(),
-        token_endpoint_auth_method: authMethod.optional(),
-        pkce: rules.boolean.optional(),
-      })
-      .superRefine((settings, context) => {
-        if (Object.hasOwn(presets, settings.provider)) return
-        const known = Object.keys(presets).join(', ')
-        for (const name of endpoints.filter((one) => settings[one] === undefined))
-          context.addIssue(fault([name], 'required', `is required, for provider is none of ${known}.`))
-      }),
+    z.looseObject({
+      ...shared,
+      // A preset, or any other name; that one can be used once it comes with endpoints.
+      provider: rules.text(100),
+      // The server never requests it, and an IdP on a developer's machine has no https.
+      redirect_uri: withoutQuery(config, ({ hostname }) => isLoopback(hostname)),
+      authorization_endpoint: address(config).optional(),
+      token_endpoint: address(config).optional(),
+      userinfo_endpoint: address(config).optional(),
+      subject_claim: claim.optional(),
+      email_claim: claim.optional(),
+      email_verified_claim: claim.optional(),
+      token_endpoint_auth_method: authMethod.optional(),
+      pkce: rules.boolean.optional(),
+    }),
 
   apple: (config) =>
     z.looseObject({
@@ -119,32 +111,23 @@ const rulesOf: Readonly<Record<UpstreamKind, (config: Config) => z.ZodType<objec
   github: (config) => z.looseObject({ ...shared, base_url: withoutQuery(config).optional() }),
 }
 
-const privateKey = z.string().refine(
-  (text) => {
-    try {
-      const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(text)
-      return asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1'
-    } catch {
-      return false
-    }
-  },
-  { error: 'must be the content of the .p8 file: an EC P-256 private key in PEM form.', params: invalidFormat },
-)
-
 /**
  * Checks the settings of one kind.
- * @param secret the new one, if one was given
  * @throws invalid_request with a detail per fault
  */
-export function checkUpstream(
-  config: Config,
-  kind: UpstreamKind,
-  settings: JsonObject,
-  secret: string | undefined,
-): void {
+export function checkUpstream(config: Config, kind: UpstreamKind, settings: JsonObject): void {
   check(rulesOf[kind](config), settings, ['settings'])
-  if (kind === 'apple' && secret !== undefined)
-    check(z.object({ private_key: privateKey }), { private_key: secret }, ['settings'])
+}
+
+/** Can this secret be used? Any client secret can; Apple's must be an EC P-256 private key in PEM form (ES256). */
+export function isUsableSecret(kind: UpstreamKind, secret: string): boolean {
+  if (kind !== 'apple') return true
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(secret)
+    return asymmetricKeyType === 'ec' && asymmetricKeyDetails?.namedCurve === 'prime256v1'
+  } catch {
+    return false
+  }
 }
 
 /** Whom the secret is for: when that changes, the secret must be given again (security rule 19). */

@@ -8,6 +8,7 @@ import { must } from '../../setup/actors.js'
 import type { Loose } from '../../setup/api.js'
 import { freePorts, startApp, type TestApp } from '../../setup/start-app.js'
 import { headingOf, problemOf, TestBrowser } from '../browser.js'
+import { Realm } from '../setup.js'
 import { Codes, FakeOidc, FakeServer, pairOf, type Said, SECRET } from './providers.js'
 import { DENIED, FAILED, isIn, type Method, refused, WaysIn } from './ways-in.js'
 
@@ -372,5 +373,127 @@ describe('oauth2', () => {
     const { page } = await realm.realm.begin(realm.client)
     expect([...page.html.matchAll(/Continue with (\w+)/g)].map(([, name]) => name)).toEqual(['Second', 'First'])
     expect([headingOf(page), problemOf(page)]).toEqual(['Sign in', undefined])
+  })
+})
+
+describe('D35: a method that cannot work yet', () => {
+  const oauth2 = { client_id: 'us', client_secret: SECRET, redirect_uri: 'https://placeholder.example/callback' }
+  const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' })
+  const endpoints = {
+    authorization_endpoint: 'https://acme.example/authorize',
+    token_endpoint: 'https://acme.example/token',
+    userinfo_endpoint: 'https://acme.example/me',
+  }
+  const cases: [string, string, object, object, string][] = [
+    [
+      'an unknown provider without addresses',
+      'oauth2',
+      { ...oauth2, provider: 'acme-corp' },
+      { ...endpoints, client_secret: SECRET },
+      'https://acme.example/authorize',
+    ],
+    [
+      'an unknown provider without one of its addresses',
+      'oauth2',
+      { ...oauth2, provider: 'acme-corp', ...endpoints, userinfo_endpoint: undefined },
+      { userinfo_endpoint: endpoints.userinfo_endpoint },
+      'https://acme.example/authorize',
+    ],
+    [
+      'a key that does not parse',
+      'apple',
+      { client_id: 'us', team_id: 't', key_id: 'k', private_key: 'not a key' },
+      { private_key: key },
+      'https://appleid.apple.com/auth/authorize',
+    ],
+  ]
+  let second: TestApp
+  beforeAll(async () => {
+    second = await app.second()
+  })
+
+  test.each(cases)(
+    '%s: not offered, not started, not among the ways in; once complete it is, in every process',
+    async (_, kind, settings, completion, target) => {
+      const own = await WaysIn.open(app)
+      const { owner, I } = own.realm.tenant
+      const method = await own.add(kind, settings)
+      const twin = new WaysIn(new Realm(second, own.realm.tenant), own.client)
+      for (const at of [own, twin]) {
+        const browser = new TestBrowser()
+        const { page } = await at.realm.begin(at.client, {}, browser)
+        expect(page.html).not.toContain('Upstream')
+        // By its id, and by its kind.
+        for (const name of [method.id, kind]) {
+          const answered = await browser.submit(page, { method: name })
+          expect([answered.status, headingOf(answered)]).toEqual([200, 'Sign in'])
+        }
+      }
+      must(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: completion }), 200)
+      for (const at of [own, twin]) {
+        const { address } = await at.out(method)
+        expect(`${address.origin}${address.pathname}`).toBe(target)
+      }
+    },
+  )
+
+  test('one that stops working while the person is with the provider signs nobody in', async () => {
+    const provider = await new FakeOidc().open()
+    try {
+      const own = await WaysIn.open(app)
+      const { owner, I } = own.realm.tenant
+      await own.oidc(provider.url)
+      const method = await own.add('oauth2', {
+        ...oauth2,
+        provider: 'acme-corp',
+        authorization_endpoint: `${provider.url}/authorize`,
+        token_endpoint: `${provider.url}/token`,
+        userinfo_endpoint: `${provider.url}/me`,
+      })
+      const { address, browser } = await own.out(method)
+      must(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: { userinfo_endpoint: null } }), 200)
+      const back = new URL(method.callback_url)
+      back.searchParams.set('state', address.searchParams.get('state')!)
+      back.searchParams.set('code', 'any')
+      const page = await browser.open(back.href)
+      expect([page.status, headingOf(page), problemOf(page)]).toEqual([200, 'Sign in', expect.any(String)])
+      expect(await own.events('user.login.failed')).toEqual([])
+    } finally {
+      await provider.close()
+    }
+  })
+})
+
+describe('oauth2: providers by name', () => {
+  test.each([
+    ['google', 'https://accounts.google.com/o/oauth2/v2/auth', 'openid email profile'],
+    ['Google', 'https://accounts.google.com/o/oauth2/v2/auth', 'openid email profile'],
+    ['microsoft', 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize', 'openid email profile'],
+    ['gitlab', 'https://gitlab.com/oauth/authorize', 'openid email profile'],
+    ['discord', 'https://discord.com/oauth2/authorize', 'identify email'],
+  ])('%s: the browser is sent to %s with the scopes that say who somebody is', async (provider, target, scope) => {
+    const own = await WaysIn.open(app)
+    const redirect_uri = 'https://placeholder.example/callback'
+    const method = await own.add('oauth2', { provider, client_id: 'us', client_secret: SECRET, redirect_uri })
+    const { address } = await own.out(method)
+    expect(`${address.origin}${address.pathname}`).toBe(target)
+    expect(Object.fromEntries(address.searchParams)).toMatchObject({
+      client_id: 'us',
+      redirect_uri,
+      response_type: 'code',
+      scope,
+    })
+  })
+
+  test('scopes of the settings take the place of those of the provider', async () => {
+    const own = await WaysIn.open(app)
+    const method = await own.add('oauth2', {
+      provider: 'google',
+      client_id: 'us',
+      client_secret: SECRET,
+      redirect_uri: 'https://placeholder.example/callback',
+      scopes: ['openid'],
+    })
+    expect((await own.out(method)).address.searchParams.get('scope')).toBe('openid')
   })
 })

@@ -3,7 +3,7 @@ import type { AuthMethodKind } from '../../../resources/issuers/auth-methods.js'
 import type { IssuerFacts, MethodFacts } from '../../runtime.js'
 import { scope } from '../../scope.js'
 import { emailLink, emailOtp } from './email.js'
-import type { FirstFactor } from './method.js'
+import { type FirstFactor, isOffered } from './method.js'
 import { passkey } from './passkey.js'
 import { password } from './password.js'
 import { upstream } from './upstream.js'
@@ -21,7 +21,7 @@ export const firstFactors: Partial<Record<AuthMethodKind, FirstFactor>> = {
 
 /** Methods that one can begin with here. */
 export const offered = ({ methods }: IssuerFacts): MethodFacts[] =>
-  methods.filter(({ kind, login }) => login && firstFactors[kind] !== undefined)
+  methods.filter((method) => firstFactors[method.kind] !== undefined && isOffered(method))
 
 /** The methods of this kind that may be used to sign in; several of some. */
 export const methodsOf = (kind: AuthMethodKind): MethodFacts[] =>

@@ -28,7 +28,7 @@ import { connected } from '../upstream/connection.js'
 import { upstreams } from '../upstream/index.js'
 import type { UpstreamPerson } from '../upstream/person.js'
 import { failed, type OpenMethod, type Upstream, UpstreamFault } from '../upstream/provider.js'
-import type { FirstFactor } from './method.js'
+import { type FirstFactor, isOffered } from './method.js'
 
 interface Opened {
   upstream: Upstream
@@ -67,7 +67,7 @@ async function wayOut({ state, journey, view }: Asked, facts: MethodFacts): Prom
   const verifier = provider.pkce(config, method) ? randomPKCECodeVerifier() : null
   const returnTo = new URL(view.action, runtime.url).href
   const sent = makeAttempt(journey.uid, facts.id, { nonce, verifier }, returnTo)
-  const scopes = method.settings.scopes ?? provider.scopes
+  const scopes = provider.scopes(method)
   const url = buildAuthorizationUrl(config, {
     redirect_uri: redirectUri,
     state: sent.state,
@@ -89,7 +89,7 @@ export async function comeBack(asked: Asked, handle: string): Promise<Move | und
   const { journey, state } = asked
   const taken = await takeAnswer(journey.uid, handle)
   if (!taken) return undefined
-  const facts = scope().runtime.issuer.methods.find(({ id, login }) => id === taken.methodId && login)
+  const facts = scope().runtime.issuer.methods.find((method) => method.id === taken.methodId && isOffered(method))
   if (!facts) return { to: anew(state, state.username), problems: [{ key: 'stale' }] }
   try {
     const person = await identify(facts, taken)

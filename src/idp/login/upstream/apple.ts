@@ -14,7 +14,7 @@ const SECRET_LIFE = 300
 
 export const apple: Upstream = {
   idToken: true,
-  scopes: ['name', 'email'],
+  scopes: ({ settings }) => settings.scopes ?? ['name', 'email'],
 
   async connect({ settings, secret }) {
     const { now } = scope().context

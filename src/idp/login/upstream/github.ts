@@ -12,7 +12,7 @@ const apiOf = (site: string): string => (site === PUBLIC ? 'https://api.github.c
 
 export const github: Upstream = {
   idToken: false,
-  scopes: ['read:user', 'user:email'],
+  scopes: ({ settings }) => settings.scopes ?? ['read:user', 'user:email'],
 
   async connect(method) {
     const site = siteOf(method)

@@ -1,20 +1,18 @@
 /** Any OAuth 2.0 provider with an address that says who somebody is: a preset by name, or addresses in the settings. */
 import { ClientSecretBasic, ClientSecretPost, customFetch } from 'openid-client'
 import { isObject } from '../../../kernel/merge.js'
-import { type OAuth2Provider, presets, usual } from '../../../resources/issuers/oauth2-presets.js'
+import { type OAuth2Provider, presetOf, usual } from '../../../resources/issuers/oauth2-presets.js'
 import { fixedProvider, readRecord } from './connection.js'
 import { personOf } from './person.js'
 import type { OpenMethod, Upstream } from './provider.js'
 
 function providerOf({ settings }: OpenMethod): OAuth2Provider {
-  const name = settings.provider ?? ''
-  const preset = Object.hasOwn(presets, name) ? presets[name] : undefined
-  return { ...usual, ...preset, ...settings } as OAuth2Provider
+  return { ...usual, ...presetOf(settings.provider), ...settings } as OAuth2Provider
 }
 
 export const oauth2: Upstream = {
   idToken: false,
-  scopes: [],
+  scopes: (method) => providerOf(method).scopes,
 
   async connect(method) {
     const { token_endpoint, authorization_endpoint, ...provider } = providerOf(method)

@@ -15,7 +15,7 @@ import { failed, type OpenMethod, type Upstream } from './provider.js'
 /** Any OpenID provider: found by discovery, believed by its signed ID token. */
 export const oidc: Upstream = {
   idToken: true,
-  scopes: ['openid', 'email', 'profile'],
+  scopes: ({ settings }) => settings.scopes ?? ['openid', 'email', 'profile'],
 
   async connect({ settings, secret }) {
     const server = new URL(settings.issuer_url!)

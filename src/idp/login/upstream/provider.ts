@@ -29,8 +29,8 @@ export type UpstreamTokens = TokenEndpointResponse & TokenEndpointResponseHelper
 export interface Upstream {
   /** Is there an ID token? Then it is asked for, bound by a nonce, and must come. */
   readonly idToken: boolean
-  /** What is asked for unless the settings say otherwise. */
-  readonly scopes: readonly string[]
+  /** The scopes to ask for. */
+  scopes(method: OpenMethod): readonly string[]
   /** Who the provider is and how we prove to be its client. Slow where it must be asked; kept for a while. */
   connect(method: OpenMethod): Promise<Configuration>
   /** Does the provider take a PKCE challenge? */
