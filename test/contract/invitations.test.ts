@@ -6,6 +6,7 @@ import { acceptInvitation } from '../../src/resources/organizations/accept-invit
 import { INVITATION_LIFE } from '../../src/resources/organizations/invitations.js'
 import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Api, Loose } from '../setup/api.js'
+import { mailTo } from '../setup/mail.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { fresh } from './world.js'
 
@@ -14,7 +15,7 @@ let tenant: Tenant
 let owner: Api
 
 beforeAll(async () => {
-  app = await startApp()
+  app = await startApp({ roles: ['core', 'idp', 'worker'] })
   tenant = await makeTenant(app, 'Acme')
   owner = tenant.owner
 })
@@ -199,4 +200,17 @@ test('nobody gives by invitation what they lack', async () => {
   const made = await invite(O, { groups: [strong] })
   must(await weak.post(`${O}/invitations/${made.id}/resend`), 403)
   must(await weak.post(`${O}/invitations/${made.id}/revoke`), 200)
+})
+
+test.each<[string, string | null, string | undefined, string | null]>([
+  ['its own message, if it has one', 'Welcome to Tulips.', 'Come to us!', 'Come to us!'],
+  ['else invitation_message of the organization', 'Welcome to Tulips.', undefined, 'Welcome to Tulips.'],
+  ['else none', null, undefined, null],
+])('2.8: an invitation is mailed with %s', async (_, invitation_message, message, expected) => {
+  const O = await organization({ invitation_message })
+  const { email } = await invite(O, { ...(message && { message }) })
+  const mail = await mailTo(app, email)
+  if (expected) expect(mail.text).toContain(expected)
+  for (const other of ['Come to us!', 'Welcome to Tulips.'].filter((text) => text !== expected))
+    expect(mail.text).not.toContain(other)
 })

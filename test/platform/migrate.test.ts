@@ -1,9 +1,10 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { migrate, migrationStatus, refuseOldServer } from '../../src/platform/migrate.js'
+import { packageRoot } from '../../src/platform/package-root.js'
 import { createTestDatabase } from '../setup/database.js'
 
 let folder: string
@@ -152,4 +153,49 @@ test('the migrations of this build give a database that they call complete', asy
   } finally {
     await drop()
   }
+})
+
+test('an upgrade turns off stored settings that had no effect, and keeps the redirect URI rules that are known now', async () => {
+  const enforced = '20261122113000_settings_with_effect'
+  const own = join(packageRoot, 'prisma', 'migrations')
+  rmSync(folder, { recursive: true })
+  // Everything that is older, then rows of that time.
+  for (const name of readdirSync(own).filter((one) => one < enforced || !/^\d/.test(one)))
+    cpSync(join(own, name), join(folder, name), { recursive: true })
+  await apply()
+  const rules = (redirect_uri_rules: unknown) =>
+    `'${JSON.stringify({ security: { redirect_uri_rules, mfa_required: true } })}'`
+  await ask(`
+    INSERT INTO accounts (id, created_at, updated_at) VALUES ('acc_1', 1, 1);
+    INSERT INTO issuers (id, account_id, name, status, username_key, created_at, updated_at, settings) VALUES
+      ('iss_known', 'acc_1', 'A', 'active', '', 1, 5, ${rules({ allow_loopback: false, require_https: true, allow_private_use_schemes: 'no' })}),
+      ('iss_list', 'acc_1', 'B', 'active', '', 1, 5, ${rules(['app.example.com'])}),
+      ('iss_none', 'acc_1', 'C', 'active', '', 1, 5, '{"custom": 1}');
+    INSERT INTO organizations (id, account_id, issuer_id, status, sso, sso_enabled, sso_only, created_at, updated_at) VALUES
+      ('org_on', 'acc_1', 'iss_known', 'active', '{"enabled": true, "only": true, "label": "L"}', true, true, 1, 5),
+      ('org_only', 'acc_1', 'iss_known', 'active', '{"only": true}', false, true, 1, 5),
+      ('org_off', 'acc_1', 'iss_known', 'active', '{"enabled": false}', false, false, 1, 5);`)
+  cpSync(join(own, enforced), join(folder, enforced), { recursive: true })
+  expect(await apply()).toEqual({ applied: [enforced] })
+  const issuers = await ask<{ id: string; settings: unknown; changed: boolean }>(
+    'SELECT id, settings, updated_at > 5 AS changed FROM issuers ORDER BY id',
+  )
+  expect(issuers).toEqual([
+    {
+      id: 'iss_known',
+      settings: { security: { redirect_uri_rules: { allow_loopback: false }, mfa_required: true } },
+      changed: true,
+    },
+    { id: 'iss_list', settings: { security: { redirect_uri_rules: {}, mfa_required: true } }, changed: true },
+    { id: 'iss_none', settings: { custom: 1 }, changed: false },
+  ])
+  const organizations = await ask(
+    'SELECT id, sso, sso_enabled, sso_only, updated_at > 5 AS changed FROM organizations ORDER BY id',
+  )
+  const off = { sso_enabled: false, sso_only: false }
+  expect(organizations).toEqual([
+    { id: 'org_off', sso: { enabled: false }, ...off, changed: false },
+    { id: 'org_on', sso: { enabled: false, only: false, label: 'L' }, ...off, changed: true },
+    { id: 'org_only', sso: { only: false }, ...off, changed: true },
+  ])
 })

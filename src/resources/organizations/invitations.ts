@@ -221,11 +221,15 @@ export const groupsLeft = ({ db }: Context, { orgId, groups }: OrganizationInvit
 /** The invitation on its way: the link holds the token. In the name of the organization's issuer. */
 async function mail(inside: Context, invitation: OrganizationInvitation, token: string): Promise<void> {
   const { orgId, email, message } = invitation
-  const { issuer, name } = await inside.db.organization.findUniqueOrThrow({
+  const { issuer, name, invitationMessage } = await inside.db.organization.findUniqueOrThrow({
     where: { id: orgId },
     include: { issuer: true },
   })
-  const places = { organization: name ?? nameOf(issuer), message: message ?? '', days: String(INVITATION_LIFE / DAY) }
+  const places = {
+    organization: name ?? nameOf(issuer),
+    message: message ?? invitationMessage ?? '',
+    days: String(INVITATION_LIFE / DAY),
+  }
   const url = `${await homeUrl(inside, invitation)}/invitation?token=${token}`
   await sendMessage(inside, issuer, { to: email, kind: 'invitation', places, url }, INVITATION_LIFE)
 }

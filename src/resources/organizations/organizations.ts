@@ -33,6 +33,12 @@ export type OrganizationStatus = (typeof organizationStatuses)[number]
 const list = (what: string) =>
   z.array(rules.object, `must be an array of ${what}.`).max(100, 'must have at most 100 entries.')
 
+/** Refuses true, because no sign-in asks for it yet. */
+const notAvailableYet = rules.boolean.refine((value) => !value, {
+  error: 'must be false. Organization sign-in is not available yet.',
+  params: { code: 'not_available' },
+})
+
 const fields = {
   name: rules.name.nullable().optional(),
   description: rules.description.optional(),
@@ -53,7 +59,7 @@ const fields = {
   // Open objects; these keys are read by the filters of the list.
   security: z.looseObject({ mfa_required: rules.boolean.optional() }, 'must be an object.').optional(),
   sso: z
-    .looseObject({ enabled: rules.boolean.optional(), only: rules.boolean.optional() }, 'must be an object.')
+    .looseObject({ enabled: notAvailableYet.optional(), only: notAvailableYet.optional() }, 'must be an object.')
     .optional(),
   customFields: rules.object.optional(),
   socialLinks: list('objects').optional(),

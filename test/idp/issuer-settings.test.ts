@@ -1,0 +1,197 @@
+/**
+ * Every setting of an issuer that is documented has an effect (security rule 32, decisions D35): each key of the rules has
+ * a row here, which either proves the effect or names the test file that does.
+ */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { z } from 'zod'
+import { packageRoot } from '../../src/platform/package-root.js'
+import { issuerSettingsRules } from '../../src/resources/issuers/settings.js'
+import { must } from '../setup/actors.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { headingOf, TestBrowser } from './browser.js'
+import { claimsOf, PASSWORD, Realm } from './setup.js'
+
+let app: TestApp
+beforeAll(async () => {
+  app = await startApp()
+})
+afterAll(() => app.close())
+
+/** An issuer with one setting; `path` is `security.mfa_required`, as the rules name it. */
+async function issuerWith(path: string, value: unknown): Promise<Realm> {
+  const realm = await Realm.make(app)
+  const settings = path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value)
+  must(await realm.tenant.owner.patch(realm.tenant.I, { settings }), 200)
+  return realm
+}
+
+/** The codes with which an issuer refuses a password; undefined when it takes it. */
+async function refusals(realm: Realm, password: string): Promise<string[] | undefined> {
+  const { owner, I } = realm.tenant
+  const profile = { name: 'Wilhelmina' }
+  const user = must(
+    await owner.post(`${I}/users`, { username_type: 'unique', username: `u${Math.random()}`, profile }),
+    201,
+  )
+  const { status, body } = await owner.post(`${I}/users/${user.data.id}/verifiers`, {
+    type: 'password',
+    name: null,
+    password,
+  })
+  return status === 201 ? undefined : body.details.map(({ code }: { code: string }) => code)
+}
+
+/** A password that is refused with a value of the policy, and taken with another one. */
+const password = (key: string, password: string, strict: unknown, lax: unknown, code: string) => async () => {
+  const path = `security.password_policy.${key}`
+  expect(await refusals(await issuerWith(path, strict), password)).toEqual([code])
+  expect(await refusals(await issuerWith(path, lax), password)).toBeUndefined()
+}
+
+async function pageOf(realm: Realm, headers: Record<string, string> = {}) {
+  const { page } = await realm.begin(await realm.client(), {}, new TestBrowser('https://', headers))
+  return page.html
+}
+
+/** The effect, or the test file that holds it. */
+type Effect = string | (() => Promise<void>)
+
+const effects: Record<string, Effect> = {
+  'signup.mode': 'idp/login/sign-up.test.ts',
+  'signup.allowed_domains': 'idp/login/sign-up.test.ts',
+  'signup.blocked_domains': 'idp/login/sign-up.test.ts',
+  'signup.require_email_verification': 'idp/login/sign-up.test.ts',
+  'signup.require_admin_approval': 'idp/login/sign-up.test.ts',
+  'sessions.absolute_lifetime': 'idp/endings.test.ts',
+  'sessions.idle_timeout': 'idp/endings.test.ts',
+  'sessions.device_fingerprinting': async () => {
+    const fingerprintOf = async (value: boolean) => {
+      const realm = await issuerWith('sessions.device_fingerprinting', value)
+      await realm.user('ada@example.com')
+      const tokens = await realm.tokens(await realm.client(), 'ada@example.com')
+      const { sid } = claimsOf(tokens.access_token)
+      return must(await realm.tenant.owner.get(`${realm.tenant.I}/sessions/${sid}`), 200).data.device.fingerprint
+    }
+    expect(await fingerprintOf(true)).toMatch(/^[\w-]{43}$/)
+    expect(await fingerprintOf(false)).toBeNull()
+  },
+  'security.cors_origins': async () => {
+    const origin = 'https://dashboard.example.com'
+    const allowed = async (realm: Realm) => {
+      const { id } = await realm.client({}, { confidential: true })
+      const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x', client_id: id })
+      const answer = await fetch(`${realm.url}/token`, { method: 'POST', body, headers: { origin } })
+      return answer.headers.get('access-control-allow-origin')
+    }
+    expect(await allowed(await issuerWith('security.cors_origins', [origin]))).toBe(origin)
+    expect(await allowed(await issuerWith('security.cors_origins', []))).not.toBe(origin)
+  },
+  'security.redirect_uri_rules.allow_loopback': 'contract/clients.test.ts',
+  'security.redirect_uri_rules.allow_private_use_schemes': 'contract/clients.test.ts',
+  'security.redirect_uri_rules.allowed_hosts': 'contract/clients.test.ts',
+  'security.mfa_required': 'idp/login/second-factors.test.ts',
+  'security.password_policy.min_length': password('min_length', 'nine char', 10, 8, 'password_too_short'),
+  'security.password_policy.max_length': password('max_length', 'very long '.repeat(8), 64, 128, 'password_too_long'),
+  'security.password_policy.require_lowercase': password(
+    'require_lowercase',
+    'LOUD 4711 WORDS!',
+    true,
+    false,
+    'password_needs_lowercase',
+  ),
+  'security.password_policy.require_uppercase': password(
+    'require_uppercase',
+    'quiet 4711 words!',
+    true,
+    false,
+    'password_needs_uppercase',
+  ),
+  'security.password_policy.require_digit': password(
+    'require_digit',
+    'No number here!',
+    true,
+    false,
+    'password_needs_digit',
+  ),
+  'security.password_policy.require_symbol': password(
+    'require_symbol',
+    'NoSymbolHere4711',
+    true,
+    false,
+    'password_needs_symbol',
+  ),
+  'security.password_policy.disallow_common': password(
+    'disallow_common',
+    'password1',
+    true,
+    false,
+    'password_too_common',
+  ),
+  'security.password_policy.disallow_user_info': password(
+    'disallow_user_info',
+    'xx wilhelmina xx',
+    true,
+    false,
+    'password_contains_user_info',
+  ),
+  'security.password_policy.history': 'contract/users.test.ts',
+  'security.password_policy.max_age_days': async () => {
+    const realm = await issuerWith('security.password_policy.max_age_days', 30)
+    await realm.user('ada@example.com')
+    const client = await realm.client()
+    const DAY = 86_400_000
+    app.clock.advance(29 * DAY)
+    expect((await realm.signIn(client, 'ada@example.com')).redirect['code']).toBeDefined()
+    app.clock.advance(2 * DAY)
+    const { page, browser } = await realm.begin(client)
+    const answered = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+    expect(headingOf(answered)).toBe('Choose a new password')
+    app.clock.advance(-31 * DAY)
+  },
+  'security.password_policy.check_breached': 'contract/breached-passwords.test.ts',
+  'security.openid_policy.client_id_metadata_document.enabled': 'idp/metadata-documents.test.ts',
+  'security.openid_policy.client_id_metadata_document.organization_policy': 'idp/metadata-documents.test.ts',
+  'security.openid_policy.client_id_metadata_document.allowed_resources': 'idp/metadata-documents.test.ts',
+  'security.openid_policy.client_id_metadata_document.allowed_scopes': 'idp/metadata-documents.test.ts',
+  'branding.display_name': async () =>
+    expect(await pageOf(await issuerWith('branding.display_name', 'Tulips & Co'))).toContain('Tulips &amp; Co'),
+  'branding.logo_url': async () =>
+    expect(await pageOf(await issuerWith('branding.logo_url', 'https://cdn.example.com/l.svg'))).toContain(
+      '<img src="https://cdn.example.com/l.svg"',
+    ),
+  'branding.language': async () => {
+    const realm = await issuerWith('branding.language', 'de')
+    expect(await pageOf(realm)).toContain('<html lang="de"')
+    // It is the default only: what the browser asks for comes first.
+    expect(await pageOf(realm, { 'accept-language': 'en' })).toContain('<html lang="en"')
+  },
+  ...Object.fromEntries(
+    ['primary_color', 'background_color', 'text_color'].map((key): [string, Effect] => [
+      `branding.theme.${key}`,
+      async () => {
+        const plain = await pageOf(await Realm.make(app))
+        const themed = await pageOf(await issuerWith(`branding.theme.${key}`, '#123456'))
+        expect([plain.includes('#123456'), themed.includes('#123456')]).toEqual([false, true])
+      },
+    ]),
+  ),
+}
+
+/** Paths of all keys that the rules know. */
+function keysOf(rules: unknown, path: string[] = []): string[] {
+  if (rules instanceof z.ZodOptional || rules instanceof z.ZodNullable) return keysOf(rules.unwrap(), path)
+  if (!(rules instanceof z.ZodObject)) return [path.join('.')]
+  return Object.entries(rules.shape).flatMap(([key, inner]) => keysOf(inner, [...path, key]))
+}
+
+test('there is a row for every key, and none beyond', () => {
+  expect(Object.keys(effects).sort()).toEqual(keysOf(issuerSettingsRules).sort())
+})
+
+test.each(Object.entries(effects))('%s has an effect', async (path, effect) => {
+  if (typeof effect === 'function') return effect()
+  const file = join(packageRoot, 'test', effect)
+  expect(existsSync(file) && readFileSync(file, 'utf8').includes(path.split('.').at(-1)!)).toBe(true)
+})
