@@ -7,7 +7,7 @@ import { must } from '../setup/actors.js'
 import { apiAs, type Loose } from '../setup/api.js'
 import { type Receiver, startReceiver } from '../setup/receiver.js'
 import { barriersOn } from './barriers.js'
-import { type ConsoleWorld, signIn, startConsole } from './console-world.js'
+import { type ConsoleWorld, screenshots, signIn, startConsole } from './console-world.js'
 
 let world: ConsoleWorld
 let receiver: Receiver
@@ -283,6 +283,34 @@ test('a method of each sort is added with its own fields, switched off and delet
     enabled_login: false,
     settings: { issuer_url: 'https://login.example.com', client_id: 'gatehouse', client_secret_set: true },
   })
+  // D35: the settings of the contract are enough; what is missing is said where it can be added.
+  await page.goto(`${issuer}/authentication?new=1`)
+  await add.getByRole('radio', { name: 'OAuth 2.0' }).click()
+  await add.getByLabel('Name').fill('Acme')
+  await add.getByLabel('Provider').fill('acme-corp')
+  await add.getByLabel('Client id').fill('gatehouse')
+  await add.getByLabel('Client secret').fill('very secret')
+  await add.getByLabel('Callback registered there').fill('https://idp.example.com/callback')
+  await add.getByRole('button', { name: 'Add method' }).click()
+  await page.getByText('Cannot be used yet').waitFor()
+  await page.getByText(/authorization_endpoint, token_endpoint and userinfo_endpoint are missing/).waitFor()
+  await screenshots(page, 'method-not-ready')
+  await fine('Acme')
+  for (const [label, path] of [
+    ['Authorization endpoint', 'authorize'],
+    ['Token endpoint', 'token'],
+    ['Userinfo endpoint', 'me'],
+  ] as const)
+    await page.getByLabel(label).fill(`https://acme.example/${path}`)
+  const provider = page.locator('form', { has: page.getByLabel('Client secret') })
+  await provider.getByLabel('Client secret').fill('very secret')
+  await provider.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByText('Cannot be used yet').waitFor({ state: 'hidden' })
+  await press('Delete method')
+  await dialog('Delete this method').getByRole('textbox').fill('Acme')
+  await dialog('Delete this method').getByRole('button', { name: 'Delete method' }).click()
+  await page.getByRole('table', { name: 'Authentication methods' }).getByText('Staff').first().click()
+
   await press('Delete method')
   await dialog('Delete this method').getByRole('textbox').fill('Staff')
   await dialog('Delete this method').getByRole('button', { name: 'Delete method' }).click()

@@ -10,7 +10,7 @@ import { must } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
 import { totpCode } from '../setup/totp.js'
 import { barriersOn } from './barriers.js'
-import { ADMIN, type ConsoleWorld, signIn, startConsole } from './console-world.js'
+import { ADMIN, type ConsoleWorld, screenshots, signIn, startConsole } from './console-world.js'
 
 let world: ConsoleWorld
 let page: Page
@@ -36,22 +36,7 @@ const at = (path: string) => `${world.app.baseUrl}/console${path}`
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
 const dialog = (name: string) => page.getByRole('dialog', { name })
 
-/** For whoever wants to look at them. */
-async function picture(name: string): Promise<void> {
-  const folder = process.env['SCREENSHOTS']
-  if (!folder) return
-  for (const [colorScheme, width] of [
-    ['light', 1280],
-    ['dark', 1280],
-    ['light', 390],
-  ] as const) {
-    await page.emulateMedia({ colorScheme })
-    await page.setViewportSize({ width, height: 860 })
-    await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` })
-  }
-  await page.emulateMedia({ colorScheme: 'light' })
-  await page.setViewportSize({ width: 1280, height: 860 })
-}
+const picture = (name: string) => screenshots(page, name)
 
 /** The sign-in of this browser happened ten minutes ago; the console hears of it as if it opened just now. */
 async function tenMinutesLater(): Promise<void> {

@@ -47,3 +47,20 @@ export async function signIn(page: Page, url: string): Promise<void> {
   await page.getByLabel('Password').fill(ADMIN.password)
   await page.keyboard.press('Enter')
 }
+
+/** Screenshots of a page into the folder SCREENSHOTS, if that is set: light, dark, and as wide as a phone. */
+export async function screenshots(page: Page, name: string): Promise<void> {
+  const folder = process.env['SCREENSHOTS']
+  if (!folder) return
+  for (const [colorScheme, width] of [
+    ['light', 1280],
+    ['dark', 1280],
+    ['light', 390],
+  ] as const) {
+    await page.emulateMedia({ colorScheme })
+    await page.setViewportSize({ width, height: 860 })
+    await page.screenshot({ path: `${folder}/${name}-${colorScheme}-${width}.png` })
+  }
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize({ width: 1280, height: 860 })
+}

@@ -5,7 +5,7 @@ import type { Page } from 'playwright-core'
 import { must } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
 import { barriersOn } from './barriers.js'
-import { ADMIN, type ConsoleWorld, signIn, startConsole } from './console-world.js'
+import { ADMIN, type ConsoleWorld, screenshots, signIn, startConsole } from './console-world.js'
 
 let world: ConsoleWorld
 let page: Page
@@ -84,6 +84,30 @@ test('an issuer is made, and its settings are saved', async () => {
   await page.getByRole('button', { name: 'Save changes' }).first().click()
   await page.getByText(/must be an origin such as/).waitFor()
   await accessible()
+
+  // D34: which redirect URIs clients may have.
+  await page.reload()
+  const form = page.locator('form', { has: page.getByLabel('Allow loopback redirect URIs') })
+  await form.getByLabel('Allow loopback redirect URIs').uncheck()
+  await form.getByRole('combobox', { name: /^Allowed hosts/ }).fill('*.example.com')
+  await page.keyboard.press('Enter')
+  await form.scrollIntoViewIfNeeded()
+  await screenshots(page, 'redirect-uri-rules')
+  await form.getByRole('button', { name: 'Save changes' }).click()
+  await page.getByText('Issuer saved').waitFor()
+  const rulesNow = async () =>
+    must(await world.app.operator.get(`/v1${issuerPath}`), 200).data.settings.security.redirect_uri_rules
+  expect(await rulesNow()).toEqual({ allow_loopback: false, allowed_hosts: ['*.example.com'] })
+  // An empty list allows any host again.
+  await form.getByRole('combobox', { name: /^Allowed hosts/ }).focus()
+  await page.keyboard.press('Backspace')
+  await form.getByLabel('Allow loopback redirect URIs').check()
+  const saved = page.waitForResponse(
+    async (answer) => (await answer.request().postData())?.includes('updateIssuer') === true,
+  )
+  await form.getByRole('button', { name: 'Save changes' }).click()
+  await saved
+  expect(await rulesNow()).toEqual({ allow_loopback: true })
 })
 
 test('a server app is registered: its secret is shown once, the snippet holds its id, the secret can be rotated', async () => {

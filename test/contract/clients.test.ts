@@ -445,7 +445,6 @@ describe('D34: settings.security.redirect_uri_rules of the issuer', () => {
       [APP, LOOPBACK, PRIVATE, 'https://a.b.example.com/cb'],
       [[3, 'allowed_hosts']],
     ],
-    ['an empty list of hosts', { allowed_hosts: [] }, [APP, LOOPBACK], [[0, 'allowed_hosts']]],
     [
       'all at once',
       { allow_loopback: false, allow_private_use_schemes: false, allowed_hosts: ['b.example'] },

@@ -103,6 +103,7 @@ describe('settings', () => {
       { security: { redirect_uri_rules: { allowed_hosts: 'app.example.com' } } },
       'settings.security.redirect_uri_rules.allowed_hosts',
     ],
+    [{ security: { redirect_uri_rules: { allowed_hosts: [] } } }, 'settings.security.redirect_uri_rules.allowed_hosts'],
     [
       { security: { redirect_uri_rules: { allowed_hosts: ['a.example', 'b.example:443'] } } },
       'settings.security.redirect_uri_rules.allowed_hosts[1]',

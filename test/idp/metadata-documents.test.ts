@@ -293,7 +293,11 @@ describe('D34: the redirect_uri_rules of the issuer narrow what a document lists
     [{ allow_private_use_schemes: false }, CALLBACK, undefined],
     [{ allowed_hosts: ['other.example.com'] }, CALLBACK, 'allowed_hosts'],
     [{ allowed_hosts: ['*.example.com'] }, CALLBACK, undefined],
-    [{ allow_loopback: false, allow_private_use_schemes: false, allowed_hosts: [] }, CALLBACK, 'allowed_hosts'],
+    [
+      { allow_loopback: false, allow_private_use_schemes: false, allowed_hosts: ['a.example'] },
+      CALLBACK,
+      'allowed_hosts',
+    ],
   ])('%j, %s: %s', async (given, redirect_uri, rule) => {
     const client = publish({ redirect_uris: [CALLBACK, LOOPBACK, PRIVATE] })
     expect(headingOf((await realm.begin(client, { redirect_uri })).page)).toBe('Sign in')

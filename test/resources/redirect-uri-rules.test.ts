@@ -54,10 +54,11 @@ describe('which rule refuses which URI', () => {
     // IP addresses are hosts.
     [hosts('203.0.113.5'), 'https://203.0.113.5/cb', undefined],
     [hosts('[2001:DB8::1]'), 'https://[2001:db8::1]:8443/cb', undefined],
-    // An empty list allows no host; loopback hosts and private-use schemes have rules of their own.
+    // Loopback hosts and private-use schemes have rules of their own.
+    [hosts('a.example'), 'http://127.0.0.1/cb', undefined],
+    [hosts('a.example'), NATIVE, undefined],
+    // One that was stored all the same allows no host.
     [hosts(), APP, 'allowed_hosts'],
-    [hosts(), 'http://127.0.0.1/cb', undefined],
-    [hosts(), NATIVE, undefined],
     [{ allow_loopback: false, allow_private_use_schemes: false, allowed_hosts: ['app.example.com'] }, APP, undefined],
   ])('%j, %s: %s', (rules, uri, rule) => expect(refusedBy(rules, uri)).toBe(rule))
 })
@@ -67,7 +68,6 @@ describe('what may be set', () => {
   test.each<[unknown]>([
     [{}],
     [{ allowed_hosts: null }],
-    [{ allowed_hosts: [] }],
     [{ allow_loopback: false, allow_private_use_schemes: false, allowed_hosts: ['a.example', '*.b.example'] }],
   ])('%j', (value) => expect(isAccepted(value)).toBe(true))
   test.each<[unknown]>([
@@ -77,6 +77,8 @@ describe('what may be set', () => {
     [{ allow_loopback: 'no' }],
     [{ allow_loopback: null }],
     [{ allow_private_use_schemes: 0 }],
+    // Whoever empties the list most likely means that any host may be used again.
+    [{ allowed_hosts: [] }],
     [{ allowed_hosts: 'app.example.com' }],
     [{ allowed_hosts: {} }],
     [{ allowed_hosts: [1] }],

@@ -25,7 +25,8 @@ export type Field<Input> = Basics<Input> &
     | { kind: 'number'; min?: number; max?: number; unit?: string }
     | { kind: 'toggle'; otherwise?: boolean }
     | { kind: 'choice'; options: readonly Option[]; otherwise?: string; onSearch?: (text: string) => void }
-    | { kind: 'list' }
+    /** With `emptyIsNull` an empty list is removed from the settings. */
+    | { kind: 'list'; emptyIsNull?: boolean }
     /** Platform scopes, of those that may be given. */
     | { kind: 'scopes'; offered: readonly string[] }
     /** Unix milliseconds. */
@@ -127,6 +128,7 @@ function parsedObject(text: unknown): Tree | undefined {
 function sent<Input>(field: Field<Input>, value: unknown): unknown {
   if (field.kind === 'json') return value === '' ? {} : parsedObject(value)
   if (field.kind === 'links') return links(value)
+  if (field.kind === 'list' && field.emptyIsNull && (value as string[]).length === 0) return null
   if (field.kind === 'toggle' || isList(field)) return value
   return value === '' ? null : value
 }

@@ -82,6 +82,7 @@ const tones: Record<string, string> = {
   accepted: 'good',
   pending: 'wait',
   pending_approval: 'wait',
+  not_ready: 'wait',
   inactive: 'quiet',
   disabled: 'quiet',
   expired: 'quiet',

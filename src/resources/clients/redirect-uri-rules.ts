@@ -43,9 +43,10 @@ export const redirectUriRulesRules = z.strictObject(
     allow_loopback: rules.boolean.optional(),
     /** Redirect URIs of native applications such as com.example.app:/callback; true if absent. */
     allow_private_use_schemes: rules.boolean.optional(),
-    /** The hosts of all other redirect URIs; any if null or absent, none if empty. */
+    /** The hosts of all other redirect URIs; any if null or absent. */
     allowed_hosts: z
       .array(hostRule, 'must be an array of hosts, or null.')
+      .min(1, 'must not be empty; null allows any host.')
       .max(MAX_HOSTS, `must have at most ${MAX_HOSTS} entries.`)
       .nullable()
       .optional(),

@@ -60,7 +60,9 @@ function MethodList() {
           {
             head: 'Sign-in',
             width: '120px',
-            cell: ({ enabledLogin }) => <Status value={enabledLogin ? 'active' : 'disabled'} />,
+            cell: ({ enabledLogin, ready }) => (
+              <Status value={!enabledLogin ? 'disabled' : ready ? 'active' : 'not_ready'} />
+            ),
           },
           {
             head: 'Sign-up',

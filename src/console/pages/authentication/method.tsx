@@ -1,4 +1,6 @@
 /** One authentication method: where it is offered, and how its provider is reached. */
+
+import { Alert } from '@mantine/core'
 import { deleteAuthMethod, authMethod as methodQuery, updateAuthMethod } from 'documents/auth-methods'
 import { useMemo } from 'react'
 import { useLocation } from 'wouter'
@@ -6,6 +8,7 @@ import { EditForm, versionOf } from '../../form/edit-form'
 import { useAsk, useFresh, useRun } from '../../graphql/hooks'
 import { Card, Facts } from '../../parts/card'
 import { DangerZone } from '../../parts/confirm'
+import { Icon } from '../../parts/icon'
 import { Page } from '../../parts/page'
 import { FaultState, PageLoading } from '../../parts/states'
 import { Copyable, Moment, Status } from '../../parts/values'
@@ -50,13 +53,18 @@ export function AuthMethodPage({ methodId }: { methodId: string }) {
   return (
     <Page
       title={method.name}
-      badge={<Status value={method.enabledLogin ? 'active' : 'disabled'} />}
+      badge={<Status value={!method.enabledLogin ? 'disabled' : method.ready ? 'active' : 'not_ready'} />}
       lead={kind.label}
       crumbs={[
         { label: 'Authentication', href: list },
         { label: method.name, href: `${list}/${methodId}` },
       ]}
     >
+      {method.notReadyReason && (
+        <Alert mb="md" color="orange" variant="light" icon={<Icon name="warning" />}>
+          <strong>Cannot be used yet:</strong> {method.notReadyReason} The sign-in page does not offer it until then.
+        </Alert>
+      )}
       <Card title="Method">
         <Facts
           rows={[

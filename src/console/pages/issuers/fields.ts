@@ -21,7 +21,7 @@ export const general: Fields = [
     kind: 'list',
     path: 'availableScopes',
     label: 'Available scopes',
-    hint: 'Scopes of your own, such as orders:read.',
+    hint: 'Scopes of your own, such as orders:read. A list for your people and applications: clients have their own.',
   },
   { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
 ]
@@ -96,6 +96,33 @@ export const security: Fields = [
     path: 'settings.security.cors_origins',
     label: 'Origins that may call the token endpoints from a browser',
     placeholder: 'https://app.example.com',
+  },
+]
+
+const rules = 'settings.security.redirect_uri_rules'
+
+export const redirectUris: Fields = [
+  {
+    kind: 'toggle',
+    path: `${rules}.allow_loopback`,
+    label: 'Allow loopback redirect URIs',
+    hint: 'On 127.0.0.1, [::1] and localhost: for development and native applications.',
+    otherwise: true,
+  },
+  {
+    kind: 'toggle',
+    path: `${rules}.allow_private_use_schemes`,
+    label: 'Allow private-use URI schemes',
+    hint: 'Of native applications, such as com.example.app:/callback.',
+    otherwise: true,
+  },
+  {
+    kind: 'list',
+    path: `${rules}.allowed_hosts`,
+    label: 'Allowed hosts',
+    hint: 'Of all other redirect URIs. Empty: any host. *.example.com allows exactly one more label.',
+    placeholder: 'app.example.com',
+    emptyIsNull: true,
   },
 ]
 

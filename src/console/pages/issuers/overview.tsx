@@ -21,7 +21,9 @@ export default function IssuerOverview() {
   if (fault || !data) return <FaultState fault={fault!} again={again} />
   const { issuer } = data
   const base = issuerHref(accountId, issuerId)
-  const methods = issuer.authMethods.data.filter(({ enabledLogin }) => enabledLogin).map(({ name }) => name)
+  const methods = issuer.authMethods.data
+    .filter(({ enabledLogin, ready }) => enabledLogin && ready)
+    .map(({ name }) => name)
   return (
     <Page
       title={issuer.name}

@@ -9,7 +9,7 @@ import { DetailPage } from '../../parts/detail-page'
 import { FaultState, PageLoading } from '../../parts/states'
 import { accountHref, issuerHref, usePlace } from '../../place'
 import { Notes } from '../notes/notes'
-import { branding, general, security, sessions, signup } from './fields'
+import { branding, general, redirectUris, security, sessions, signup } from './fields'
 import { LoginPreview } from './preview'
 
 export default function IssuerSettings() {
@@ -77,6 +77,13 @@ export default function IssuerSettings() {
           content: () => (
             <>
               <EditForm key="security" title="Passwords and second factors" fields={security} {...form} />
+              <EditForm
+                key="redirect-uris"
+                title="Redirect URIs"
+                text="Which redirect URIs clients may have. A client that does not comply keeps working until its settings change or it is enabled again."
+                fields={redirectUris}
+                {...form}
+              />
               <EditForm
                 key="sessions"
                 title="Sessions"

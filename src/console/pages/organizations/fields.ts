@@ -35,7 +35,12 @@ export const membership: Field<UpdateOrganizationInput>[] = [
     hint: 'What every active member has.',
     placeholder: 'orders:read',
   },
-  { kind: 'list', path: 'scopes', label: 'Scopes of the organization', hint: 'What it has itself, as its keys do.' },
+  {
+    kind: 'list',
+    path: 'scopes',
+    label: 'Scopes of the organization',
+    hint: 'For your applications to read. Members and API keys have scopes of their own.',
+  },
   { kind: 'list', path: 'creatorScopes', label: 'Scopes of whoever makes it' },
   { kind: 'number', path: 'maxMembers', label: 'At most', unit: 'members', min: 1, placeholder: 'any number' },
   { kind: 'toggle', path: 'invitationEnabled', label: 'People can be invited by email' },
@@ -50,13 +55,6 @@ export const membership: Field<UpdateOrganizationInput>[] = [
 
 export const signIn: Field<UpdateOrganizationInput>[] = [
   { kind: 'toggle', path: 'security.mfa_required', label: 'Members need a second factor' },
-  { kind: 'toggle', path: 'sso.enabled', label: 'Members may sign in through their own provider' },
-  {
-    kind: 'toggle',
-    path: 'sso.only',
-    label: 'And through nothing else',
-    when: (values) => values['sso.enabled'] === true,
-  },
 ]
 
 export const particulars: Field<UpdateOrganizationInput>[] = [

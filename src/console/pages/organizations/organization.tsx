@@ -33,12 +33,11 @@ export function OrganizationPage() {
   const form = {
     thing: organization,
     editable: may('updateOrganization'),
-    save: ({ security, sso, ...rest }: UpdateOrganizationInput, ifMatch: string) => {
-      // These two are replaced as a whole, so what no field shows goes along.
+    save: ({ security, ...rest }: UpdateOrganizationInput, ifMatch: string) => {
+      // It is replaced as a whole, so what no field shows goes along.
       const input = {
         ...rest,
         ...(security && { security: { ...organization.security, ...security } }),
-        ...(sso && { sso: { ...organization.sso, ...sso } }),
       }
       return run(updateOrganization, { ...ids, input, ifMatch }, { done: 'Organization saved' })
     },
