@@ -15,7 +15,7 @@ import {
   type OrganizationRestriction,
   restrictionOf,
 } from '../resources/clients/organization-restriction.js'
-import { refusalOf, refusingRule } from '../resources/clients/redirect-uri-rules.js'
+import { redirectUriRulesOf, refusingRule } from '../resources/clients/redirect-uri-rules.js'
 import {
   applicationType,
   type ClientSettings,
@@ -23,12 +23,12 @@ import {
   isActor,
   TOKEN_EXCHANGE,
 } from '../resources/clients/settings.js'
+import { documentPolicyOf } from '../resources/issuers/settings.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
 import { isAddress } from './documents/address.js'
 import type { DocumentClient } from './documents/document.js'
 import { documentClient, documentsEnabled } from './documents/index.js'
 import type { OpenIdClient } from './library.js'
-import { redirectAllowed } from './redirects.js'
 import type { IssuerFacts } from './runtime.js'
 import { asMachine, scope } from './scope.js'
 import type { Writes } from './writes.js'
@@ -179,7 +179,7 @@ async function documentRow(context: Context, address: string): Promise<ClientRow
   if (made) return made
   const { name, redirectUris, logoutUris, grantTypes } = document
   const { host } = new URL(address)
-  const { redirect_uri_rules: rules } = runtime.issuer.settings.security ?? {}
+  const rules = redirectUriRulesOf(runtime.issuer)
   const allowed = (uris: string[]) => uris.filter((uri) => refusingRule(rules, uri) === undefined)
   const openid = {
     redirect_uris: allowed(redirectUris),
@@ -214,7 +214,8 @@ export function rowOf(client: OpenIdClient): ClientRow {
 
 /** Which organizations of a user this client may learn of, as its settings or the issuer's say now (decisions D33). */
 export function organizationRestriction({ document, settings }: ClientRow): OrganizationRestriction {
-  return document ? documentRestriction(scope().runtime.issuer.settings) : restrictionOf(settings)
+  if (!document) return restrictionOf(settings)
+  return documentRestriction(documentPolicyOf(scope().runtime.issuer.settings)?.organization_policy)
 }
 
 /** The library's `Client.find`. */
@@ -290,21 +291,4 @@ export function compareSecret(client: OpenIdClient, secret: string): boolean {
   const verifiers = secrets.filter((one) => fits([one], secret, context.now()))
   if (verifiers.length > 0) current.agent = { verifierId: verifiers[0]!.id!, method: 'secret' }
   return verifiers.length > 0
-}
-
-/** Spec 4.17: exact, but a public native client, or one with a metadata document, may vary the port of a loopback callback. */
-export function mayRedirectTo(client: OpenIdClient, uri: string): boolean {
-  const row = rowOf(client)
-  // Metadata-document clients count as native here.
-  const portMayVary = !row.confidential && applicationType(row) === 'native'
-  return redirectAllowed(client.redirectUris ?? [], uri, portMayVary)
-}
-
-/**
- * Why a redirect URI of a metadata document is refused although the document may list it: by a rule of the issuer. The
- * person who runs the application reads it on the error page.
- */
-export function redirectRefusal(client: OpenIdClient | undefined, uri: string | undefined): string | undefined {
-  if (!client || uri === undefined || !rowOf(client).document || !URL.canParse(uri)) return undefined
-  return refusalOf(scope().runtime.issuer.settings.security?.redirect_uri_rules, uri)
 }

@@ -1,4 +1,9 @@
 /** The redirect URI rule (spec 4.17), on raw text: `new URL()` would repair what an attacker wrote. */
+import { redirectUriRulesOf, refusalOf } from '../resources/clients/redirect-uri-rules.js'
+import { applicationType } from '../resources/clients/settings.js'
+import { rowOf } from './client.js'
+import type { OpenIdClient } from './library.js'
+import { scope } from './scope.js'
 
 /** `http://`, a loopback host in one of its three spellings, a port or none, and the rest. */
 const loopback = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::([0-9]{1,5}))?([/?].*)?$/s
@@ -20,3 +25,20 @@ export function redirectAllowed(registered: readonly string[], requested: string
 
 const isPort = (text: string | undefined): boolean =>
   text === undefined || (!text.startsWith('0') && Number(text) <= 65_535)
+
+/** Spec 4.17: exact, but a public native client, or one with a metadata document, may vary the port of a loopback callback. */
+export function mayRedirectTo(client: OpenIdClient, uri: string): boolean {
+  const row = rowOf(client)
+  // Metadata-document clients count as native here.
+  const portMayVary = !row.confidential && applicationType(row) === 'native'
+  return redirectAllowed(client.redirectUris ?? [], uri, portMayVary)
+}
+
+/**
+ * Why a redirect URI of a metadata document is refused although the document may list it: by a rule of the issuer. The
+ * person who runs the application reads it on the error page.
+ */
+export function redirectRefusal(client: OpenIdClient | undefined, uri: string | undefined): string | undefined {
+  if (!client || uri === undefined || !rowOf(client).document || !URL.canParse(uri)) return undefined
+  return refusalOf(redirectUriRulesOf(scope().runtime.issuer), uri)
+}

@@ -235,7 +235,7 @@ test('a switch that is not enforced cannot be turned on: sso.enabled and sso.onl
         [
           {
             field: `sso.${key}`,
-            code: 'not_available',
+            code: 'invalid_value',
             message: 'must be false. Organization sign-in is not available yet.',
           },
         ],

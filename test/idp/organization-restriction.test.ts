@@ -8,10 +8,6 @@ import {
 } from '../../src/resources/clients/organization-restriction.js'
 
 const registered = (organizations?: object) => restrictionOf({ restrictions: { organizations } } as never)
-const byDocument = (organization_policy?: string) =>
-  documentRestriction({
-    security: { openid_policy: { client_id_metadata_document: { organization_policy } } },
-  } as never)
 
 describe('may tokens of the client name org_a?', () => {
   test.each<[string, ReturnType<typeof registered>, { unselected: boolean; selected: boolean }]>([
@@ -34,10 +30,10 @@ describe('may tokens of the client name org_a?', () => {
       { unselected: false, selected: false },
     ],
     ['allowlist without a list', registered({ policy: 'allowlist' }), { unselected: false, selected: false }],
-    ['document, by default', documentRestriction({}), { unselected: true, selected: true }],
-    ['document, all', byDocument('all'), { unselected: true, selected: true }],
-    ['document, selected', byDocument('selected'), { unselected: false, selected: true }],
-    ['document, none', byDocument('none'), { unselected: false, selected: false }],
+    ['document, by default', documentRestriction(), { unselected: true, selected: true }],
+    ['document, all', documentRestriction('all'), { unselected: true, selected: true }],
+    ['document, selected', documentRestriction('selected'), { unselected: false, selected: true }],
+    ['document, none', documentRestriction('none'), { unselected: false, selected: false }],
   ])('%s', (_, restriction, { unselected, selected }) => {
     expect(mayLearnOf(restriction, 'org_a', null)).toBe(unselected)
     expect(mayLearnOf(restriction, 'org_a', 'org_a')).toBe(selected)

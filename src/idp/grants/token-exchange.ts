@@ -19,6 +19,7 @@ import {
 } from '../../resources/clients/organization-restriction.js'
 import type { ClientSettings } from '../../resources/clients/settings.js'
 import { emit } from '../../resources/events/events.js'
+import { documentPolicyOf } from '../../resources/issuers/settings.js'
 import { countsSql, type Membership, provedSql } from '../../resources/organizations/membership.js'
 import { type AccessTokenClaims, verifyAccessToken } from '../../resources/sessions/access-token.js'
 import { rowOf } from '../client.js'
@@ -157,7 +158,8 @@ async function loadFacts(
 /** A client that is neither registered nor a metadata document may learn of nothing. */
 function restrictionOfSource(clientId: string, settings: ClientSettings | null): OrganizationRestriction {
   if (settings) return restrictionOf(settings)
-  if (isAddress(clientId)) return documentRestriction(scope().runtime.issuer.settings)
+  if (isAddress(clientId))
+    return documentRestriction(documentPolicyOf(scope().runtime.issuer.settings)?.organization_policy)
   return { organizationIds: [], selectedOnly: false }
 }
 

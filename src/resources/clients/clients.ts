@@ -11,13 +11,12 @@ import { type Client, type Issuer, type Prisma, transaction } from '../../platfo
 import { announce } from '../../platform/notify.js'
 import type { EventType } from '../events/catalogue.js'
 import { changesBetween, emit } from '../events/events.js'
-import { settingsOf as issuerSettingsOf } from '../issuers/settings.js'
 import { chosenSecret, firstSecret, rotated, type StoredSecret } from '../keys/rotating-secret.js'
 import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { searchNames } from '../search.js'
 import { mayChangeExchange, mayGrantAll } from './authority.js'
-import { ruleFaults } from './redirect-uri-rules.js'
+import { redirectUriRulesOf, ruleFaults } from './redirect-uri-rules.js'
 import { type ClientSettings, checkSettings, settingsOf } from './settings.js'
 
 export const clientStatuses = ['active', 'disabled', 'deleted'] as const
@@ -247,9 +246,8 @@ const aboutClient = ({ accountId, issuerId, id }: Client) => ({
  * @throws invalid_request naming each URI and the rule that refuses it
  */
 function checkRedirectUriRules(issuer: Issuer, { openid = {} }: ClientSettings): void {
-  const { redirect_uri_rules: issuerRules } = issuerSettingsOf(issuer).security ?? {}
   const faults = (['redirect_uris', 'post_logout_redirect_uris'] as const).flatMap((list) =>
-    ruleFaults(issuerRules, `settings.openid.${list}`, openid[list] ?? []),
+    ruleFaults(redirectUriRulesOf(issuer), `settings.openid.${list}`, openid[list] ?? []),
   )
   if (faults.length > 0) throw invalid(faults)
 }

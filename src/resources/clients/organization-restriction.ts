@@ -3,7 +3,6 @@
  * (spec 2.5, decisions D33), `organization_policy` of the issuer for clients with a metadata document (spec 4.17). Every
  * path that issues a token, and every page that names organizations for an application, asks `mayLearnOf`.
  */
-import { documentPolicyOf, type IssuerSettings } from '../issuers/settings.js'
 import type { ClientSettings } from './settings.js'
 
 export interface OrganizationRestriction {
@@ -20,9 +19,11 @@ export function restrictionOf(settings: ClientSettings): OrganizationRestriction
   return { organizationIds, selectedOnly: false }
 }
 
-/** The restriction that an issuer puts on clients with a metadata document. */
-export function documentRestriction(settings: IssuerSettings): OrganizationRestriction {
-  const policy = documentPolicyOf(settings)?.organization_policy ?? 'all'
+/**
+ * The restriction that an issuer puts on clients with a metadata document.
+ * @param policy the issuer's `organization_policy`; `all` if absent
+ */
+export function documentRestriction(policy: 'all' | 'selected' | 'none' = 'all'): OrganizationRestriction {
   return { organizationIds: policy === 'none' ? [] : null, selectedOnly: policy === 'selected' }
 }
 

@@ -56,6 +56,10 @@ export const redirectUriRulesRules = z.strictObject(
 
 export type RedirectUriRules = z.infer<typeof redirectUriRulesRules>
 
+/** The rules of a stored issuer. */
+export const redirectUriRulesOf = (issuer: { settings: unknown }): RedirectUriRules | undefined =>
+  (issuer.settings as { security?: { redirect_uri_rules?: RedirectUriRules } }).security?.redirect_uri_rules
+
 /**
  * Whether a redirect URI satisfies the rules of an issuer.
  * @param uri one that spec 4.16 allows (`callbackFault`)

@@ -33,11 +33,7 @@ export type OrganizationStatus = (typeof organizationStatuses)[number]
 const list = (what: string) =>
   z.array(rules.object, `must be an array of ${what}.`).max(100, 'must have at most 100 entries.')
 
-/** Refuses true, because no sign-in asks for it yet. */
-const notAvailableYet = rules.boolean.refine((value) => !value, {
-  error: 'must be false. Organization sign-in is not available yet.',
-  params: { code: 'not_available' },
-})
+const notAvailable = z.literal(false, 'must be false. Organization sign-in is not available yet.').optional()
 
 const fields = {
   name: rules.name.nullable().optional(),
@@ -58,9 +54,7 @@ const fields = {
   contact: rules.object.optional(),
   // Open objects; these keys are read by the filters of the list.
   security: z.looseObject({ mfa_required: rules.boolean.optional() }, 'must be an object.').optional(),
-  sso: z
-    .looseObject({ enabled: notAvailableYet.optional(), only: notAvailableYet.optional() }, 'must be an object.')
-    .optional(),
+  sso: z.looseObject({ enabled: notAvailable, only: notAvailable }, 'must be an object.').optional(),
   customFields: rules.object.optional(),
   socialLinks: list('objects').optional(),
   status: z.enum(['active', 'suspended'], 'must be active or suspended.').optional(),
