@@ -130,6 +130,25 @@ describe('rule 21: the same answer for an unknown user and a wrong password', ()
     expect(wrong.html).toMatch(/name="password"[^>]*aria-invalid="true"[^>]*autofocus/)
   })
 
+  test('a user without a password: the same answer, and the event has the reason no_password', async () => {
+    const { owner, I } = realm.tenant
+    const body = { username_type: 'email', username: 'keyless@example.com' }
+    const { id } = must(await owner.post(`${I}/users`, body), 201).data
+    const bare = (page: Page) => page.html.replace(/value="[^"]*"/g, '').replace(/interaction\/[\w-]+/, '')
+    const pages = []
+    for (let i = 0; i < 5; i++) pages.push(await attempt('keyless@example.com', 'not the password'))
+    expect(bare(pages[0]!)).toBe(bare(await attempt('ada@example.com', 'not the password')))
+    await attempt('keyless@example.com', 'not the password')
+    const events = await app.gatehouse.tools.prisma.event.findMany({
+      where: { userId: id, authType: 'unauthenticated' },
+      orderBy: { id: 'asc' },
+    })
+    const told = events.map(({ type, data }) => [type, (data as { reason?: string }).reason])
+    const failed = ['user.login.failed', 'no_password']
+    const locked = ['user.login.failed', 'locked']
+    expect(told).toEqual([...Array(5).fill(failed), ['user.locked', undefined], locked])
+  })
+
   test('usernames are compared in NFKC and lower case', async () => {
     expect(redirectOf(await attempt(' ADA@Example.COM ', PASSWORD))['code']).toBeDefined()
   })

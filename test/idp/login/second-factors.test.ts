@@ -112,8 +112,8 @@ describe('who is asked for a second factor', () => {
   test.each([
     { methods: ['totp', 'passkey', 'backup_codes'], heading: 'Set up an authenticator app' },
     { methods: ['passkey'], heading: 'Create a passkey' },
-    { methods: ['backup_codes'], heading: 'A second step is missing' },
-    { methods: [], heading: 'A second step is missing' },
+    { methods: ['backup_codes'], heading: 'Set up an authenticator app' },
+    { methods: [], heading: 'Set up an authenticator app' },
   ])('everybody where the issuer demands it, with $methods: $heading', async ({ methods, heading }) => {
     const at = await place(methods, { mfa_required: true })
     const person = await makePerson(at.realm)
@@ -270,7 +270,7 @@ describe('security rule 1: used once', () => {
         expect(redirectOf(answered)['code']).toBeDefined()
         continue
       }
-      expect(headingOf(answered)).toBe('Keep these backup codes')
+      expect(headingOf(answered)).toBe('Save your backup codes')
       const kept = [...answered.html.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text!)
       expect(kept).toHaveLength(10)
       expect(redirectOf(await browser.submit(answered, { method: 'kept' }))['code']).toBeDefined()
@@ -401,6 +401,85 @@ describe('decisions D19: guessing', () => {
   }, 30_000)
 })
 
+describe('D35: mfa_required while no method for a second factor is enabled', () => {
+  const secretOn = (page: Page) => /<p class="secret"[^>]*>([^<]+)</.exec(page.html)![1]!.replaceAll(' ', '')
+
+  /** Sets up what the page asks for, all the way. */
+  async function enrolled(at: Place, person: Person, params: Record<string, string> = {}) {
+    const { page, browser, verifier } = await withPassword(person, params, at)
+    expect([headingOf(page), buttonsOn(page)]).toEqual(['Set up an authenticator app', ['code', 'back']])
+    const secret = secretOn(page)
+    const shown = await browser.submit(page, { code: code(secret) })
+    expect(headingOf(shown)).toBe('Save your backup codes')
+    const codes = [...shown.html.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text!)
+    const token = await idToken(await browser.submit(shown, { method: 'kept' }), verifier, at)
+    expect(token).toMatchObject({ amr: ['pwd', 'otp', 'mfa'] })
+    app.clock.advance(30_000)
+    return { secret, codes }
+  }
+
+  test.each([[[]], [['backup_codes']]])(
+    'with %j: the app and backup codes are set up all the same, and asked for from then on',
+    async (methods) => {
+      const at = await place(methods, { mfa_required: true })
+      const person = await makePerson(at.realm)
+      const { secret, codes } = await enrolled(at, person)
+
+      const next = await withPassword(person, {}, at)
+      expect([headingOf(next.page), buttonsOn(next.page)]).toEqual(['One more step', ['code', 'backup_codes', 'back']])
+      expect(redirectOf(await next.browser.submit(next.page, { code: code(secret) }))['code']).toBeDefined()
+      const last = await withPassword(person, {}, at)
+      const paper = await last.browser.submit(last.page, { method: 'backup_codes' })
+      expect(redirectOf(await last.browser.submit(paper, { code: codes[0]! }))['code']).toBeDefined()
+    },
+  )
+
+  test('a method that is enabled later does not spare anybody the factor that they have', async () => {
+    const at = await place([], { mfa_required: true })
+    const person = await makePerson(at.realm)
+    const { secret } = await enrolled(at, person)
+    await addMethods(at.realm, 'passkey')
+    const { page, browser } = await withPassword(person, {}, at)
+    expect(headingOf(page)).toBe('One more step')
+    expect(redirectOf(await browser.submit(page, { code: code(secret) }))['code']).toBeDefined()
+  })
+
+  test('two windows that set one up: the second is asked for what the first one made', async () => {
+    const at = await place([], { mfa_required: true })
+    const person = await makePerson(at.realm)
+    const [one, two] = [await withPassword(person, {}, at), await withPassword(person, {}, at)]
+    const secret = secretOn(one.page)
+    const codes = await one.browser.submit(one.page, { code: code(secret) })
+    expect(headingOf(codes)).toBe('Save your backup codes')
+    const asked = await two.browser.submit(two.page, { code: code(secretOn(two.page)) })
+    expect(headingOf(asked)).toBe('One more step')
+    expect(redirectOf(await two.browser.submit(asked, { code: code(secret, 1) }))['code']).toBeDefined()
+  })
+
+  test('a demand of an organization: for it, and the factor is asked for wherever its members sign in', async () => {
+    const at = await place([])
+    const person = await makePerson(at.realm)
+    const strict = await organization(at.realm, person, true)
+    const easy = await organization(at.realm, person, false)
+    expect(redirectOf((await withPassword(person, { org: easy }, at)).page)['code']).toBeDefined()
+    const { secret } = await enrolled(at, person, { org: strict })
+    for (const params of [{ org: strict }, { org: easy }, {}]) {
+      const { page, browser } = await withPassword(person, params as Record<string, string>, at)
+      expect(headingOf(page)).toBe('One more step')
+      expect(redirectOf(await browser.submit(page, { code: code(secret) }))['code']).toBeDefined()
+      app.clock.advance(30_000)
+    }
+    // Without a demand the issuer’s methods decide, and it has none.
+    must(
+      await at.realm.tenant.owner.patch(`${at.realm.tenant.I}/organizations/${strict}`, {
+        security: { mfa_required: false },
+      }),
+      200,
+    )
+    expect(redirectOf((await withPassword(person, {}, at)).page)['code']).toBeDefined()
+  })
+})
+
 describe('getting a second factor where one is demanded', () => {
   test('an authenticator app, then backup codes, then in; the next time both work', async () => {
     const at = await place(['totp', 'passkey', 'backup_codes'], { mfa_required: true })
@@ -416,7 +495,7 @@ describe('getting a second factor where one is demanded', () => {
     expect([faultyOn(page), faultyOn(wrong)]).toEqual([[], ['code']])
     expect(wrong.html).toContain(secret.slice(0, 4))
     const codes = await browser.submit(wrong, { code: code(secret) })
-    expect(headingOf(codes)).toBe('Keep these backup codes')
+    expect(headingOf(codes)).toBe('Save your backup codes')
     const kept = [...codes.html.matchAll(/<li>([^<]+)<\/li>/g)].map(([, text]) => text!)
     expect(kept).toHaveLength(10)
     // They are shown until somebody has them, and count from then on.

@@ -99,7 +99,7 @@ test('backup codes go with it where the issuer has them; where there is nothing 
   expect(buttonsOn(form)).toEqual(['make', 'back'])
   expect(form.html).not.toContain('new_password')
   const codes = await browser.submit(page, { credential: made(page).credential, method: 'passkey' })
-  expect(headingOf(codes)).toBe('Keep these backup codes')
+  expect(headingOf(codes)).toBe('Save your backup codes')
   expect(redirectOf(await browser.submit(codes, { method: 'kept' }))).toHaveProperty('code')
 })
 
