@@ -4,8 +4,9 @@
  */
 import type { Context } from '../../platform/context.js'
 import { isDuplicate } from '../../platform/database.js'
-import { confirmEmail } from '../../resources/credentials/mail-owner.js'
+import { claimMailbox, unclaimedSql } from '../../resources/credentials/mail-owner.js'
 import { recordFailure } from '../../resources/credentials/sign-in.js'
+import { addressSql } from '../../resources/users/usernames.js'
 import { asUser, scope } from '../scope.js'
 import type { Journey } from './journey.js'
 import type { Sentence } from './pages/texts.js'
@@ -34,29 +35,38 @@ interface Facts extends FactorFacts {
   organizations: string[]
 }
 
+// To the owner of the mailbox of an unclaimed account, verifiers of its maker mean nothing (decision 0062).
+const countsVerifierSql = `v.user_id = u.id AND v.issuer_id = u.issuer_id
+      AND (v.created_by IS DISTINCT FROM u.id OR NOT coalesce(${unclaimedSql} AND a.email = $5, false))`
+
 const factsText = `
   SELECT u.status, u.email_verified AS "emailVerified",
     CASE WHEN u.approval->>'status' = 'rejected' THEN u.approval->>'reason' END AS rejection,
-    CASE WHEN u.username_type = 'email' THEN u.username ELSE u.profile->>'email' END AS email,
-    ARRAY(SELECT DISTINCT v.type FROM verifiers v WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id
+    a.email,
+    ARRAY(SELECT DISTINCT v.type FROM verifiers v WHERE ${countsVerifierSql}
       AND (v.type <> 'backup_codes' OR cardinality(v.code_hashes) > 0)) AS verifiers,
-    ARRAY(SELECT DISTINCT v.data->>'rp_id' FROM verifiers v WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id
+    ARRAY(SELECT DISTINCT v.data->>'rp_id' FROM verifiers v WHERE ${countsVerifierSql}
       AND v.type = 'passkey') AS "passkeyHosts",
     ARRAY(SELECT o.id FROM organization_members m JOIN organizations o ON o.id = m.org_id
       WHERE m.user_id = u.id AND m.issuer_id = u.issuer_id AND m.status = 'active' AND o.status = 'active'
       AND ($4::text[] IS NULL OR o.id = ANY($4)) LIMIT 2) AS organizations,
     EXISTS (SELECT 1 FROM organization_members m JOIN organizations o ON o.id = m.org_id
       WHERE m.user_id = u.id AND m.issuer_id = u.issuer_id AND m.status = 'active' AND o.status = 'active'
-      AND o.mfa_required AND ($3::text IS NULL OR o.id = $3)) AS "organizationAsks"
-  FROM users u WHERE u.issuer_id = $1 AND u.id = $2`
+      AND o.mfa_required AND ($3::text IS NULL OR o.id = $3)) AS "organizationAsks",
+    EXISTS (SELECT 1 FROM organization_members m JOIN organizations o ON o.id = m.org_id
+      WHERE m.user_id = u.id AND m.issuer_id = u.issuer_id AND m.status = 'active' AND o.status = 'active'
+      AND o.mfa_required) AS "anyOrganizationAsks"
+  FROM users u CROSS JOIN LATERAL (SELECT ${addressSql} AS email) a
+  WHERE u.issuer_id = $1 AND u.id = $2`
 
 async function factsOf(
   { query }: Context,
   userId: string,
-  orgId: string | null,
-  { choosesOrganization, allowedOrgIds }: Journey,
+  { orgId, mailbox }: LoginState,
+  journey: Journey,
 ): Promise<Facts | undefined> {
-  const values = [scope().runtime.issuer.id, userId, orgId, choosesOrganization ? allowedOrgIds : []]
+  const choice = journey.choosesOrganization ? journey.allowedOrgIds : []
+  const values = [scope().runtime.issuer.id, userId, orgId ?? journey.orgId, choice, mailbox ?? null]
   const [facts] = await query<Facts & Record<string, unknown>>('login-facts', factsText, values)
   return facts
 }
@@ -85,8 +95,8 @@ export async function proceed(
   state: LoginState,
   journey: Journey,
 ): Promise<{ to: LoginState; problems: Sentence[] }> {
-  const { user, username, since = inside.now() } = state
-  const facts = user && (await factsOf(inside, user.id, state.orgId ?? journey.orgId, journey))
+  const { user, username } = state
+  const facts = user && (await factsOf(inside, user.id, state, journey))
   if (!facts) return { to: anew(state, username), problems: [] }
   // May they sign in at all?
   if (facts.status === 'pending_approval' && state.signUp) return { to: { ...state, step: 'waiting' }, problems: [] }
@@ -100,13 +110,17 @@ export async function proceed(
   const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
   // What was proved in this browser before is for sign-on.ts to judge.
   const factors = state.asBefore ? [] : owedFactors(state, facts, journey)
-  const { claimed, ...rest } = { ...settled, factors, since }
   const owing = owes(state, factors, facts)
-  // Mail alone decided nothing while a second factor of others stood in its way; with both, the address is theirs.
-  if (!owing && state.mailbox !== undefined && state.mailbox === facts.email && !facts.emailVerified) {
-    await confirmEmail(asUser(inside, user), user)
+  let since = state.since ?? inside.now()
+  // Mail proves the address only together with the second factor that is owed, and once the new password is saved.
+  const proved = state.mailbox !== undefined && state.mailbox === facts.email
+  if (proved && !facts.emailVerified && !owing && !state.mustChange) {
+    await claimMailbox(asUser(inside, user), user, state.amr.includes('pwd'))
     facts.emailVerified = true
+    // It may have ended the user's sign-ins; this one goes on.
+    since = inside.now()
   }
+  const { claimed, ...rest } = { ...settled, factors, since }
   if (!owing && claimed) {
     await linkClaimed(inside, user, claimed).catch((error: unknown) => {
       if (!isDuplicate(error)) throw error
@@ -144,7 +158,7 @@ function remaining(state: LoginState & { factors: Factor[] }, facts: Facts): Ste
   // 5. For which organization?
   if (state.orgId === undefined && facts.organizations.length > 1) return 'organization'
   // 6. A second factor where one is demanded and there is none yet, and codes for the day when it is lost.
-  if (single && isDemanded(facts)) return enrolments()[0] ?? 'no_factor'
+  if (single && isDemanded(facts)) return enrolments()[0]!
   if (state.offersCodes && lacksCodes(facts)) return 'new_codes'
   return 'done'
 }

@@ -23,18 +23,28 @@ export interface FactorFacts {
   verifiers: string[]
   /** Relying parties of their passkeys; null for one that did not say. */
   passkeyHosts: (string | null)[]
+  /** An organization that the tokens will speak of demands two factors. */
   organizationAsks: boolean
+  /** Any organization of the person demands two factors. */
+  anyOrganizationAsks: boolean
 }
 
 const enabled = (factor: Factor): boolean => methodsOf(factor).length > 0
-const has = ({ verifiers }: FactorFacts, factor: Factor): boolean => enabled(factor) && verifiers.includes(factor)
+const demandedByIssuer = (): boolean => scope().runtime.issuer.settings.security?.mfa_required === true
+
+/**
+ * Where two factors are demanded, a factor that the person has counts even while its method is not enabled: a change of
+ * methods must not spare them the factor, and what was set up without any method (decision D35) must work.
+ */
+const has = ({ verifiers, anyOrganizationAsks }: FactorFacts, factor: Factor): boolean =>
+  verifiers.includes(factor) && (enabled(factor) || demandedByIssuer() || anyOrganizationAsks)
 
 /** Has the person any of the issuer's second factors, here or under another host of the issuer? */
 export const isEnrolled = (facts: FactorFacts): boolean => factors.some((factor) => has(facts, factor))
 
 /** Do the issuer or the organizations concerned want two factors of everybody? */
 export const isDemanded = ({ organizationAsks }: FactorFacts): boolean =>
-  scope().runtime.issuer.settings.security?.mfa_required === true || organizationAsks
+  demandedByIssuer() || organizationAsks
 
 const usable = (facts: FactorFacts): Factor[] => {
   const { rpId } = relyingParty()
@@ -59,15 +69,21 @@ export function owedFactors(state: LoginState, facts: FactorFacts, journey: Jour
   return state.amr.includes('mfa') ? [] : all
 }
 
-/** Where somebody without a second factor gets one; undefined where the issuer has none that one can get here. */
+/** No method is enabled by which people could set up a second factor. */
+const noneEnabled = (): boolean => !enabled('totp') && !enabled('passkey')
+
+/**
+ * The steps that set up a second factor where one is demanded, the preferred one first. Without an enabled method it is
+ * the authenticator app, so that the demand neither locks people out nor is skipped (decision D35).
+ */
 export const enrolments = (): ('enroll_totp' | 'enroll_passkey')[] => [
-  ...(enabled('totp') ? (['enroll_totp'] as const) : []),
+  ...(enabled('totp') || noneEnabled() ? (['enroll_totp'] as const) : []),
   ...(enabled('passkey') ? (['enroll_passkey'] as const) : []),
 ]
 
-/** May this person be given codes for the day when the other factor is lost? */
+/** Is the person given backup codes together with another factor? */
 export const lacksCodes = (facts: FactorFacts): boolean =>
-  enabled('backup_codes') && !facts.verifiers.includes('backup_codes')
+  (enabled('backup_codes') || noneEnabled()) && !facts.verifiers.includes('backup_codes')
 
 /**
  * The move that a typed code leads to. It is checked and used up in the transaction of the move; failures count for

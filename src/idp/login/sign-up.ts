@@ -3,7 +3,7 @@ import type { Context } from '../../platform/context.js'
 import { insertVerifier } from '../../resources/credentials/kind.js'
 import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import { isEmail } from '../../resources/users/usernames.js'
-import { createUser } from '../../resources/users/users.js'
+import { createUser, type UserOrigin } from '../../resources/users/users.js'
 import { scope } from '../scope.js'
 import type { Journey } from './journey.js'
 import type { TextKey } from './pages/texts.js'
@@ -59,6 +59,9 @@ export function mailSignUp(journey: Journey, email: string): SignUp | undefined 
   return { email, passwordHash: null, profile: {}, reason: null }
 }
 
+/** How an account that a person creates with this journey came to be. */
+export const originOf = ({ invitation }: Journey): UserOrigin => (invitation ? 'invitation' : 'sign_up')
+
 /**
  * Makes the account. Call it in the transaction of the step.
  * @throws conflict when somebody has the address meanwhile, DeadEnd for an invitation that is over
@@ -82,7 +85,7 @@ export async function makeAccount(
       ...(reason ? { signupReason: reason } : {}),
       ...(requiresApproval ? { requiresApproval, triggeredRule: 'require_admin_approval' } : {}),
     },
-    { id: userId, emailProved: proved },
+    { id: userId, origin: originOf(journey), emailProved: proved },
   )
   if (passwordHash !== null) {
     const columns = { type: 'password', hash: passwordHash, secretSetAt: inside.now(), createdBy: user.id }

@@ -7,7 +7,8 @@ import { z } from 'zod'
 import type { Context } from '../../platform/context.js'
 import { sql, type User, type Verifier } from '../../platform/database.js'
 import { hmac } from '../../platform/secrets.js'
-import { described, insertVerifier, kindOf, name, toldVerifier } from './kind.js'
+import { described, insertVerifier, kindOf, name } from './kind.js'
+import { recordRemoval } from './removal.js'
 
 const COUNT = 10
 /** 50 random bits each. */
@@ -46,7 +47,7 @@ export function keepBackupCodes(context: Context, codes: readonly string[]) {
     const before = await inside.db.verifier.findFirst({ where: { userId: owner.id, type: 'backup_codes' } })
     if (before) {
       await inside.db.verifier.deleteMany({ where: { id: before.id } })
-      await toldVerifier(inside, 'user.verifier.deleted', before)
+      await recordRemoval(inside, [before], 'replaced')
     }
     return insertVerifier(inside, owner, given, { type: 'backup_codes', name: given.name ?? null, sealed, codeHashes })
   }

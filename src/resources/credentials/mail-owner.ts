@@ -1,10 +1,11 @@
-/** Whose mailbox is it? Codes and links go to the address of a user, never to one that the sender chose. */
+/** The mailbox of a user: where codes and links go, and what a proof of it changes (decision 0062). */
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
 import { emit } from '../events/events.js'
 import { goneUser } from '../place.js'
-import { endSessionsOfUser, endSignIns } from '../sessions/sessions.js'
-import { toldVerifier } from './kind.js'
+import { endSessionsOfUser } from '../sessions/sessions.js'
+import { addressSql } from '../users/usernames.js'
+import { recordRemoval } from './removal.js'
 import type { SignInUser } from './sign-in.js'
 
 interface Row {
@@ -15,10 +16,12 @@ interface Row {
   email: string | null
 }
 
+/** True where the user `u` created the account and no address of it has ever been confirmed. */
+export const unclaimedSql = `(u.origin = 'sign_up' AND NOT u.email_verified AND NOT u.email_ever_verified)`
+
 const text = `
-  SELECT id, account_id AS "accountId", username, status,
-    CASE WHEN username_type = 'email' THEN username ELSE profile->>'email' END AS email
-  FROM users WHERE issuer_id = $1 AND username_key = $2 AND status <> ALL($3)`
+  SELECT id, account_id AS "accountId", username, status, ${addressSql} AS email
+  FROM users u WHERE issuer_id = $1 AND username_key = $2 AND status <> ALL($3)`
 
 /**
  * The user with this username, and where mail reaches them.
@@ -37,35 +40,34 @@ export async function findForMail(
   return { user: { ...user, issuerId }, email }
 }
 
-const addressText = `
-  SELECT CASE WHEN username_type = 'email' THEN username ELSE profile->>'email' END AS email,
-    email_verified AS confirmed,
+const mailboxText = `
+  SELECT ${addressSql} AS email, ${unclaimedSql} AS unclaimed,
     EXISTS (SELECT 1 FROM verifiers v WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id
-      AND v.type IN ('passkey', 'totp') AND v.created_by IS DISTINCT FROM u.id) AS guarded
+      AND v.type = 'password' AND v.created_by = u.id) AS "ownPassword"
   FROM users u WHERE id = $1 AND issuer_id = $2 FOR UPDATE`
 
 interface Mailbox {
   email: string | null
-  /** Somebody has shown that they read its mail, while it was this user's. */
-  confirmed: boolean
-  /** Others gave the user a second factor, so mail alone lets nobody in. */
-  guarded: boolean
+  /** The account is self-made, and no address of it has ever been confirmed. */
+  unclaimed: boolean
+  /** The account has a password that its maker chose. */
+  ownPassword: boolean
 }
 
-/** Where mail reaches this user now; locks the user's row. Undefined for one who is gone. */
+/** The mailbox of this user now; locks the user's row. Undefined for a user who has been deleted. */
 export async function mailboxOf(
   context: Context,
   { id, issuerId }: Pick<SignInUser, 'id' | 'issuerId'>,
 ): Promise<Mailbox | undefined> {
-  const [row] = await sql<Mailbox>(context.db, addressText, id, issuerId)
+  const [row] = await sql<Mailbox>(context.db, mailboxText, id, issuerId)
   return row
 }
 
 const confirmText = `
-  UPDATE users SET email_verified = true, updated_at = greatest($3::bigint, updated_at + 1)
+  UPDATE users SET email_verified = true, email_ever_verified = true, updated_at = greatest($3::bigint, updated_at + 1)
   WHERE id = $1 AND issuer_id = $2 AND NOT email_verified RETURNING id`
 
-/** Whoever is signed in reads the mail of their address, too. Call it in the transaction of the step, as that user. */
+/** Confirms the address of the signed-in user. Call it in the transaction of the step, as that user. */
 export async function confirmEmail(context: Context, { id, issuerId, accountId }: SignInUser): Promise<void> {
   const [confirmed] = await sql(context.db, confirmText, id, issuerId, context.now())
   if (!confirmed) return
@@ -75,27 +77,24 @@ export async function confirmEmail(context: Context, { id, issuerId, accountId }
 }
 
 /**
- * Somebody has come by mail alone. Where nobody had shown before that they read it, whoever made the account may be
- * somebody else, who waits for its owner: what they gave themselves goes, second factors too, and so do their sessions
- * and sign-ins half-way. What others gave the user stays. A second factor that others gave is in the way of mail, so
- * nothing is decided here where there is one.
- * @returns whether a password went
+ * Completes a sign-in by mail: confirms the address. The maker of an unclaimed account may be another person, who waits
+ * for the owner of the address; so the verifiers that the account gave itself are removed with it, and its sessions and
+ * unfinished sign-ins end. Verifiers that others gave the user stay. Call it in the transaction of the step, as that
+ * user, once no second factor is owed and the new password, if there is one, is saved.
+ * @param withNewPassword the password of the account was set in this sign-in and stays
  */
-export async function arriveByMail(
-  context: Context,
-  user: SignInUser,
-  { confirmed, guarded }: Mailbox,
-): Promise<boolean> {
-  if (confirmed || guarded) return false
+export async function claimMailbox(context: Context, user: SignInUser, withNewPassword: boolean): Promise<void> {
   const { id, issuerId } = user
-  const own = await context.db.verifier.findMany({ where: { userId: id, issuerId, createdBy: id } })
-  await context.db.verifier.deleteMany({ where: { id: { in: own.map((verifier) => verifier.id) }, issuerId } })
-  await context.db.enrollment.deleteMany({ where: { userId: id, issuerId } })
-  for (const verifier of own) await toldVerifier(context, 'user.verifier.deleted', verifier)
-  if (own.length > 0) {
+  const mailbox = await mailboxOf(context, user)
+  if (mailbox?.unclaimed) {
+    const verifiers = await context.db.verifier.findMany({
+      where: { userId: id, issuerId, createdBy: id, ...(withNewPassword && { type: { not: 'password' } }) },
+      orderBy: { id: 'asc' },
+    })
+    await context.db.verifier.deleteMany({ where: { id: { in: verifiers.map((verifier) => verifier.id) }, issuerId } })
+    await context.db.enrollment.deleteMany({ where: { userId: id, issuerId } })
+    await recordRemoval(context, verifiers, 'mailbox_proved')
     await endSessionsOfUser(context, user, 'security_event')
-    await endSignIns(context, user, true)
   }
   await confirmEmail(context, user)
-  return own.some(({ type }) => type === 'password')
 }

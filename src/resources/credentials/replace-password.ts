@@ -64,7 +64,7 @@ export async function prepareNewPassword(
     await tell(inside, before ? 'user.verifier.updated' : 'user.verifier.created', verifier)
     for (const temporary of present.filter(({ type }) => type === 'temporary_password')) {
       await inside.db.verifier.deleteMany({ where: { id: temporary.id } })
-      await tell(inside, 'user.verifier.deleted', temporary)
+      await tell(inside, 'user.verifier.deleted', temporary, 'replaced')
     }
     await endSessionsOfUser(inside, user, 'password_changed')
     const { email } = (await mailboxOf(inside, user)) ?? {}
@@ -95,6 +95,9 @@ async function tell(
   context: Context,
   type: 'user.verifier.created' | 'user.verifier.updated' | 'user.verifier.deleted',
   { accountId, issuerId, userId, id, type: kind }: Verifier,
+  reason?: 'replaced',
 ): Promise<void> {
-  await emit(context, type, { accountId, issuerId, userId, target: { type: 'verifier', id }, data: { type: kind } })
+  const target = { type: 'verifier', id }
+  const data = { type: kind, ...(reason && { reason }) }
+  await emit(context, type, { accountId, issuerId, userId, target, data })
 }

@@ -108,7 +108,7 @@ async function verdictOn(
     const lockedUntil = await settleFailure(context, subject)
     await recordFailure(context, issuer, user, {
       method,
-      reason: user ? 'wrong_password' : 'unknown_user',
+      reason: !user ? 'unknown_user' : row.verifierId ? 'wrong_password' : 'no_password',
       lockedUntil,
     })
     return { outcome: 'refused' }

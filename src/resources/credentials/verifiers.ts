@@ -16,6 +16,7 @@ import type { VerifierPlace, VerifiersPlace } from './kind.js'
 import { type Kind, lockOwner, type NewVerifier, name, requireOwner, toldVerifier } from './kind.js'
 import { changeable, createRules, kinds, type VerifierType } from './kinds.js'
 import { newSecret, passwordRule } from './password.js'
+import { recordRemoval } from './removal.js'
 
 const updateRules = z.strictObject({
   name: name.optional(),
@@ -137,7 +138,7 @@ export async function deleteVerifier(context: Context, place: VerifierPlace): Pr
     await requireAuthorityOfUser(inside, { id: verifier.userId, issuerId: verifier.issuerId })
     const { count } = await inside.db.verifier.deleteMany({ where: { id: verifier.id } })
     if (count === 0) throw notFound('verifier')
-    await toldVerifier(inside, 'user.verifier.deleted', verifier)
+    await recordRemoval(inside, [verifier], 'deleted')
   })
 }
 

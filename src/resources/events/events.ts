@@ -133,6 +133,7 @@ const unspoken = new Set([
   'usedStep',
   'usernameKey',
   'usernameHash',
+  'emailEverVerified',
 ])
 
 /** What differs between two versions of a row, by field name as the REST contract writes it. */

@@ -4,7 +4,7 @@ import { knownLanguage, type Language } from '../../kernel/language.js'
 import type { Context } from '../../platform/context.js'
 import { queueMail } from '../../platform/mail.js'
 import type { Mail } from '../../platform/mail-transport.js'
-import { type MessageKind, messageTexts } from './texts.js'
+import { credentialNames, type MessageKind, messageTexts } from './texts.js'
 
 /** In whose name a message goes out. */
 export interface Sender {
@@ -15,6 +15,8 @@ export interface Sender {
 export interface Message {
   to: string
   kind: MessageKind
+  /** Types of the credentials that it is about. */
+  credentials?: readonly (keyof typeof credentialNames.en)[]
   /** What goes into the places of its sentences. */
   places?: Readonly<Record<string, string>>
   /** Shown large, to be typed. */
@@ -44,11 +46,17 @@ export async function sendMessage(context: Context, sender: Sender, message: Mes
 }
 
 /** The message as it goes out. Without a language it speaks the issuer's, else English. */
-export function compose(sender: Sender, { to, kind, places = {}, code, url, language }: Message): Mail {
+export function compose(sender: Sender, message: Message): Mail {
+  const { to, kind, credentials = [], places = {}, code, url, language } = message
   const { language: own, theme } = brandingOf(sender)
   const speech = language ?? knownLanguage([own]) ?? 'en'
   const name = nameOf(sender)
-  const values: Record<string, string> = { name, ...(code === undefined ? {} : { code }), ...places }
+  const values: Record<string, string> = {
+    name,
+    credentials: credentials.map((type) => credentialNames[speech][type]).join(', '),
+    ...(code === undefined ? {} : { code }),
+    ...places,
+  }
   // What people wrote goes on one line of a subject, and stays short.
   const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (_, key: string) => values[key] ?? '').trim()
   const { subject, lead, button, end } = messageTexts[speech][kind]

@@ -12,6 +12,8 @@ export interface MessageText {
 
 const ignore = 'If you did not ask for this, you can ignore this mail: nothing happens without the code.'
 
+const unexpected = 'If you did not expect this, contact the people who run {name}.'
+
 const en = {
   sign_in_code: {
     subject: '{code} is your sign-in code for {name}',
@@ -49,6 +51,21 @@ const en = {
     lead: 'The password of your account at {name} has just been changed, and other sign-ins with it have ended.',
     end: 'If this was not you, choose a new password at once and tell the people who run {name}.',
   },
+  credential_removed: {
+    subject: 'A credential of your account at {name} was removed',
+    lead: 'This credential of your account at {name} was removed and no longer works: {credentials}.',
+    end: unexpected,
+  },
+  credentials_removed: {
+    subject: 'Earlier credentials of your account at {name} were removed',
+    lead: 'You have confirmed that this address is yours. These credentials had been set up before that, possibly by another person. They were removed and no longer work: {credentials}.',
+    end: 'If you did not sign in to {name} just now, contact the people who run it.',
+  },
+  backup_codes_replaced: {
+    subject: 'Your backup codes for {name} were replaced',
+    lead: 'New backup codes were created for your account at {name}. The previous ones no longer work.',
+    end: unexpected,
+  },
   invitation: {
     subject: 'You are invited to {organization}',
     lead: 'You are invited to join {organization} at {name}. {message}',
@@ -70,6 +87,8 @@ const en = {
 export type MessageKind = keyof typeof en
 
 const ignorieren = 'Ohne diesen Wunsch kann diese Mail ignoriert werden: Ohne den Code geschieht nichts.'
+
+const unerwartet = 'Wer das nicht erwartet hat, sollte den Betreibern von {name} Bescheid geben.'
 
 const de: Record<MessageKind, MessageText> = {
   sign_in_code: {
@@ -108,6 +127,21 @@ const de: Record<MessageKind, MessageText> = {
     lead: 'Das Passwort des Kontos bei {name} wurde gerade geändert; andere Anmeldungen damit sind beendet.',
     end: 'Wer das nicht selbst war, sollte sofort ein neues Passwort wählen und den Betreibern von {name} Bescheid geben.',
   },
+  credential_removed: {
+    subject: 'Aus dem Konto bei {name} wurde eine Anmeldemöglichkeit entfernt',
+    lead: 'Diese Anmeldemöglichkeit wurde aus dem Konto bei {name} entfernt und gilt nicht mehr: {credentials}.',
+    end: unerwartet,
+  },
+  credentials_removed: {
+    subject: 'Aus dem Konto bei {name} wurden frühere Anmeldemöglichkeiten entfernt',
+    lead: 'Die Adresse des Kontos ist jetzt bestätigt. Vorher waren diese Anmeldemöglichkeiten eingerichtet worden, möglicherweise von einer anderen Person. Sie wurden entfernt und gelten nicht mehr: {credentials}.',
+    end: 'Wer sich nicht gerade bei {name} angemeldet hat, sollte den Betreibern Bescheid geben.',
+  },
+  backup_codes_replaced: {
+    subject: 'Die Ersatzcodes für {name} wurden ersetzt',
+    lead: 'Für das Konto bei {name} wurden neue Ersatzcodes erstellt. Die bisherigen gelten nicht mehr.',
+    end: unerwartet,
+  },
   invitation: {
     subject: 'Einladung zu {organization}',
     lead: 'Das ist eine Einladung zu {organization} bei {name}. {message}',
@@ -125,5 +159,25 @@ const de: Record<MessageKind, MessageText> = {
     end: 'Wenn das ein Irrtum ist, bitte bei ihnen melden.',
   },
 }
+
+/** What people call each type of verifier. */
+export const credentialNames = {
+  en: {
+    password: 'password',
+    temporary_password: 'temporary password',
+    passkey: 'passkey',
+    totp: 'authenticator app',
+    backup_codes: 'backup codes',
+    oauth: 'linked account',
+  },
+  de: {
+    password: 'Passwort',
+    temporary_password: 'vorläufiges Passwort',
+    passkey: 'Passkey',
+    totp: 'Authenticator-App',
+    backup_codes: 'Ersatzcodes',
+    oauth: 'verknüpftes Konto',
+  },
+} as const satisfies Record<Language, object>
 
 export const messageTexts: Readonly<Record<Language, Record<MessageKind, MessageText>>> = { en, de }

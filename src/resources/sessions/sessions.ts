@@ -154,19 +154,17 @@ const browsersText = (column: string): string => `
   } ORDER BY id FOR UPDATE`
 
 const userText = `
-  UPDATE users SET owned_since = greatest(owned_since, $3) WHERE issuer_id = $1 AND id = $2 AND (status = 'active' OR $4)`
+  UPDATE users SET owned_since = greatest(owned_since, $3) WHERE issuer_id = $1 AND id = $2 AND status = 'active'`
 
 /**
  * Ends what a user proved before now and has no session to show for: sign-ins half-way, and those of browsers whose
  * session has ended. They are known by when they took place.
- * @param inactiveToo by itself whoever is not active goes on to where they are told so; coming back is the moment for them
  */
 export async function endSignIns(
   context: Context,
   { issuerId, id }: { issuerId: string; id: string },
-  inactiveToo = false,
 ): Promise<void> {
-  await context.query('user-signed-out', userText, [issuerId, id, context.now(), inactiveToo])
+  await context.query('user-signed-out', userText, [issuerId, id, context.now()])
 }
 
 const endTexts = Object.fromEntries(Object.values(columns).map((column) => [column, endText(column)])) as Record<

@@ -29,6 +29,9 @@ export const userStatuses = [
 export type UserStatus = (typeof userStatuses)[number]
 export const writableUserStatuses = ['active', 'suspended', 'blocked'] as const
 
+/** How an account came to be. The first proof of a mailbox depends on it (decision 0062). */
+export type UserOrigin = 'sign_up' | 'invitation' | 'import' | 'administrator'
+
 /** How long a deletion can still be undone by hand before the data goes (decisions D22). */
 export const PURGE_AFTER = DAY
 
@@ -83,20 +86,22 @@ export const getUser = requireUser
 
 /**
  * Makes a user. With `requires_approval` it waits in pending_approval (decisions D28).
- * @param known what sign-up knows: the id, where a passkey was registered for it before there is a user; whether the
- *   person has proved to read the mail of the address
+ * @param known.id where it had to be known before there is a user: passkeys hold it
+ * @param known.origin how the account comes to be; an administrator creates it unless stated otherwise
+ * @param known.emailProved the person has proved to read the mail of the address
  * @throws invalid_request, insufficient_scope, not_found, conflict for a taken username
  */
 export async function createUser(
   context: Context,
   place: InIssuer,
   input: unknown,
-  { id = newId('usr', context.now()), emailProved = false }: { id?: string | undefined; emailProved?: boolean } = {},
+  known: { id?: string | undefined; origin?: UserOrigin; emailProved?: boolean } = {},
 ): Promise<User> {
   const values = check(createRules, input)
   checkUsername(values.usernameType, values.username)
   mayGrant(context, values.scopes ?? [])
   if (values.emailVerified) requireScope(context, CREDENTIALS)
+  const emailVerified = known.emailProved === true || values.emailVerified === true
   if (values.requiresApproval && values.status !== undefined) {
     throw invalidField(
       'status',
@@ -110,7 +115,7 @@ export async function createUser(
       const now = inside.now()
       const user = await inside.db.user.create({
         data: {
-          id,
+          id: known.id ?? newId('usr', now),
           accountId: place.accountId,
           issuerId: place.issuerId,
           ...usernameColumns(inside, issuer, values.usernameType, values.username),
@@ -119,7 +124,9 @@ export async function createUser(
           requiresApproval: values.requiresApproval ?? false,
           signupReason: values.signupReason ?? null,
           triggeredRule: values.triggeredRule ?? null,
-          emailVerified: emailProved || (values.emailVerified ?? false),
+          emailVerified,
+          emailEverVerified: emailVerified,
+          origin: known.origin ?? 'administrator',
           status: values.requiresApproval ? 'pending_approval' : (values.status ?? 'active'),
           statusAt: now,
           region: values.region ?? null,
@@ -225,7 +232,11 @@ function reviseUser(
     table: 'users',
     ifMatch,
     read: (now) => find(now, place),
-    change,
+    async change(user, now) {
+      const changes = await change(user, now)
+      const verified = user.emailVerified || changes.emailVerified === true
+      return verified ? { ...changes, emailEverVerified: true } : changes
+    },
     write: async (now, version, data) =>
       (await now.db.user.updateManyAndReturn({ where: { id: place.userId, updatedAt: version }, data }))[0],
     also: async (inside, before, user) => {

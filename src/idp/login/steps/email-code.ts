@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/errors.js'
 import { outside } from '../../../platform/database.js'
-import { arriveByMail, confirmEmail, mailboxOf } from '../../../resources/credentials/mail-owner.js'
+import { confirmEmail, mailboxOf } from '../../../resources/credentials/mail-owner.js'
 import { recordVerification } from '../../../resources/credentials/sign-in.js'
 import { field } from '../../request.js'
 import { asUser } from '../../scope.js'
@@ -88,8 +88,9 @@ function proved({ state, journey }: Asked, sent: SentSecret): Move {
         await confirmEmail(here, user)
         return rest
       }
-      const passwordWent = await arriveByMail(here, user, mailbox)
-      const mustChange = purpose === 'reset' || (passwordWent && methodsOf('password').length > 0)
+      // The maker's password of an unclaimed account gives way to one of the mailbox's owner (decision 0062).
+      const replaces = mailbox.unclaimed && mailbox.ownPassword && methodsOf('password').length > 0
+      const mustChange = purpose === 'reset' || replaces
       const proof = { mailbox: email, amr: [...state.amr, 'otp'], methods: [...state.methods, method] }
       return { ...rest, ...proof, user, mustChange }
     },

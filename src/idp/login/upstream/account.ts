@@ -21,7 +21,7 @@ import type { MethodFacts } from '../../runtime.js'
 import { asUser, scope } from '../../scope.js'
 import type { Journey } from '../journey.js'
 import type { TextKey } from '../pages/texts.js'
-import { addressFault, wantsApproval } from '../sign-up.js'
+import { addressFault, originOf, wantsApproval } from '../sign-up.js'
 import type { LoginState } from '../state.js'
 import { type Move, Refused } from '../steps/step.js'
 import type { UpstreamPerson } from './person.js'
@@ -136,7 +136,7 @@ async function makeUser(inside: Context, arrival: Arrival): Promise<Found> {
           }),
       ...(requiresApproval ? { requiresApproval, triggeredRule: 'require_admin_approval' } : {}),
     },
-    { emailProved: named },
+    { origin: originOf(journey), emailProved: named },
   )
   const user = { id: made.id, accountId, issuerId, username: made.username, status: made.status }
   const context = asUser(inside, user)

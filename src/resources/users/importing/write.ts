@@ -10,6 +10,7 @@ import { hmac } from '../../../platform/secrets.js'
 import { emitOfUsers } from '../../events/emit-many.js'
 import { type InIssuer, requireIssuer } from '../../place.js'
 import { usernameKeyOf } from '../usernames.js'
+import type { UserOrigin } from '../users.js'
 import type { Checked } from './record.js'
 import type { Source } from './sources.js'
 
@@ -57,6 +58,8 @@ export function preparer(context: Context, issuer: Issuer, source: Source): (rec
       signup_reason: record.signupReason ?? null,
       triggered_rule: record.triggeredRule ?? null,
       email_verified: record.emailVerified ?? false,
+      email_ever_verified: record.emailVerified ?? false,
+      origin: 'import' satisfies UserOrigin,
       status,
       status_at: createdAt,
       status_reason: record.statusReason ?? null,
@@ -119,8 +122,8 @@ const takenText = `
 const userColumns = `id text, account_id text, issuer_id text, username_type text, username text, username_key text,
   username_hash text, profile jsonb, security jsonb, compliance jsonb, preferences jsonb, custom_fields jsonb,
   scopes text[], metadata jsonb, requires_approval boolean, signup_reason text, triggered_rule text,
-  email_verified boolean, status text, status_at bigint, status_reason text, region text, created_at bigint,
-  updated_at bigint`
+  email_verified boolean, email_ever_verified boolean, origin text, status text, status_at bigint, status_reason text,
+  region text, created_at bigint, updated_at bigint`
 const namesOf = (columns: string): string => columns.replace(/ (text\[\]|\w+)(?=,|$)/g, '')
 const usersText = `
   INSERT INTO users (${namesOf(userColumns)}) SELECT ${namesOf(userColumns)}
