@@ -43,8 +43,7 @@ const has = ({ verifiers, anyOrganizationAsks }: FactorFacts, factor: Factor): b
 export const isEnrolled = (facts: FactorFacts): boolean => factors.some((factor) => has(facts, factor))
 
 /** Do the issuer or the organizations concerned want two factors of everybody? */
-export const isDemanded = ({ organizationAsks }: FactorFacts): boolean =>
-  demandedByIssuer() || organizationAsks
+export const isDemanded = ({ organizationAsks }: FactorFacts): boolean => demandedByIssuer() || organizationAsks
 
 const usable = (facts: FactorFacts): Factor[] => {
   const { rpId } = relyingParty()

@@ -160,10 +160,7 @@ const userText = `
  * Ends what a user proved before now and has no session to show for: sign-ins half-way, and those of browsers whose
  * session has ended. They are known by when they took place.
  */
-export async function endSignIns(
-  context: Context,
-  { issuerId, id }: { issuerId: string; id: string },
-): Promise<void> {
+export async function endSignIns(context: Context, { issuerId, id }: { issuerId: string; id: string }): Promise<void> {
   await context.query('user-signed-out', userText, [issuerId, id, context.now()])
 }
 

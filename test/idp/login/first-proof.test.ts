@@ -2,10 +2,17 @@
  * First proof of a mailbox (decision D31, security rules 22 and 29): accounts that people created with the address of
  * somebody else, and accounts that keep their second factors.
  */
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import bcrypt from 'bcrypt'
+import pg from 'pg'
+import { migrate } from '../../../src/platform/migrate.js'
+import { packageRoot } from '../../../src/platform/package-root.js'
 import { must } from '../../setup/actors.js'
 import { Passkey } from '../../setup/authenticator.js'
+import { createTestDatabase } from '../../setup/database.js'
 import { addMethods, buttonsOn, giveTotp, makePerson, optionsOn } from '../../setup/factors.js'
 import { codeIn, linkIn, mailsTo, mailTo } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
@@ -279,6 +286,54 @@ describe('D31: a self-made account whose address was never confirmed, with verif
   })
 })
 
+test('D31: users from before the upgrade: only what can be shown to be self-made and never confirmed counts as that', async () => {
+  const database = await createTestDatabase({ empty: true })
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-migrations-'))
+  const client = new pg.Client(database.url)
+  try {
+    const all = join(packageRoot, 'prisma', 'migrations')
+    const names = readdirSync(all).sort()
+    const upgrade = names.findIndex((name) => name.endsWith('_user_origin'))
+    for (const name of names.slice(0, upgrade)) cpSync(join(all, name), join(folder, name), { recursive: true })
+    await migrate(database.url, { folder })
+    await client.connect()
+    await client.query('SET session_replication_role = replica')
+    const user = (id: string, verified: boolean) =>
+      client.query(
+        `INSERT INTO users (id, account_id, issuer_id, username_type, username, username_key, username_hash,
+           email_verified, status, created_at, updated_at)
+         VALUES ($1, 'acc', 'iss', 'email', $1, $1, $1, $2, 'active', 1, 1)`,
+        [id, verified],
+      )
+    const event = (userId: string, type: string, authType: string, changes: object = {}) =>
+      client.query(
+        `INSERT INTO events (id, type, created_at, account_id, user_id, auth_type, actor, target, context, changes)
+         VALUES ($1, $2, $3, 'acc', $4, $5, '{}', '{}', '{}', $6)`,
+        [`evt_${userId}_${type}`, type, app.clock.now(), userId, authType, changes],
+      )
+    for (const id of ['self_made', 'confirmed', 'renamed', 'created', 'unknown', 'imported'])
+      await user(id, id === 'confirmed')
+    for (const id of ['self_made', 'confirmed', 'renamed']) await event(id, 'user.created', 'unauthenticated')
+    await event('renamed', 'user.updated', 'api_key', { email_verified: { old: true, new: false } })
+    await event('created', 'user.created', 'api_key')
+    await client.query(`INSERT INTO imported_users VALUES ('iss', 'auth0', 'x', 'imported', 1)`)
+    await migrate(database.url)
+    const { rows } = await client.query('SELECT id, origin, email_ever_verified AS ever FROM users ORDER BY id')
+    expect(rows.map(({ id, origin, ever }) => [id, origin, ever])).toEqual([
+      ['confirmed', 'administrator', true],
+      ['created', 'administrator', false],
+      ['imported', 'import', false],
+      ['renamed', 'administrator', false],
+      ['self_made', 'sign_up', false],
+      ['unknown', 'administrator', false],
+    ])
+  } finally {
+    await client.end()
+    await database.drop()
+    rmSync(folder, { recursive: true })
+  }
+})
+
 describe('D31: every other account keeps its second factors, and mail alone does not get past them', () => {
   test('a second factor of an owner who has proved the address before is asked for after mail', async () => {
     const username = address()
@@ -456,7 +511,9 @@ describe('D31: every other account keeps its second factors, and mail alone does
     expect((await mailTo(app, username, 2)).text).toContain('authenticator app')
     expect(await removalsOf(username)).toEqual([{ type: 'totp', reason: 'deleted' }])
     // The step that waited for it opens nothing; beginning again does.
-    expect(headingOf(await waiting.browser.submit(waiting.page, { code: '000000', method: 'code' }))).toBe('One more step')
+    expect(headingOf(await waiting.browser.submit(waiting.page, { code: '000000', method: 'code' }))).toBe(
+      'One more step',
+    )
     expect(redirectOf(await choose(await byMail(username, 3, 'reset')))['code']).toBeDefined()
   })
 })

@@ -66,13 +66,14 @@ describe('an account that somebody made with an address that is not theirs', () 
     const { browser, page, code } = await byMail(username, 1, method)
     const chosen = await browser.submit(page, { code })
     expect(headingOf(chosen)).toBe('Choose a new password')
-    // From this moment on, whether or not the owner goes on.
+    // D31: when the new password is saved, not before.
+    expect(redirectOf(await byPassword(username, PASSWORD))['code']).toBeDefined()
+
+    expect(redirectOf(await browser.submit(chosen, { new_password: NEW }))['code']).toBeDefined()
     expect(problemOf(await byPassword(username, PASSWORD))).toMatch(/do not match/)
     expect((await realm.userinfo(tokens.access_token)).status).toBe(401)
     expect((await realm.refresh(spa, tokens.refresh_token)).body.error).toBe('invalid_grant')
     expect(headingOf((await realm.begin(spa, {}, thief)).page)).toBe('Sign in')
-
-    expect(redirectOf(await browser.submit(chosen, { new_password: NEW }))['code']).toBeDefined()
     expect(redirectOf(await byPassword(username, NEW))['code']).toBeDefined()
     const next = await byMail(username, 3)
     expect(redirectOf(await next.browser.submit(next.page, { code: next.code }))['code']).toBeDefined()

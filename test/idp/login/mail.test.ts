@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { RateLimiter } from '../../../src/platform/rate-limit.js'
 import { must } from '../../setup/actors.js'
+import { coseKey, newCredentialId } from '../../setup/authenticator.js'
 import { codeIn, linkIn, mailsTo, mailTo, outboxEmpty } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
 import { faultyOn, headingOf, problemOf, TestBrowser } from '../browser.js'
@@ -216,6 +217,75 @@ describe('a forgotten password', () => {
     expect(
       redirectOf(await attempt.browser.submit(attempt.page, { username, password: PASSWORD }))['code'],
     ).toBeDefined()
+  })
+})
+
+describe('D31: each removal of a credential is mailed to the user and is an event with its reason', () => {
+  const bodies: Record<string, () => object> = {
+    passkey: () => ({ type: 'passkey', credential_id: newCredentialId(), public_key: coseKey() }),
+    backup_codes: () => ({ type: 'backup_codes' }),
+    temporary_password: () => ({
+      type: 'temporary_password',
+      name: 'T',
+      password: 'for a short while',
+      expires_at: app.clock.now() + 60_000,
+    }),
+  }
+  const removals = async (userId: string) =>
+    (await app.gatehouse.tools.prisma.event.findMany({ where: { userId, type: 'user.verifier.deleted' } })).map(
+      ({ data }) => data,
+    )
+  const given = async (userId: string, type: string) =>
+    must(await realm.tenant.owner.post(`${realm.tenant.I}/users/${userId}/verifiers`, bodies[type]!()), 201).data
+  const idOf = async (username: string) =>
+    (await app.gatehouse.tools.prisma.user.findFirstOrThrow({ where: { usernameKey: username } })).id
+
+  test.each([
+    ['passkey', 'passkey'],
+    ['backup_codes', 'backup codes'],
+    ['temporary_password', 'temporary password'],
+  ])('DELETE of a %s', async (type, words) => {
+    const username = await someone()
+    const id = await idOf(username)
+    const verifier = await given(id, type)
+    must(await realm.tenant.owner.delete(`${realm.tenant.I}/users/${id}/verifiers/${verifier.id}`), 204)
+    const { subject, text } = await mailTo(app, username)
+    expect(subject).toBe('A credential of your account at Acme issuer was removed')
+    expect(text).toContain(`no longer works: ${words}.`)
+    expect(await removals(id)).toEqual([{ type, reason: 'deleted' }])
+  })
+
+  test('a new set of backup codes; the first set is no removal', async () => {
+    const username = await someone()
+    const id = await idOf(username)
+    await given(id, 'backup_codes')
+    await outboxEmpty(app)
+    expect(await mailsTo(app, username)).toEqual([])
+    await given(id, 'backup_codes')
+    expect((await mailTo(app, username)).subject).toBe('Your backup codes for Acme issuer were replaced')
+    expect(await removals(id)).toEqual([{ type: 'backup_codes', reason: 'replaced' }])
+  })
+
+  test('in the language of the issuer; a user without an address gets none', async () => {
+    const { owner, I } = realm.tenant
+    must(await owner.patch(I, { settings: { branding: { language: 'de' } } }), 200)
+    try {
+      const username = await someone()
+      const id = await idOf(username)
+      const { id: verifier } = await given(id, 'passkey')
+      must(await owner.delete(`${I}/users/${id}/verifiers/${verifier}`), 204)
+      const { subject } = await mailTo(app, username)
+      expect(subject).toBe('Aus dem Konto bei Acme issuer wurde eine Anmeldemöglichkeit entfernt')
+    } finally {
+      must(await owner.patch(I, { settings: { branding: { language: null } } }), 200)
+    }
+    const body = { username_type: 'unique', username: `nameless${++count}` }
+    const { id } = must(await owner.post(`${I}/users`, body), 201).data
+    const { id: verifier } = await given(id, 'passkey')
+    must(await owner.delete(`${I}/users/${id}/verifiers/${verifier}`), 204)
+    expect(await removals(id)).toEqual([{ type: 'passkey', reason: 'deleted' }])
+    await outboxEmpty(app)
+    expect(await mailsTo(app, '')).toEqual([])
   })
 })
 

@@ -126,7 +126,7 @@ export const en = {
   new_codes_title: 'Save your backup codes',
   new_codes_lead:
     'Use one of them to sign in if you lose access to your other method. They are shown only now; each works once.',
-  codes_kept: 'I’ve saved them',
+  codes_kept: "I've saved them",
   invitation: 'Invitation',
   invitation_title: 'Join {organization}',
   invitation_lead: 'This invitation was sent to {email}. Sign in to accept it.',
