@@ -199,6 +199,45 @@ test('whoever cancels is told so, and goes on with the password', async () => {
 })
 
 test.each([
+  { colorScheme: 'light' as const, viewport: { width: 1280, height: 900 } },
+  { colorScheme: 'dark' as const, viewport: { width: 1280, height: 900 } },
+  { colorScheme: 'light' as const, viewport: { width: 390, height: 844 } },
+  { colorScheme: 'dark' as const, viewport: { width: 390, height: 844 } },
+])('D35: demanded without any method: the app and backup codes are set up all the same: %j', async (options) => {
+  const at = await place([], { mfa_required: true })
+  const person = await makePerson(at.realm)
+  const { page, unexpected } = await device(at, options)
+  const fits = async () => {
+    const width = await page.evaluate('document.documentElement.scrollWidth')
+    expect(width).toBeLessThanOrEqual(options.viewport.width)
+  }
+  await open(page, at)
+  await typePassword(page, person.username)
+  await page.getByRole('heading', { name: 'Set up an authenticator app' }).waitFor()
+  await fits()
+  const secret = (await page.locator('.secret').textContent())!.replaceAll(' ', '')
+  await page.getByLabel('The code that the app shows now').fill(totpCode(secret, app.clock.now()))
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Save your backup codes' }).waitFor()
+  await fits()
+  const codes = await page.locator('.codes li').allTextContents()
+  expect(codes).toHaveLength(10)
+  await page.getByRole('button', { name: "I've saved them" }).click()
+  expect(await signedIn(page, at)).toMatchObject({ amr: ['pwd', 'otp', 'mfa'] })
+
+  // They are shown once.
+  await open(page, at, { prompt: 'login' })
+  await typePassword(page, person.username)
+  await page.getByRole('heading', { name: 'One more step' }).waitFor()
+  await page.getByRole('button', { name: 'Use a backup code' }).click()
+  await page.getByLabel('Backup code', { exact: true }).fill(codes[0]!)
+  await page.keyboard.press('Enter')
+  expect(await signedIn(page, at)).toMatchObject({ amr: ['pwd', 'otp', 'mfa'] })
+  expect(unexpected()).toEqual([])
+  await page.context().close()
+})
+
+test.each([
   { colorScheme: 'light' as const, viewport: { width: 1280, height: 900 }, locale: 'en' },
   { colorScheme: 'dark' as const, viewport: { width: 390, height: 844 }, locale: 'de' },
 ])('without JavaScript: an authenticator app is set up and used; nothing speaks of passkeys: %j', async (options) => {

@@ -11,7 +11,7 @@ import { schema } from '../../src/graphql/schema.js'
 import { errorTable } from '../../src/kernel/errors.js'
 import { ALL, actions, stems } from '../../src/kernel/scopes.js'
 import { packageRoot } from '../../src/platform/package-root.js'
-import { catalogue } from '../../src/resources/events/catalogue.js'
+import { catalogue, reasons } from '../../src/resources/events/catalogue.js'
 import { routes } from '../../src/rest/routes.js'
 import { rateLimitMeanings, settings } from '../../src/settings.js'
 
@@ -107,6 +107,14 @@ function events(): string {
         types.map(([type, meaning]) => [code(type), meaning]),
       ),
     ]),
+    '## Reasons',
+    'Values of `data.reason`. Of `session.terminated` it is the `revocation_reason` of the session.',
+    table(
+      ['Type', 'Reason', 'Meaning'],
+      Object.entries(reasons).flatMap(([type, all]) =>
+        Object.entries(all).map(([reason, meaning]) => [code(type), code(reason), meaning]),
+      ),
+    ),
   )
 }
 

@@ -115,6 +115,7 @@ export async function proceed(
   // Mail proves the address only together with the second factor that is owed, and once the new password is saved.
   const proved = state.mailbox !== undefined && state.mailbox === facts.email
   if (proved && !facts.emailVerified && !owing && !state.mustChange) {
+    // A password beside the mail can only be the new one.
     await claimMailbox(asUser(inside, user), user, state.amr.includes('pwd'))
     facts.emailVerified = true
     // It may have ended the user's sign-ins; this one goes on.

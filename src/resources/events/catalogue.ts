@@ -86,3 +86,35 @@ export const catalogue = {
 } as const
 
 export type EventType = keyof typeof catalogue
+
+/** Values of `data.reason`, by event type. */
+export const reasons = {
+  'user.verifier.deleted': {
+    deleted: 'by a DELETE of the verifier',
+    replaced: 'by a new set of backup codes, or a new password in place of a temporary one',
+    mailbox_proved: 'by the first proof of the mailbox of an account that its maker had signed up',
+  },
+  'user.login.failed': {
+    unknown_user: 'no user of the issuer has this username',
+    no_password: 'the user has no password',
+    wrong_password: 'the password is wrong',
+    wrong_code: 'a code by mail, of an authenticator app, or a backup code is wrong',
+    locked: 'too many attempts failed before this one',
+    malformed: 'what the browser sent is not the answer of a passkey',
+    unknown_credential: 'the passkey is not registered',
+    wrong_assertion: 'the answer of the passkey does not verify',
+    wrong_sign_count: 'the sign count of the passkey did not increase, so it may be a copy',
+    upstream_denied: 'the person or the upstream provider declined',
+    upstream_failed: 'the upstream provider could not be used; the log has the cause',
+    upstream_taken: 'another account has the address; its owner must sign in to link them',
+    upstream_unknown: 'the upstream account is not linked, and the method does not allow sign-up',
+    upstream_unverified: 'the upstream provider has not verified the address',
+    domain_refused: 'the domain of the address may not sign up',
+    other_address: 'the invitation is for another address',
+    not_an_email: 'the address from the upstream provider is not an email address',
+    suspended: 'the user is suspended',
+    blocked: 'the user is blocked',
+    disabled: 'the user is disabled',
+    pending_approval: 'the user is not approved yet',
+  },
+} as const satisfies Partial<Record<EventType, Record<string, string>>>

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../../setup/actors.js'
 import type { Loose } from '../../setup/api.js'
 import { addMethods, giveTotp } from '../../setup/factors.js'
+import { codeIn, mailTo } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
 import { totpCode } from '../../setup/totp.js'
 import { headingOf, type Page, problemOf, TestBrowser } from '../browser.js'
@@ -16,7 +17,10 @@ let ways: WaysIn
 let method: Method
 
 beforeAll(async () => {
-  app = await startApp({ env: { ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'silent' } })
+  app = await startApp({
+    roles: ['core', 'idp', 'worker'],
+    env: { ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'silent' },
+  })
   provider = await new FakeOidc().open()
   ways = await WaysIn.open(app)
   method = await ways.oidc(provider.url)
@@ -121,6 +125,41 @@ describe('an address of somebody here whom the provider has not been linked with
     expect(isIn(await browser.submit(page, signIn))).toBe(true)
     expect(await kindsOf(userId)).toEqual(['password'])
   })
+})
+
+test('D31: an account of another maker with that address is linked once its mailbox is proved, without their factors', async () => {
+  const own = await WaysIn.open(app, { security: { mfa_required: true } })
+  const { I, owner } = own.realm.tenant
+  const { data } = must(await owner.get(`${I}/auth-methods`), 200)
+  must(await owner.patch(`${I}/auth-methods/${data[0].id}`, { enabled_signup: true }), 200)
+  const upstream = await own.oidc(provider.url)
+  const username = 'prepared@example.com'
+  const secretOn = (page: Page) => /<p class="secret"[^>]*>([^<]+)</.exec(page.html)![1]!.replaceAll(' ', '')
+  const setUp = async (browser: TestBrowser, page: Page) => {
+    const codes = await browser.submit(page, { code: totpCode(secretOn(page), app.clock.now()), method: 'code' })
+    return browser.submit(codes, { method: 'kept' })
+  }
+  const maker = await own.realm.begin(own.client)
+  const form = await maker.browser.submit(maker.page, { method: 'sign_up' })
+  const made = await maker.browser.submit(form, { username, new_password: PASSWORD, method: 'make' })
+  expect(isIn(await setUp(maker.browser, made))).toBe(true)
+  const [before] = (await own.users())[0]!['verifiers'].filter(({ type }: Loose) => type === 'totp')
+
+  provider.person = somebody(username)
+  const browser = new TestBrowser()
+  const back = await own.through(upstream, browser)
+  refused(back, TAKEN)
+  const asked = await browser.submit(back, { method: 'reset' })
+  const sent = await browser.submit(asked, { username, method: 'send' })
+  const chosen = await browser.submit(sent, { code: codeIn(await mailTo(app, username)) })
+  const question = await browser.submit(chosen, { new_password: 'another long password' })
+  expect(headingOf(question)).toBe('Link Upstream with this account?')
+  const enroll = await browser.submit(question, { method: 'link' })
+  expect(headingOf(enroll)).toBe('Set up an authenticator app')
+  expect(isIn(await setUp(browser, enroll))).toBe(true)
+  const after = (await own.users())[0]!['verifiers'] as Loose[]
+  expect(after.map(({ type }) => type).sort()).toEqual(['backup_codes', 'oauth', 'password', 'totp'])
+  expect(after.map(({ id }) => id)).not.toContain(before.id)
 })
 
 describe('an address that both sides have confirmed', () => {
