@@ -2,9 +2,9 @@
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
 import { emit } from '../events/events.js'
+import { addressSql } from '../mail-address.js'
 import { goneUser } from '../place.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import { addressSql } from '../users/usernames.js'
 import { recordRemoval } from './removal.js'
 import type { SignInUser } from './sign-in.js'
 

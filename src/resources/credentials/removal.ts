@@ -2,9 +2,9 @@
 import type { Context } from '../../platform/context.js'
 import { sql, type Verifier } from '../../platform/database.js'
 import { emit } from '../events/events.js'
+import { addressSql } from '../mail-address.js'
 import { type Message, sendMessage } from '../messages/messages.js'
 import type { MessageKind } from '../messages/texts.js'
-import { addressSql } from '../users/usernames.js'
 
 /** Why a credential was removed, as `data.reason` of `user.verifier.deleted`, and the mail that says so. */
 const mails = {

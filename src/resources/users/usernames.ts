@@ -50,6 +50,3 @@ export function emailOf({ usernameType, username, profile }: Pick<User, 'usernam
   const { email } = profile as { email?: unknown }
   return typeof email === 'string' && isEmail(email) ? email : null
 }
-
-/** The address that mail of the user `u` goes to, in SQL; null for a user without one. */
-export const addressSql = `CASE WHEN u.username_type = 'email' THEN u.username ELSE u.profile->>'email' END`
