@@ -5,12 +5,17 @@ export type Log = pino.Logger
 /** Keys whose values never reach a log, at any depth that this product logs. */
 const secretKeys = ['password', 'secret', 'token', 'code', 'authorization', 'cookie', 'client_secret', 'refresh_token']
 
-/** JSON lines on standard output; readable ones on a terminal. */
-export function openLog(level: string): Log {
-  return pino({
+/**
+ * JSON lines on standard output; readable ones on a terminal.
+ * @param stream where lines go instead
+ */
+export function openLog(level: string, stream?: pino.DestinationStream): Log {
+  const options: pino.LoggerOptions = {
     level,
     base: null,
     redact: { paths: secretKeys.flatMap((key) => [key, `*.${key}`]), censor: '[secret]' },
-    ...(process.stdout.isTTY ? { transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname' } } } : {}),
-  })
+  }
+  if (stream) return pino(options, stream)
+  const transport = { target: 'pino-pretty', options: { ignore: 'pid,hostname' } }
+  return pino({ ...options, ...(process.stdout.isTTY ? { transport } : {}) })
 }

@@ -9,6 +9,7 @@ import { type Role, readConfig } from '../../src/config.js'
 import { forgetLastId, newId } from '../../src/kernel/ids.js'
 import type { Gatehouse } from '../../src/platform/context.js'
 import { systemContext } from '../../src/platform/jobs.js'
+import type { Log } from '../../src/platform/log.js'
 import type { Outbound } from '../../src/platform/outbound.js'
 import { type Api, apiAs } from './api.js'
 import { createTestDatabase, secretKey } from './database.js'
@@ -55,6 +56,8 @@ interface Options {
   clock?: TestClock
   /** Micro-USD by operation. */
   prices?: Record<string, number>
+  /** Where the application logs to, if not standard output. */
+  log?: Log
   /** Stands between the product and other people's servers. */
   outbound?: (own: Outbound) => Outbound
 }
@@ -108,6 +111,7 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
   const made = makeGatehouse(config, databaseUrl, {
     now: clock.now,
     ...(options.prices && { prices: options.prices }),
+    ...(options.log && { log: options.log }),
   })
   const gatehouse: Gatehouse = options.outbound ? { ...made, outbound: options.outbound(made.outbound) } : made
   const { setupLink } = await bootstrap(systemContext(gatehouse))
