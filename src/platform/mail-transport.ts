@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.js'
+import { timeOf } from '../kernel/ids.js'
 import { type Clock, SECOND } from '../kernel/time.js'
 import { isLoopback } from '../kernel/uri.js'
 import { onFirstUse } from './first-use.js'
@@ -114,5 +115,14 @@ export function readInbox(config: Config): InboxMail[] {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
     throw error
+  }
+}
+
+/** Removes what the development inbox has for an address. @param before Unix milliseconds; what was queued later stays */
+export function removeFromInbox(config: Config, address: string, before: number): void {
+  if (!hasInbox(config)) return
+  for (const { id, to } of readInbox(config)) {
+    const isTheirs = to.toLowerCase() === address.toLowerCase() && timeOf(id) <= before
+    if (isTheirs) rmSync(join(inboxOf(config), `${id}.json`), { force: true })
   }
 }

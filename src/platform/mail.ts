@@ -5,8 +5,9 @@
 import { newId } from '../kernel/ids.js'
 import { DAY, MINUTE, SECOND } from '../kernel/time.js'
 import type { Context } from './context.js'
-import type { Mail } from './mail-transport.js'
+import { type Mail, removeFromInbox } from './mail-transport.js'
 import { enqueue, type Task } from './queue.js'
+import { hmac } from './secrets.js'
 
 const TASK = 'mail'
 
@@ -15,7 +16,13 @@ interface Kept {
   id: string
   sealed: string
   expiresAt: number
+  /** Keyed hash of the address, by which it is found. Mail of older versions has none. */
+  recipient?: string
 }
+
+/** The address as every key of the deployment hashes it, the one in use first. */
+const recipientsOf = ({ sealer }: Context, address: string): string[] =>
+  sealer.deriveEach('mail recipient').map((key) => hmac(key, address.trim().toLowerCase()))
 
 /**
  * Queues a message. Call it in the transaction of what the message tells about. One to nobody (`''`) costs the same
@@ -25,7 +32,20 @@ interface Kept {
 export async function queueMail(context: Context, mail: Mail, life: number = DAY): Promise<void> {
   const now = context.now()
   const sealed = context.sealer.seal(JSON.stringify(mail))
-  await enqueue(context, TASK, [{ id: newId('mail', now), sealed, expiresAt: now + life }])
+  const recipient = recipientsOf(context, mail.to)[0]!
+  await enqueue(context, TASK, [{ id: newId('mail', now), sealed, expiresAt: now + life, recipient }])
+}
+
+const forgetText = `
+  DELETE FROM jobs WHERE task = '${TASK}' AND payload->>'recipient' = ANY ($1::text[]) AND created_at <= $2::bigint`
+
+/**
+ * Removes what waits for an address, or was given up, and what the development inbox has of it.
+ * @param before Unix milliseconds; what was queued later stays
+ */
+export async function forgetMail(context: Context, address: string, before: number): Promise<void> {
+  await context.query('mail-forget', forgetText, [recipientsOf(context, address), before])
+  removeFromInbox(context.config, address, before)
 }
 
 /** Tried again after 5 seconds, then twice as long each time, up to 10 minutes; the life of the message ends it. */

@@ -2,7 +2,8 @@
  * Events that lie aside, because no worker had made the table of their month, move into it. Ten million of them may: so
  * they are copied in portions while everybody goes on reading and writing the old place, and one short transaction puts
  * the new tables in its stead. A run that is cut off goes on with the next one: how far it came says the largest place
- * that is copied, as the events of one transaction have one place and are copied together. Events never change.
+ * that is copied, as the events of one transaction have one place and are copied together. Events change by erasure
+ * alone (erasing.ts), which waits until a move is over.
  */
 import { SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
@@ -48,15 +49,29 @@ export async function moveAside(context: Context, months: readonly Month[]): Pro
   return false
 }
 
+/** Held by who begins to move events, and shared by transactions that change some. */
+const CHANGE_LOCK = 72707371
+
+const unfinishedText = "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ '^events_making_' ORDER BY 1"
+
+/** Whether a move has begun and is not over. While the answer is no, none begins before the transaction in progress ends. */
+export async function isMoving({ query }: Context): Promise<boolean> {
+  await query('events-change', 'SELECT pg_advisory_xact_lock_shared($1)', [CHANGE_LOCK])
+  return (await query('events-unfinished', unfinishedText, [])).length > 0
+}
+
+/** Drops what a move that was cut off has left, when there is nothing to move any more. */
+export async function forgetUnfinished({ db }: Context): Promise<void> {
+  for (const { name } of await sql<{ name: string }>(db, unfinishedText)) await db.$executeRawUnsafe(`DROP TABLE ${name}`)
+}
+
 /** Tables to fill. Those of another set of months, left by a run that was cut off, are of no use. */
 async function prepare(context: Context, months: readonly Month[]): Promise<void> {
   const wanted = [OTHER, ...months.map(({ name }) => name)].map(making).sort()
-  const found = await sql<{ name: string }>(
-    context.db,
-    "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ '^events_making_' ORDER BY 1",
-  )
+  const found = await sql<{ name: string }>(context.db, unfinishedText)
   if (found.map(({ name }) => name).join() === wanted.join()) return
   await transaction(context, async ({ db }) => {
+    await db.$executeRawUnsafe(`SELECT pg_advisory_xact_lock(${CHANGE_LOCK})`)
     for (const { name } of found) await db.$executeRawUnsafe(`DROP TABLE ${name}`)
     for (const table of wanted) await db.$executeRawUnsafe(`CREATE TABLE ${table} (LIKE events INCLUDING ALL)`)
     // So that nobody has to look through the table when it gets its place.

@@ -3,7 +3,7 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { sql } from '../../platform/database.js'
 import { sweep } from '../../platform/sweep.js'
-import { firstAside, type Month, moveAside } from './moving.js'
+import { firstAside, forgetUnfinished, type Month, moveAside } from './moving.js'
 
 /** How many months after this one have their table already: so long may there be no worker. */
 const MONTHS_AHEAD = 3
@@ -39,6 +39,7 @@ async function makeMonths(context: Context, kept: number): Promise<void> {
   if (missing(ahead).length === 0) return
   const first = await firstAside(context)
   if (first === undefined) {
+    await forgetUnfinished(context)
     // Nothing has to move, so it takes no time.
     for (const { startsAt } of missing(ahead))
       await sql(context.db, 'SELECT make_event_partition($1::bigint)', startsAt)

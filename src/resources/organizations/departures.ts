@@ -3,8 +3,8 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { sql, transaction } from '../../platform/database.js'
 import { inPortions } from '../../platform/sweep.js'
+import { eraseInvitedAddresses, unlessEventsMove } from '../events/erasing.js'
 import { emit } from '../events/events.js'
-import { purge } from '../purge.js'
 import { purgeUsers } from '../users/purge.js'
 import { aboutMember, groupIdsOf, touchGroups, whole } from './members.js'
 
@@ -20,8 +20,10 @@ const BATCH = 100
  * harm.
  */
 export async function purgeDeletedUsers(context: Context): Promise<void> {
-  for (const step of [forgetInvitations, leave]) await inPortions(context, BATCH, () => step(context))
-  await purgeUsers(context)
+  await unlessEventsMove(context, async () => {
+    for (const step of [forgetInvitations, leave]) await inPortions(context, BATCH, () => step(context))
+    await purgeUsers(context)
+  })
 }
 
 const dueText = `
@@ -47,21 +49,55 @@ async function leave(context: Context): Promise<number> {
 
 /**
  * An invitation holds an address. Those that the user accepted go, and those sent to its username before it was
- * deleted; a name that was given away since belongs to somebody else.
+ * deleted; a name that was given away since belongs to another user.
  */
 const invitationsText = `
   WITH due AS (SELECT * FROM users WHERE purge_at <= $1::bigint AND status = 'pending_deletion')
-  DELETE FROM organization_invitations WHERE id IN (
+  SELECT id, status FROM organization_invitations WHERE id IN (
     SELECT i.id FROM due JOIN organization_invitations i ON i.accepted_by_user_id = due.id
     UNION SELECT i.id FROM due JOIN organization_invitations i ON i.issuer_id = due.issuer_id
       AND i.email_key = due.username_key AND i.accepted_by_user_id IS NULL AND i.created_at <= due.status_at
-    WHERE due.username_type = 'email' LIMIT ${BATCH}) RETURNING id`
+    WHERE due.username_type = 'email' LIMIT ${BATCH}) FOR UPDATE SKIP LOCKED`
 
-const forgetInvitations = async (context: Context): Promise<number> =>
-  (await sql(context.db, invitationsText, context.now())).length
+interface Invitation {
+  id: string
+  status: string
+}
 
-/** Removes invitations whose time was over 31 days ago. */
+const forgetInvitations = (context: Context): Promise<number> =>
+  removeInvitations(context, () => true, invitationsText, context.now())
+
+/**
+ * Removes what a query finds, and the addresses of those that `isErased` names from their events.
+ * @returns how many
+ */
+function removeInvitations(
+  context: Context,
+  isErased: (invitation: Invitation) => boolean,
+  text: string,
+  ...values: unknown[]
+): Promise<number> {
+  return transaction(context, async (inside) => {
+    const found = await sql<Invitation>(inside.db, text, ...values)
+    await eraseInvitedAddresses(inside, found.filter(isErased).map(({ id }) => id))
+    await inside.db.organizationInvitation.deleteMany({ where: { id: { in: found.map(({ id }) => id) } } })
+    return found.length
+  })
+}
+
+const overText = `
+  SELECT t.id, t.status FROM organization_invitations t WHERE t.expires_at <= $1::bigint
+    AND NOT EXISTS (SELECT 1 FROM issuers i WHERE i.id = t.issuer_id AND i.status = 'deleted')
+  LIMIT ${BATCH} FOR UPDATE OF t SKIP LOCKED`
+
+/**
+ * Removes invitations whose time was over 31 days ago. Where one was accepted, its events keep the address until that
+ * user is purged; where none was, there is no user whose purge would come.
+ */
 export async function purgeInvitations(context: Context): Promise<void> {
   const before = context.now() - INVITATION_RETENTION
-  await purge(context, 'organization_invitations', 't.expires_at <= $1::bigint', before)
+  const wasNotAccepted = ({ status }: Invitation): boolean => status !== 'accepted'
+  await unlessEventsMove(context, () =>
+    inPortions(context, BATCH, () => removeInvitations(context, wasNotAccepted, overText, before)),
+  )
 }
