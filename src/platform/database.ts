@@ -10,6 +10,7 @@ import { ApiError, unavailable } from '../kernel/errors.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context, LastStatement } from './context.js'
 import { Prisma, PrismaClient } from './prisma/client.js'
+import { sqlState } from './sql-state.js'
 import { type Question, together } from './together.js'
 import { keepTrace, traceQueries } from './tracing.js'
 import { TransactionConnection } from './transaction-connection.js'
@@ -235,16 +236,6 @@ export async function transaction<T>(context: Context, work: (context: Context) 
 /** One statement of the transaction in progress (or of the pool), as rows. */
 export async function sql<Row>(db: Database, text: string, ...values: unknown[]): Promise<Row[]> {
   return db.$queryRawUnsafe<Row[]>(text, ...values)
-}
-
-/** The SQLSTATE of a driver's or Prisma's error, wherever it is kept. */
-export function sqlState(error: unknown): string | undefined {
-  if (typeof error !== 'object' || error === null) return undefined
-  const { code, cause, meta } = error as { code?: unknown; cause?: unknown; meta?: { driverAdapterError?: unknown } }
-  if (typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) && !/^P\d{4}$/.test(code)) return code
-  const original = (cause as { originalCode?: unknown } | undefined)?.originalCode
-  if (typeof original === 'string') return original
-  return sqlState(meta?.driverAdapterError) ?? sqlState(cause)
 }
 
 const prismaCode = (error: unknown): string | undefined =>

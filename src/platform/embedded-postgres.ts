@@ -54,8 +54,17 @@ const settings: Record<string, string> = {
   jit: 'off',
   fsync: 'on',
   synchronous_commit: 'on',
-  // Errors of statements are ours to report; the server's text of them would hold values of rows.
+  // Its log holds no statement, parameter or value of a row (decision D36): errors of statements are ours to report,
+  // and DETAIL, which has the values of rows and the statement of a process that died, is left out.
   log_min_messages: 'log',
+  log_error_verbosity: 'terse',
+  log_min_error_statement: 'panic',
+  log_statement: 'none',
+  log_min_duration_statement: '-1',
+  log_min_duration_sample: '-1',
+  log_transaction_sample_rate: '0',
+  log_parameter_max_length: '0',
+  log_parameter_max_length_on_error: '0',
   log_checkpoints: 'off',
 }
 

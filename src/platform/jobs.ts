@@ -10,6 +10,7 @@ import { system } from '../kernel/context.js'
 import { newId } from '../kernel/ids.js'
 import { SECOND } from '../kernel/time.js'
 import { type Context, contextFor, type Gatehouse } from './context.js'
+import { messageOf } from './error-facts.js'
 
 export interface PeriodicJob {
   name: string
@@ -144,10 +145,9 @@ async function runTurn(gatehouse: Gatehouse, turn: Turn, stopping: AbortSignal):
   return result
 }
 
-/** What an operator is shown of an error: of a database's what it said itself, on the last line, and not too much. */
+/** What an operator is shown of an error: the database's own message, on the last line, and at most 200 characters. */
 export function causeOf(error: unknown): string {
-  const text = error instanceof Error ? error.message || error.name : String(error)
-  const last = text.trim().split('\n').at(-1)?.trim() ?? ''
+  const last = messageOf(error).trim().split('\n').at(-1)?.trim() ?? ''
   return (/Message: `(.*)`$/.exec(last)?.[1] ?? last).slice(0, 200)
 }
 

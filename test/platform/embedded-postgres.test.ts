@@ -199,6 +199,26 @@ describe('the embedded PostgreSQL', () => {
     await stop()
   })
 
+  test('has no statement, parameter or value of a row in its log, not even when a connection dies (decision D36)', async () => {
+    const { url, stop } = await start()
+    const value = 'zq7kanari'
+    await ask(url, 'CREATE TABLE IF NOT EXISTS people (name TEXT UNIQUE)')
+    const failing = [`INSERT INTO people SELECT '${value}' FROM generate_series(1, 2)`, `SELECT '${value}'::int`, value]
+    for (const text of failing) await expect(ask(url, text)).rejects.toThrow()
+    const client = new pg.Client({ connectionString: url })
+    client.on('error', () => undefined)
+    await client.connect()
+    const { rows } = await client.query('SELECT pg_backend_pid() AS pid')
+    const running = client.query(`SELECT '${value}', pg_sleep(60)`)
+    process.kill(rows[0].pid, 'SIGKILL')
+    await expect(running).rejects.toThrow()
+    const log = () => readFileSync(join(home, 'postgres.log'), 'utf8')
+    for (let wait = 0; wait < 200 && !log().includes('was terminated by signal 9'); wait++) await sleep(25)
+    expect(log()).toContain('was terminated by signal 9')
+    expect(log()).not.toContain(value)
+    await stop()
+  })
+
   test('outlives a Ctrl-C, so that its users can finish first', async () => {
     const other = spawnOther(home)
     const url = await nextLine(other)
