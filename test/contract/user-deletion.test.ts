@@ -1,12 +1,20 @@
 /** What becomes of deleted users (spec section 3, decisions D22), and the order and cost of lists of users. */
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import pg from 'pg'
 import { systemContext } from '../../src/platform/jobs.js'
+import { queueMail } from '../../src/platform/mail.js'
+import { migrate } from '../../src/platform/migrate.js'
+import { packageRoot } from '../../src/platform/package-root.js'
 import { sha256 } from '../../src/platform/secrets.js'
 import { acceptInvitation } from '../../src/resources/organizations/accept-invitation.js'
-import { purgeDeletedUsers } from '../../src/resources/organizations/departures.js'
+import { purgeDeletedUsers, purgeInvitations } from '../../src/resources/organizations/departures.js'
 import { schedule } from '../../src/schedule.js'
 import { makeTenant, must, type Tenant } from '../setup/actors.js'
 import type { Loose } from '../setup/api.js'
+import { createTestDatabase } from '../setup/database.js'
 import { listenTo } from '../setup/events.js'
 import { makeSession } from '../setup/sessions.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -196,6 +204,258 @@ describe('a wiped user leaves its organizations, groups and invitations', () => 
     expect(told).toHaveLength(250)
     expect(new Set(told.map(({ orgId }) => orgId)).size).toBe(250)
   })
+})
+
+describe('erasure (decision D36)', () => {
+  const { stringify } = JSON
+  const name = (id: string) => `@[Ada ${id}](${id})`
+  const eventsOf = async (id: string): Promise<Loose[]> =>
+    must(await mine.owner.get(`${mine.A}/events?user_id=${id}&limit=100`), 200).data
+  const stored = async (where: string, value: unknown): Promise<Loose[]> =>
+    (await app.gatehouse.tools.pool.query(`SELECT * FROM events WHERE ${where} ORDER BY id`, [value])).rows
+  const erase = async (...ids: string[]) => {
+    for (const id of ids) must(await mine.owner.delete(`${users}/${id}`), 202)
+    app.clock.advance(DAY)
+    await purge()
+  }
+  /** Events as a robot leaves them: many. */
+  const seedEvents = (userId: string, count: number, changes: object) =>
+    app.gatehouse.tools.pool.query(
+      `INSERT INTO events (id, type, created_at, account_id, issuer_id, user_id, auth_type, actor, target, context, changes)
+       SELECT 'evt_' || lpad(n::text, 10, '0') || substr($2, 5, 16), 'user.updated', $1::bigint, $3, $4, $2, 'user',
+         jsonb_build_object('type', 'user', 'id', $2::text, 'name', 'zq7kanari'),
+         jsonb_build_object('type', 'user', 'id', $2::text), '{"ip_address": "203.0.113.77"}', $5::jsonb
+       FROM generate_series(1, $6::int) n`,
+      [app.clock.now(), userId, mine.accountId, mine.issuerId, stringify(changes), count],
+    )
+
+  test('in events of the user personal values become null; ids, types, times, order and counts stay', async () => {
+    const id = await make({ profile: { name: 'Ada' } })
+    const change = { username: fresh('ada'), profile: { name: 'Ada L' }, security: { a: 1 }, preferences: { a: 1 } }
+    must(await mine.owner.patch(`${users}/${id}`, { ...change, custom_fields: { a: 1 }, scopes: ['a:read'] }), 200)
+    must(await mine.owner.delete(`${users}/${id}`), 202)
+    const before = await eventsOf(id)
+    const count = async () =>
+      must(await mine.owner.get(`${mine.A}/events/aggregate?user_id=${id}&group_by=type`), 200).buckets[0].rows
+    const counted = await count()
+    app.clock.advance(DAY)
+    await purge()
+    const [last, ...after] = await eventsOf(id)
+    expect(last).toMatchObject({ type: 'user.status.changed', changes: { status: { new: 'deleted' } } })
+    const nothing = { ip_address: null, user_agent: null }
+    expect(after.map(({ changes: _, ...event }) => event)).toEqual(
+      before.map(({ changes: _, ...event }) => ({ ...event, context: { ...event.context, ...nothing } })),
+    )
+    expect(await count()).toEqual(expect.arrayContaining([...counted, { key: 'user.status.changed', count: 1 }]))
+    const { changes } = after.find(({ type }) => type === 'user.updated')
+    const erased = { old: null, new: null }
+    const [profile, security, preferences, custom_fields] = [erased, erased, erased, erased]
+    expect(changes).toMatchObject({ username: erased, profile, security, preferences, custom_fields })
+    expect(changes.scopes).toEqual({ old: [], new: ['a:read'] })
+    expect(must(await mine.owner.get(`${mine.A}/events/${before[0].id}`), 200).data).toEqual(after[0])
+  })
+
+  test('what another person did to the user keeps the name and address of that person', async () => {
+    const [id, other] = [await make(), await make()]
+    await seedEvents(id, 1, { profile: { old: { name: 'Ada' }, new: {} } })
+    await app.gatehouse.tools.pool.query(`UPDATE events SET actor = $2 WHERE user_id = $1 AND type = 'user.updated'`, [
+      id,
+      { type: 'user', id: other, name: 'Grace' },
+    ])
+    await erase(id)
+    const row = async () => (await stored(`type = 'user.updated' AND user_id = $1`, id))[0]
+    expect(await row()).toMatchObject({
+      actor: { id: other, name: 'Grace' },
+      context: { ip_address: '203.0.113.77' },
+      changes: { profile: { old: null, new: null } },
+    })
+    await erase(other)
+    expect(await row()).toMatchObject({ actor: { id: other, name: null }, context: { ip_address: null } })
+  })
+
+  test('a purge that is cut off is not over: the next one goes on, and two at once agree', async () => {
+    const id = await make()
+    await seedEvents(id, 2500, { username: { old: 'zq7kanari', new: 'zq7kanari' } })
+    must(await mine.owner.delete(`${users}/${id}`), 202)
+    app.clock.advance(DAY)
+    const left = async () => (await stored(`changes::text LIKE '%zq7kanari%' AND user_id = $1`, id)).length
+    /** As if the process were told to stop after so many looks. */
+    const purgeUntil = (count: number) => {
+      let looks = 0
+      const stop = {
+        get aborted() {
+          return looks++ >= count
+        },
+      } as AbortSignal
+      return purgeDeletedUsers(systemContext(app.gatehouse, stop))
+    }
+    for (let count = 0; (await left()) === 2500; count++) await purgeUntil(count)
+    expect(await left()).toBeGreaterThan(0)
+    expect(await left()).toBeLessThan(2500)
+    expect(await rowOf(id)).toMatchObject({ status: 'pending_deletion' })
+    const second = await app.second()
+    await Promise.all([purge(), purgeDeletedUsers(systemContext(second.gatehouse))])
+    await second.close()
+    expect(await left()).toBe(0)
+    expect(await rowOf(id)).toMatchObject({ status: 'deleted', purgeAt: null })
+    expect(await stored(`user_id = $1 AND type = 'user.status.changed'`, id)).toHaveLength(1)
+  })
+
+  test('users whom an older version has purged are erased, too, whatever names their events use', async () => {
+    const id = await make()
+    await seedEvents(id, 3, { customFields: { old: { a: 'zq7kanari' }, new: {} }, userTitle: { old: null, new: 'x' } })
+    const wiped = { status: 'deleted', statusAt: 5, username: '', usernameKey: '', profile: {}, purgeAt: 5 }
+    await app.gatehouse.tools.prisma.user.update({ where: { id }, data: { ...wiped, approvalNote: 'zq7kanari' } })
+    const count = (await stored('user_id = $1', id)).length
+    await purge()
+    const rows = await stored('user_id = $1', id)
+    expect(rows).toHaveLength(count)
+    expect(stringify(rows)).not.toContain('zq7kanari')
+    expect(rows.at(0).changes).toEqual({ customFields: { old: null, new: null }, userTitle: { old: null, new: null } })
+    expect(await rowOf(id)).toMatchObject({ statusAt: 5n, purgeAt: null, approvalNote: null })
+  })
+
+  test('while events are moved into their months nothing is erased, for the move would bring it back', async () => {
+    const id = await make({ profile: { name: 'Ada' } })
+    const { pool } = app.gatehouse.tools
+    await pool.query('CREATE TABLE events_making_2030_01 (LIKE events INCLUDING ALL)')
+    await erase(id)
+    expect(await rowOf(id)).toMatchObject({ status: 'pending_deletion' })
+    await pool.query('DROP TABLE events_making_2030_01')
+    await purge()
+    expect(await rowOf(id)).toMatchObject({ status: 'deleted' })
+  })
+
+  test('an answer that is kept for repetition and names the user is repeated without its body; others are not', async () => {
+    const username = `${fresh('ada')}@example.com`
+    const id = await make({ username_type: 'email', username })
+    const { id: orgId } = must(await mine.owner.post(`${mine.I}/organizations`, { invitation_enabled: true }), 201).data
+    const invitations = `${mine.I}/organizations/${orgId}/invitations`
+    const invited = must(await mine.owner.post(invitations, { email: username }), 201).data
+    must(await mine.owner.delete(`${users}/${id}`), 202)
+    app.clock.advance(DAY / 2)
+    const withdraw = (key: string) =>
+      mine.owner.post(`${invitations}/${invited.id}/revoke`, undefined, { 'idempotency-key': key })
+    const create = (key: string) =>
+      mine.owner.post(`${mine.I}/organizations`, { name: 'Other' }, { 'idempotency-key': key })
+    const [key, otherKey] = [fresh('key'), fresh('key')]
+    expect((await withdraw(key)).text).toContain(username)
+    const other = await create(otherKey)
+    app.clock.advance(DAY / 2)
+    await purge()
+    const again = await withdraw(key)
+    expect([again.status, again.text, again.headers.get('idempotent-replayed')]).toEqual([200, '', 'true'])
+    expect((await create(otherKey)).text).toBe(other.text)
+  })
+
+  test('mail that waits for the user is not sent any more, that for the next owner of the address is', async () => {
+    const context = systemContext(app.gatehouse)
+    const [old, username] = [`${fresh('ada')}@example.com`, `${fresh('ada')}@example.com`]
+    const id = await make({ username_type: 'email', username: old })
+    must(await mine.owner.patch(`${users}/${id}`, { username }), 200)
+    const mail = (to: string) => ({ to, subject: 'x', text: 'x', html: 'x' })
+    const waiting = () => app.gatehouse.tools.prisma.job.count({ where: { task: 'mail' } })
+    const others = await waiting()
+    for (const to of [old, username.toUpperCase()]) await queueMail(context, mail(to), 7 * DAY)
+    must(await mine.owner.delete(`${users}/${id}`), 202)
+    app.clock.advance(1)
+    await queueMail(context, mail(username), 7 * DAY)
+    app.clock.advance(DAY)
+    expect(await waiting()).toBe(others + 3)
+    await purge()
+    expect(await waiting()).toBe(others + 1)
+  })
+
+  test('mentions lose the name of the user, with a new version of the note; the rest of the text is its author’s', async () => {
+    const [id, other] = [await make(), await make()]
+    const content = `Ask ${name(id)} or ${name(other)}, then ${name(id)}.`
+    const note = { subject_type: 'issuer', subject_id: mine.issuerId, content }
+    const made = must(await mine.owner.post(`${mine.A}/notes`, note), 201).data
+    await erase(id)
+    const after = must(await mine.owner.get(`${mine.A}/notes/${made.id}`), 200).data
+    const anonymous = `@[deleted user](${id})`
+    expect(after.content).toBe(`Ask ${anonymous} or ${name(other)}, then ${anonymous}.`)
+    expect(after.mentions).toMatchObject([
+      { user_id: id, display_name: 'deleted user' },
+      { user_id: other, display_name: `Ada ${other}` },
+    ])
+    expect(after.updated_at).toBeGreaterThan(made.updated_at)
+    const mentioned = must(await mine.owner.get(`${mine.A}/notes?mentions_user_id=${id}`), 200).data
+    expect(mentioned.map((row: Loose) => row.id)).toEqual([made.id])
+  })
+
+  test('a revoked token stays readable for its 31 days, without what its owner wrote', async () => {
+    const id = await make()
+    const body = {
+      type: 'personal_token',
+      name: 'Ada’s laptop',
+      tags: ['home'],
+      restrictions: { ip_allowlist: ['192.0.2.1'] },
+    }
+    const { token_plain: _, ...made } = must(await mine.owner.post(`${users}/${id}/tokens`, body), 201).data
+    await erase(id)
+    const { data } = must(await mine.owner.get(`${mine.A}/tokens/${made.id}`), 200)
+    expect(data).toMatchObject({ id: made.id, user_id: id, status: 'revoked', name: '', tags: [], restrictions: {} })
+  })
+
+  test('an invitation that was not accepted takes its address out of its events when it is removed', async () => {
+    const { id } = must(await mine.owner.post(`${mine.I}/organizations`, { invitation_enabled: true }), 201).data
+    const invite = async (email: string) =>
+      must(await mine.owner.post(`${mine.I}/organizations/${id}/invitations`, { email }), 201).data
+    const [open, taken] = [await invite('open@example.com'), await invite('taken@example.com')]
+    const member = { id: await make(), issuerId: mine.issuerId }
+    await acceptInvitation(systemContext(app.gatehouse), sha256(taken.token_plain), member)
+    app.clock.advance(39 * DAY)
+    await purgeInvitations(systemContext(app.gatehouse))
+    const emails = async (invitation: Loose) =>
+      (await stored(`target->>'id' = $1`, invitation.id)).map(({ data }) => data.email)
+    expect(await emails(open)).toEqual([null])
+    expect(await emails(taken)).toEqual(['taken@example.com', 'taken@example.com'])
+    // Its row has gone, and the purge of the member finds its events all the same.
+    await erase(member.id)
+    expect(await emails(taken)).toEqual([null, null])
+  })
+})
+
+test('an upgrade makes those due again whom an older version has purged, and erases removed invitations', async () => {
+  const database = await createTestDatabase({ empty: true })
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-migrations-'))
+  const client = new pg.Client(database.url)
+  try {
+    const all = join(packageRoot, 'prisma', 'migrations')
+    const names = readdirSync(all).sort()
+    for (const name of names.slice(
+      0,
+      names.findIndex((name) => name.endsWith('_erasure')),
+    ))
+      cpSync(join(all, name), join(folder, name), { recursive: true })
+    await migrate(database.url, { folder })
+    await client.connect()
+    await client.query(`
+      INSERT INTO accounts (id, created_at, updated_at) VALUES ('acc_x', 0, 0);
+      INSERT INTO issuers (id, account_id, name, available_scopes, status, username_key, created_at, updated_at)
+      VALUES ('iss_x', 'acc_x', 'x', '{}', 'active', 'x', 0, 0);
+      INSERT INTO users (id, account_id, issuer_id, username_type, username, username_key, username_hash, scopes, status,
+        status_at, created_at, updated_at)
+      SELECT 'usr_' || status, 'acc_x', 'iss_x', 'unique', status, status, 'x', '{}', status, 7, 0, 9
+      FROM unnest('{active,deleted}'::text[]) AS status;
+      INSERT INTO events (id, type, created_at, account_id, auth_type, actor, target, context, data)
+      SELECT 'evt_' || n, 'organization.invitation.' || type, 1700000000000, 'acc_x', 'system', '{}',
+        jsonb_build_object('type', 'organization_invitation', 'id', id), '{}', '{"email": "ada@example.com"}'
+      FROM (VALUES (1, 'created', 'inv_lost'), (2, 'created', 'inv_taken'), (3, 'accepted', 'inv_taken'))
+        AS e(n, type, id)`)
+    await migrate(database.url)
+    expect((await client.query('SELECT id, purge_at FROM users ORDER BY id')).rows).toEqual([
+      { id: 'usr_active', purge_at: null },
+      { id: 'usr_deleted', purge_at: 7 },
+    ])
+    const { rows } = await client.query('SELECT data FROM events ORDER BY id')
+    expect(rows.map(({ data }) => data.email)).toEqual([null, 'ada@example.com', 'ada@example.com'])
+  } finally {
+    await client.end()
+    await database.drop()
+    rmSync(folder, { recursive: true })
+  }
 })
 
 test('the purge of users and of enrolments are periodic jobs', () => {

@@ -1,11 +1,12 @@
 /** Security rule 35 and decision D36: after its purge, nothing that is stored names a user. */
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { openLog } from '../../src/platform/log.js'
 import { systemContext } from '../../src/platform/jobs.js'
+import { openLog } from '../../src/platform/log.js'
 import { sha256 } from '../../src/platform/secrets.js'
 import { acceptInvitation } from '../../src/resources/organizations/accept-invitation.js'
 import { schedule } from '../../src/schedule.js'
+import { PASSWORD } from '../contract/world.js'
 import { TestBrowser } from '../idp/browser.js'
 import { claimsOf, Realm, type TestClient } from '../idp/setup.js'
 import { until } from '../resources/hooks.js'
@@ -15,7 +16,6 @@ import { dumpDatabase, dumpFiles, type Found } from '../setup/dump.js'
 import { mailTo } from '../setup/mail.js'
 import { type Receiver, startReceiver } from '../setup/receiver.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { PASSWORD } from '../contract/world.js'
 
 const DAY = 86_400_000
 
@@ -235,7 +235,14 @@ async function populateAdministrator(): Promise<void> {
   const browser = new TestBrowser('https://', person)
   const { access_token } = await console.tokens({ id: client, secret: undefined }, ADMINISTRATOR, params, browser)
   const api: Api = apiAs(app.baseUrl, access_token)
-  must(await api.post(`${realm.tenant.I}/clients`, { name: 'By hand', type: 'internal', confidential: false, settings: {} }, person), 201)
+  must(
+    await api.post(
+      `${realm.tenant.I}/clients`,
+      { name: 'By hand', type: 'internal', confidential: false, settings: {} },
+      person,
+    ),
+    201,
+  )
   must(await api.patch(U(users.imported), { profile: { name: canary('profile') } }, person), 200)
   const [webhook] = must(await api.get(`${realm.tenant.A}/webhooks`), 200).data
   const query = 'mutation ($a: ID!, $w: ID!) { testWebhook(accountId: $a, webhookId: $w) { id } }'
@@ -288,7 +295,11 @@ describe('after the purge no personal value of the user is left', () => {
       const now = after.get(id)
       expect(now).toMatchObject(kept)
       expect(now.actor).toEqual({ ...actor, name: now.actor.name })
-      expect(now.context).toEqual({ ...context, ip_address: now.context.ip_address, user_agent: now.context.user_agent })
+      expect(now.context).toEqual({
+        ...context,
+        ip_address: now.context.ip_address,
+        user_agent: now.context.user_agent,
+      })
       expect([Object.keys(now.data), Object.keys(now.changes)]).toEqual([Object.keys(data), Object.keys(changes)])
     }
   })

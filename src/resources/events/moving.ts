@@ -52,7 +52,8 @@ export async function moveAside(context: Context, months: readonly Month[]): Pro
 /** Held by who begins to move events, and shared by transactions that change some. */
 const CHANGE_LOCK = 72707371
 
-const unfinishedText = "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ '^events_making_' ORDER BY 1"
+const unfinishedText =
+  "SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ '^events_making_' ORDER BY 1"
 
 /** Whether a move has begun and is not over. While the answer is no, none begins before the transaction in progress ends. */
 export async function isMoving({ query }: Context): Promise<boolean> {
@@ -62,7 +63,8 @@ export async function isMoving({ query }: Context): Promise<boolean> {
 
 /** Drops what a move that was cut off has left, when there is nothing to move any more. */
 export async function forgetUnfinished({ db }: Context): Promise<void> {
-  for (const { name } of await sql<{ name: string }>(db, unfinishedText)) await db.$executeRawUnsafe(`DROP TABLE ${name}`)
+  for (const { name } of await sql<{ name: string }>(db, unfinishedText))
+    await db.$executeRawUnsafe(`DROP TABLE ${name}`)
 }
 
 /** Tables to fill. Those of another set of months, left by a run that was cut off, are of no use. */

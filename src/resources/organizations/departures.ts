@@ -79,7 +79,10 @@ function removeInvitations(
 ): Promise<number> {
   return transaction(context, async (inside) => {
     const found = await sql<Invitation>(inside.db, text, ...values)
-    await eraseInvitedAddresses(inside, found.filter(isErased).map(({ id }) => id))
+    await eraseInvitedAddresses(
+      inside,
+      found.filter(isErased).map(({ id }) => id),
+    )
     await inside.db.organizationInvitation.deleteMany({ where: { id: { in: found.map(({ id }) => id) } } })
     return found.length
   })

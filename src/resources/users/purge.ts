@@ -41,8 +41,15 @@ async function purgeBatch(context: Context): Promise<number> {
     if (!(await eraseEventsOf(context, user, eraseAddress))) return 0
   }
   return transaction(context, async (inside) => {
-    const locked = await sql<{ id: string }>(inside.db, lockText, due.map(({ id }) => id))
-    await wipe(inside, due.filter((user) => locked.some(({ id }) => id === user.id)))
+    const locked = await sql<{ id: string }>(
+      inside.db,
+      lockText,
+      due.map(({ id }) => id),
+    )
+    await wipe(
+      inside,
+      due.filter((user) => locked.some(({ id }) => id === user.id)),
+    )
     return locked.length
   })
 }

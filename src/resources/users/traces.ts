@@ -67,7 +67,9 @@ async function eraseAnswers(context: Context, users: readonly PurgedUser[]): Pro
 /** A regular expression that finds the users in JSON: by id, or by the address that is the whole of a text. */
 function namesOf(users: readonly PurgedUser[]): string {
   const addresses = users.flatMap((user) => addressesOf(user).map((address) => JSON.stringify(address)))
-  return [...users.map(({ id }) => id), ...addresses].map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&')).join('|')
+  return [...users.map(({ id }) => id), ...addresses]
+    .map((text) => text.replace(/[\\^$.*+?()[\]{}|]/g, '\\$&'))
+    .join('|')
 }
 
 /** A username of type `unique` may be any word, so it is none. */
