@@ -5,6 +5,7 @@ import { systemContext } from '../../src/platform/jobs.js'
 import { openLog } from '../../src/platform/log.js'
 import { sha256 } from '../../src/platform/secrets.js'
 import { acceptInvitation } from '../../src/resources/organizations/accept-invitation.js'
+import { exportUsers } from '../../src/resources/users/importing/export-users.js'
 import { schedule } from '../../src/schedule.js'
 import { PASSWORD } from '../contract/world.js'
 import { TestBrowser } from '../idp/browser.js'
@@ -287,6 +288,12 @@ describe('after the purge no personal value of the user is left', () => {
     expect(leaksIn(await dumpDatabase(app))).toEqual([])
     expect(leaksIn(dumpFiles(app.gatehouse.config.dataDir))).toEqual([])
     expect(leaksIn([{ place: 'log', text: log.join('') }])).toEqual([])
+  })
+
+  test('an export of the issuer has none of it', async () => {
+    const { accountId, issuerId } = realm.tenant
+    const exported = exportUsers(systemContext(app.gatehouse), { accountId, issuerId }, true)
+    for await (const rows of exported) expect(leaksIn([{ place: 'export', text: JSON.stringify(rows) }])).toEqual([])
   })
 
   test('every event stays, with its ids, type, time and place; the values of others stay in it', async () => {

@@ -57,19 +57,19 @@ export async function eraseEventsOf(
 ): Promise<boolean> {
   const actorIds = new Set([user.id, ...(await tokensOf(context, user.id))])
   const erasure = { userId: user.id, actorIds }
-  const about = await eraseEach(context, 'about', [user.accountId, user.id], erasure, async (inside, row) => {
-    const { type, target } = row
+  const about = await eraseEach(context, 'about', [user.accountId, user.id], erasure, async (inside, rows) => {
+    const targetsOf = (type: string) => rows.filter((row) => row.type === type).map(({ target }) => target.id)
     // The rows of both may have been removed already.
-    if (type === 'personal_token.created') actorIds.add(target.id)
-    if (type === 'organization.invitation.accepted') await eraseInvitedAddresses(inside, [target.id])
-    for (const address of addressesIn(row)) await eraseAddress(inside, address)
+    for (const id of targetsOf('personal_token.created')) actorIds.add(id)
+    await eraseInvitedAddresses(inside, targetsOf('organization.invitation.accepted'))
+    for (const address of new Set(rows.flatMap(addressesIn))) await eraseAddress(inside, address)
   })
   if (!about) return false
   for (const id of actorIds) if (!(await eraseEach(context, 'by', [id], erasure))) return false
   return true
 }
 
-/** Where mail went to the user: earlier usernames, and what it was invited by. */
+/** Where mail went to the user: earlier usernames, and the address that it was invited by. */
 function addressesIn({ data, changes }: Row): string[] {
   const { old } = (isObject(changes['username']) ? changes['username'] : {}) as { old?: unknown }
   return [old, data['email']].filter((address) => typeof address === 'string')
@@ -120,7 +120,7 @@ async function eraseEach(
   which: keyof typeof conditions,
   values: readonly string[],
   erasure: Erasure,
-  seen: (inside: Context, row: Row) => Promise<void> = async () => {},
+  seen: (inside: Context, rows: readonly Row[]) => Promise<void> = async () => {},
 ): Promise<boolean> {
   for (let cursor: string | undefined = ''; cursor !== undefined; ) {
     if (context.stop?.aborted) return false
@@ -131,7 +131,7 @@ async function eraseEach(
         ...values,
         from,
       ])
-      for (const row of rows) await seen(inside, row)
+      await seen(inside, rows)
       const erased = rows.flatMap((row) => withoutValues(row, erasure) ?? [])
       if (erased.length > 0) await inside.query('erase-write', writeText, [JSON.stringify(erased)])
       return rows.length === BATCH ? rows.at(-1)!.id : undefined

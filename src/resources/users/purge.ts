@@ -19,13 +19,14 @@ export async function purgeUsers(context: Context): Promise<void> {
   await inPortions(context, BATCH, () => purgeBatch(context))
 }
 
+// The newest first, so that nobody waits for all those whom an older version has wiped.
 const dueText = `
   SELECT id, account_id AS "accountId", issuer_id AS "issuerId", status, status_at AS "statusAt", username_type AS
     "usernameType", username, profile
   FROM users
   WHERE purge_at <= $1::bigint AND status IN ('pending_deletion', 'deleted')
     AND NOT EXISTS (SELECT 1 FROM organization_members m WHERE m.user_id = users.id)
-  ORDER BY purge_at, id LIMIT ${BATCH}`
+  ORDER BY purge_at DESC, id LIMIT ${BATCH}`
 
 const lockText = `
   SELECT id FROM users WHERE id = ANY ($1::text[]) AND purge_at IS NOT NULL AND status IN ('pending_deletion', 'deleted')

@@ -23,12 +23,10 @@ export interface PurgedUser {
 
 /** Erases it all. Repeating it changes nothing. */
 export async function eraseTraces(context: Context, users: readonly PurgedUser[]): Promise<void> {
-  // What has run out by now was made before the deletion, or soon after; later it could not name the user any more.
-  for (const table of ['idempotent_requests', 'login_states', 'idp_artifacts']) {
-    await sweep(context, table, 'expires_at <= $1::bigint', context.now())
-  }
-  await eraseAnswers(context, users)
-  for (const user of users) for (const address of addressesOf(user)) await eraseMailTo(context, user, address)
+  // Users whom an older version has wiped are in no answer any more, and their addresses are not known.
+  const pending = users.filter(({ status }) => status === 'pending_deletion')
+  if (pending.length > 0) await eraseAnswers(context, pending)
+  for (const user of pending) for (const address of addressesOf(user)) await eraseMailTo(context, user, address)
   const ids = users.map(({ id }) => id)
   await sql(context.db, mentionsText, ids, ids.join('|'), context.now())
   await sql(context.db, testDeliveriesText, ids)
@@ -49,10 +47,14 @@ const answersText = `
   SELECT account_id AS "accountId", key FROM batch ORDER BY account_id DESC, key DESC LIMIT 1`
 
 /**
- * Answers made after the deletion can still name the user: an invitation to its address is withdrawn, one of its tokens
- * is read. They are repeated without a body from now on, as those that are too large to be kept.
+ * Answers to requests from before the deletion have run out by now, as codes and sign-ins under way have, and are
+ * removed. Later ones can still name the user: an invitation to its address is withdrawn, one of its tokens is read.
+ * They are repeated without a body from now on, as those that are too large to be kept.
  */
 async function eraseAnswers(context: Context, users: readonly PurgedUser[]): Promise<void> {
+  for (const table of ['idempotent_requests', 'login_states', 'idp_artifacts']) {
+    await sweep(context, table, 'expires_at <= $1::bigint', context.now())
+  }
   const accounts = [...new Set(users.map(({ accountId }) => accountId))]
   // People of the console are shown in every account.
   const system = await context.db.account.count({ where: { id: { in: accounts }, system: true } })

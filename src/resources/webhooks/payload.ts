@@ -1,4 +1,7 @@
-/** What a receiver is told (decisions D4): the event record of D3 in an envelope, the same bytes at every attempt. */
+/**
+ * The body of a delivery (decisions D4): the event record of D3 in an envelope, the same bytes at every attempt unless a
+ * user is erased in between (D36).
+ */
 import type { Event } from '../../platform/database.js'
 
 /** A body beyond this many bytes leaves out the parts that may be long; `GET A/events/{event_id}` has them. */
