@@ -8,8 +8,8 @@ import type { Context } from '../../platform/context.js'
 import { transaction } from '../../platform/database.js'
 import { isMoving } from './moving.js'
 
-/** Events read and written by one transaction: a fraction of a second, so that nothing waits for it. */
-const BATCH = 1000
+/** Events read and written by one transaction: streams wait for each (docs/decisions/0025), so it takes milliseconds. */
+const BATCH = 500
 
 /** The user whose values go, and the ids by which the user acted: its own and those of its personal tokens. */
 interface Erasure {

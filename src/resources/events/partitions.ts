@@ -36,7 +36,7 @@ async function makeMonths(context: Context, kept: number): Promise<void> {
   )
   const there = new Set((await sql<{ name: string }>(context.db, partitionsText)).map(({ name }) => name))
   const missing = (moments: readonly number[]): Month[] => moments.map(monthAt).filter(({ name }) => !there.has(name))
-  if (missing(ahead).length === 0) return
+  if (missing(ahead).length === 0) return forgetUnfinished(context)
   const first = await firstAside(context)
   if (first === undefined) {
     await forgetUnfinished(context)

@@ -19,7 +19,7 @@ export async function purgeUsers(context: Context): Promise<void> {
   await inPortions(context, BATCH, () => purgeBatch(context))
 }
 
-// The newest first, so that nobody waits for all those whom an older version has wiped.
+// The newest first: they do not wait for the users whom an older version has wiped.
 const dueText = `
   SELECT id, account_id AS "accountId", issuer_id AS "issuerId", status, status_at AS "statusAt", username_type AS
     "usernameType", username, profile
@@ -97,7 +97,6 @@ const nothing = {
   signupReason: null,
   triggeredRule: null,
   statusReason: null,
-  statusBy: null,
   emailVerified: false,
   region: null,
   purgeAt: null,
