@@ -5,6 +5,7 @@ import Koa, { type Middleware } from 'koa'
 import type { Role } from './config.js'
 import { mountEdge } from './edge.js'
 import type { Gatehouse } from './platform/context.js'
+import { deferContinue } from './platform/early-answers.js'
 import { type Jobs, startJobs } from './platform/jobs.js'
 import { watchWork } from './platform/overview.js'
 import { startWorker } from './platform/queue.js'
@@ -112,6 +113,10 @@ function listen(
 ): Promise<Server> {
   // Every wait has a limit (security rule 24): slow headers, slow requests.
   const server = createServer({ requestTimeout: 30_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 }, handler)
+  server.on('checkContinue', (req, res) => {
+    deferContinue(req, res)
+    handler(req, res)
+  })
   return new Promise((done, fail) => {
     server.once('error', (error: NodeJS.ErrnoException) =>
       fail(

@@ -1,18 +1,24 @@
 /** The outermost layer of every server: measures and logs each request, and answers what no room answered. */
-import type { Middleware } from 'koa'
+import type { Middleware, ParameterizedContext } from 'koa'
 import { contextOfStranger } from './access/admit.js'
 import type { Role } from './config.js'
 import { apiErrorOf } from './graphql/errors.js'
 import { ApiError } from './kernel/errors.js'
 import type { Gatehouse } from './platform/context.js'
+import { endEarly, isSending } from './platform/early-answers.js'
+import { hasBody } from './platform/http.js'
 import { type EndOfTrace, traceRequest } from './platform/tracing.js'
 
 /** Rooms put the template of their route into `ctx.state.route`; ids never become labels. */
 export function mountEdge(gatehouse: Gatehouse, server: Role, state: { draining: boolean }): Middleware {
-  const { metrics, log } = gatehouse
+  const { metrics, log, config } = gatehouse
+  const address = { core: config.baseUrl, idp: config.idpUrl, worker: undefined }[server]
+  // RFC 6797, for the public address that proxies serve over TLS. Custom domains have the scheme of IDP_URL.
+  const isSecure = address !== undefined && new URL(address).protocol === 'https:'
   const answer: (...args: [...Parameters<Middleware>, EndOfTrace?]) => Promise<void> = async (ctx, next, endTrace) => {
     const started = performance.now()
     ctx.set('X-Content-Type-Options', 'nosniff')
+    if (isSecure) ctx.set('Strict-Transport-Security', 'max-age=31536000')
     if (state.draining) ctx.set('Connection', 'close')
     ctx.res.once('close', () => {
       const elapsed = (performance.now() - started) / 1000
@@ -42,6 +48,17 @@ export function mountEdge(gatehouse: Gatehouse, server: Role, state: { draining:
       ctx.status = known.status
       ctx.body = { error: known.code, error_description: known.message, request_id: request.id }
     }
+    endBeforeBody(ctx)
   }
   return (ctx, next) => traceRequest(ctx.req, (endTrace) => answer(ctx, next, endTrace))
+}
+
+/** An answer that comes before its request was read to the end reaches the client all the same. */
+function endBeforeBody(ctx: ParameterizedContext): void {
+  const { req, res, body } = ctx
+  if (ctx.respond === false || !hasBody(req) || !isSending(req)) return
+  if (body !== null && typeof body === 'object' && 'pipe' in body) return
+  const isText = typeof body === 'string' || Buffer.isBuffer(body)
+  ctx.respond = false
+  endEarly(req, res, body === null || body === undefined ? '' : isText ? body : JSON.stringify(body))
 }

@@ -14,7 +14,7 @@ import { gateFault, parseJson } from './kernel/gate.js'
 import { newId } from './kernel/ids.js'
 import { MINUTE } from './kernel/time.js'
 import type { Context, Gatehouse } from './platform/context.js'
-import { readBody } from './platform/http.js'
+import { mustBeForm, readBody } from './platform/http.js'
 import { randomSecret } from './platform/secrets.js'
 import { newcomerOptions, registeredBy } from './resources/credentials/passkey-challenge.js'
 import { formPage, gonePage, madePage } from './setup-view.js'
@@ -44,6 +44,7 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
       'Referrer-Policy': 'no-referrer',
     })
     ctx.type = 'html'
+    if (ctx.method === 'POST') mustBeForm(ctx.req)
     const values =
       ctx.method === 'POST' ? new URLSearchParams(await readBody(ctx.req, BODY_LIMIT)) : ctx.URL.searchParams
     if (gateFault([...values.values()]))

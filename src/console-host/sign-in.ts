@@ -10,7 +10,7 @@ import { ApiError, badRequest } from '../kernel/errors.js'
 import { ALL } from '../kernel/scopes.js'
 import { MINUTE, SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
-import { readBody } from '../platform/http.js'
+import { mustBeForm, readBody } from '../platform/http.js'
 import { randomSecret, sameText } from '../platform/secrets.js'
 import { type ConsolePlace, consolePlace } from '../resources/console-place.js'
 import { issuerUrl } from '../resources/issuer-url.js'
@@ -122,6 +122,7 @@ export async function signOut(context: Context, ctx: KoaContext): Promise<void> 
 /** `POST /console/backchannel-logout` by the issuer, section 2.5 and 2.6. */
 export async function backchannelLogout(context: Context, ctx: KoaContext): Promise<void> {
   ctx.set('Cache-Control', 'no-store')
+  mustBeForm(ctx.req)
   const token = new URLSearchParams(await readBody(ctx.req, 64 * 1024)).get('logout_token') ?? ''
   const place = await placeOf(context)
   const claims = await verified(context, place, token, 'logout+jwt')

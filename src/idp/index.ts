@@ -3,7 +3,6 @@
  * own endpoints, or the library. Refuses what no endpoint is to see: other hosts' names, bodies too large, text that no
  * database can hold, methods that are not there.
  */
-import { stringify } from 'node:querystring'
 import type Koa from 'koa'
 import { errors } from 'oidc-provider'
 import { type RequestFacts, unauthenticated } from '../kernel/context.js'
@@ -30,7 +29,7 @@ import { beginInvitation } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
 import { upstreamCallback } from './login/upstream/callback.js'
 import { makeProvider } from './provider.js'
-import { askedHost, canonicalise, type Form, field, readForm, refuseBadText } from './request.js'
+import { askedHost, canonicalise, checkQuery, type Form, field, readForm } from './request.js'
 import { type Match, matchPath, type RouteName } from './routes.js'
 import { openRuntimes, type Runtime } from './runtime.js'
 import { inScope, type Scope } from './scope.js'
@@ -120,9 +119,9 @@ async function answer(
   { runtime, provider }: Answering,
   match: Match,
 ): Promise<void> {
-  refuseBadText(ctx.query)
+  checkQuery(ctx)
   const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
-  const form = read?.values ?? {}
+  const form = read ?? {}
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
   const jwt = takesTokens.has(name) ? jwtIn(form) : undefined
@@ -158,25 +157,18 @@ async function answer(
         return checkSession(ctx)
       default: {
         const sent = proved?.form ?? form
-        const seen = jwt === undefined ? sent : { ...sent, token: JWT_STAND_IN }
-        const text = seen === form ? read?.text : stringify(seen)
-        return runLibrary(ctx as unknown as OpenIdContext, scope, match, sent, text)
+        if (read)
+          carriesForm(ctx as unknown as OpenIdContext, jwt === undefined ? sent : { ...sent, token: JWT_STAND_IN })
+        return runLibrary(ctx as unknown as OpenIdContext, scope, match, sent)
       }
     }
   })
 }
 
 /** Lets the library answer, then writes what the answer stands on, before it goes out. */
-async function runLibrary(
-  ctx: OpenIdContext,
-  scope: Scope,
-  match: Match,
-  form: Form,
-  text: string | undefined,
-): Promise<void> {
+async function runLibrary(ctx: OpenIdContext, scope: Scope, match: Match, form: Form): Promise<void> {
   const { runtime, provider, writes, context } = scope
   const { route } = match
-  if (text !== undefined) carriesForm(ctx, text)
   // Programs get OAuthError in JSON, whatever they say that they like to read.
   if (!route.pages) ctx.req.headers.accept = 'application/json'
 

@@ -5,10 +5,12 @@ import type { Context as KoaContext } from 'koa'
 import type { RequestFacts } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { gateFault } from '../kernel/gate.js'
-import { readBody, refuseLength } from '../platform/http.js'
+import { readBody, refuseBody } from '../platform/http.js'
 
 /** Forms are read up to this many bytes (decisions D19). */
 const MAX_FORM = 64 * 1024
+/** Parameters of a form or a query. Koa and the library read more than these of a query, so none is left out. */
+const MAX_PARAMETERS = 200
 
 /**
  * The host name by which the request came, for looking it up among custom domains and for nothing else (security rule
@@ -42,27 +44,38 @@ export function canonicalise(req: IncomingMessage, { host, protocol }: URL, fact
 
 export type Form = Record<string, string | string[] | undefined>
 
-export interface ReadForm {
-  values: Form
-  text: string
+/**
+ * Reads a form through the input gate. It is parsed once: endpoints and the library get this object (security rule 33).
+ * @returns undefined for a body of another type: the endpoint itself refuses that
+ * @throws payload_too_large, unsupported_media_type, invalid_request
+ */
+export async function readForm(ctx: KoaContext): Promise<Form | undefined> {
+  refuseBody(ctx.req, MAX_FORM)
+  if (!ctx.is('application/x-www-form-urlencoded')) return undefined
+  const text = await readBody(ctx.req, MAX_FORM)
+  refuseManyParameters('form', text)
+  const form: Form = parse(text, '&', '=', { maxKeys: 0 })
+  refuseBadText(form)
+  return form
 }
 
 /**
- * Reads a form through the input gate.
- * @returns undefined for a body of another type: the endpoint itself refuses that
- * @throws payload_too_large, invalid_request
+ * Passes the query, as Koa has parsed it for every reader, through the input gate.
+ * @throws invalid_request
  */
-export async function readForm(ctx: KoaContext): Promise<ReadForm | undefined> {
-  refuseLength(ctx.req, MAX_FORM)
-  if (!ctx.is('application/x-www-form-urlencoded')) return undefined
-  const text = await readBody(ctx.req, MAX_FORM)
-  const values: Form = { ...parse(text, '&', '=', { maxKeys: 200 }) }
-  refuseBadText(values)
-  return { values, text }
+export function checkQuery(ctx: KoaContext): void {
+  refuseManyParameters('query', ctx.querystring)
+  refuseBadText(ctx.query)
 }
 
-/** @throws invalid_request for what the input gate refuses, in a query as in a form */
-export function refuseBadText(values: Form): void {
+/** @throws invalid_request for more parameters than are read: a parser that stopped early would leave some out unseen */
+function refuseManyParameters(what: 'form' | 'query', text: string): void {
+  if (text.split('&', MAX_PARAMETERS + 1).length <= MAX_PARAMETERS) return
+  throw new ApiError('invalid_request', `The ${what} has more than ${MAX_PARAMETERS} parameters.`)
+}
+
+/** @throws invalid_request */
+function refuseBadText(values: Form): void {
   const fault = gateFault(values)
   if (fault) throw new ApiError('invalid_request', fault)
 }

@@ -6,14 +6,15 @@ import type { RequestFacts } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { newId } from '../kernel/ids.js'
 import type { Gatehouse } from './context.js'
+import { continueBody } from './early-answers.js'
 
 /**
  * Reads a body as UTF-8 text.
  * @param limit in bytes
- * @throws payload_too_large, invalid_request for bytes that are no UTF-8
+ * @throws payload_too_large, unsupported_media_type, invalid_request for bytes that are no UTF-8
  */
 export async function readBody(request: IncomingMessage, limit: number): Promise<string> {
-  refuseLength(request, limit)
+  refuseBody(request, limit)
   const body = await allOf(request, limit)
   if (!isUtf8(body)) throw new ApiError('invalid_request', 'The body is not valid UTF-8.')
   // A byte order mark says nothing in UTF-8.
@@ -22,6 +23,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
 
 /** By its events and not by its iterator, which costs as much as all the rest of reading a small body. */
 function allOf(request: IncomingMessage, limit: number): Promise<Buffer> {
+  continueBody(request)
   return new Promise((resolve, reject) => {
     const chunks: Buffer[] = []
     let size = 0
@@ -32,7 +34,7 @@ function allOf(request: IncomingMessage, limit: number): Promise<Buffer> {
     const take = (chunk: Buffer): void => {
       size += chunk.length
       chunks.push(chunk)
-      if (size > limit) settle(() => reject(tooLarge(request, limit)))
+      if (size > limit) settle(() => reject(tooLarge(limit)))
     }
     const finish = (): void => settle(() => resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)))
     const broken = (): void =>
@@ -42,24 +44,44 @@ function allOf(request: IncomingMessage, limit: number): Promise<Buffer> {
   })
 }
 
-/** @throws payload_too_large for a body that says of itself that it is larger than `limit` bytes */
-export function refuseLength(request: IncomingMessage, limit: number): void {
-  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(request, limit)
+/** Does the request announce a body (RFC 9112 6)? */
+export const hasBody = ({ headers }: IncomingMessage): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
+/**
+ * Refuses a body by its headers, before any of it is read.
+ * @param limit in bytes
+ * @throws payload_too_large for a Content-Length beyond the limit, unsupported_media_type for a Content-Encoding other
+ * than identity, with the Accept-Encoding of RFC 9110 15.5.16
+ */
+export function refuseBody(request: IncomingMessage, limit: number): void {
+  const encoding = request.headers['content-encoding'] ?? ''
+  if (hasBody(request) && !/^[\s,]*(identity[\s,]*)*$/i.test(encoding)) {
+    throw new ApiError('unsupported_media_type', 'The body must be sent without Content-Encoding.', {
+      headers: { 'Accept-Encoding': 'identity' },
+    })
+  }
+  if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
 }
 
-function tooLarge(request: IncomingMessage, limit: number): ApiError {
-  // What follows is not read: the connection cannot be used again.
-  request.unpipe()
-  request.resume()
-  return new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`, {
-    headers: { Connection: 'close' },
-  })
-}
+/** What is left of the body is read and discarded by `endEarly`. */
+const tooLarge = (limit: number): ApiError =>
+  new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`)
 
 /** @throws unsupported_media_type unless the request says that its body is JSON */
 export function mustBeJson(request: IncomingMessage): void {
   if (!/^application\/(json|merge-patch\+json)\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw new ApiError('unsupported_media_type', 'The body must be JSON; send Content-Type: application/json.')
+  }
+}
+
+/** @throws unsupported_media_type unless the request says that its body is a form */
+export function mustBeForm(request: IncomingMessage): void {
+  if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    throw new ApiError(
+      'unsupported_media_type',
+      'The body must be a form; send Content-Type: application/x-www-form-urlencoded.',
+    )
   }
 }
 

@@ -1,6 +1,6 @@
 /** Nothing a caller sends makes a 5xx (issue 2): hostile values in every parameter, header and cookie of every address. */
 import { request } from 'node:http'
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { CALLBACK, Realm, type TestClient } from './setup.js'
@@ -246,6 +246,120 @@ test('userinfo, logout, interaction and every path: tokens, cookies, paths, meth
     ),
   ]
   await allBelow500('others', sends)
+})
+
+describe('one parser for one input: what the gate has seen is what the handler gets (security rule 33)', () => {
+  const many = (count: number) => Array.from({ length: count }, (_, i) => `p${i}=1`).join('&')
+  const send = async (path: string, form: string) => {
+    const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+    const answer = await fetch(`${realm.url}${path}`, { method: 'POST', headers, body: form })
+    return { status: answer.status, text: await answer.text() }
+  }
+  const refused = { status: 400, text: expect.stringContaining('more than 200 parameters') }
+
+  test.each(['/token', '/introspect', '/revoke', '/userinfo', '/session', '/agents/challenge', '/logout'])(
+    '%s: a parameter behind the 200th is refused with the form, not left out or let through',
+    async (path) => {
+      for (const hidden of ['refresh_token=a%00b', 'client_secret=x', '__proto__=x', 'token=%00'])
+        expect(await send(path, `${many(200)}&${hidden}`)).toEqual(refused)
+      expect(await send(path, '&'.repeat(5000))).toEqual(refused)
+    },
+  )
+
+  test('200 parameters are read, to the last one', async () => {
+    const own = `grant_type=refresh_token&refresh_token=x&client_id=${spa.id}`
+    expect(JSON.parse((await send('/token', `${many(197)}&${own}`)).text).error).toBe('invalid_grant')
+    for (const key of ['__proto__', 'constructor', 'prototype'])
+      expect(JSON.parse((await send('/token', `${many(196)}&${own}&${key}=x`)).text).error_description).toContain(key)
+  })
+
+  test('a query: the same', async () => {
+    const url = realm.authorizeUrl(spa)
+    for (const path of [url, `${realm.url}/logout?x=1`, `${realm.url}/userinfo?x=1`]) {
+      const answer = await fetch(`${path}&${many(200)}&state=%00`, { redirect: 'manual' })
+      expect([answer.status, await answer.text()]).toEqual([400, expect.stringContaining('more than 200 parameters')])
+    }
+    expect((await fetch(`${url}&${many(150)}`, { redirect: 'manual' })).status).toBe(303)
+  })
+
+  test('a repeated parameter is refused where the library and the gate see two', async () => {
+    const own = `grant_type=refresh_token&client_id=${spa.id}&refresh_token=a`
+    expect(JSON.parse((await send('/token', `${own}&refresh_token=b`)).text).error).toBe('invalid_request')
+  })
+})
+
+test('bodies: hostile bytes, types and encodings at every address that takes one', async () => {
+  const { pathname } = new URL(realm.url)
+  const paths = [
+    ...['/token', '/introspect', '/revoke', '/userinfo', '/session', '/check-session', '/agents/challenge'],
+    ...['/logout', '/logout/confirm', '/authorize', '/interaction/aaaaaaaaaaaaaaaaaaaaa', '/callback/am_x'],
+  ]
+  const types = [
+    ...['application/x-www-form-urlencoded', 'application/x-www-form-urlencoded; charset=utf-16'],
+    ...['application/json', 'multipart/form-data; boundary=x', 'text/plain', 'x', ''],
+  ]
+  const texts = [
+    ...['', '=', '&', '&&=&', '%', '%zz=%', 'a=%ff%fe', 'token=a&token=b', 'a[b]=1&a[b]=2', '{}', 'null', '[]', '1'],
+    ...[
+      '"x"',
+      '{"client_id":{}}',
+      '{"client_id":"x","session_state":"y","origin":"null"}',
+      '\u0000',
+      '--x\r\n\r\n--x--',
+    ],
+    ...[`token=${'x'.repeat(60_000)}`, `client_id=${'%F0%9F%91%BB'.repeat(4000)}`, `${'a'.repeat(60_000)}=1`],
+    ...['['.repeat(10_000), `{"origin":${'{"a":'.repeat(40)}1${'}'.repeat(40)}}`],
+  ]
+  const sends = paths.flatMap((path) =>
+    types.flatMap((type) =>
+      texts.map((text) => () => {
+        const headers = { 'content-type': type, 'content-length': String(Buffer.byteLength(text)) }
+        return raw(`${pathname}${path}`, headers, 'POST', text)
+      }),
+    ),
+  )
+  const encodings = paths.flatMap((path) =>
+    ['gzip', 'identity', ',', 'x'.repeat(200)].map((encoding) => () => {
+      const headers = { 'content-type': types[0]!, 'content-encoding': encoding, 'content-length': '3' }
+      return raw(`${pathname}${path}`, headers, 'POST', 'a=b')
+    }),
+  )
+  await allBelow500('bodies', [...sends, ...encodings])
+})
+
+test('each parameter of userinfo, session, logout and the session check in the body, and hostile headers', async () => {
+  const { pathname } = new URL(realm.url)
+  const post = (path: string, form: Record<string, string>, headers = {}) => {
+    const body = new URLSearchParams(form).toString()
+    const type = { 'content-type': 'application/x-www-form-urlencoded', 'content-length': String(body.length) }
+    return raw(`${pathname}${path}`, { ...type, ...headers }, 'POST', body)
+  }
+  const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales', 'logout_hint', 'csrf']
+  const safe = hostile.filter((value) => /^[\x20-\x7e]*$/.test(value))
+  const json = (value: unknown) => {
+    const body = JSON.stringify(value)
+    const headers = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)) }
+    return raw(`${pathname}/check-session`, headers, 'POST', body)
+  }
+  const sends = hostile.flatMap((value) => [
+    () => post('/userinfo', { access_token: value }),
+    () => post('/session', { access_token: value }),
+    ...names.map((name) => () => post('/logout', { client_id: spa.id, [name]: value })),
+    ...names.map((name) => () => post('/logout/confirm', { client_id: spa.id, [name]: value })),
+    ...['client_id', 'session_state', 'origin'].map(
+      (name) => () =>
+        json({ client_id: spa.id, session_state: 'a.b', origin: 'https://app.example.com', [name]: value }),
+    ),
+  ])
+  const headers = safe.flatMap((value) => [
+    () => post('/token', { client_id: spa.id, grant_type: 'refresh_token' }, { origin: value }),
+    () => post('/token', { grant_type: 'refresh_token' }, { authorization: value }),
+    () => post('/introspect', { token }, { authorization: `Bearer ${value}`, origin: value }),
+    () => post('/session', {}, { authorization: `Bearer ${value}`, origin: value }),
+    () => post('/userinfo', {}, { authorization: `DPoP ${value}`, dpop: value }),
+    () => post('/token', {}, { 'oauth-client-attestation': value, 'oauth-client-attestation-pop': value }),
+  ])
+  await allBelow500('bodies and headers', [...sends, ...headers])
 })
 
 test('the sign-in form: each field', async () => {
