@@ -20,6 +20,8 @@ export const defaultRateLimits = {
   core_read: { quota: 1000, window: 60 },
   core_write: { quota: 300, window: 60 },
   unauthenticated: { quota: 60, window: 60 },
+  auth_failures: { quota: 10, window: 60 },
+  auth_failures_ip: { quota: 60, window: 60 },
   token_client: { quota: 300, window: 60 },
   token_ip: { quota: 60, window: 60 },
   authorize: { quota: 120, window: 60 },

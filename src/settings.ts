@@ -68,6 +68,9 @@ export const rateLimitMeanings: Record<LimitName, string> = {
   core_read: 'reading requests to `/v1` and queries, per credential',
   core_write: 'changing requests to `/v1` and mutations, per credential',
   unauthenticated: 'requests to administration without a credential or with a wrong one, per address',
+  auth_failures:
+    'wrong secrets of one client, agent or API key, per address; the next attempt from there is refused before its secret is compared',
+  auth_failures_ip: 'the same of all clients, agents or API keys together, existing or not, per address',
   token_client: '`/token`, per confidential client or agent; failures of an agent in the trail',
   token_ip: '`/token` of public clients, per address',
   authorize: '`/authorize`, callbacks of other providers, invitations, metadata documents, per address',

@@ -32,6 +32,7 @@ export async function admit(
   try {
     actor = await authenticate(stranger, authorization)
   } catch (error) {
+    if (error instanceof ApiError && error.code === 'too_many_requests') throw error
     const headers = await spend(stranger, 'unauthenticated', networkOf(stranger.request.ip))
     throw error instanceof ApiError ? withHeaders(error, headers) : error
   }

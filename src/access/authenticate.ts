@@ -12,6 +12,7 @@ import { authoritySql } from '../resources/accounts/administrators.js'
 import { allowsAddress, type Restrictions } from '../resources/keys/restrictions.js'
 import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
 import { type Facts, verifyAccessToken } from '../resources/sessions/access-token.js'
+import { trySecret } from './guesses.js'
 
 /** The WWW-Authenticate value of a 401 (decisions D2, RFC 9728). */
 export const challenges = (baseUrl: string, bearerError?: string): string =>
@@ -26,7 +27,7 @@ function unauthorized(context: Context, description: string, bearerError?: strin
 /**
  * Reads an Authorization header.
  * @returns the actor; the unauthenticated one without a header
- * @throws unauthorized for anything that is not a credential in force
+ * @throws unauthorized for anything that is not a credential in force, too_many_requests after too many wrong secrets
  */
 export async function authenticate(context: Context, header: string | undefined): Promise<Actor> {
   if (header === undefined) return unauthenticated
@@ -65,7 +66,7 @@ async function byApiKey(context: Context, value: string): Promise<Actor> {
   const [key] = await context.tools.query<KeyRow>('api-key', keyText, [id])
   const now = context.now()
   // The secret is compared even when the key is not in force, so that both take the same time.
-  const good = fits(key?.secrets ?? [], secret, now)
+  const { fits: good } = await trySecret(context, 'core', id, () => fits(key?.secrets ?? [], secret, now))
   const inForce = key?.status === 'active' && key.owner_active && (key.expires_at === null || key.expires_at > now)
   if (!key || !good || !inForce) throw refused()
   if (!allowsAddress(key.restrictions, context.request.ip)) {

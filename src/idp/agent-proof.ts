@@ -11,6 +11,7 @@ import type { Context } from '../platform/context.js'
 import { randomSecret } from '../platform/secrets.js'
 import { agentRefused } from '../resources/agents/authentication.js'
 import { redeemChallenge, type SignedMessage } from '../resources/agents/challenges.js'
+import { claimedClient } from './client-authentication.js'
 import type { OpenIdContext } from './library.js'
 import { spend } from './limits.js'
 import { type Form, field } from './request.js'
@@ -68,16 +69,10 @@ function readAssertion(text: string): SignedMessage | undefined {
 
 /** Somebody came as an agent and was turned away: the trail says so (decisions D3). */
 export async function noteRefusedAgent(ctx: OpenIdContext, form: Form): Promise<void> {
-  const agentId = field(form, 'client_id') ?? basicId(ctx.get('authorization'))
+  const agentId = claimedClient(ctx, form)
   if (!isId('agt', agentId)) return
   const { context, runtime } = scope()
   const { id: issuerId, accountId } = runtime.issuer
   const method = field(form, 'client_assertion_type') === CAIP_122 ? 'wallet' : 'secret'
   await agentRefused(context, { accountId, issuerId, agentId }, method)
 }
-
-/** The id in a Basic header; ids need no decoding. */
-const basicId = (header: string): string | undefined =>
-  Buffer.from(/^basic +(\S+)$/i.exec(header)?.[1] ?? '', 'base64')
-    .toString('utf8')
-    .split(':')[0]

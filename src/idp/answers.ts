@@ -4,6 +4,7 @@ import { ApiError, type ErrorCode } from '../kernel/errors.js'
 import { findAccount } from './account.js'
 import { refreshTokenId } from './adapter.js'
 import { noteRefusedAgent } from './agent-proof.js'
+import { countRefusal } from './client-authentication.js'
 import { liveTokenOf } from './endpoints/live-token.js'
 import type { OpenIdContext } from './library.js'
 import { type Form, field } from './request.js'
@@ -40,11 +41,17 @@ export function failureOf(caught: unknown): Failure | undefined {
   return { status: caught.statusCode, body: { error, error_description } }
 }
 
-/** Corrects what the library answered on the routes that are not pages. */
+/**
+ * Corrects what the library answered on the routes that are not pages.
+ * @throws ApiError too_many_requests after too many refused clients from one address
+ */
 export async function amendAnswer(ctx: OpenIdContext, runtime: Runtime, route: Route, form: Form): Promise<void> {
   if (route.name === 'introspect' && ctx.status === 200) ctx.body = await introspectionOf(ctx, runtime, form)
   const body = ctx.body as { error?: string; error_description?: string; scope?: string } | undefined
-  if (body?.error === 'invalid_client') await noteRefusedAgent(ctx, form)
+  if (body?.error === 'invalid_client') {
+    await countRefusal(ctx, form)
+    await noteRefusedAgent(ctx, form)
+  }
   if (ctx.status < 400 || body?.error === undefined) return
   ctx.set('Cache-Control', 'no-store')
   if (

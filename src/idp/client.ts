@@ -8,7 +8,6 @@ import Provider, { type ClientMetadata, errors } from 'oidc-provider'
 import { isId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
 import type { Tools } from '../platform/database.js'
-import { sameText } from '../platform/secrets.js'
 import type { Question } from '../platform/together.js'
 import {
   documentRestriction,
@@ -24,7 +23,7 @@ import {
   TOKEN_EXCHANGE,
 } from '../resources/clients/settings.js'
 import { documentPolicyOf } from '../resources/issuers/settings.js'
-import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
+import type { StoredSecret } from '../resources/keys/rotating-secret.js'
 import { isAddress } from './documents/address.js'
 import type { DocumentClient } from './documents/document.js'
 import { documentClient, documentsEnabled } from './documents/index.js'
@@ -253,7 +252,7 @@ function metadataOf(row: ClientRow, known: readonly string[]): ClientMetadata {
     client_name: row.name,
     application_type: applicationType(row) === 'native' ? 'native' : 'web',
     token_endpoint_auth_method: row.confidential ? 'client_secret_basic' : 'none',
-    // Required by the library, compared by nobody: see compareSecret.
+    // Required by the library, compared by nobody: see client-authentication.ts.
     ...(row.confidential ? { client_secret: 'kept as hashes' } : {}),
     grant_types: grantTypesOf(row).filter(
       (type) =>
@@ -274,21 +273,4 @@ export function asClient(context: Context, client: OpenIdClient): Context {
   const { kind: type, id, name } = rowOf(client)
   const { id: issuerId, accountId } = scope().runtime.issuer
   return asMachine(context, { type, id, name, accountId, issuerId })
-}
-
-/** Is this one of the client's secrets in force? After a rotation there are two for a while (spec 5.1 rule 3). */
-export function compareSecret(client: OpenIdClient, secret: string): boolean {
-  const { kind, id, secrets } = rowOf(client)
-  const current = scope()
-  const { context, proof } = current
-  if (proof) {
-    if (proof.clientId !== id || !sameText(proof.secret, secret)) return false
-    current.agent = { verifierId: proof.verifierId, method: 'wallet' }
-    return true
-  }
-  if (kind === 'client') return fits(secrets, secret, context.now())
-  // Every secret of an agent is looked at, whichever fits.
-  const verifiers = secrets.filter((one) => fits([one], secret, context.now()))
-  if (verifiers.length > 0) current.agent = { verifierId: verifiers[0]!.id!, method: 'secret' }
-  return verifiers.length > 0
 }

@@ -14,6 +14,7 @@ import { requestFacts } from '../platform/http.js'
 import { endFamily, foresee } from './adapter.js'
 import { proveWallet } from './agent-proof.js'
 import { amendAnswer, failureOf, unforeseen } from './answers.js'
+import { refuseEarly } from './client-authentication.js'
 import { challengeAgent } from './endpoints/agent-challenge.js'
 import { checkSession, serveCheckSessionPage } from './endpoints/check-session.js'
 import { serveDocument } from './endpoints/documents.js'
@@ -125,6 +126,7 @@ async function answer(
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
   const jwt = takesTokens.has(name) ? jwtIn(form) : undefined
+  if (takesClients.has(name)) refuseEarly(ctx, context, runtime, form)
   const proved = read && takesClients.has(name) ? await proveWallet(ctx, context, runtime, form) : undefined
   const scope: Scope = {
     proof: proved?.proof,

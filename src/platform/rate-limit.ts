@@ -7,6 +7,7 @@ import { LRUCache } from 'lru-cache'
 import type { Limit, LimitName, RateLimits } from '../config.js'
 import { type Clock, SECOND } from '../kernel/time.js'
 import type { Tools } from './database.js'
+import { type Attempt, failureLimit } from './failure-limit.js'
 
 /** What a limited answer tells its caller. `reset` is in seconds; when refused it is the time to wait. */
 export interface Verdict {
@@ -21,6 +22,10 @@ export interface Verdict {
 export interface RateLimiter {
   /** Spends one token of the bucket `key` under a named limit; undefined when limits are off. */
   spend(limit: LimitName, key: string): Promise<Verdict | undefined>
+  /** A refusal, if this process knows the bucket to be empty; spends nothing and asks nobody. */
+  peek(limit: LimitName, key: string): Verdict | undefined
+  /** Decides whether a credential may be tried, and counts it if it fails (failure-limit.ts). */
+  attempt: Attempt
   close(): Promise<void>
 }
 
@@ -40,7 +45,8 @@ export interface Buckets {
 interface Portion {
   local: number
   shared: number
-  until: number
+  /** When it was taken, in Unix milliseconds. */
+  at: number
 }
 
 /** A portion that nobody spends is given up after this time (milliseconds), so that idle processes hoard nothing. */
@@ -76,46 +82,58 @@ export function makeRateLimiter(limits: RateLimits, buckets: Buckets, now: Clock
     const largest = Math.max(1, Math.floor(quota / PORTIONS))
     const rate = quota / (window * SECOND)
     const { tokens, taken } = await buckets.take(key, { quota, largest, now: now(), rate })
-    portions.set(key, { local: taken, shared: tokens, until: now() + PORTION_LIFE })
+    portions.set(key, { local: taken, shared: tokens, at: now() })
   }
 
-  return {
-    close: buckets.close,
-    async spend(name, subject) {
-      if (limits === 'off') return undefined
-      const limit = limits[name]
-      const key = `${name}:${subject}`
-      const fresh = (): Portion | undefined => {
-        const portion = portions.get(key)
-        return portion && portion.local >= 1 && portion.until > now() ? portion : undefined
-      }
-      while (!fresh()) {
-        // Requests that find the portion spent at the same moment share one refill. Each is enough for one of them at least,
-        // so this ends: all are served, or the bucket is empty.
-        let refill = pending.get(key)
-        if (!refill) {
-          refill = take(key, limit).finally(() => pending.delete(key))
-          pending.set(key, refill)
-        }
-        await refill
-        if (!fresh() && (portions.get(key)?.shared ?? 0) < 1) break
-      }
-      const portion = fresh()
-      if (portion) portion.local -= 1
-      const left = Math.max(0, Math.floor((portion?.local ?? 0) + (portions.get(key)?.shared ?? 0)))
-      const perSecond = limit.quota / limit.window
-      const missing = portion ? limit.quota - left : 1 - Math.max(0, portions.get(key)?.shared ?? 0)
-      return {
-        allowed: portion !== undefined,
-        limit: name,
-        quota: limit.quota,
-        window: limit.window,
-        remaining: portion ? left : 0,
-        reset: Math.max(1, Math.ceil(missing / perSecond)),
-      }
-    },
+  const usable = (key: string): Portion | undefined => {
+    const portion = portions.get(key)
+    return portion && portion.local >= 1 && portion.at + PORTION_LIFE > now() ? portion : undefined
   }
+
+  async function spend(name: LimitName, subject: string): Promise<Verdict | undefined> {
+    if (limits === 'off') return undefined
+    const limit = limits[name]
+    const key = `${name}:${subject}`
+    while (!usable(key)) {
+      // Requests that find the portion spent at the same moment share one refill. Each is enough for one of them at least,
+      // so this ends: all are served, or the bucket is empty.
+      let refill = pending.get(key)
+      if (!refill) {
+        refill = take(key, limit).finally(() => pending.delete(key))
+        pending.set(key, refill)
+      }
+      await refill
+      if (!usable(key) && (portions.get(key)?.shared ?? 0) < 1) break
+    }
+    const portion = usable(key)
+    if (!portion) return refusal(name, limit, portions.get(key)?.shared ?? 0)
+    portion.local -= 1
+    const left = Math.max(0, Math.floor(portion.local + portion.shared))
+    const reset = Math.max(1, Math.ceil(((limit.quota - left) * limit.window) / limit.quota))
+    return { allowed: true, limit: name, ...limit, remaining: left, reset }
+  }
+
+  function peek(name: LimitName, subject: string): Verdict | undefined {
+    const key = `${name}:${subject}`
+    const portion = limits === 'off' ? undefined : portions.get(key)
+    if (limits === 'off' || !portion || usable(key)) return undefined
+    const limit = limits[name]
+    const refilled = (Math.max(0, now() - portion.at) * limit.quota) / (limit.window * SECOND)
+    return portion.shared + refilled >= 1 ? undefined : refusal(name, limit, portion.shared + refilled)
+  }
+
+  return { close: buckets.close, spend, peek, attempt: failureLimit({ spend, peek }) }
 }
+
+/** @param tokens what the bucket has: less than one */
+const refusal = (limit: LimitName, { quota, window }: Limit, tokens: number): Verdict => ({
+  allowed: false,
+  limit,
+  quota,
+  window,
+  remaining: 0,
+  reset: Math.max(1, Math.ceil(((1 - Math.max(0, tokens)) * window) / quota)),
+})
 
 /** The headers of a limited answer: the IETF draft's pair and the older trio; Retry-After on a refusal. */
 export function rateLimitHeaders(verdict: Verdict): Record<string, string> {

@@ -55,6 +55,16 @@ test('two processes share one bucket there, exactly, and PostgreSQL counts nothi
   expect(await rows()).toBe(0)
 })
 
+test('wrong secrets of two processes share one count there as well', async () => {
+  const [id = ''] = Buffer.from(tenant.owner.authorization!.slice(6), 'base64').toString().split(':')
+  const wrong = [app, other].map(({ baseUrl }) => apiAs(baseUrl, { id, secret: 'x'.repeat(40) }))
+  const answers = await Promise.all(Array.from({ length: 30 }, (_, at) => wrong[at % 2]!.get(tenant.A)))
+  expect(answers.filter(({ status }) => status === 401)).toHaveLength(10)
+  expect(answers.filter(({ status }) => status === 429)).toHaveLength(20)
+  expect(await app.gatehouse.tools.prisma.rateLimit.count({ where: { key: { startsWith: 'auth_failures' } } })).toBe(0)
+  now += 120_000
+})
+
 test('another deployment on the same Redis has buckets of its own', async () => {
   const stranger = await startApp({ clock: app.clock, env, roles: [] })
   const at = async ({ gatehouse }: TestApp) => (await gatehouse.rateLimiter.spend('core_read', 'one'))!.allowed

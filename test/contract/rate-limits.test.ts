@@ -159,6 +159,56 @@ test('two applications share one bucket, exactly for small limits', async () => 
   for (const answer of answers) await answer.text()
 })
 
+describe('wrong secrets of API keys are limited before they are compared (security rule 34)', () => {
+  const [here, elsewhere] = [{ 'x-forwarded-for': '198.51.100.1' }, { 'x-forwarded-for': '198.51.100.2' }]
+  const idOf = (api: Api) => Buffer.from(api.authorization!.slice(6), 'base64').toString().split(':')[0]!
+  const guessing = (at: { baseUrl: string }, id: string) => apiAs(at.baseUrl, { id, secret: 'x'.repeat(40) })
+  const limits = { auth_failures: { quota: 5, window: 60 }, unauthenticated: { quota: 1000, window: 60 } }
+
+  test('then the right one is refused from this address and no other, and good again in time', async () => {
+    const { app, tenant, advance } = await limited(limits, { TRUST_PROXY: '1' })
+    const wrong = guessing(app, idOf(tenant.owner))
+    const answers = await spendAll(() => wrong.get(tenant.A, here))
+    expect(answers.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429])
+    const refused = await tenant.owner.get(tenant.A, here)
+    expect(refused).toMatchObject({ status: 429, body: { error: 'too_many_requests' } })
+    expect(refused.headers.get('retry-after')).toBe(String(limitHeaders(refused).t))
+    expect((await tenant.owner.get(tenant.A, elsewhere)).status).toBe(200)
+    const other = await keyWith(tenant, {})
+    expect((await other.get(tenant.A, here)).status).toBe(200)
+    advance(limitHeaders(refused).t! * 1000)
+    expect((await tenant.owner.get(tenant.A, here)).status).toBe(200)
+  })
+
+  test('a parallel burst, at two applications, buys no more; the owner works on', async () => {
+    const { app, tenant } = await limited(limits, { TRUST_PROXY: '1' })
+    const second = await app.second()
+    const id = idOf(tenant.owner)
+    const burst = Array.from({ length: 40 }, (_, i) => guessing(i % 2 === 0 ? app : second, id).get(tenant.A, here))
+    const own = Array.from({ length: 20 }, () => tenant.owner.get(tenant.A, elsewhere))
+    expect((await Promise.all(burst)).filter(({ status }) => status === 401)).toHaveLength(5)
+    expect((await Promise.all(own)).map(({ status }) => status)).toEqual(Array(20).fill(200))
+  })
+
+  test('ids of keys that do not exist cannot be told apart, and count by address as well', async () => {
+    const { app, tenant } = await limited(
+      { ...limits, auth_failures_ip: { quota: 8, window: 60 } },
+      { TRUST_PROXY: '1' },
+    )
+    const walk = async (id: string, ip: string) =>
+      (await spendAll(() => guessing(app, id).get(tenant.A, { 'x-forwarded-for': ip }))).map(({ status, body }) => [
+        status,
+        body.error,
+        body.error_description,
+      ])
+    expect(await walk(`ak_${'0'.repeat(26)}`, '203.0.113.1')).toEqual(await walk(idOf(tenant.owner), '203.0.113.2'))
+    for (let i = 0; i < 8; i++)
+      expect((await guessing(app, `ak_${String(i).padStart(26, '0')}`).get(tenant.A, here)).status).toBe(401)
+    expect((await tenant.owner.get(tenant.A, here)).status).toBe(429)
+    expect((await tenant.owner.get(tenant.A, elsewhere)).status).toBe(200)
+  })
+})
+
 describe('GraphQL', () => {
   test('each mutation of a document counts, also inside of a fragment; refused ones change nothing', async () => {
     const { tenant } = await limited({ core_write: { quota: 12, window: 60 } })

@@ -1,8 +1,10 @@
 /** Rate limits of the IdP (decisions D19), each reached on purpose. */
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { must } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
+import { assertionOf, ethereumWallet } from '../setup/wallets.js'
 import { problemOf, TestBrowser } from './browser.js'
-import { answerOf, Realm, type TestClient } from './setup.js'
+import { type Answer, answerOf, Realm, type TestClient } from './setup.js'
 
 let app: TestApp
 let realm: Realm
@@ -87,4 +89,197 @@ test('signing in: per address, told on the page; the form stays', async () => {
 
 test('discovery and keys: per address', async () => {
   await reach(5, async () => fetch(`${realm.url}/jwks.json`, { headers: from('10.0.0.5') }))
+})
+
+describe('failed client authentication is counted and limited before the secret is compared (security rule 34)', () => {
+  let guarded: TestApp
+  let there: Realm
+  let second: Realm
+  let own: TestClient
+  let now = Date.now()
+  const QUOTA = 10
+
+  beforeAll(async () => {
+    const clock = { now: () => now, advance: (by: number) => (now += by) }
+    guarded = await startApp({ clock, env: { RATE_LIMITS: 'default', TRUST_PROXY: '1' } })
+    there = await Realm.make(guarded)
+    const other = await guarded.second()
+    second = new Realm(other, there.tenant, `${other.idpUrl}/${there.tenant.issuerId}`)
+    own = await there.client({}, { confidential: true })
+  })
+  afterAll(() => guarded.close())
+
+  let hosts = 0
+  /** An address that no test has used. */
+  const fresh = () => `10.1.${Math.floor(++hosts / 250)}.${(hosts % 250) + 1}`
+  const wrong = (client: TestClient) => ({ id: client.id, secret: 'w'.repeat(43) })
+
+  async function send(path: string, form: Record<string, string>, ip: string, client?: TestClient, at = there) {
+    const headers: Record<string, string> = { ...from(ip) }
+    if (client) headers['authorization'] = `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret ?? '')}`)}`
+    const body = new URLSearchParams(form)
+    return answerOf(await fetch(`${at.url}${path}`, { method: 'POST', body, headers }))
+  }
+  const introspect = (client: TestClient, ip: string, at = there) => send('/introspect', { token: 'x' }, ip, client, at)
+
+  async function exhaust(ask: () => Promise<Answer>, quota = QUOTA): Promise<Answer> {
+    for (let left = quota; left > 0; left--) {
+      const { status, body, headers } = await ask()
+      expect([status, body.error]).toEqual([401, 'invalid_client'])
+      expect(Number(headers.get('x-ratelimit-remaining'))).toBe(left - 1)
+    }
+    const refused = await ask()
+    expect([refused.status, refused.body.error]).toEqual([429, 'too_many_requests'])
+    expect(refused.headers.get('ratelimit')).toBe(`"default";r=0;t=${refused.headers.get('retry-after')}`)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    return refused
+  }
+
+  test.each(['/token', '/introspect', '/revoke'])(
+    '%s: after 10 wrong secrets the right one is not looked at either, from this address and no other; then it is',
+    async (path) => {
+      const ip = fresh()
+      const form: Record<string, string> =
+        path === '/token' ? { grant_type: 'refresh_token', refresh_token: 'x' } : { token: 'x' }
+      const refused = await exhaust(() => send(path, form, ip, wrong(own)))
+      expect((await send(path, form, ip, own)).status).toBe(429)
+      expect([200, 400]).toContain((await send(path, form, fresh(), own)).status)
+      now += Number(refused.headers.get('retry-after')) * 1000
+      expect([200, 400]).toContain((await send(path, form, ip, own)).status)
+    },
+  )
+
+  test('a parallel burst buys no more', async () => {
+    const ip = fresh()
+    const answers = await Promise.all(Array.from({ length: 60 }, () => introspect(wrong(own), ip)))
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(QUOTA)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(60 - QUOTA)
+  })
+
+  test('two processes share the count', async () => {
+    const ip = fresh()
+    const answers = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => introspect(wrong(own), ip, i % 2 === 0 ? there : second)),
+    )
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(QUOTA)
+    for (const at of [there, second]) expect((await introspect(own, ip, at)).status).toBe(429)
+  })
+
+  test('many addresses that fail do not stop the owner at another', async () => {
+    const home = fresh()
+    for (let count = 0; count < 12; count++) {
+      const ip = fresh()
+      await Promise.all(Array.from({ length: QUOTA + 1 }, () => introspect(wrong(own), ip)))
+    }
+    expect((await introspect(own, home)).status).toBe(200)
+  })
+
+  test('an id that does not exist is limited by the same answers', async () => {
+    const unknown = { id: `cli_${'0'.repeat(26)}`, secret: 'w'.repeat(43) }
+    const walk = async (client: TestClient) => {
+      const ip = fresh()
+      const answers: unknown[] = []
+      for (let count = 0; count < QUOTA + 2; count++) {
+        const { status, body, headers } = await introspect(client, ip)
+        const told = [...headers].filter(([name]) => !['x-request-id', 'date', 'content-length'].includes(name))
+        answers.push([status, body, Object.fromEntries(told)])
+      }
+      return answers
+    }
+    expect(await walk(unknown)).toEqual(await walk(wrong(own)))
+  })
+
+  test('an address that fails for many clients is stopped for all that show a secret; public ones go on', async () => {
+    const ip = fresh()
+    const open = await there.client({ application_type: 'spa' })
+    for (let count = 0; count < 60; count++) {
+      const id = `cli_${String(count).padStart(26, '0')}`
+      expect((await introspect({ id, secret: 'x' }, ip)).status).toBe(401)
+    }
+    expect((await introspect(own, ip)).status).toBe(429)
+    expect((await introspect({ id: `cli_${'z'.repeat(26)}`, secret: 'x' }, ip)).status).toBe(429)
+    const form = { grant_type: 'refresh_token', refresh_token: 'x', client_id: open.id }
+    expect((await send('/token', form, ip)).body.error).toBe('invalid_grant')
+  })
+
+  test('an address of IPv6 counts with its network', async () => {
+    const [one, two, three] = ['2001:db8:1:2::1', '2001:db8:1:2:ffff::2', '2001:db8:1:3::1']
+    await exhaust(() => introspect(wrong(own), one!))
+    expect([(await introspect(own, two!)).status, (await introspect(own, three!)).status]).toEqual([429, 200])
+  })
+
+  const kinds: [string, () => Promise<(good: boolean, ip: string) => Promise<Answer>>][] = [
+    [
+      'client_secret_post',
+      async () => (good, ip) =>
+        send('/introspect', { token: 'x', client_id: own.id, client_secret: good ? own.secret! : 'wrong' }, ip),
+    ],
+    [
+      'an agent with a secret',
+      async () => {
+        const { id, secret } = await agentWith({ type: 'secret', name: null })
+        return (good, ip) =>
+          send('/token', { grant_type: 'client_credentials' }, ip, { id, secret: good ? secret : 'w'.repeat(43) })
+      },
+    ],
+    [
+      'an agent with a wallet',
+      async () => {
+        const wallet = ethereumWallet()
+        const { network, address } = wallet
+        const { id } = await agentWith({ type: 'wallet', name: null, network, address })
+        return async (good, ip) => {
+          const { body } = await send('/agents/challenge', { client_id: id, network, address }, ip)
+          const signature = (good ? wallet : ethereumWallet()).sign(body.message)
+          const client_assertion = assertionOf({ message: body.message, signature, type: wallet.type })
+          const client_assertion_type = 'urn:gatehouse:params:oauth:client-assertion-type:caip-122'
+          const form = { grant_type: 'client_credentials', client_id: id, client_assertion_type, client_assertion }
+          return send('/token', form, ip)
+        }
+      },
+    ],
+    [
+      'an actor of token exchange',
+      async () => {
+        const grant = 'urn:ietf:params:oauth:grant-type:token-exchange'
+        const resource = { resource: 'https://orders.example', scopes: ['stock:read'] }
+        const target = { resource: 'https://stock.example', scopes: ['stock:read'] }
+        const token_exchange = { subject_resources: [resource], target_resources: [target] }
+        const none = { redirect_uris: [], post_logout_redirect_uris: [] }
+        const openid = { application_type: 'm2m', grant_types: [grant], token_exchange, ...none }
+        const actor = await there.client(openid, { confidential: true })
+        return (good, ip) => send('/token', { grant_type: grant, subject_token: 'x' }, ip, good ? actor : wrong(actor))
+      },
+    ],
+  ]
+  async function agentWith(verifier: object) {
+    const { owner, I } = there.tenant
+    const { id } = must(await owner.post(`${I}/agents`, { name: 'Scribe' }), 201).data
+    const { data } = must(await owner.post(`${I}/agents/${id}/verifiers`, verifier), 201)
+    return { id, secret: data.secret as string }
+  }
+  test.each(kinds)('%s: the same', async (_, make) => {
+    const show = await make()
+    const ip = fresh()
+    await exhaust(() => show(false, ip))
+    expect((await show(true, ip)).status).toBe(429)
+    expect([200, 400]).toContain((await show(true, fresh())).status)
+  })
+
+  test('successes count nothing, and ask the database for nothing', async () => {
+    const ip = fresh()
+    for (let count = 0; count < 3 * QUOTA; count++) expect((await introspect(own, ip)).status).toBe(200)
+    const key = { contains: `idp ${ip}` }
+    expect(await guarded.gatehouse.tools.prisma.rateLimit.count({ where: { key } })).toBe(0)
+    // Nor does a failure in between stop them.
+    await introspect(wrong(own), ip)
+    for (let count = 0; count < 3 * QUOTA; count++) expect((await introspect(own, ip)).status).toBe(200)
+  })
+
+  test('a request refused after its client has authenticated is no failure', async () => {
+    const ip = fresh()
+    const form = { grant_type: 'refresh_token', refresh_token: 'x' }
+    for (let count = 0; count < QUOTA + 2; count++)
+      expect((await send('/token', form, ip, own)).body.error).toBe('invalid_grant')
+  })
 })

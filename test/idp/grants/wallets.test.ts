@@ -458,7 +458,10 @@ test('EIP-191: a signature that another implementation made (web3.js, eth.accoun
 
 describe('D19: 30 challenges, and as many proofs, per minute and address', () => {
   test('the 31st is 429 with Retry-After', async () => {
-    const limited = await startApp({ env: { RATE_LIMITS: 'default' } })
+    // Proofs that fail for one agent are refused earlier, by the limit of failed authentications.
+    const failures = { quota: 1000, window: 60 }
+    const limits = { auth_failures: failures, auth_failures_ip: failures }
+    const limited = await startApp({ env: { RATE_LIMITS: JSON.stringify(limits) } })
     const own = await Realm.make(limited)
     const { network, address } = ethereumWallet()
     const client_id = `agt_${'0'.repeat(26)}`
