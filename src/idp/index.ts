@@ -15,6 +15,7 @@ import { endFamily, foresee } from './adapter.js'
 import { proveWallet } from './agent-proof.js'
 import { amendAnswer, failureOf, unforeseen } from './answers.js'
 import { refuseEarly } from './client-authentication.js'
+import { FORM, openDenials, REFUSAL } from './denials.js'
 import { challengeAgent } from './endpoints/agent-challenge.js'
 import { checkSession, serveCheckSessionPage } from './endpoints/check-session.js'
 import { serveDocument } from './endpoints/documents.js'
@@ -48,6 +49,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
   const runtimes = openRuntimes(gatehouse)
   const provider = makeProvider(gatehouse)
   const limitMetadata = metadataLimit()
+  const denials = openDenials()
   const own = new URL(gatehouse.config.idpUrl)
   const prefix = own.pathname.replace(/\/$/, '')
 
@@ -61,6 +63,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
     const match = matchPath(ctx.path, prefix)
     if (match) ctx.state['route'] = match.route.template
     let runtime: Runtime | undefined
+    let refusal: unknown
     try {
       if (!match) throw new ApiError('not_found', 'There is no such address.')
       // What is asked for often, and by strangers: its limit is counted before anything is looked up.
@@ -73,12 +76,21 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       if (ctx.method === 'OPTIONS') ctx.set('Allow', match.route.methods.join(', '))
       if (isDocument) answerDocument(ctx, context, runtime, match)
       else await answer(ctx, context, { runtime, provider }, match)
+      refusal = ctx.state[REFUSAL]
     } catch (caught) {
-      answerError(ctx, context, facts, match, runtime, translated(caught))
+      refusal = translated(caught)
+      answerError(ctx, context, facts, match, runtime, refusal)
     }
+    if (refusal !== undefined && match && runtime) denials.note(ctx, { context, runtime, route: match.route }, refusal)
   }
 
-  return { middleware, close: () => runtimes.close() }
+  return {
+    middleware,
+    close: async () => {
+      await runtimes.close()
+      await denials.close()
+    },
+  }
 }
 
 const wrongMethod = ({ route }: Match): ApiError =>
@@ -123,6 +135,7 @@ async function answer(
   checkQuery(ctx)
   const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
   const form = read ?? {}
+  ctx.state[FORM] = form
   const { name } = match.route
   if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
   const jwt = takesTokens.has(name) ? jwtIn(form) : undefined

@@ -6,6 +6,7 @@ import { claimsOfScope, findAccount, type Redeemed } from './account.js'
 import { adapterFor } from './adapter.js'
 import { checkAudience, checkOrganization } from './authorization.js'
 import { rowOf } from './client.js'
+import { REFUSAL } from './denials.js'
 import type { Grant, Handler } from './grants/grant.js'
 import { grants } from './grants/index.js'
 import { installHooks, libraryGrant } from './hooks/index.js'
@@ -166,5 +167,12 @@ export function makeProvider({ config }: Gatehouse): OpenIdProvider {
   provider.on('server_error', (ctx, error) => {
     ctx.state['failure'] = error
   })
+  const refused = (ctx: OpenIdContext, error: unknown): void => {
+    ctx.state[REFUSAL] = error
+  }
+  provider.on('grant.error', refused)
+  provider.on('introspection.error', refused)
+  provider.on('revocation.error', refused)
+  provider.on('authorization.error', refused)
   return provider
 }

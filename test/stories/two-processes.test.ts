@@ -13,7 +13,11 @@ let tenant: Tenant
 
 beforeAll(async () => {
   database = await createTestDatabase()
-  const env = { DATABASE_URL: database.url, SECRET_KEY: secretKey }
+  const limits = JSON.stringify({
+    core_read: { quota: 100_000, window: 60 },
+    core_write: { quota: 100_000, window: 60 },
+  })
+  const env = { DATABASE_URL: database.url, SECRET_KEY: secretKey, RATE_LIMITS: limits }
   one = await startProcess(env)
   const { PORT: _, IDP_PORT: __, ...shared } = one.env
   other = await startProcess(shared)
@@ -74,6 +78,49 @@ test('a changed issuer is served anew by both IdPs, a deleted one by neither', a
     }
     expect(status).toBe(404)
   }
+})
+
+test('wrong client secrets are counted together, and a refused request is logged by each and one event of both', async () => {
+  const { owner, I, accountId } = tenant
+  const body = { name: 'Web', type: 'external', confidential: true, settings: {} }
+  const { data: client } = must(await owner.post(`${I}/clients`, body), 201)
+  const detail = 'invalid secret provided'
+  const answers = await Promise.all(
+    Array.from({ length: 40 }, async (_, at) => {
+      const port = (at % 2 === 0 ? one : other).env['IDP_PORT']
+      const form = new URLSearchParams({ token: 'x', client_id: client.id, client_secret: 'wrong-secret-of-a-guess' })
+      return (await fetch(`http://127.0.0.1:${port}/${I.split('/').at(-1)}/introspect`, { method: 'POST', body: form }))
+        .status
+    }),
+  )
+  expect([
+    answers.filter((status) => status === 401).length,
+    answers.filter((status) => status === 429).length,
+  ]).toEqual([10, 30])
+  const events = async () =>
+    must(await owner.get(`${tenant.A}/events?event_types=token.denied&client_id=${client.id}`), 200).data
+  for (let tries = 0; (await events()).length === 0 && tries < 200; tries++)
+    await new Promise((done) => setTimeout(done, 20))
+  expect(await events()).toMatchObject([
+    { account_id: accountId, client_id: client.id, data: { error_detail: detail } },
+  ])
+  const lines = [one, other].flatMap((process) =>
+    process
+      .output()
+      .split('\n')
+      .filter((line) => line.includes(client.id) && line.includes(detail))
+      .map((line) => JSON.parse(line)),
+  )
+  expect(lines).toHaveLength(10)
+  for (const line of lines)
+    expect(line).toMatchObject({
+      level: 30,
+      request_id: expect.stringMatching(/^req_/),
+      endpoint: 'introspect',
+      error: 'invalid_client',
+      error_description: 'client authentication failed',
+    })
+  expect(`${one.output()}${other.output()}`).not.toContain('wrong-secret-of-a-guess')
 })
 
 test('events of one process are heard at the other; when that is killed, the first goes on where it stopped', async () => {

@@ -60,6 +60,10 @@ export const catalogue = {
   'session.suspended': 'A session was suspended.',
   'session.reactivated': 'A suspended session goes on.',
   'token.revoked': 'A token was revoked.',
+  'token.denied':
+    'A request of a client to the token, introspection or revocation endpoint was refused; recorded at most once per client, reason and minute.',
+  'authorization.denied':
+    'A request of a client to the authorization endpoint was refused; recorded at most once per client, reason and minute.',
   'token.exchanged': "A service got a token for another one, out of a user's.",
   'agent.created': 'An agent was made.',
   'agent.updated': 'An agent was changed.',
