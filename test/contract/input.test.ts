@@ -266,10 +266,9 @@ describe('faults of a body', () => {
       await world.owner.patch(`${world.I}/users/${world.ids.user_id}`, {
         username_hash: 'x',
         purge_at: 1,
-        email_verified: true,
         requires_approval: true,
       }),
-      ['username_hash', 'purge_at', 'email_verified', 'requires_approval'],
+      ['username_hash', 'purge_at', 'requires_approval'],
     )
     expectInvalid(
       await world.owner.patch(`${world.A}/api-keys/${world.ids.key_id}`, {
