@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { makeTenant, must, type Tenant } from '../setup/actors.js'
+import { until } from '../resources/hooks.js'
+import { machineWith, makeTenant, must, type Tenant } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
 import { createTestDatabase, secretKey } from '../setup/database.js'
 import { subscribe } from '../setup/event-stream.js'
-import { endProcess, type Process, startProcess } from '../setup/process.js'
+import { endProcess, type Process, runCli, startProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
 
 let database: { url: string; drop(): Promise<void> }
@@ -121,6 +122,58 @@ test('wrong client secrets are counted together, and a refused request is logged
       error_description: 'client authentication failed',
     })
   expect(`${one.output()}${other.output()}`).not.toContain('wrong-secret-of-a-guess')
+})
+
+test('a scope that one process takes away is refused by the other at the next request, with its challenge', async () => {
+  const { owner, A, I } = tenant
+  const machine = await machineWith(tenant, ['issuers.users:read', 'issuers.clients:read'])
+  const there = apiAs(`http://127.0.0.1:${other.env['PORT']}`, machine.authorization!.slice(7))
+  const { data: clients } = must(await owner.get(`${I}/clients`), 200)
+  const client = clients.find(({ name }: { name: string }) => name === 'Machine')
+  must(await there.get(`${I}/users`), 200)
+  must(await owner.patch(`${I}/clients/${client.id}`, { settings: { scopes: ['issuers.clients:read'] } }), 200)
+  const refused = await there.get(`${I}/users`)
+  must(refused, 403)
+  expect(refused.headers.get('www-authenticate')).toContain('scope="issuers.users:read"')
+
+  const { data: key } = must(await owner.post(`${A}/api-keys`, { name: 'narrow', restrictions: {} }), 201)
+  const byKey = apiAs(`http://127.0.0.1:${other.env['PORT']}`, { id: key.id, secret: key.secret_plain })
+  must(await byKey.patch(I, { name: 'Renamed' }), 200)
+  must(await owner.patch(`${A}/api-keys/${key.id}`, { restrictions: { scopes: ['issuers.users:read'] } }), 200)
+  must(await byKey.patch(I, { name: 'Renamed again' }), 403)
+})
+
+test('a redirect URI rule that one process narrows is asked by the other', async () => {
+  const { owner, I } = tenant
+  const client = {
+    name: 'Local',
+    type: 'external',
+    confidential: false,
+    settings: { openid: { application_type: 'native', redirect_uris: ['http://127.0.0.1/cb'] } },
+  }
+  must(await elsewhere(owner.authorization).post(`${I}/clients`, client), 201)
+  const rules = { allow_loopback: false, allow_private_use_schemes: true, allowed_hosts: null }
+  must(await owner.patch(I, { settings: { security: { redirect_uri_rules: rules } } }), 200)
+  const refused = must(await elsewhere(owner.authorization).post(`${I}/clients`, client), 400)
+  expect(refused.details[0].field).toContain('redirect_uris')
+})
+
+test('both processes serve the same key set, also after keys rotate --now at a third', async () => {
+  const { issuerId } = tenant
+  const kids = async (port: string | undefined) => {
+    const { keys } = (await (await fetch(`http://127.0.0.1:${port}/${issuerId}/jwks.json`)).json()) as {
+      keys: { kid: string }[]
+    }
+    return keys.map(({ kid }) => kid).sort()
+  }
+  const before = await kids(one.env['IDP_PORT'])
+  expect(await kids(other.env['IDP_PORT'])).toEqual(before)
+  const { code, output } = await runCli(['keys', 'rotate', '--now', '--issuer', issuerId], one.env)
+  expect([code, output]).toEqual([0, expect.any(String)])
+  const both = async () => [await kids(one.env['IDP_PORT']), await kids(other.env['IDP_PORT'])]
+  await until(async () => (await both()).every((set) => set.every((kid) => !before.includes(kid))))
+  const [here, there] = await both()
+  expect(there).toEqual(here)
 })
 
 test('events of one process are heard at the other; when that is killed, the first goes on where it stopped', async () => {
