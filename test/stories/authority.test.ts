@@ -11,6 +11,7 @@ import { schema } from '../../src/graphql/schema.js'
 import { newId, newRow } from '../../src/kernel/ids.js'
 import type { Context } from '../../src/platform/context.js'
 import { systemContext } from '../../src/platform/jobs.js'
+import type { Prisma } from '../../src/platform/prisma/client.js'
 import { sha256 } from '../../src/platform/secrets.js'
 import { usernameColumns } from '../../src/resources/users/usernames.js'
 import { callRoot, type Root, rootsOf } from '../contract/roots.js'
@@ -49,6 +50,8 @@ interface Place extends Tenant {
   orgId: string
   base: Ids
   roots: Root[]
+  /** The issuer's authentication methods, to be restored for each set of targets. */
+  methods: Prisma.AuthMethodCreateManyInput[]
   /** Accounts whose rows decide about reach. */
   accountIds: string[]
   callers: Record<string, (scopes: string[]) => Promise<{ api: Api; secret: string }>>
@@ -63,9 +66,9 @@ afterAll(() => app.close())
 
 async function tenantPlace(): Promise<Place> {
   const made = await makeTenant(app, 'Target')
-  const { base, roots } = await prepared(made)
-  const callers = await callersOf(made, base.org_id)
-  return { ...made, app, orgId: base.org_id, base, roots, accountIds: [made.accountId], callers }
+  const prepared = await prepare(made)
+  const orgId = prepared.base.org_id
+  return { ...made, ...prepared, app, orgId, accountIds: [made.accountId], callers: await callersOf(made, orgId) }
 }
 
 /** The console issuer, with an account whose owner and administrators sign in there. */
@@ -75,14 +78,14 @@ async function systemPlace(): Promise<Place> {
   const [{ id: issuerId }] = must(await app.operator.get(`${A}/issuers`), 200).data.slice(-1)
   const made = { app, accountId, issuerId, A, I: `${A}/issuers/${issuerId}`, owner: app.operator }
   const administered = must(await tenant.owner.get(tenant.A), 200).data
-  const { base, roots } = await prepared(made)
+  const prepared = await prepare(made)
   const orgId = administered.admin_org_id
   const accountIds = [accountId, tenant.accountId]
-  return { ...made, orgId, base, roots, accountIds, callers: await callersOf(made, orgId) }
+  return { ...made, ...prepared, orgId, accountIds, callers: await callersOf(made, orgId) }
 }
 
-async function prepared(made: Tenant): Promise<{ base: Ids; roots: Root[] }> {
-  const { owner, I } = made
+async function prepare(made: Tenant): Promise<Pick<Place, 'base' | 'roots' | 'methods'>> {
+  const { owner, I, issuerId } = made
   const upstream = { issuer_url: 'https://idp.example.com', client_id: 'c', client_secret: 's' }
   const methods = [
     { name: 'Code by mail', method: 'email_otp' },
@@ -90,7 +93,9 @@ async function prepared(made: Tenant): Promise<{ base: Ids; roots: Root[] }> {
     { name: 'Corp', method: 'oidc', first_factor_only: true, settings: upstream },
   ]
   for (const method of methods) await owner.post(`${I}/auth-methods`, method)
-  return { base: (await populate(made)).ids, roots: await rootsOf(owner) }
+  const { ids: base } = await populate(made)
+  const rows = await app.gatehouse.tools.prisma.authMethod.findMany({ where: { issuerId } })
+  return { base, roots: await rootsOf(owner), methods: rows as Prisma.AuthMethodCreateManyInput[] }
 }
 
 /** Every kind of caller, with exactly these scopes. */
@@ -186,8 +191,8 @@ async function targets(place: Place, posture: Posture, assets: Assets): Promise<
   const hash = sha256(stopped ? SECRET : fresh('unknown'))
   const secrets = [{ hash, expires_at: null }]
   await prisma.issuer.update({ where: { id: issuerId }, data: { status: 'active', settings: strictSettings } })
-  await prisma.authMethod.updateMany({ where: { issuerId }, data: { enabledLogin: true } })
-  await prisma.authMethod.deleteMany({ where: { issuerId, method: 'oidc', NOT: { name: 'Corp' } } })
+  await prisma.authMethod.deleteMany({ where: { issuerId } })
+  await prisma.authMethod.createMany({ data: place.methods.map((row) => ({ ...row, enabledLogin: true })) })
   await prisma.domain.deleteMany({ where: { OR: [{ accountId }, { host: { contains: HOST } }] } })
   await prisma.paymentMethod.updateMany({ where: { accountId, status: 'active' }, data: { status: 'disabled' } })
   await prisma.apiKey.updateMany({
@@ -506,6 +511,8 @@ async function admits({ accountId, issuerId, orgId }: Place, api: Api, { name, a
   const takes = (argument: string) => args.some((one) => one.name === argument)
   const place = { a: accountId, ...(takes('issuerId') && { i: issuerId }), ...(takes('orgId') && { o: orgId }) }
   const { body } = await api.graphql(document, place)
+  // A caller without any authority here gets NOT_FOUND. Anything else says that the caller itself is not valid any more.
+  if (!body.data) expect(body.errors).toMatchObject([{ extensions: { code: 'NOT_FOUND' } }])
   return body.data?.permissions.mutations.includes(name) ?? false
 }
 
@@ -557,7 +564,10 @@ async function enrollmentOf({ owner, I, issuerId }: Place, { user_id }: Ids) {
 }
 
 const kinds = ['key', 'organization key', 'user', 'personal token', 'client', 'agent']
-const tried = mutations.filter(({ name }) => !(name in exceptions))
+// The issuer is deleted last: that ends callers for good.
+const tried = mutations
+  .filter(({ name }) => !(name in exceptions))
+  .sort((one, other) => Number(one.name === 'deleteIssuer') - Number(other.name === 'deleteIssuer'))
 
 /** Sets of scopes that admit a mutation, each as small as can be. */
 function scopeSets(field: Field): string[][] {
