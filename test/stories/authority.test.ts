@@ -297,7 +297,7 @@ async function removeTargets({ accountId, issuerId, base }: Place): Promise<void
     AND NOT EXISTS (SELECT 1 FROM accounts WHERE system AND owner_user_id = users.id)`
   const { prisma } = app.gatehouse.tools
   for (const statement of [
-    `DELETE FROM sessions WHERE issuer_id = '${issuerId}'`,
+    `DELETE FROM sessions WHERE issuer_id = '${issuerId}' AND user_id IN (${old})`,
     `DELETE FROM verifiers WHERE user_id IN (${old})`,
     `DELETE FROM personal_tokens WHERE user_id IN (${old})`,
     `DELETE FROM users WHERE id IN (${old})`,
