@@ -13,7 +13,8 @@ import type { Context } from '../../platform/context.js'
 import { type ApiKey, isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { after, type InAccount, lockOrganization, newestFirst, requireAccount, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
 import { mustReachNoFurther, type Restrictions, restrictionRules } from './restrictions.js'
@@ -253,7 +254,8 @@ export function reviseKey(
     },
     write: async (now, version, data) =>
       (await now.db.apiKey.updateManyAndReturn({ where: { id: place.keyId, updatedAt: version }, data }))[0],
-    also: (inside, before, key) => emit(inside, type, { ...aboutKey(key), changes: changesBetween(before, key) }),
+    also: (inside, before, key) =>
+      emit(inside, type, { ...aboutKey(key), changes: changesBetween('api_key', before, key) }),
   })
 }
 
