@@ -4,7 +4,7 @@
  * whose authority its own covers, so that no rotation yields a stronger secret. What moves their state stands in transitions.ts.
  */
 import { z } from 'zod'
-import { ApiError, badRequest, type Detail, invalid, notFound } from '../../kernel/errors.js'
+import { ApiError, badRequest, type Detail, insufficientScope, invalid, notFound } from '../../kernel/errors.js'
 import { newId, timeOf } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
@@ -270,7 +270,7 @@ export const aboutKey = ({ accountId, issuerId, orgId, id }: ApiKey) => ({
 function mustCover(context: Context, key: ApiKey): void {
   const lacking = scopesOf(key).find((scope) => isPlatformScope(scope) && !covers(context.actor.scopes, scope))
   if (lacking) {
-    throw new ApiError('insufficient_scope', `This key may do more than you (${lacking}), so you cannot change it.`)
+    throw insufficientScope(lacking, `This key may do more than you (${lacking}), so you cannot change it.`)
   }
   mustReachNoFurther(context, { ...key, restrictions: restrictionsOf(key) })
 }
