@@ -363,7 +363,7 @@ test('verifiers are no If-Match resources: the header is ignored', async () => {
 test('details name the header in /v1 as it is written, and in GraphQL the argument', async () => {
   const path = `${world.I}/clients/${world.ids.client_id}`
   const { body } = await world.owner.patch(path, { name: 'n' }, { 'if-match': 'bare' })
-  expect(body.details.map(({ field }: Loose) => field)).toEqual(['If-Match'])
+  expect(body.details.map(({ field }: { field: string }) => field)).toEqual(['If-Match'])
   const text =
     'mutation ($a: ID!, $i: ID!, $c: ID!) { updateClient(accountId: $a, issuerId: $i, clientId: $c, input: {}, ifMatch: "bare") { id } }'
   const variables = { a: world.accountId, i: world.issuerId, c: world.ids.client_id }

@@ -49,7 +49,7 @@ const upstreamSecret = (name: string) => (row: Record<string, unknown>) =>
   (row['secrets'] as Record<string, unknown>)[name]
 
 /** Fields whose values no event holds, by the contract's name, each with what of a row shows that it was replaced. */
-const hidden: Partial<Record<TargetType, Hidden>> = {
+export const hidden: Partial<Record<TargetType, Hidden>> = {
   api_key: { secret: (row) => row['secrets'] },
   auth_method: {
     'settings.client_secret': upstreamSecret('client_secret'),
