@@ -36,6 +36,7 @@ export function formatted(error: ApiError, requestId: string, source?: GraphQLFo
       code,
       status: error.status,
       request_id: requestId,
+      ...(error.more.scope && { scope: error.more.scope }),
       ...(error.more.details && { details: error.more.details }),
       ...error.more.extra,
     },

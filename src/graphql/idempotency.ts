@@ -3,7 +3,7 @@
  * the change, so that a crash at any instruction leaves either both or neither, and the lease frees the key.
  */
 import { createHmac, randomUUID } from 'node:crypto'
-import { ApiError, badRequest, conflict } from '../kernel/errors.js'
+import { ApiError, conflict, invalidField } from '../kernel/errors.js'
 import { DAY, MINUTE } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 import { transaction } from '../platform/database.js'
@@ -35,9 +35,13 @@ export interface IdempotentCall {
   commitsItself: boolean
 }
 
-/** @throws invalid_request unless 1 to 256 characters */
-export function checkKey(key: string): string {
-  if (key.length < 1 || key.length > 256) throw badRequest('Idempotency-Key must have 1 to 256 characters.')
+/**
+ * @param field what the caller knows the key by: an argument, or a header
+ * @throws invalid_request unless 1 to 256 characters
+ */
+export function checkKey(field: 'idempotencyKey' | 'Idempotency-Key', key: string): string {
+  if (key.length < 1) throw invalidField(field, 'too_small', 'must have 1 to 256 characters.')
+  if (key.length > 256) throw invalidField(field, 'too_big', 'must have 1 to 256 characters.')
   return key
 }
 

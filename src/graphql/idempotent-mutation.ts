@@ -56,7 +56,7 @@ export async function answerOnce(
     throw badRequest('An idempotencyKey needs a document with a single mutation field.')
   }
   const [{ field, args }] = keyed as [(typeof keyed)[number]]
-  const key = checkKey(args['idempotencyKey'] as string)
+  const key = checkKey('idempotencyKey', args['idempotencyKey'] as string)
   if (isNeverCached(field.name, args['input'])) return null
   const { actor } = await authorize(context, demandOf(field)!, placeOf(args))
 

@@ -10,7 +10,7 @@ export const errorTable = {
   insufficient_user_authentication: { status: 401, meaning: 'The person at the console has to sign in again for this: it is longer ago than `max_age` (seconds; RFC 9470). API keys and other applications do not meet it.' },
   payment_required: { status: 402, meaning: 'A payment is asked for, or was refused. `PAYMENT-REQUIRED` says what is wanted; another payment may do.' },
   forbidden: { status: 403, meaning: 'The credential is good and may not do this, whatever its scopes: from this address, to this key, to this resource.' },
-  insufficient_scope: { status: 403, meaning: 'The credential lacks a scope, or would grant one that it lacks; `error_description` names it.' },
+  insufficient_scope: { status: 403, meaning: 'The credential lacks a scope, or would give or take over one that it lacks. `WWW-Authenticate` names it (RFC 6750), in GraphQL `extensions.scope`.' },
   not_found: { status: 404, meaning: 'There is no such thing, it is gone, or it belongs to somebody else: the words are the same.' },
   method_not_allowed: { status: 405, meaning: 'The address takes other methods; `Allow` names them.' },
   conflict: { status: 409, meaning: 'It stands already, or another request with the same `Idempotency-Key` is under way (`Retry-After`).' },
@@ -43,6 +43,8 @@ export class ApiError extends Error {
       details?: Detail[]
       extra?: Record<string, unknown>
       headers?: Record<string, string>
+      /** The scope that is missing. */
+      scope?: string
     } = {},
   ) {
     super(description)
@@ -83,9 +85,10 @@ export const notFound = (what: string): ApiError => new ApiError('not_found', `T
 /** 409. */
 export const conflict = (description: string): ApiError => new ApiError('conflict', description)
 
-/** 403 for a missing scope, with the challenge of RFC 6750 section 3 that names it. */
+/** 403 for a missing scope, with the challenge of RFC 6750 section 3 that names it. Nothing else makes this error. */
 export const insufficientScope = (scope: string, description = `This needs the scope ${scope}.`): ApiError =>
   new ApiError('insufficient_scope', description, {
+    scope,
     headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
   })
 

@@ -1,4 +1,4 @@
-import { badRequest } from './errors.js'
+import { invalidField } from './errors.js'
 
 /** The strong entity tag of a resource (spec 4.1): its `updated_at` in milliseconds, quoted. */
 export const etagOf = (row: { updatedAt: bigint | number }): string => `"${row.updatedAt}"`
@@ -21,12 +21,14 @@ export function parseIfMatch(value: string | null | undefined): Precondition | u
   entry.lastIndex = 0
   for (;;) {
     const [whole, weak, tag] = entry.exec(value) ?? []
-    if (weak) throw badRequest('If-Match takes strong entity tags only; leave out the W/ prefix.')
-    if (tag === undefined) throw badRequest('If-Match takes quoted entity tags, as in If-Match: "1763690000000", or *.')
+    if (weak) throw invalidPrecondition('takes strong entity tags only; leave out the W/ prefix.')
+    if (tag === undefined) throw invalidPrecondition('takes quoted entity tags, as in "1763690000000", or *.')
     tags.push(tag)
     if (!whole?.endsWith(',')) return tags
   }
 }
+
+const invalidPrecondition = (message: string) => invalidField('ifMatch', 'invalid_format', message)
 
 /** Does this version fulfil the precondition? */
 export const matches = (precondition: Precondition | undefined, row: { updatedAt: bigint | number }): boolean =>

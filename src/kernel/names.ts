@@ -17,5 +17,15 @@ export const camel = (name: string): string =>
 export const snake = (name: string): string =>
   name.replace(/MicroUsd$/, '_\u03bcusd').replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
+/** Arguments of GraphQL that are headers in `/v1`. */
+const headers: Record<string, string> = {
+  ifMatch: 'If-Match',
+  idempotencyKey: 'Idempotency-Key',
+  paymentSignature: 'PAYMENT-SIGNATURE',
+}
+
+/** An argument or field of GraphQL as `/v1` calls it: a header as it is written, or a field. */
+export const restName = (name: string): string => headers[name] ?? snake(name)
+
 /** The REST name behind an alias in graphql/rest, where `_micro_usd` stands for what GraphQL cannot spell. */
 export const wireName = (alias: string): string => alias.replace(/_micro_usd$/, '_\u03bcusd')

@@ -57,9 +57,8 @@ export const hasBody = ({ headers }: IncomingMessage): boolean =>
 export function refuseBody(request: IncomingMessage, limit: number): void {
   const encoding = request.headers['content-encoding'] ?? ''
   if (hasBody(request) && !/^[\s,]*(identity[\s,]*)*$/i.test(encoding)) {
-    throw new ApiError('unsupported_media_type', 'The body must be sent without Content-Encoding.', {
-      headers: { 'Accept-Encoding': 'identity' },
-    })
+    const message = 'The body must be sent without Content-Encoding.'
+    throw unsupported('Content-Encoding', message, { 'Accept-Encoding': 'identity' })
   }
   if (Number(request.headers['content-length'] ?? 0) > limit) throw tooLarge(limit)
 }
@@ -68,20 +67,24 @@ export function refuseBody(request: IncomingMessage, limit: number): void {
 const tooLarge = (limit: number): ApiError =>
   new ApiError('payload_too_large', `The body is larger than ${limit} bytes.`)
 
+/** 415 about a header, by the name that is written. */
+const unsupported = (field: string, message: string, headers?: Record<string, string>): ApiError =>
+  new ApiError('unsupported_media_type', message, {
+    details: [{ field, code: 'unsupported', message }],
+    ...(headers && { headers }),
+  })
+
 /** @throws unsupported_media_type unless the request says that its body is JSON */
 export function mustBeJson(request: IncomingMessage): void {
   if (!/^application\/(json|merge-patch\+json)\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
-    throw new ApiError('unsupported_media_type', 'The body must be JSON; send Content-Type: application/json.')
+    throw unsupported('Content-Type', 'The body must be JSON; send Content-Type: application/json.')
   }
 }
 
 /** @throws unsupported_media_type unless the request says that its body is a form */
 export function mustBeForm(request: IncomingMessage): void {
   if (!/^application\/x-www-form-urlencoded\s*(;|$)/i.test(request.headers['content-type'] ?? '')) {
-    throw new ApiError(
-      'unsupported_media_type',
-      'The body must be a form; send Content-Type: application/x-www-form-urlencoded.',
-    )
+    throw unsupported('Content-Type', 'The body must be a form; send Content-Type: application/x-www-form-urlencoded.')
   }
 }
 

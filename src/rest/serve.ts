@@ -101,7 +101,8 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
     }
   }
   const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined
-  const repeatable = key !== undefined && checkKey(String(key)) && !isNeverCached(route, variables['input'])
+  const repeatable =
+    key !== undefined && checkKey('Idempotency-Key', String(key)) && !isNeverCached(route, variables['input'])
   const accountId = parameters['account_id'] ?? context.actor.accountId ?? ''
   if (repeatable) mayRepeat(context, variables['input'])
   const call = { accountId, key: String(key), commitsItself: commitsItself(operation.field) }

@@ -202,6 +202,8 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
         status: 400,
         error: 'invalid_request',
       })
+      expect(answer.body.details).toEqual([{ field: 'If-Match', code: 'invalid_format', message: expect.any(String) }])
+      expect(answer.body.error_description).toMatch(/^If-Match: takes /)
       if (deletion) expect((await world.owner.delete(path, { 'if-match': given })).status).toBe(400)
     }
     expect(await tag()).toBe(current)
@@ -356,6 +358,17 @@ test('verifiers are no If-Match resources: the header is ignored', async () => {
   const path = `${world.I}/users/${world.ids.user_id}/verifiers/${world.ids.verifier_id}`
   expect((await world.owner.patch(path, { description: 'x' }, { 'if-match': '"0"' })).status).toBe(200)
   expect((await world.owner.delete(path, { 'if-match': '"0"' })).status).toBe(204)
+})
+
+test('details name the header in /v1 as it is written, and in GraphQL the argument', async () => {
+  const path = `${world.I}/clients/${world.ids.client_id}`
+  const { body } = await world.owner.patch(path, { name: 'n' }, { 'if-match': 'bare' })
+  expect(body.details.map(({ field }: { field: string }) => field)).toEqual(['If-Match'])
+  const text =
+    'mutation ($a: ID!, $i: ID!, $c: ID!) { updateClient(accountId: $a, issuerId: $i, clientId: $c, input: {}, ifMatch: "bare") { id } }'
+  const variables = { a: world.accountId, i: world.issuerId, c: world.ids.client_id }
+  const [error] = (await world.owner.graphql(text, variables)).body.errors
+  expect(error.extensions.details).toEqual([{ ...body.details[0], field: 'ifMatch' }])
 })
 
 test('If-Match on POST and GET is ignored', async () => {

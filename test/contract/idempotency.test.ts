@@ -212,6 +212,7 @@ test('1 to 256 characters; anything else is 400, also where the key is never use
         status: 400,
         error: 'invalid_request',
       })
+      expect(answer.body.details[0].field).toBe('Idempotency-Key')
     }
   }
 })

@@ -470,6 +470,7 @@ describe('methods, addresses and types of bodies', () => {
         status: 415,
         error: 'unsupported_media_type',
       })
+      expect(answer.body.details[0].field).toBe('Content-Type')
     }
     for (const type of [
       'application/json',

@@ -180,7 +180,7 @@ test('gatehouse billing: shows how an account is billed and why; the override of
   const [told] = must(await owner.get(`${A}/events?event_types=account.updated`), 200).data
   expect(told).toMatchObject({
     auth_type: 'system',
-    changes: { billing_mode_override: { old: null, new: 'ungated' } },
+    changes: { billing_mode: { old: 'gated', new: 'ungated' } },
   })
   expect(await billing('override', accountId, 'none')).toMatchObject({ stdout: `${accountId} is gated from now on.\n` })
   must(await owner.post(`${A}/issuers`, { name: 'Three' }), 201)

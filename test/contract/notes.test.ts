@@ -235,8 +235,8 @@ describe('changing', () => {
     expect(events[1]).toMatchObject({
       userId,
       issuerId: tenant.issuerId,
-      data: { subject_type: 'user', subject_id: userId, content_changed: true },
-      changes: { pinned: { old: false, new: true } },
+      data: { subject_type: 'user', subject_id: userId },
+      changes: { pinned: { old: false, new: true }, content: 'changed' },
     })
     expect(textOf(events)).not.toContain('words')
   })

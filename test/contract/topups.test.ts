@@ -194,6 +194,7 @@ test('a PAYMENT-SIGNATURE that cannot be read is 400', async () => {
       status: 400,
       error: 'invalid_request',
     })
+    expect(body.details[0].field).toMatch(/^PAYMENT-SIGNATURE(\.(x402Version|accepted|payload|extensions)\b.*)?$/)
   }
   expect(facilitator.asked(till.payer, 'verify')).toBe(0)
 })

@@ -303,7 +303,11 @@ describe('erasure (decision D36)', () => {
 
   test('users whom an older version has purged are erased, too, whatever names their events use', async () => {
     const id = await make()
-    await seedEvents(id, 3, { customFields: { old: { a: 'zq7kanari' }, new: {} }, userTitle: { old: null, new: 'x' } })
+    await seedEvents(id, 3, {
+      customFields: { old: { a: 'zq7kanari' }, new: {} },
+      userTitle: { old: null, new: 'x' },
+      password: 'changed',
+    })
     const wiped = { status: 'deleted', statusAt: 5, username: '', usernameKey: '', profile: {}, purgeAt: 5 }
     await app.gatehouse.tools.prisma.user.update({ where: { id }, data: { ...wiped, approvalNote: 'zq7kanari' } })
     const count = (await stored('user_id = $1', id)).length
@@ -311,7 +315,11 @@ describe('erasure (decision D36)', () => {
     const rows = await stored('user_id = $1', id)
     expect(rows).toHaveLength(count)
     expect(stringify(rows)).not.toContain('zq7kanari')
-    expect(rows.at(0).changes).toEqual({ customFields: { old: null, new: null }, userTitle: { old: null, new: null } })
+    expect(rows.at(0).changes).toEqual({
+      customFields: { old: null, new: null },
+      userTitle: { old: null, new: null },
+      password: 'changed',
+    })
     expect(await rowOf(id)).toMatchObject({ statusAt: 5n, purgeAt: null, approvalNote: null })
   })
 

@@ -266,9 +266,9 @@ test('events webhook.created, updated and deleted name the origin, no path, quer
   const events = await told('webhook.')
   expect(events.map(({ type }) => type)).toEqual(['webhook.created', 'webhook.updated', 'webhook.deleted'])
   expect(events[1]!.changes).toEqual({
-    origin: { old: 'https://hooks.example.com', new: 'https://two.example.com' },
+    url: { old: 'https://hooks.example.com', new: 'https://two.example.com' },
     auth: { old: 'signature', new: 'bearer' },
-    secrets: { old: null, new: 'renewed' },
+    bearer_token_plain: 'changed',
   })
   for (const word of ['very-secret', 'hidden-path', made.signature_secret_plain.slice(6)])
     expect(JSON.stringify(events)).not.toContain(word)

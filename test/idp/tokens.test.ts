@@ -209,8 +209,9 @@ describe('userinfo', () => {
 
   test('a token without openid is 403 insufficient_scope', async () => {
     const { access_token } = await realm.tokens(web, 'ada@example.com', { scope: 'orders:read' })
-    const { status, body } = await realm.userinfo(access_token)
+    const { status, body, headers } = await realm.userinfo(access_token)
     expect([status, body.error]).toEqual([403, 'insufficient_scope'])
+    expect(headers.get('www-authenticate')).toMatch(/^Bearer .*error="insufficient_scope".*scope="openid"/)
   })
 
   test('exp has no leeway (decisions D29)', async () => {

@@ -68,6 +68,11 @@ const only: { what: RegExp; where: RegExp; why: string }[] = [
     why: 'other people are called by platform/outbound alone',
   },
   {
+    what: /ApiError\(\s*'insufficient_scope'/,
+    where: /^src\/kernel\/errors\.ts$/,
+    why: 'a missing scope is named by insufficientScope, with its challenge',
+  },
+  {
     what: /from '(node:(fs|net|http|https|http2|tls|dns|child_process|worker_threads|cluster|dgram)\b|pg'|koa|undici|@prisma)/,
     where: /^src\/(?!kernel\/)/,
     why: 'the kernel touches nothing outside the process',

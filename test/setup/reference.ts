@@ -11,7 +11,8 @@ import { schema } from '../../src/graphql/schema.js'
 import { errorTable } from '../../src/kernel/errors.js'
 import { ALL, actions, stems } from '../../src/kernel/scopes.js'
 import { packageRoot } from '../../src/platform/package-root.js'
-import { catalogue, reasons } from '../../src/resources/events/catalogue.js'
+import { catalogue, facts, reasons } from '../../src/resources/events/catalogue.js'
+import { hidden } from '../../src/resources/events/names.js'
 import { routes } from '../../src/rest/routes.js'
 import { rateLimitMeanings, settings } from '../../src/settings.js'
 
@@ -42,7 +43,8 @@ function errors(): string {
     note,
     '## Administration: `/v1` and GraphQL',
     `Every error of \`/v1\` has this body; \`details\` is there when the input was at fault, one entry per fault. In GraphQL
-the same stands in \`extensions\`: \`code\` (in capitals), \`status\`, \`details\`.`,
+the same stands in \`extensions\`: \`code\` (in capitals), \`status\`, \`details\`, and \`scope\` where one is missing.
+\`field\` is a path in the body, a parameter, or a header as it is written (\`If-Match\`).`,
     `\`\`\`json
 {
   "error": "invalid_request",
@@ -99,7 +101,22 @@ function events(): string {
 \`/v1/accounts/{account_id}/events\`, streamed by the subscription \`eventAdded\`, and sent by webhooks; a webhook's
 \`event_types\` and the filter \`event_types\` take these names. An event has \`id\`, \`type\`, \`created_at\`, \`account_id\`,
 \`issuer_id\`, \`org_id\`, \`user_id\`, \`client_id\`, \`agent_id\`, \`session_id\`, \`auth_type\`, \`actor\`, \`target\`, \`context\`
-(address, user agent, request), \`data\` and \`changes\` (old and new values of what changed). Never a secret.`,
+(address, user agent, request), \`data\` and \`changes\`. Never a secret.`,
+    '## Names',
+    `\`changes\` has \`{"old", "new"}\` for each field that changed, under the name that \`/v1\` gives the field of the \`target\`.
+These are only said to be \`"changed"\`, without a value:`,
+    table(
+      ['`target.type`', 'Fields'],
+      Object.entries(hidden).map(([kind, names]) => [code(kind), Object.keys(names).map(code).join(', ')]),
+    ),
+    `Of the \`url\` of a webhook events have the origin; another path under the same origin is \`"changed"\`. \`data\` has fields
+of the target as well, and these facts:`,
+    table(
+      ['Type', 'Name', 'Meaning'],
+      Object.entries(facts).flatMap(([type, all]) =>
+        Object.entries(all).map(([name, meaning]) => [code(type), code(name), meaning]),
+      ),
+    ),
     ...groups.flatMap(([name, types]) => [
       `## ${code(name)}`,
       table(

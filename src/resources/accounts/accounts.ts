@@ -9,7 +9,8 @@ import { type Account, type Domain, type Prisma, transaction } from '../../platf
 import { loader } from '../../platform/loader.js'
 import { requireFullAuthority } from '../authority.js'
 import { setDomains } from '../domains/domains.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { insertApiKey } from '../keys/api-keys.js'
 import { haveActiveMethod } from '../payments/payment-methods.js'
 import { after, type InAccount } from '../place.js'
@@ -168,7 +169,7 @@ export async function updateAccount(
       await emit(inside, 'account.updated', {
         accountId: row.id,
         target: { type: 'account', id: row.id },
-        changes: { ...changesBetween(before, row), ...(hosts && { domains: hosts }) },
+        changes: { ...changesBetween('account', before, row), ...(hosts && { domains: hosts }) },
       })
     },
   })

@@ -1,7 +1,8 @@
 /** How an account is billed, as operators see and set it (spec 2.2): no request of the public API can. */
 import type { Context } from '../../platform/context.js'
 import type { Account, Prisma, TopupAttempt } from '../../platform/database.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { openTopups } from '../payments/attempts.js'
 import { balanceOf } from '../payments/credits.js'
 import type { InAccount } from '../place.js'
@@ -40,6 +41,8 @@ export async function billingOf(context: Context, place: InAccount): Promise<Bil
  */
 export async function overrideBilling(context: Context, place: InAccount, mode: BillingMode | null): Promise<void> {
   const where = { id: place.accountId }
+  // The contract has a name for the mode, not for what decides about it.
+  const shown = async (now: Context, account: Account) => ({ billingMode: await billingMode(now, account) })
   await revise<Account, Prisma.AccountUncheckedUpdateManyInput>(context, {
     what: 'account',
     table: 'accounts',
@@ -48,11 +51,11 @@ export async function overrideBilling(context: Context, place: InAccount, mode: 
     change: () => ({ billingModeOverride: mode }),
     write: async (now, version, data) =>
       (await now.db.account.updateManyAndReturn({ where: { ...where, updatedAt: version }, data }))[0],
-    also: (inside, before, row) =>
+    also: async (inside, before, row) =>
       emit(inside, 'account.updated', {
         accountId: row.id,
         target: { type: 'account', id: row.id },
-        changes: changesBetween(before, row),
+        changes: changesBetween('account', await shown(inside, before), await shown(inside, row)),
       }),
   })
 }

@@ -8,7 +8,8 @@ import type { Context } from '../../platform/context.js'
 import { type Agent, type Prisma, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { searchNames } from '../search.js'
@@ -185,7 +186,7 @@ const told = (context: Context, type: EventType, agent: Agent, before?: Agent): 
   emit(context, type, {
     ...aboutAgent(agent),
     data: { name: agent.name },
-    changes: before ? changesBetween(before, agent) : {},
+    changes: before ? changesBetween('agent', before, agent) : {},
   })
 
 export const aboutAgent = ({ accountId, issuerId, id }: Pick<Agent, 'accountId' | 'issuerId' | 'id'>) => ({

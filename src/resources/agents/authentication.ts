@@ -37,6 +37,6 @@ export async function agentRefused(
   })
   if (!agent) return
   const about = aboutAgent({ accountId, issuerId, id: agentId })
-  const data = { method, agent_status: agent.status }
+  const data = { method, status: agent.status }
   await transaction(context, (inside) => emit(inside, 'agent.authentication.failed', { ...about, data }))
 }

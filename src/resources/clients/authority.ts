@@ -1,6 +1,6 @@
 /** What a caller must hold to change a client's settings: as much as these let the client do. */
 import { canonicalJson } from '../../kernel/canonical.js'
-import { ApiError, insufficientScope } from '../../kernel/errors.js'
+import { insufficientScope } from '../../kernel/errors.js'
 import { covers } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
 import { mayGrant } from '../authority.js'
@@ -33,8 +33,9 @@ export function mayChangeExchange(context: Context, before: ClientSettings | und
   const capability = (settings: ClientSettings | undefined) => canonicalJson(settings?.openid?.token_exchange ?? null)
   if (capability(before) === capability(after)) return
   const { actor } = context
-  if (!covers(actor.scopes, 'issuers.clients:manage')) throw insufficientScope('issuers.clients:manage')
+  const scope = 'issuers.clients:manage'
+  if (!covers(actor.scopes, scope)) throw insufficientScope(scope)
   if (actor.issuerId !== null || actor.orgId !== null || actor.issuerIds !== null || actor.orgIds !== null) {
-    throw new ApiError('insufficient_scope', 'Token exchange needs issuers.clients:manage on the whole account.')
+    throw insufficientScope(scope, `Token exchange needs the scope ${scope} on the whole account.`)
   }
 }

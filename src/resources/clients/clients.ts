@@ -10,7 +10,8 @@ import type { Context } from '../../platform/context.js'
 import { type Client, type Issuer, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
 import type { EventType } from '../events/catalogue.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { chosenSecret, firstSecret, rotated, type StoredSecret } from '../keys/rotating-secret.js'
 import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
@@ -227,7 +228,7 @@ function reviseClient(
     write: async (now, version, data) =>
       (await now.db.client.updateManyAndReturn({ where: { id: place.clientId, updatedAt: version }, data }))[0],
     also: async (inside, before, client) => {
-      await emit(inside, type, { ...aboutClient(client), changes: changesBetween(before, client) })
+      await emit(inside, type, { ...aboutClient(client), changes: changesBetween('client', before, client) })
       await announce(inside, 'client', client.id)
     },
   })

@@ -6,7 +6,8 @@ import { rules } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
 import { type Issuer, type Prisma, sql, type User, type Verifier } from '../../platform/database.js'
 import type { EventType } from '../events/catalogue.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { goneUser, type InUser, ofLivingIssuer } from '../place.js'
 
 export type VerifiersPlace = InUser
@@ -124,6 +125,6 @@ export async function toldVerifier(
     userId,
     target: { type: 'verifier', id },
     data: { type: verifier.type },
-    changes: before ? changesBetween(before, verifier) : {},
+    changes: before ? changesBetween('verifier', before, verifier) : {},
   })
 }

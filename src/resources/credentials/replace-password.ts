@@ -7,7 +7,7 @@ import { hashPassword, verifyPassword } from '../../platform/secrets.js'
 import { emit } from '../events/events.js'
 import { sendMessage } from '../messages/messages.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import { lockOwner } from './kind.js'
+import { lockOwner, toldVerifier } from './kind.js'
 import { mailboxOf } from './mail-owner.js'
 import { checkPassword, passwordPolicyOf } from './password-policy.js'
 import type { SignInUser } from './sign-in.js'
@@ -61,10 +61,10 @@ export async function prepareNewPassword(
     const verifier = before
       ? await inside.db.verifier.update({ where: { id: before.id }, data: secret })
       : await inside.db.verifier.create({ data: newVerifier(user, now, secret) })
-    await tell(inside, before ? 'user.verifier.updated' : 'user.verifier.created', verifier)
+    await toldVerifier(inside, before ? 'user.verifier.updated' : 'user.verifier.created', verifier, before)
     for (const temporary of present.filter(({ type }) => type === 'temporary_password')) {
       await inside.db.verifier.deleteMany({ where: { id: temporary.id } })
-      await tell(inside, 'user.verifier.deleted', temporary, 'replaced')
+      await tellReplaced(inside, temporary)
     }
     await endSessionsOfUser(inside, user, 'password_changed')
     const { email } = (await mailboxOf(inside, user)) ?? {}
@@ -91,13 +91,8 @@ function newVerifier({ accountId, issuerId, id: userId }: SignInUser, now: numbe
   }
 }
 
-async function tell(
-  context: Context,
-  type: 'user.verifier.created' | 'user.verifier.updated' | 'user.verifier.deleted',
-  { accountId, issuerId, userId, id, type: kind }: Verifier,
-  reason?: 'replaced',
-): Promise<void> {
+async function tellReplaced(context: Context, { accountId, issuerId, userId, id, type }: Verifier): Promise<void> {
   const target = { type: 'verifier', id }
-  const data = { type: kind, ...(reason && { reason }) }
-  await emit(context, type, { accountId, issuerId, userId, target, data })
+  const data = { type, reason: 'replaced' }
+  await emit(context, 'user.verifier.deleted', { accountId, issuerId, userId, target, data })
 }

@@ -122,3 +122,80 @@ export const reasons = {
     pending_approval: 'the user is not approved yet',
   },
 } as const satisfies Partial<Record<EventType, Record<string, string>>>
+
+const refusal = {
+  endpoint: 'the endpoint that was asked',
+  error: 'the OAuth error that was answered',
+  error_description: 'its description',
+  error_detail: 'what the log says besides, or null',
+  redirect_uri: 'the redirect URI that is not registered, where that is the reason',
+}
+
+/**
+ * Names that `data` of an event may have besides the fields of its target, by type, each with its meaning. They are
+ * snake_case, as the fields are. A name that is in neither is not written (names.ts).
+ */
+export const facts = {
+  'user.created': {
+    imported_from: 'the product that an import took the user from',
+    verifiers: 'types of the credentials that the import took',
+  },
+  'user.import.finished': {
+    source: 'the product that the users came from',
+    read: 'how many records were read',
+    imported: 'how many users were made',
+    known: 'how many had come by an earlier run',
+    refused: 'how many could not be taken',
+  },
+  'user.export.started': { with_credentials: 'whether password hashes and TOTP secrets are exported as well' },
+  'user.approval.approved': { reason: 'what the person who decided gave as the reason' },
+  'user.approval.rejected': { reason: 'what the person who decided gave as the reason' },
+  'user.verifier.deleted': { reason: 'see below' },
+  'user.verification.succeeded': { method: 'the authentication method' },
+  'user.verification.failed': { method: 'the authentication method' },
+  'user.login.succeeded': { amr: 'how the user signed in (RFC 8176)' },
+  'user.login.failed': { method: 'the authentication method', reason: 'see below' },
+  'user.locked': { until: 'when the lock ends (Unix milliseconds)' },
+  'issuer.signing_key.rotated': {
+    reason: '`monthly`, `requested` or `compromise`',
+    period: 'the month of a monthly rotation',
+    published: 'keys that joined the JWKS: `alg` and `kid`',
+    promoted: 'keys that sign from now on',
+    removed: 'keys that left the JWKS',
+  },
+  'organization.deleted': {
+    members: 'how many memberships went with it',
+    api_keys: 'how many API keys were revoked with it',
+  },
+  'organization.membership.deleted': { reason: '`user_deleted` when the user was deleted' },
+  'session.terminated': { reason: 'the `revocation_reason`' },
+  'session.suspended': { reason: 'the `suspension_reason`' },
+  'token.revoked': {
+    token_type: '`access_token` or `refresh_token`',
+    revoked_at: 'Unix seconds',
+  },
+  'token.denied': refusal,
+  'authorization.denied': refusal,
+  'token.exchanged': {
+    resource: 'the audience of the new token',
+    scopes: 'what it may do',
+    subject_client_id: 'the client of the token that it came from',
+    subject_jti: 'the id of that token',
+  },
+  'agent.authentication.succeeded': {
+    method: '`secret` or `wallet`',
+    verifier_id: 'the credential',
+  },
+  'agent.authentication.failed': { method: '`secret` or `wallet`' },
+  'credits.topup.succeeded': { payer: 'the wallet that paid' },
+  'credits.topup.failed': {
+    amount_μusd: 'how much was to be paid',
+    payer: 'the wallet that paid or would have',
+    reason: 'a code',
+    payment_reference: 'the network and the transaction',
+  },
+  'webhook.failing': {
+    consecutive_failures: 'how many attempts in a row failed',
+    last_error: 'the error of the last one',
+  },
+} as const satisfies Partial<Record<EventType, Record<string, string>>>

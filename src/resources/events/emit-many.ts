@@ -4,6 +4,7 @@ import type { Context } from '../../platform/context.js'
 import { hint } from '../../platform/notify.js'
 import type { EventType } from './catalogue.js'
 import { circumstances } from './events.js'
+import { namedData } from './names.js'
 
 const insertText = `
   INSERT INTO events (id, type, created_at, account_id, issuer_id, user_id, auth_type, actor, target, context, data)
@@ -24,7 +25,7 @@ export async function emitOfUsers(
   const { actor, tools } = context
   const rows = users.map(({ userId, data }) => {
     const { id, createdAt } = newRow('evt', context.now())
-    return { id, created_at: createdAt, user_id: userId, data }
+    return { id, created_at: createdAt, user_id: userId, data: namedData('user', type, data) }
   })
   const { teller, facts } = circumstances(context, accountId)
   await context.query('emit-of-users', insertText, [

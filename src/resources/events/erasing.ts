@@ -7,6 +7,7 @@ import { isObject } from '../../kernel/merge.js'
 import type { Context } from '../../platform/context.js'
 import { transaction } from '../../platform/database.js'
 import { isMoving } from './moving.js'
+import { CHANGED } from './names.js'
 
 /** Events read and written by one transaction: streams wait for each (docs/decisions/0025), so it takes milliseconds. */
 const BATCH = 500
@@ -170,7 +171,9 @@ const erasedChanges = (type: string, changes: Record<string, unknown>): Record<s
       name,
       isObject(change)
         ? Object.fromEntries(Object.entries(change).map(([side, value]) => [side, erasedValue(type, name, value)]))
-        : erasedValue(type, name, change),
+        : change === CHANGED
+          ? change
+          : erasedValue(type, name, change),
     ]),
   )
 

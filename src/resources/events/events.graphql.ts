@@ -89,7 +89,10 @@ export class Event {
   target!: EventTarget
   @Field(() => JSONObject)
   data!: object
-  @Field(() => JSONObject, { description: 'By field: `{old, new}`.' })
+  @Field(() => JSONObject, {
+    description:
+      'By field, as /v1 names it: `{old, new}`, or `"changed"` for a secret that was replaced and for text that no event shows.',
+  })
   changes!: object
   @Field(() => Timestamp)
   createdAt!: number

@@ -3,10 +3,10 @@
  * neither stands without the other. Nothing secret comes in: no hash, token or code (decisions D3).
  */
 import { newRow } from '../../kernel/ids.js'
-import { snake } from '../../kernel/names.js'
 import type { Context, LastStatement } from '../../platform/context.js'
 import { hint } from '../../platform/notify.js'
 import type { EventType } from './catalogue.js'
+import { type Changes, jsonText, namedChanges, namedData } from './names.js'
 
 export interface Happening {
   accountId: string
@@ -18,11 +18,10 @@ export interface Happening {
   sessionId?: string | null
   /** What was changed: its kind (`user`, `client`, …) and id. */
   target: { type: string; id: string }
+  /** By names of the contract, or facts of the catalogue; others are left out. */
   data?: Record<string, unknown>
   changes?: Changes
 }
-
-export type Changes = Record<string, { old: unknown; new: unknown }>
 
 /**
  * Events, and with each a delivery for every webhook of its account that wants it (spec 6.2). The id of a delivery is the
@@ -85,8 +84,8 @@ function toldOf(context: Context, type: EventType, happening: Happening): Told {
     actor: teller,
     target,
     context: facts,
-    data: data ?? {},
-    changes: changes ?? {},
+    data: namedData(target.type, type, data ?? {}),
+    changes: namedChanges(target.type, changes ?? {}),
   }
 }
 
@@ -120,36 +119,3 @@ export function circumstances({ actor, request }: Context, accountId: string) {
     },
   }
 }
-
-/** Columns that say nothing to a reader of the trail, or that no event may hold. */
-const unspoken = new Set([
-  'updatedAt',
-  'createdAt',
-  'secrets',
-  'hash',
-  'previousHashes',
-  'sealed',
-  'codeHashes',
-  'usedStep',
-  'usernameKey',
-  'usernameHash',
-  'emailEverVerified',
-])
-
-/** What differs between two versions of a row, by field name as the REST contract writes it. */
-export function changesBetween<Row extends object>(before: Row, after: Row): Changes {
-  const changes: Changes = {}
-  for (const [key, value] of Object.entries(after)) {
-    const old = (before as Record<string, unknown>)[key]
-    if (unspoken.has(key) || key.startsWith('_')) continue
-    if (JSON.stringify(jsonOf(old)) === JSON.stringify(jsonOf(value))) continue
-    changes[snake(key)] = { old: jsonOf(old), new: jsonOf(value) }
-  }
-  return changes
-}
-
-/** A value as JSON can hold it: milliseconds as numbers, undefined as null. */
-const jsonOf = (value: unknown): unknown => (value === undefined ? null : JSON.parse(jsonText(value)))
-
-const jsonText = (value: unknown): string =>
-  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? Number(part) : part))

@@ -9,7 +9,8 @@ import type { Context } from '../../platform/context.js'
 import { type AuthMethod, isDuplicate, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
 import { requireAuthorityOfIssuer } from '../authority.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { type MethodSettings, notReadyReason } from './readiness.js'
@@ -188,7 +189,7 @@ async function told(
     issuerId,
     target: { type: 'auth_method', id },
     data: { method: row.method, name: row.name },
-    changes: before ? changesBetween(before, row) : {},
+    changes: before ? changesBetween('auth_method', before, row) : {},
   })
   await announce(context, 'issuer', issuerId)
 }

@@ -12,7 +12,8 @@ import { announce } from '../../platform/notify.js'
 import { mayGrant, requireAuthorityOfIssuer } from '../authority.js'
 import { deleteClientsOf } from '../clients/clients.js'
 import { unassignDomainsOf } from '../domains/domains.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { type InAccount, type InIssuer, newestFirst, older, requireAccount, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
 import { searchNames } from '../search.js'
@@ -156,7 +157,7 @@ function reviseIssuer(
       (await now.db.issuer.updateManyAndReturn({ where: { id: issuerId, updatedAt: version }, data }))[0],
     also: async (inside, before, row) => {
       await cascade?.(inside)
-      await emit(inside, type, { ...aboutIssuer(row), changes: changesBetween(before, row) })
+      await emit(inside, type, { ...aboutIssuer(row), changes: changesBetween('issuer', before, row) })
       await announce(inside, 'issuer', issuerId)
     },
   })

@@ -78,7 +78,7 @@ async function changeKeys(
   })
 }
 
-const inEvent = ({ alg, kid, signsFrom }: ChangedKey) => ({ alg, kid, signs_from: signsFrom })
+const inEvent = ({ alg, kid }: ChangedKey) => ({ alg, kid })
 
 /** The first of these pairs for each algorithm that has a time from which its new key is to sign. */
 const scheduled = (pairs: readonly KeyPair[], times: ReadonlyMap<SigningAlgorithm, number>) =>

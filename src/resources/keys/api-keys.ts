@@ -4,7 +4,7 @@
  * whose authority its own covers, so that no rotation yields a stronger secret. What moves their state stands in transitions.ts.
  */
 import { z } from 'zod'
-import { ApiError, badRequest, type Detail, invalid, notFound } from '../../kernel/errors.js'
+import { ApiError, badRequest, type Detail, insufficientScope, invalid, notFound } from '../../kernel/errors.js'
 import { newId, timeOf } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
@@ -13,7 +13,8 @@ import type { Context } from '../../platform/context.js'
 import { type ApiKey, isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { after, type InAccount, lockOrganization, newestFirst, requireAccount, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
 import { mustReachNoFurther, type Restrictions, restrictionRules } from './restrictions.js'
@@ -253,7 +254,8 @@ export function reviseKey(
     },
     write: async (now, version, data) =>
       (await now.db.apiKey.updateManyAndReturn({ where: { id: place.keyId, updatedAt: version }, data }))[0],
-    also: (inside, before, key) => emit(inside, type, { ...aboutKey(key), changes: changesBetween(before, key) }),
+    also: (inside, before, key) =>
+      emit(inside, type, { ...aboutKey(key), changes: changesBetween('api_key', before, key) }),
   })
 }
 
@@ -268,7 +270,7 @@ export const aboutKey = ({ accountId, issuerId, orgId, id }: ApiKey) => ({
 function mustCover(context: Context, key: ApiKey): void {
   const lacking = scopesOf(key).find((scope) => isPlatformScope(scope) && !covers(context.actor.scopes, scope))
   if (lacking) {
-    throw new ApiError('insufficient_scope', `This key may do more than you (${lacking}), so you cannot change it.`)
+    throw insufficientScope(lacking, `This key may do more than you (${lacking}), so you cannot change it.`)
   }
   mustReachNoFurther(context, { ...key, restrictions: restrictionsOf(key) })
 }

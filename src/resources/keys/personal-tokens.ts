@@ -3,7 +3,7 @@
  * row is kept; the token is good while the row is active and its user is.
  */
 import { z } from 'zod'
-import { ApiError, invalidField, notFound } from '../../kernel/errors.js'
+import { ApiError, insufficientScope, invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
@@ -237,7 +237,7 @@ function mustCover({ actor }: Context, token: PersonalToken): void {
   if (actor.userId === token.userId) return
   const lacking = token.scopes.find((scope) => isPlatformScope(scope) && !covers(actor.scopes, scope))
   if (lacking) {
-    throw new ApiError('insufficient_scope', `This token may do more than you (${lacking}), so you cannot end it.`)
+    throw insufficientScope(lacking, `This token may do more than you (${lacking}), so you cannot end it.`)
   }
 }
 

@@ -4,7 +4,8 @@ import { badRequest, notFound } from '../../kernel/errors.js'
 import { check, rules } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
 import type { ApiKey, Prisma } from '../../platform/database.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import type { InOrganization } from '../place.js'
 import { type ApiKeyWithSecret, aboutKey, getApiKey, isOwnerSuspended, type KeyPlace, reviseKey } from './api-keys.js'
 import { chosenSecret, rotated, type StoredSecret } from './rotating-secret.js'
@@ -98,7 +99,10 @@ export async function revokeKeysOf(context: Context, { accountId, issuerId, orgI
   const rows = await context.db.apiKey.updateManyAndReturn({ where, data })
   for (const key of rows) {
     const old = before.find((row) => row.id === key.id)
-    await emit(context, 'api_key.revoked', { ...aboutKey(key), ...(old && { changes: changesBetween(old, key) }) })
+    await emit(context, 'api_key.revoked', {
+      ...aboutKey(key),
+      ...(old && { changes: changesBetween('api_key', old, key) }),
+    })
   }
   return rows.length
 }

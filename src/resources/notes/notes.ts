@@ -7,7 +7,8 @@ import { limitOf, type Page, type PageRequest, unknownCursor } from '../../kerne
 import type { Context } from '../../platform/context.js'
 import { type Note, type NoteMention, type NoteReference, type Prisma, transaction } from '../../platform/database.js'
 import type { EventType } from '../events/catalogue.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { type InAccount, requireAccount } from '../place.js'
 import { revise } from '../revise.js'
 import { type NameSearch, searchNames } from '../search.js'
@@ -279,9 +280,12 @@ export async function deleteNote(context: Context, place: NotePlace, ifMatch?: s
   })
 }
 
+/** What a note has of its own: mentions and references follow from the text. */
+const ownOf = ({ pinned, content }: NoteWithLinks) => ({ pinned, content })
+
 /** The trail says that the text changed, not what it said: a note that is deleted is gone for good. */
 async function told(context: Context, type: EventType, note: NoteWithLinks, before?: NoteWithLinks): Promise<void> {
-  const { id, accountId, subjectType, subjectId, pinned } = note
+  const { id, accountId, subjectType, subjectId } = note
   const about = (kind: string) => (subjectType === kind ? subjectId : null)
   await emit(context, type, {
     accountId,
@@ -290,11 +294,7 @@ async function told(context: Context, type: EventType, note: NoteWithLinks, befo
     orgId: about('org'),
     clientId: about('client'),
     target: { type: 'note', id },
-    data: {
-      subject_type: subjectType,
-      subject_id: subjectId,
-      ...(before && { content_changed: before.content !== note.content }),
-    },
-    changes: before ? changesBetween({ pinned: before.pinned }, { pinned }) : {},
+    data: { subject_type: subjectType, subject_id: subjectId },
+    changes: before ? changesBetween('note', ownOf(before), ownOf(note)) : {},
   })
 }

@@ -7,7 +7,8 @@ import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrantToMembers } from '../authority.js'
-import { type Changes, changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { type Changes, changesBetween } from '../events/names.js'
 import {
   type InOrganization,
   lockOrganization,
@@ -127,7 +128,10 @@ export async function updateGroup(
         return written.count === 0 ? null : find(now, place)
       },
       also: (inside, before, group) =>
-        emit(inside, 'organization.group.updated', { ...aboutGroup(group), changes: changesBetween(before, group) }),
+        emit(inside, 'organization.group.updated', {
+          ...aboutGroup(group),
+          changes: changesBetween('organization_group', before, group),
+        }),
     }),
   )
 }

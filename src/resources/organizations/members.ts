@@ -9,7 +9,8 @@ import { check, mergedMetadata, rules } from '../../kernel/input.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, type Prisma, sql, transaction } from '../../platform/database.js'
 import { mayGrantToMembers } from '../authority.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { type InOrganization, lockOrganization, ofLivingIssuer } from '../place.js'
 import { revise } from '../revise.js'
 
@@ -195,7 +196,7 @@ export async function updateMember(context: Context, place: MemberPlace, input: 
     also: (inside, before, member) =>
       emit(inside, 'organization.membership.updated', {
         ...aboutMember(member),
-        changes: changesBetween(told(before), told(member)),
+        changes: changesBetween('organization_membership', withGroups(before), withGroups(member)),
       }),
   })
 }
@@ -251,10 +252,13 @@ export async function touchGroups(context: Context, ids: string[]): Promise<void
   await context.db.organizationGroup.updateMany({ where: { id: { in: ids } }, data: { updatedAt: context.now() } })
 }
 
-/** What events tell of a membership. */
+/** A membership as `/v1` shows it: groups by their ids. */
+const withGroups = (member: Member) => ({ ...member, groups: groupIdsOf(member) })
+
+/** What events tell of a membership that begins or ends. */
 const told = (member: Member) => {
-  const { scopes, userTitle, metadata, status } = member
-  return { status, scopes, groups: groupIdsOf(member), userTitle, metadata }
+  const { status, scopes, userTitle, metadata } = member
+  return { status, scopes, groups: groupIdsOf(member), user_title: userTitle, metadata }
 }
 
 export const aboutMember = ({ accountId, issuerId, orgId, userId }: Omit<Member, 'groups' | 'organization'>) => ({

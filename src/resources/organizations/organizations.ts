@@ -9,7 +9,8 @@ import { check, type Given, mergedMetadata, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
 import { type Organization, Prisma, sql, transaction } from '../../platform/database.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { revokeKeysOf } from '../keys/transitions.js'
 import {
   type InIssuer,
@@ -200,7 +201,10 @@ export async function updateOrganization(
     write: async (now, version, data) =>
       (await now.db.organization.updateManyAndReturn({ where: { id: orgId, updatedAt: version }, data }))[0],
     also: (inside, before, row) =>
-      emit(inside, 'organization.updated', { ...aboutOrganization(row), changes: changesBetween(before, row) }),
+      emit(inside, 'organization.updated', {
+        ...aboutOrganization(row),
+        changes: changesBetween('organization', before, row),
+      }),
   })
 }
 

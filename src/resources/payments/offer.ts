@@ -6,14 +6,15 @@ import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { Config } from '../../config.js'
 import { canonicalJson } from '../../kernel/canonical.js'
-import { ApiError, badRequest } from '../../kernel/errors.js'
+import { ApiError, invalidField } from '../../kernel/errors.js'
 import { GateError, parseJson } from '../../kernel/gate.js'
 import { check } from '../../kernel/input.js'
 import { isObject } from '../../kernel/merge.js'
 import { sameAddress } from './payment-methods.js'
 
 export const X402_VERSION = 2
-const HEADER = 'PAYMENT-SIGNATURE'
+/** The payment as an argument; `/v1` names its header. */
+const ARGUMENT = 'paymentSignature'
 /** Seconds that a payer gets to be settled. */
 const TIMEOUT_SECONDS = 60
 
@@ -126,23 +127,25 @@ const identifierRule = z
 /** Reads a PAYMENT-SIGNATURE header. @throws invalid_request */
 export function readPayment(header: string): Payment {
   const text = header.trim()
-  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) throw badRequest(`${HEADER} must be base64.`)
+  if (!/^[A-Za-z0-9+/_-]+={0,2}$/.test(text)) throw unreadable('must be base64.')
   let value: unknown
   try {
     value = parseJson(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(text, 'base64')))
   } catch (error) {
-    if (error instanceof GateError) throw badRequest(`${HEADER}: ${error.message.replace(/^The body/, 'It')}`)
-    throw badRequest(`${HEADER} must be base64 of UTF-8 text.`)
+    if (error instanceof GateError) throw unreadable(error.message.replace(/^The body /, ''))
+    throw unreadable('must be base64 of UTF-8 text.')
   }
-  if (!isObject(value)) throw badRequest(`${HEADER} must hold a JSON object.`)
-  const { accepted, payload, resource, extensions } = check(paymentRules, value, [HEADER])
+  if (!isObject(value)) throw unreadable('must hold a JSON object.')
+  const { accepted, payload, resource, extensions } = check(paymentRules, value, [ARGUMENT])
   const named = extensions?.['payment-identifier']
   const info = isObject(named) ? named['info'] : undefined
   const id = isObject(info) ? info['id'] : undefined
-  const path = [HEADER, 'extensions', 'payment-identifier', 'info']
+  const path = [ARGUMENT, 'extensions', 'payment-identifier', 'info']
   const identifier = id === undefined || id === null ? null : check(z.object({ id: identifierRule }), { id }, path).id
   return { accepted, payload, resource, extensions, identifier }
 }
+
+const unreadable = (message: string) => invalidField(ARGUMENT, 'invalid_format', message)
 
 /** The authorization of EIP-3009 in a payment, if it is one. */
 export function authorizationOf(payment: Payment): { from: string; to: string; value: string; nonce: string } | null {

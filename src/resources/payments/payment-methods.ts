@@ -11,7 +11,8 @@ import { SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type PaymentMethod, Prisma, sql, transaction } from '../../platform/database.js'
 import type { EventType } from '../events/catalogue.js'
-import { type Changes, changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { type Changes, changesBetween } from '../events/names.js'
 import { type InAccount, newestFirst, older, requireAccount } from '../place.js'
 
 /** Payments under way when a method is disabled are still credited for this long (spec section 8, milliseconds). */
@@ -102,7 +103,12 @@ export async function updatePaymentMethod(
           updatedAt: now,
         },
       })
-      await told(inside, 'payment_method.updated', method, changesBetween(spoken(before), spoken(method)))
+      await told(
+        inside,
+        'payment_method.updated',
+        method,
+        changesBetween('payment_method', spoken(before), spoken(method)),
+      )
       return method
     }),
   )

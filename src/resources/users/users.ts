@@ -9,7 +9,8 @@ import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, transaction, type User } from '../../platform/database.js'
 import { mayGrant, requireAuthorityOfUser, requireScope } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
-import { changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
+import { changesBetween } from '../events/names.js'
 import { revokeTokensOfUser } from '../keys/personal-tokens.js'
 import { goneUser, type InIssuer, type InUser, ofLivingIssuer, requireIssuer, requireUser } from '../place.js'
 import { revise } from '../revise.js'
@@ -240,7 +241,7 @@ function reviseUser(
     write: async (now, version, data) =>
       (await now.db.user.updateManyAndReturn({ where: { id: place.userId, updatedAt: version }, data }))[0],
     also: async (inside, before, user) => {
-      await emit(inside, type, { ...aboutUser(user), changes: changesBetween(before, user) })
+      await emit(inside, type, { ...aboutUser(user), changes: changesBetween('user', before, user) })
       if (type === 'user.deleted') await revokeTokensOfUser(inside, user)
       if (before.status === user.status) return
       if (type === 'user.updated') {

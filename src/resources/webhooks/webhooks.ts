@@ -21,8 +21,9 @@ import {
 import { announce } from '../../platform/notify.js'
 import { requireScope } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
-import { type Changes, changesBetween, emit } from '../events/events.js'
+import { emit } from '../events/events.js'
 import { checkTypes } from '../events/listing.js'
+import { CHANGED, type Changes, changesBetween } from '../events/names.js'
 import { type InAccount, newestFirst, older, requireAccount } from '../place.js'
 import { requireRecentSignIn } from '../recent-sign-in.js'
 import { revise } from '../revise.js'
@@ -150,7 +151,7 @@ export async function createWebhook(context: Context, place: InAccount, input: u
     })
     await inside.db.webhookLane.create({ data: { webhookId: row.id, accountId } })
     const { name, eventTypes, status } = webhook
-    const data = { name, origin: originOf(webhook), auth, event_types: eventTypes, status }
+    const data = { name, url: originOf(webhook), auth, event_types: eventTypes, status }
     await emit(inside, 'webhook.created', { ...aboutWebhook(webhook), data })
     return { webhook, made }
   })
@@ -240,7 +241,8 @@ function reviseWebhook(
       (await now.db.webhook.updateManyAndReturn({ where: { id: webhookId, updatedAt: version }, data }))[0],
     also: async (inside, before, webhook) => {
       await also?.(inside)
-      await emit(inside, type, { ...aboutWebhook(webhook), changes: toldChanges(before, webhook) })
+      const changes = toldChanges(withSecrets(context, before), withSecrets(context, webhook))
+      await emit(inside, type, { ...aboutWebhook(webhook), changes })
       // Whoever sends for it right now sends the next one as it is from now on, or not at all.
       await announce(inside, 'webhook', webhookId)
     },
@@ -277,12 +279,11 @@ const originOf = ({ url }: { url: string }): string => new URL(url).origin
 
 export const aboutWebhook = ({ accountId, id }: Webhook) => ({ accountId, target: { type: 'webhook', id } })
 
+const withSecrets = (context: Context, webhook: Webhook) => ({ ...webhook, ...openSecrets(context, webhook.secrets) })
+
 /** Paths and queries of such addresses are often secrets themselves: the trail has the origin alone. */
 function toldChanges(before: Webhook, after: Webhook): Changes {
-  const { url, ...changes } = changesBetween(before, after)
-  return {
-    ...changes,
-    ...(url && { origin: { old: originOf(before), new: originOf(after) } }),
-    ...(before.secrets !== after.secrets && after.status !== 'deleted' && { secrets: { old: null, new: 'renewed' } }),
-  }
+  const { url, ...changes } = changesBetween('webhook', before, after)
+  const [old, now] = [originOf(before), originOf(after)]
+  return { ...changes, ...(url && { url: old === now ? CHANGED : { old, new: now } }) }
 }

@@ -300,12 +300,12 @@ describe('D3: the trail', () => {
         type: 'agent.authentication.failed',
         agentId: agent.id,
         authType: 'unauthenticated',
-        data: { method: 'secret', agent_status: 'active' },
+        data: { method: 'secret', status: 'active' },
       })
       expect(JSON.stringify(event)).not.toContain('wrong')
     }
     must(await owner().patch(`${agents}/${agent.id}`, { status: 'suspended', status_reason: 'test' }), 200)
     await ask()
-    expect((await told('agent.authentication')).at(-1)?.data).toEqual({ method: 'secret', agent_status: 'suspended' })
+    expect((await told('agent.authentication')).at(-1)?.data).toEqual({ method: 'secret', status: 'suspended' })
   })
 })

@@ -428,7 +428,7 @@ test('D3: a proof that fails is in the trail, without the proof', async () => {
   expect(more).toEqual([])
   expect(event).toMatchObject({
     type: 'agent.authentication.failed',
-    data: { method: 'wallet', agent_status: 'active' },
+    data: { method: 'wallet', status: 'active' },
   })
   expect(JSON.stringify(event)).not.toContain(assertion)
 })
