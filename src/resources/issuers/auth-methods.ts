@@ -12,6 +12,7 @@ import { requireAuthorityOfIssuer } from '../authority.js'
 import { changesBetween, emit } from '../events/events.js'
 import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
+import { requireConsoleSignIn } from './console-sign-in.js'
 import { type MethodSettings, notReadyReason } from './readiness.js'
 import {
   checkUpstream,
@@ -152,7 +153,10 @@ export async function updateAuthMethod(context: Context, place: MethodPlace, inp
     },
     write: async (now, version, data) =>
       (await now.db.authMethod.updateManyAndReturn({ where: { id: place.methodId, updatedAt: version }, data }))[0],
-    also: (inside, before, row) => told(inside, 'issuer.auth_method.updated', row, before),
+    also: async (inside, before, row) => {
+      await requireConsoleSignIn(inside, row.issuerId)
+      await told(inside, 'issuer.auth_method.updated', row, before)
+    },
   })
 }
 
@@ -172,7 +176,10 @@ export async function deleteAuthMethod(context: Context, place: MethodPlace, ifM
       const row = await now.db.authMethod.findFirst({ where })
       return (await now.db.authMethod.deleteMany({ where })).count === 1 ? row : null
     },
-    also: (inside, _, row) => told(inside, 'issuer.auth_method.deleted', row),
+    also: async (inside, _, row) => {
+      await requireConsoleSignIn(inside, row.issuerId)
+      await told(inside, 'issuer.auth_method.deleted', row)
+    },
   })
 }
 
