@@ -126,7 +126,7 @@ describe('a person who lost everything', () => {
     const { browser, page } = await opened(answer.url)
     expect(headingOf(page)).toBe('Recover your access')
     expect(page.html).toContain('ada@example.com')
-    expect(page.html).toMatch(/type="checkbox" name="lost_vrf_\w+" value="yes" checked>authenticator app/)
+    expect(page.html).toMatch(/type="checkbox" name="lost_vrf_\w+" value="yes" checked>Authenticator app/)
     const password = await browser.submit(page, { method: 'recover' })
     expect(headingOf(password)).toBe('Choose a new password')
     // Until the new password is saved, the old credentials stay as they are.
@@ -206,7 +206,7 @@ describe('a person who lost everything', () => {
     must(await app.operator.patch(path, { enabled_login: false }), 200)
     try {
       const { browser, page } = await opened((await recover()).url)
-      expect(page.html).toContain('passkey')
+      expect(page.html).toContain('Passkey')
       expect(headingOf(await browser.submit(page, { method: 'recover' }))).toBe('Create a passkey')
     } finally {
       must(await app.operator.patch(path, { enabled_login: true }), 200)

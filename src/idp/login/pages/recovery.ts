@@ -19,7 +19,11 @@ export function recoveryPage(
 ): string {
   const { texts, language } = view
   const names: Readonly<Record<string, string>> = credentialNames[language]
-  const labelOf = ({ type, name }: Credential): string => (name ? `${names[type]}: ${name}` : (names[type] ?? type))
+  const labelOf = ({ type, name }: Credential): string => {
+    const kind = names[type] ?? type
+    const label = kind.charAt(0).toUpperCase() + kind.slice(1)
+    return name ? `${label}: ${name}` : label
+  }
   return layout(
     view,
     texts.recovery_title,
