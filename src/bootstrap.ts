@@ -1,30 +1,24 @@
 /**
  * First start on an empty database (decisions part 0): the system account, its console issuer and client, the first
- * administrator and key from the environment, or a one-time setup link. Later starts change nothing.
+ * administrator and key from the environment, or a one-time setup link. Later starts only repair the console
+ * (decision 0067).
  */
+import { consoleOwner, ensureConsole, lockDeployment } from './console-issuer.js'
 import { conflict } from './kernel/errors.js'
-import { newId } from './kernel/ids.js'
-import { ALL, actions, stems } from './kernel/scopes.js'
 import { MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
-import { type Prisma, sql, transaction } from './platform/database.js'
+import { sql, transaction } from './platform/database.js'
 import { randomSecret, sha256 } from './platform/secrets.js'
 import { giveMissingAdministrators } from './resources/accounts/administrators.js'
-import { callbackFault } from './resources/clients/callbacks.js'
-import { createClient } from './resources/clients/clients.js'
 import { type ConsolePlace, consolePlace } from './resources/console-place.js'
 import { keepPasskey, type NewPasskey } from './resources/credentials/passkey.js'
 import { createVerifier } from './resources/credentials/verifiers.js'
 import { keepPlacesRising } from './resources/events/counting.js'
-import { emit } from './resources/events/events.js'
 import { createAuthMethod } from './resources/issuers/auth-methods.js'
-import { createIssuer } from './resources/issuers/issuers.js'
-import { insertApiKey } from './resources/keys/api-keys.js'
 import { createUser } from './resources/users/users.js'
 
 /** How long a setup link works (milliseconds). */
 const LINK_LIFE = 30 * MINUTE
-const BOOTSTRAP_LOCK = 72_707_371
 
 /**
  * Makes what a deployment cannot do without. Safe to run in several processes at once.
@@ -32,11 +26,14 @@ const BOOTSTRAP_LOCK = 72_707_371
  */
 export async function bootstrap(context: Context): Promise<{ setupLink: string | undefined }> {
   const start = await transaction(context, async (inside) => {
-    await inside.db.$executeRawUnsafe('SELECT pg_advisory_xact_lock($1::bigint)', BOOTSTRAP_LOCK)
+    await lockDeployment(inside)
     await keepPlacesRising(inside)
-    const place = (await consolePlace(inside)) ?? (await makeConsole(inside))
-    await followAddress(inside, place)
-    if (await hasAdministrator(inside)) return { setupLink: undefined }
+    const { place, repaired } = await ensureConsole(inside)
+    if (repaired.length > 0) context.log.warn(`repaired the console: ${repaired.join(', ')}`)
+    const owner = await consoleOwner(inside, place)
+    if (owner === 'away')
+      context.log.warn('the owner of the system account cannot sign in; see gatehouse admin recover')
+    if (owner !== 'none') return { setupLink: undefined }
     const { admin } = context.config.bootstrap
     if (admin) {
       await makeAdministrator(inside, place, admin)
@@ -46,72 +43,6 @@ export async function bootstrap(context: Context): Promise<{ setupLink: string |
   })
   await giveMissingAdministrators(context)
   return start
-}
-
-async function makeConsole(context: Context): Promise<ConsolePlace> {
-  const now = context.now()
-  const account = await context.db.account.create({
-    data: { id: newId('acc', now), system: true, name: 'System', createdAt: now, updatedAt: now },
-  })
-  await emit(context, 'account.created', { accountId: account.id, target: { type: 'account', id: account.id } })
-  const issuer = await createIssuer(context, { accountId: account.id }, { name: 'Gatehouse console' })
-  const at = { accountId: account.id, issuerId: issuer.id }
-  await createAuthMethod(context, at, { name: 'Password', method: 'password' })
-  const { client } = await createClient(context, at, {
-    name: 'Console',
-    type: 'internal',
-    confidential: false,
-    settings: consoleSettings(context),
-  })
-  const place = { account_id: account.id, issuer_id: issuer.id, client_id: client.id }
-  await context.db.deployment.create({ data: { name: 'console', value: place } })
-  const { apiKey } = context.config.bootstrap
-  if (apiKey) {
-    const restrictions = { scopes: [ALL] }
-    await insertApiKey(context, at, { id: apiKey.id, name: 'Bootstrap key', restrictions, secret: apiKey.secret })
-  }
-  return place
-}
-
-/** What the console's client may do: sign in with code and PKCE, and ask for tokens for the Core API. */
-function consoleSettings(context: Context) {
-  const { baseUrl } = context.config
-  const callback = `${baseUrl}/console/callback`
-  const usable = callbackFault('spa', callback) === undefined
-  // A notice to a private address would be refused on its way out; the console notices the end of a session by itself.
-  const told = usable && (baseUrl.startsWith('https:') || context.config.allowPrivateNetworks)
-  if (!usable) context.log.warn(`${baseUrl} is neither https nor loopback, so nobody can sign in to the console there`)
-  return {
-    openid: {
-      application_type: 'spa',
-      redirect_uris: usable ? [callback] : [],
-      post_logout_redirect_uris: usable ? [`${baseUrl}/console`] : [],
-      grant_types: ['authorization_code', 'refresh_token'],
-      allowed_resources: [baseUrl],
-      ...(told && { backchannel_logout_uri: `${baseUrl}/console/backchannel-logout` }),
-    },
-    scopes: [ALL, ...Object.keys(stems).flatMap((stem) => actions.map((action) => `${stem}:${action}`))],
-  }
-}
-
-/** BASE_URL may change between starts; the console's client follows it. */
-async function followAddress(context: Context, place: ConsolePlace): Promise<void> {
-  const client = await context.db.client.findUnique({ where: { id: place.client_id } })
-  const { openid } = (client?.settings ?? {}) as {
-    openid?: { allowed_resources?: string[]; backchannel_logout_uri?: string }
-  }
-  const wanted = consoleSettings(context)
-  const same =
-    openid?.allowed_resources?.includes(context.config.baseUrl) &&
-    openid.backchannel_logout_uri === wanted.openid.backchannel_logout_uri
-  if (!client || same) return
-  const settings = wanted as Prisma.InputJsonObject
-  await context.db.client.update({ where: { id: client.id }, data: { settings, updatedAt: context.now() } })
-}
-
-async function hasAdministrator(context: Context): Promise<boolean> {
-  const account = await context.db.account.findFirst({ where: { system: true }, select: { ownerUserId: true } })
-  return account?.ownerUserId !== null
 }
 
 /** The first administrator, with one way to sign in. A passkey names its owner, so there the user's id is given. */
@@ -156,10 +87,14 @@ export async function makeFirstAdministrator(
   admin: { email: string; password: string },
 ): Promise<string> {
   const userId = await transaction(context, async (inside) => {
-    await inside.db.$executeRawUnsafe('SELECT pg_advisory_xact_lock($1::bigint)', BOOTSTRAP_LOCK)
+    await lockDeployment(inside)
     const place = await consolePlace(inside)
-    if (!place || (await hasAdministrator(inside)))
-      throw conflict('There is an administrator already; further ones are members of the administrator organization.')
+    if (!place || (await consoleOwner(inside, place)) !== 'none') {
+      const others = 'further ones are members of the administrator organization'
+      throw conflict(
+        `There is an administrator already; ${others}. If nobody can sign in, run gatehouse admin recover.`,
+      )
+    }
     return makeAdministrator(inside, place, admin)
   })
   await giveMissingAdministrators(context)
@@ -199,7 +134,7 @@ export async function consumeSetupLink(
       inside.now(),
     )
     const place = await consolePlace(inside)
-    if (!used || !place || (await hasAdministrator(inside))) return undefined
+    if (!used || !place || (await consoleOwner(inside, place)) !== 'none') return undefined
     return makeAdministrator(inside, place, admin)
   })
   if (userId !== undefined) await giveMissingAdministrators(context)

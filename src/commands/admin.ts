@@ -1,9 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { bootstrap, makeFirstAdministrator } from '../bootstrap.js'
 import type { Config } from '../config.js'
+import { MINUTE } from '../kernel/time.js'
 import { randomSecret } from '../platform/secrets.js'
+import { recoverAdministrator } from '../recover.js'
 import { consolePlace } from '../resources/console-place.js'
-import { inDeployment, say } from './deployment.js'
+import { RECOVERY_LIFE } from '../resources/credentials/recovery.js'
+import { inDeployment, note, say } from './deployment.js'
 
 export interface AdminOptions {
   email: string
@@ -25,6 +28,32 @@ export async function create(config: Config, { email, passwordFile, json }: Admi
       say(`administrator  ${userId}  ${email}`)
       if (given === undefined) say(`password       ${password}\nIt is shown this once.`)
     }
+  })
+}
+
+export interface RecoverOptions {
+  email: string
+  reactivate?: boolean
+  json?: boolean
+}
+
+/** `gatehouse admin recover`. */
+export async function recover(config: Config, { email, reactivate = false, json }: RecoverOptions): Promise<void> {
+  await inDeployment(config, async (context) => {
+    const made = await recoverAdministrator(context, { email, reactivate })
+    if (json) {
+      const { userId: user_id, username, url, expiresAt: expires_at, created, madeOwner: made_owner, repaired } = made
+      const reactivated_from = made.reactivatedFrom ?? null
+      say(JSON.stringify({ user_id, username, url, expires_at, created, made_owner, reactivated_from, repaired }))
+      return
+    }
+    if (made.repaired.length > 0) note(`Repaired the console: ${made.repaired.join(', ')}.`)
+    if (made.created) note(`There was no administrator left. Created ${made.username}.`)
+    if (made.madeOwner) note(`${made.username} owns the system account now, with all authority.`)
+    if (made.reactivatedFrom) note(`${made.username} was ${made.reactivatedFrom} and is active now.`)
+    say(`administrator  ${made.userId}  ${made.username}`)
+    say(`link           ${made.url}`)
+    say(`It works once and for ${RECOVERY_LIFE / MINUTE} minutes. It replaces all links from before.`)
   })
 }
 

@@ -68,6 +68,26 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./admin.js')).create,
   },
   {
+    words: 'admin recover',
+    about:
+      'print a link by which an administrator signs in to the console without password or second factor, once within 15 minutes, and sets up new ones; repair the console if need be',
+    options: [
+      {
+        flags: '--email <address>',
+        about: 'the username or email address of the administrator',
+        needed: true,
+        fields: ['username'],
+      },
+      { flags: '--reactivate', about: 'lift a suspension, a block or a deletion of the last day' },
+      json,
+    ],
+    examples: [
+      'gatehouse admin recover --email you@example.com',
+      'gatehouse admin recover --email you@example.com --reactivate --json',
+    ],
+    load: async () => (await import('./admin.js')).recover,
+  },
+  {
     words: 'key create',
     about: 'make an API key of an account; its secret is shown once',
     options: [

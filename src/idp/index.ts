@@ -29,6 +29,7 @@ import { metadataLimit, spend } from './limits.js'
 import { dispatchLogin } from './login/dispatch.js'
 import { beginInvitation } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
+import { beginRecovery } from './login/recovery.js'
 import { upstreamCallback } from './login/upstream/callback.js'
 import { makeProvider } from './provider.js'
 import { askedHost, canonicalise, checkQuery, type Form, field, readForm } from './request.js'
@@ -160,6 +161,8 @@ async function answer(
         return upstreamCallback(ctx, match.uid!, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'invitation':
         return beginInvitation(ctx, { ...ctx.query })
+      case 'recovery':
+        return beginRecovery(ctx, { ...ctx.query })
       case 'logout':
         return logout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout_confirm':

@@ -9,6 +9,7 @@ export type RouteName =
   | 'agent_challenge'
   | 'callback'
   | 'invitation'
+  | 'recovery'
   | 'token'
   | 'introspect'
   | 'revoke'
@@ -60,6 +61,7 @@ export const routes: readonly Route[] = [
   route('agent_challenge', '/agents/challenge', ['POST']),
   route('callback', '/callback/{method_id}', ['GET', 'POST'], { pages: true }),
   route('invitation', '/invitation', ['GET'], { pages: true }),
+  route('recovery', '/recovery', ['GET'], { pages: true }),
   route('token', '/token', ['POST', 'OPTIONS'], { library: true }),
   route('introspect', '/introspect', ['POST', 'OPTIONS'], { library: true }),
   route('revoke', '/revoke', ['POST', 'OPTIONS'], { library: true }),

@@ -7,6 +7,7 @@
 import { insufficientScope } from '../kernel/errors.js'
 import { ALL, covers, isPlatformScope, lackedBy } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
+import { isOfConsole } from './console-place.js'
 import { goneUser } from './place.js'
 
 /** SQL: the effective scopes of a member `m`, of an organization `o`, whatever their state. */
@@ -140,7 +141,7 @@ export async function requireAuthorityOfOrganization(
  * @throws insufficient_scope
  */
 export async function requireAuthorityAtConsole(context: Context, issuerId: string): Promise<void> {
-  if (await isConsoleIssuer(context, issuerId)) requireFullAuthority(context)
+  if (await isOfConsole(context, 'issuer_id', issuerId)) requireFullAuthority(context)
 }
 
 async function requireAuthorityOver(
@@ -150,7 +151,7 @@ async function requireAuthorityOver(
   text: string,
   values: string[],
 ): Promise<void> {
-  if (await isConsoleIssuer(context, issuerId)) return requireFullAuthority(context)
+  if (await isOfConsole(context, 'issuer_id', issuerId)) return requireFullAuthority(context)
   const lacked = lackedBy(context.actor.scopes)
   if (lacked.length === 0) return
   const [held] = await context.query<{ scope: string }>(name, text, [...values, lacked])
@@ -160,13 +161,6 @@ async function requireAuthorityOver(
       `This needs the scope ${held.scope}, which people who sign in by this credential or setting have.`,
     )
   }
-}
-
-const consoleText = `SELECT true AS found FROM deployment WHERE name = 'console' AND value->>'issuer_id' = $1`
-
-async function isConsoleIssuer(context: Context, issuerId: string): Promise<boolean> {
-  const rows = await context.query<{ found: boolean }>('is-console-issuer', consoleText, [issuerId])
-  return rows.length > 0
 }
 
 async function isAdministratorOrganization(context: Context, orgId: string): Promise<boolean> {

@@ -105,7 +105,7 @@ const interactionOf = async (ctx: KoaContext, uid: string): Promise<Interaction 
 async function journeyOf(ctx: KoaContext, uid: string, known?: Interaction): Promise<Journey | undefined> {
   if (!isOfBrowser(ctx, uid)) return undefined
   const interaction = known ?? (await interactionOf(ctx, uid))
-  if (interaction) return authorizationJourney(interaction)
+  if (interaction) return authorizationJourney(ctx, interaction)
   const standing = await standingOf(uid)
   return standing?.state.invitation && invitationJourney(uid, standing, standing.state.invitation)
 }

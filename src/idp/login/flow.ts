@@ -5,10 +5,12 @@
 import type { Context } from '../../platform/context.js'
 import { isDuplicate } from '../../platform/database.js'
 import { claimMailbox, unclaimedSql } from '../../resources/credentials/mail-owner.js'
+import { completeRecovery } from '../../resources/credentials/recovery.js'
 import { recordFailure } from '../../resources/credentials/sign-in.js'
 import { addressSql } from '../../resources/mail-address.js'
 import { asUser, scope } from '../scope.js'
 import type { Journey } from './journey.js'
+import { methodsOf } from './methods/index.js'
 import type { Sentence } from './pages/texts.js'
 import {
   enrolments,
@@ -18,6 +20,7 @@ import {
   isEnrolled,
   lacksCodes,
   owedFactors,
+  replacesFactors,
 } from './second-factors.js'
 import { anew, type LoginState, type StepName } from './state.js'
 import { linkClaimed, mayLink } from './steps/link.js'
@@ -35,9 +38,11 @@ interface Facts extends FactorFacts {
   organizations: string[]
 }
 
-// To the owner of the mailbox of an unclaimed account, verifiers of its maker mean nothing (decision 0062).
+// To the owner of the mailbox of an unclaimed account, verifiers of its maker mean nothing (decision 0062). Neither do
+// those that the owner of a recovery link has lost (decision 0067).
 const countsVerifierSql = `v.user_id = u.id AND v.issuer_id = u.issuer_id
-      AND (v.created_by IS DISTINCT FROM u.id OR NOT coalesce(${unclaimedSql} AND a.email = $5, false))`
+      AND (v.created_by IS DISTINCT FROM u.id OR NOT coalesce(${unclaimedSql} AND a.email = $5, false))
+      AND v.id <> ALL($6::text[])`
 
 const factsText = `
   SELECT u.status, u.email_verified AS "emailVerified",
@@ -62,11 +67,18 @@ const factsText = `
 async function factsOf(
   { query }: Context,
   userId: string,
-  { orgId, mailbox }: LoginState,
+  { orgId, mailbox, recovery }: LoginState,
   journey: Journey,
 ): Promise<Facts | undefined> {
   const choice = journey.choosesOrganization ? journey.allowedOrgIds : []
-  const values = [scope().runtime.issuer.id, userId, orgId ?? journey.orgId, choice, mailbox ?? null]
+  const values = [
+    scope().runtime.issuer.id,
+    userId,
+    orgId ?? journey.orgId,
+    choice,
+    mailbox ?? null,
+    recovery?.lost ?? [],
+  ]
   const [facts] = await query<Facts & Record<string, unknown>>('login-facts', factsText, values)
   return facts
 }
@@ -107,7 +119,7 @@ export async function proceed(
     return { to: anew(state, username), problems: [barred(facts)] }
   }
   const [only, ...more] = state.orgId === undefined ? facts.organizations : []
-  const settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
+  let settled = only !== undefined && more.length === 0 ? { ...state, orgId: only } : state
   // What was proved in this browser before is for sign-on.ts to judge.
   const factors = state.asBefore ? [] : owedFactors(state, facts, journey)
   const owing = owes(state, factors, facts)
@@ -119,6 +131,13 @@ export async function proceed(
     await claimMailbox(asUser(inside, user), user, state.amr.includes('pwd'))
     facts.emailVerified = true
     // It may have ended the user's sign-ins; this one goes on.
+    since = inside.now()
+  }
+  // As after mail: the lost credentials go once the new password is saved, so nobody is left with the old one alone.
+  const { recovery } = state
+  if (recovery?.consumed && !recovery.completed && !owing && !state.mustChange) {
+    await completeRecovery(asUser(inside, user), user, recovery.lost)
+    settled = { ...settled, recovery: { ...recovery, completed: true } }
     since = inside.now()
   }
   const { claimed, ...rest } = { ...settled, factors, since }
@@ -146,6 +165,7 @@ const owes = (state: LoginState, factors: readonly Factor[], facts: Facts): bool
 function remaining(state: LoginState & { factors: Factor[] }, facts: Facts): StepName | 'done' {
   const { settings } = scope().runtime.issuer
   const single = !state.asBefore && !state.amr.includes('mfa')
+  const recovered = state.recovery?.consumed ? state.recovery : undefined
   // 1. Whoever has a second factor uses it before anything can be seen or changed.
   const [factor] = state.factors
   if (factor) return factor
@@ -153,13 +173,18 @@ function remaining(state: LoginState & { factors: Factor[] }, facts: Facts): Ste
   // 2. What was just used may not be used again.
   if (state.mustChange) return 'new_password'
   // 3. An address that nobody has confirmed yet, where the issuer wants that.
-  if (settings.signup?.require_email_verification && facts.email !== null && !facts.emailVerified) return 'email_code'
+  const unconfirmed = facts.email !== null && !facts.emailVerified
+  // Not during a recovery: mail may be what does not work.
+  if (settings.signup?.require_email_verification && unconfirmed && !recovered) return 'email_code'
   // 4. What they came with from elsewhere, now that nothing stands between them and the account.
   if (!state.asBefore && mayLink(state)) return 'link'
   // 5. For which organization?
   if (state.orgId === undefined && facts.organizations.length > 1) return 'organization'
   // 6. A second factor where one is demanded and there is none yet, and codes for the day when it is lost.
-  if (single && isDemanded(facts)) return enrolments()[0]!
+  if (single && (isDemanded(facts) || (recovered?.lostFactor && replacesFactors()))) return enrolments()[0]!
+  if (recovered && methodsOf('password').length === 0 && methodsOf('passkey').length > 0) {
+    if (!facts.verifiers.includes('passkey')) return 'enroll_passkey'
+  }
   if (state.offersCodes && lacksCodes(facts)) return 'new_codes'
   return 'done'
 }

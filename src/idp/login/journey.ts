@@ -9,6 +9,7 @@ import type { BrowserSession, Interaction } from '../library.js'
 import { moreProof } from '../proof.js'
 import { asUser, scope } from '../scope.js'
 import { acrOfMethod } from './acr.js'
+import { recoveryState } from './recovery.js'
 import { beginning, type LoginState } from './state.js'
 
 export interface Journey {
@@ -51,7 +52,7 @@ export class DeadEnd extends Error {
  * The journey of an authorization request. Also finds out whether the issuer still signs anybody in.
  * @returns undefined when the client is none any more
  */
-export async function authorizationJourney(interaction: Interaction): Promise<Journey | undefined> {
+export async function authorizationJourney(ctx: KoaContext, interaction: Interaction): Promise<Journey | undefined> {
   const client = await readClient(String(interaction.params['client_id']))
   if (!client) return undefined
   const { uid, prompt } = interaction
@@ -73,6 +74,8 @@ export async function authorizationJourney(interaction: Interaction): Promise<Jo
     invitation: undefined,
     stillInvited: async () => undefined,
     async begin() {
+      const recovering = await recoveryState(ctx)
+      if (recovering) return recovering
       const state = beginning(param('login_hint'))
       const known = session && (await knownUser(session.accountId!))
       if (!session || !known) return state

@@ -71,6 +71,9 @@ export function owedFactors(state: LoginState, facts: FactorFacts, journey: Jour
 /** No method is enabled by which people could set up a second factor. */
 const noneEnabled = (): boolean => !enabled('totp') && !enabled('passkey')
 
+/** Is there a method by which the owner of a recovery link replaces a lost second factor? */
+export const replacesFactors = (): boolean => !noneEnabled()
+
 /**
  * The steps that set up a second factor where one is demanded, the preferred one first. Without an enabled method it is
  * the authenticator app, so that the demand neither locks people out nor is skipped (decision D35).

@@ -18,6 +18,7 @@ import type { Factor } from './second-factors.js'
 export type StepName =
   | 'account'
   | 'invitation'
+  | 'recovery'
   | 'sign_in'
   | 'sign_up'
   | 'sign_up_passkey'
@@ -109,6 +110,20 @@ export interface InvitationFacts extends OpenInvitation {
   tokenHash: string
 }
 
+/** The recovery link that somebody came with (decision 0067). */
+export interface Recovery {
+  user: SignInUser
+  /** SHA-256 of its token. */
+  tokenHash: string
+  /** Ids of the credentials that its owner has lost; they are removed when the recovery is completed. */
+  lost: string[]
+  /** A second factor is among them, so another one is set up. */
+  lostFactor: boolean
+  /** The link was used in this sign-in. */
+  consumed?: boolean
+  completed?: boolean
+}
+
 export interface LoginState {
   step: StepName | 'done'
   /** As typed last, to be shown again. */
@@ -140,6 +155,7 @@ export interface LoginState {
   claimed?: Linking
   /** Set from the beginning on where the journey is that of an invitation. */
   invitation?: InvitationFacts
+  recovery?: Recovery
   /** The organization to go on with, chosen by the person; null for none of them. */
   orgId?: string | null
 }

@@ -5,7 +5,7 @@ import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import type { Context } from '../../platform/context.js'
-import { type Account, type Domain, type Prisma, transaction } from '../../platform/database.js'
+import { type Account, type Domain, type Prisma, sql, transaction } from '../../platform/database.js'
 import { loader } from '../../platform/loader.js'
 import { requireFullAuthority } from '../authority.js'
 import { setDomains } from '../domains/domains.js'
@@ -159,6 +159,7 @@ export async function updateAccount(
     write: async (now, version, data) =>
       (await now.db.account.updateManyAndReturn({ where: { id: place.accountId, updatedAt: version }, data }))[0],
     also: async (inside, before, row) => {
+      if (row.ownerUserId !== before.ownerUserId) await requireConsoleUser(inside, row.ownerUserId!)
       const hosts =
         domains &&
         (await setDomains(
@@ -178,8 +179,9 @@ export async function updateAccount(
 /** Who owns an account is a person of the console issuer. */
 async function requireConsoleUser(context: Context, userId: string): Promise<void> {
   const place = await consoleIssuer(context)
-  const user = place && (await context.db.user.findFirst({ where: { ...place, id: userId, status: 'active' } }))
-  if (!user) {
+  // Locked, so that nobody becomes an owner while they are suspended or deleted.
+  const text = `SELECT id FROM users WHERE id = $1 AND issuer_id = $2 AND status = 'active' FOR SHARE`
+  if (!place || (await sql(context.db, text, userId, place.issuerId)).length === 0) {
     throw invalidField('ownerUserId', 'unknown_user', 'must be the id of an active user of the console issuer.')
   }
 }

@@ -4,10 +4,12 @@
  * administrators do; its members are kept by the ordinary operations.
  */
 import { ALL } from '../../kernel/scopes.js'
+import { SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type Account, sql, type Tools, transaction } from '../../platform/database.js'
 import { loader } from '../../platform/loader.js'
 import { effectiveScopesSql } from '../authority.js'
+import { consolePlace } from '../console-place.js'
 import { countsSql } from '../organizations/membership.js'
 import { insertOrganization } from '../organizations/organizations.js'
 import type { InIssuer } from '../place.js'
@@ -95,18 +97,20 @@ export async function administratorOrganization(
   return loader(context, administratorOrganizations).load(orgId)
 }
 
-/** It never changes once it is made, so each process asks for it once. */
-const consoles = new WeakMap<Tools, InIssuer>()
+/** How long a process relies on it (milliseconds): `gatehouse admin recover` may create another one. */
+const KNOWN_FOR = 10 * SECOND
+
+const consoles = new WeakMap<Tools, { place: InIssuer; until: number }>()
 
 /** Where administrators sign in: the console issuer of the system account, once first start has made it. */
 export async function consoleIssuer(context: Context): Promise<InIssuer | undefined> {
   const known = consoles.get(context.tools)
-  if (known) return known
-  const row = await context.db.deployment.findUnique({ where: { name: 'console' } })
-  const value = row?.value as { account_id: string; issuer_id: string } | undefined
+  if (known && known.until > context.now()) return known.place
+  const value = await consolePlace(context)
   const place = value && { accountId: value.account_id, issuerId: value.issuer_id }
   // What a transaction has made may be undone yet.
-  if (place && context.db === context.tools.prisma) consoles.set(context.tools, place)
+  if (place && context.db === context.tools.prisma)
+    consoles.set(context.tools, { place, until: context.now() + KNOWN_FOR })
   return place
 }
 

@@ -9,6 +9,7 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { type Client, type Issuer, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
+import { refuseAtConsole } from '../console-place.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
 import { changesBetween } from '../events/names.js'
@@ -155,6 +156,7 @@ export async function updateClient(
 ): Promise<Client> {
   const { settings, metadata, ...values } = check(updateRules, input)
   return reviseClient(context, place, 'client.updated', ifMatch, async (client, inside) => {
+    if (values.status === 'disabled') await refuseAtConsole(inside, 'client_id', client.id, 'be disabled')
     const before = settingsOf(client)
     const enabling = client.status === 'disabled' && values.status === 'active'
     const merged =
@@ -173,9 +175,12 @@ export async function updateClient(
   })
 }
 
-/** Soft delete: flows fail at once, issued tokens stay good until they expire (spec section 3). */
+/** Soft delete: flows fail at once, issued tokens stay good (spec section 3). @throws conflict for the console's client */
 export async function deleteClient(context: Context, place: ClientPlace, ifMatch?: string | null): Promise<void> {
-  await reviseClient(context, place, 'client.deleted', ifMatch, () => ({ status: 'deleted', deletedAt: context.now() }))
+  await reviseClient(context, place, 'client.deleted', ifMatch, async ({ id }, now) => {
+    await refuseAtConsole(now, 'client_id', id, 'be deleted')
+    return { status: 'deleted', deletedAt: now.now() }
+  })
 }
 
 /** All clients of an issuer that is being deleted, in the transaction that deletes it. */

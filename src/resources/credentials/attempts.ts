@@ -108,3 +108,10 @@ const abandonText = 'UPDATE login_failures SET pending = greatest(pending - 1, 0
 export async function abandonAttempt(context: Context, subject: string): Promise<void> {
   await context.tools.query('attempt-abandon', abandonText, [subject]).finally(() => leave(subject))
 }
+
+const forgetText = `UPDATE login_failures SET failures = 0, locked_until = NULL WHERE user_id = ANY($1)`
+
+/** Lifts the locks of a user's first and second factor. Attempts under way count from zero. */
+export async function forgetFailures(inside: Context, userId: string): Promise<void> {
+  await inside.query('attempt-forget', forgetText, [[userId, `second:${userId}`]])
+}

@@ -14,6 +14,8 @@ const mails = {
   replaced: 'backup_codes_replaced',
   /** By the first proof of the mailbox of a self-made account (decision 0062). */
   mailbox_proved: 'credentials_removed',
+  /** By the owner of a recovery link (decision 0067). */
+  recovered: 'credential_removed',
 } as const satisfies Record<string, MessageKind>
 
 const recipientText = `

@@ -40,6 +40,8 @@ export const catalogue = {
   'user.verification.failed': 'A credential of a user was checked and does not fit.',
   'user.login.succeeded': 'A user signed in.',
   'user.login.failed': 'A sign-in failed.',
+  'user.recovery_link.created': 'An operator created a recovery link for an administrator: `gatehouse admin recover`.',
+  'user.recovery_link.used': 'An administrator used a recovery link, which stands in for all credentials, once.',
   'user.locked': 'Sign-in of a user was locked for a while after failures.',
   'organization.created': 'An organization was made.',
   'organization.updated': 'An organization was changed.',
@@ -97,6 +99,7 @@ export const reasons = {
     deleted: 'by a DELETE of the verifier',
     replaced: 'by a new set of backup codes, or a new password in place of a temporary one',
     mailbox_proved: 'by the first proof of the mailbox of an account that its maker had signed up',
+    recovered: 'by the owner of a recovery link, who no longer had it',
   },
   'user.login.failed': {
     unknown_user: 'no user of the issuer has this username',

@@ -13,6 +13,7 @@ import { emit } from '../events/events.js'
 import { changesBetween } from '../events/names.js'
 import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
 import { revise } from '../revise.js'
+import { requireConsoleSignIn } from './console-sign-in.js'
 import { type MethodSettings, notReadyReason } from './readiness.js'
 import {
   checkUpstream,
@@ -153,7 +154,10 @@ export async function updateAuthMethod(context: Context, place: MethodPlace, inp
     },
     write: async (now, version, data) =>
       (await now.db.authMethod.updateManyAndReturn({ where: { id: place.methodId, updatedAt: version }, data }))[0],
-    also: (inside, before, row) => told(inside, 'issuer.auth_method.updated', row, before),
+    also: async (inside, before, row) => {
+      await requireConsoleSignIn(inside, row.issuerId)
+      await told(inside, 'issuer.auth_method.updated', row, before)
+    },
   })
 }
 
@@ -173,7 +177,10 @@ export async function deleteAuthMethod(context: Context, place: MethodPlace, ifM
       const row = await now.db.authMethod.findFirst({ where })
       return (await now.db.authMethod.deleteMany({ where })).count === 1 ? row : null
     },
-    also: (inside, _, row) => told(inside, 'issuer.auth_method.deleted', row),
+    also: async (inside, _, row) => {
+      await requireConsoleSignIn(inside, row.issuerId)
+      await told(inside, 'issuer.auth_method.deleted', row)
+    },
   })
 }
 

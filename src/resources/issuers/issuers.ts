@@ -11,6 +11,7 @@ import { type Issuer, type Prisma, transaction } from '../../platform/database.j
 import { announce } from '../../platform/notify.js'
 import { mayGrant, requireAuthorityOfIssuer } from '../authority.js'
 import { deleteClientsOf } from '../clients/clients.js'
+import { refuseAtConsole } from '../console-place.js'
 import { unassignDomainsOf } from '../domains/domains.js'
 import { emit } from '../events/events.js'
 import { changesBetween } from '../events/names.js'
@@ -94,7 +95,8 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
 /**
  * PATCH: settings by JSON Merge Patch, metadata and the rest replaced (decisions D29). A weaker `security` or `signup`
  * setting asks for the authority of the issuer's users (decisions D30), and so does letting them sign in again.
- * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed
+ * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed, conflict for a status that
+ * closes the console issuer
  */
 export async function updateIssuer(
   context: Context,
@@ -110,7 +112,9 @@ export async function updateIssuer(
     const returns = values.status === 'active' && issuer.status !== 'active'
     if (returns || (merged && weakens(settingsOf(issuer), merged)))
       await requireAuthorityOfIssuer(inside, place.issuerId)
-    writableStatus(context, values.status, issuer.status)
+    const status = writableStatus(context, values.status, issuer.status)
+    if (status !== undefined && status !== 'active')
+      await refuseAtConsole(inside, 'issuer_id', issuer.id, `be ${status}`)
     return {
       ...values,
       ...(merged && { settings: merged as Prisma.InputJsonObject }),
@@ -120,14 +124,20 @@ export async function updateIssuer(
   })
 }
 
-/** Soft delete (spec section 3): sign-ins fail, its addresses answer 404, its clients go with it. */
+/**
+ * Soft delete (spec section 3): sign-ins fail, its addresses answer 404, its clients go with it.
+ * @throws not_found, precondition_failed, conflict for the console issuer
+ */
 export async function deleteIssuer(context: Context, place: InIssuer, ifMatch?: string | null): Promise<void> {
   await reviseIssuer(
     context,
     place,
     ifMatch,
     'issuer.deleted',
-    () => ({ status: 'deleted', deletedAt: context.now() }),
+    async ({ id }, now) => {
+      await refuseAtConsole(now, 'issuer_id', id, 'be deleted')
+      return { status: 'deleted', deletedAt: now.now() }
+    },
     async (inside) => {
       await deleteClientsOf(inside, place)
       await unassignDomainsOf(inside, place)

@@ -66,6 +66,11 @@ const en = {
     lead: 'New backup codes were created for your account at {name}. The previous ones no longer work.',
     end: unexpected,
   },
+  recovery_link_used: {
+    subject: 'Your account at {name} is being recovered',
+    lead: 'A recovery link for your account at {name} was used. It was created on the server, and lets its owner choose a new password and set up new second factors.',
+    end: 'If this was not you, contact the people who run {name} at once.',
+  },
   invitation: {
     subject: 'You are invited to {organization}',
     lead: 'You are invited to join {organization} at {name}. {message}',
@@ -141,6 +146,11 @@ const de: Record<MessageKind, MessageText> = {
     subject: 'Die Ersatzcodes für {name} wurden ersetzt',
     lead: 'Für das Konto bei {name} wurden neue Ersatzcodes erstellt. Die bisherigen gelten nicht mehr.',
     end: unerwartet,
+  },
+  recovery_link_used: {
+    subject: 'Das Konto bei {name} wird wiederhergestellt',
+    lead: 'Ein Link zur Wiederherstellung des Kontos bei {name} wurde verwendet. Er wurde auf dem Server erstellt; mit ihm lassen sich ein neues Passwort wählen und neue zweite Faktoren einrichten.',
+    end: 'Wer das nicht selbst war, sollte sofort den Betreibern von {name} Bescheid geben.',
   },
   invitation: {
     subject: 'Einladung zu {organization}',

@@ -8,6 +8,7 @@ import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { isDuplicate, type Prisma, transaction, type User } from '../../platform/database.js'
 import { mayGrant, requireAuthorityOfUser, requireScope } from '../authority.js'
+import { refuseConsoleOwner } from '../console-place.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
 import { changesBetween } from '../events/names.js'
@@ -184,9 +185,7 @@ export async function updateUser(
       const credential = readdressed || verifiedNow || nextType !== user.usernameType || nextName !== user.username
       const returns = values.status === 'active' && user.status !== 'active'
       if (credential || returns) await requireAuthorityOfUser(inside, user)
-      if (credential) {
-        if (verifiedNow || (await canSignIn(inside, user))) requireScope(inside, CREDENTIALS)
-      }
+      if (credential && (verifiedNow || (await canSignIn(inside, user)))) requireScope(inside, CREDENTIALS)
       return {
         ...plain,
         ...statusColumns(inside, user, values),
@@ -248,8 +247,9 @@ function reviseUser(
         const changes = { status: { old: before.status, new: user.status } }
         await emit(inside, 'user.status.changed', { ...aboutUser(user), changes })
       }
-      if (user.status === 'active') await endSignIns(inside, user)
-      else await endSessionsOfUser(inside, user, 'admin_action')
+      if (user.status === 'active') return endSignIns(inside, user)
+      await refuseConsoleOwner(inside, user.id)
+      await endSessionsOfUser(inside, user, 'admin_action')
     },
   })
 }

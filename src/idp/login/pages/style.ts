@@ -20,6 +20,10 @@ input{width:100%;min-height:3rem;padding:.65rem .875rem;font:inherit;color:inher
 input:hover{border-color:var(--text)}
 input:focus-visible{outline:none;border-color:var(--accent);box-shadow:0 0 0 3px color-mix(in srgb,var(--accent) 26%,transparent)}
 input[aria-invalid=true]{border-color:var(--alarm)}
+fieldset.checks{display:grid;gap:.65rem;margin:0;padding:0;border:0}
+.checks legend{margin-bottom:.65rem;padding:0;font-size:.9rem;color:var(--soft)}
+.checks label{display:flex;align-items:center;gap:.65rem;overflow-wrap:anywhere}
+.checks input{flex:none;width:1.15rem;min-height:1.15rem;accent-color:var(--primary)}
 blockquote{margin:1.25rem 0 0;padding:.25rem 0 .25rem 1rem;border-left:3px solid var(--line);color:var(--soft);overflow-wrap:anywhere;white-space:pre-line}
 .hint{margin:0;font-size:.85rem;color:var(--soft)}
 button,.button{display:inline-flex;align-items:center;justify-content:center;min-height:3rem;padding:.65rem 1.25rem;font:inherit;font-weight:600;text-decoration:none;border:1px solid transparent;border-radius:.7rem;background:var(--primary);color:var(--on-primary);cursor:pointer;transition:filter .15s,transform .05s}

@@ -8,6 +8,7 @@ import { invitation } from './invitation.js'
 import { link } from './link.js'
 import { newPassword } from './new-password.js'
 import { organization } from './organization.js'
+import { recovery } from './recovery.js'
 import { reset } from './reset.js'
 import { signIn } from './sign-in.js'
 import { signUp } from './sign-up.js'
@@ -18,6 +19,7 @@ import { waiting } from './waiting.js'
 export const steps: Readonly<Record<StepName, Step>> = {
   account,
   invitation,
+  recovery,
   sign_in: signIn,
   sign_up: signUp,
   sign_up_passkey: signUpPasskey,

@@ -26,6 +26,8 @@ export const signIn: Step = {
     const fresh = anew(state, username)
     if (named === 'sign_up' && maySignUp(journey)) return { to: { ...fresh, step: 'sign_up' } }
     if (named === 'reset' && methodsOf('password').length > 0) return { to: { ...fresh, step: 'reset' } }
+    // The link was used, or has expired, while its page was open.
+    if (named === 'recover') return { to: fresh, problems: [{ key: 'recovery_gone' }] }
     const method = chosen(scope().runtime.issuer, named)
     if (!method) return { to: fresh }
     return firstFactors[method.kind]!({ ...asked, state: fresh }, form, method)

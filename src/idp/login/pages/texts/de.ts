@@ -141,6 +141,13 @@ export const de: Texts = {
   new_codes_lead:
     'Mit einem davon geht die Anmeldung auch, wenn der andere Weg verloren ist. Sie werden nur jetzt gezeigt; jeder gilt einmal.',
   codes_kept: 'Ich habe sie gespeichert',
+  recovery_title: 'Zugang wiederherstellen',
+  recovery_lead:
+    'Das ist die Anmeldung als {username} mit einem Link zur Wiederherstellung. Er gilt einmal; alle anderen Sitzungen dieses Kontos enden.',
+  recovery_lost: 'Was nicht mehr vorhanden ist. Das Ausgewählte wird entfernt.',
+  recovery_go: 'Zugang wiederherstellen',
+  recovery_gone:
+    'Dieser Link wurde verwendet oder ersetzt, ist abgelaufen, oder das Konto hat sich seither geändert. Ein neuer entsteht auf dem Server: gatehouse admin recover.',
   invitation: 'Einladung',
   invitation_title: '{organization} beitreten',
   invitation_lead: 'Diese Einladung ging an {email}. Mit der Anmeldung wird sie angenommen.',

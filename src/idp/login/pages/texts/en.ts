@@ -127,6 +127,13 @@ export const en = {
   new_codes_lead:
     'Use one of them to sign in if you lose access to your other method. They are shown only now; each works once.',
   codes_kept: "I've saved them",
+  recovery_title: 'Recover your access',
+  recovery_lead:
+    'You are signing in as {username} with a recovery link, which works once. All other sessions of this account end.',
+  recovery_lost: 'Credentials that you no longer have. The selected ones are removed.',
+  recovery_go: 'Recover access',
+  recovery_gone:
+    'This recovery link has been used or replaced, has expired, or the account has changed since it was created. Create a new one on the server: gatehouse admin recover.',
   invitation: 'Invitation',
   invitation_title: 'Join {organization}',
   invitation_lead: 'This invitation was sent to {email}. Sign in to accept it.',
