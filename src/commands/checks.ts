@@ -15,7 +15,8 @@ import { leakedDigests } from '../resources/credentials/breached.js'
 import { sealedPlaces } from '../sealed.js'
 import type { Inspection } from './inspection.js'
 
-export interface Finding {
+/** What a check of the deployment found. */
+export interface Checked {
   state: 'ok' | 'warn' | 'broken'
   text: string
   /** What to do. */
@@ -23,11 +24,11 @@ export interface Finding {
 }
 
 /** Nothing where there is nothing to look at. */
-type Check = (inspection: Inspection) => Promise<Finding | undefined>
+type Check = (inspection: Inspection) => Promise<Checked | undefined>
 
-const ok = (text: string): Finding => ({ state: 'ok', text })
-const warn = (text: string, fix: string): Finding => ({ state: 'warn', text, fix })
-const broken = (text: string, fix: string): Finding => ({ state: 'broken', text, fix })
+const ok = (text: string): Checked => ({ state: 'ok', text })
+const warn = (text: string, fix: string): Checked => ({ state: 'warn', text, fix })
+const broken = (text: string, fix: string): Checked => ({ state: 'broken', text, fix })
 
 const isLocal = (url: string): boolean => isLoopback(new URL(url).hostname)
 

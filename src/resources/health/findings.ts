@@ -7,11 +7,11 @@ import { DAY } from '../../kernel/time.js'
 import { isLoopback } from '../../kernel/uri.js'
 import { ruleFaults } from '../clients/redirect-uri-rules.js'
 import { signingAlgorithms, signingKeyAt } from '../issuer-keys.js'
-import { rotationAfter, upcomingKeys } from '../issuers/key-schedule.js'
+import { upcomingKeys } from '../issuers/key-schedule.js'
 import { isSignIn, notReady } from '../issuers/readiness.js'
 import type { IssuerSettings } from '../issuers/settings.js'
 import { isUpstreamKind } from '../issuers/upstream-settings.js'
-import { type AccountFacts, type IssuerFacts, type Method, USERS } from './facts.js'
+import { type AccountFacts, type IssuerFacts, type Method, SECRET_AGE, USERS } from './facts.js'
 import { type FindingRow, findingRow, type RowOf } from './finding.js'
 import { idleSettings } from './idle-settings.js'
 
@@ -229,7 +229,7 @@ export const issuerFindings = {
     when: 'the secret of an active client has been in use for more than a year',
     find: ({ clients }, { now }) =>
       clients.noted.flatMap(({ id, name, secretSetAt }) =>
-        secretSetAt !== null && secretSetAt < now - 365 * DAY ? [{ id, name, since: dayOf(secretSetAt) }] : [],
+        secretSetAt !== null && secretSetAt < now - SECRET_AGE ? [{ id, name, since: dayOf(secretSetAt) }] : [],
       ),
     path: clientPath,
     message: ({ name, since }) =>
@@ -246,7 +246,7 @@ export const issuerFindings = {
       const late = signingAlgorithms.flatMap((alg) => {
         const current = signingKeyAt(keys, alg, now)
         const waits = !current || upcomingKeys(keys, alg, now).length > 0 || current.signsFrom + DAY > now
-        return waits ? [] : [{ alg, since: current.signsFrom, next: rotationAfter(current.signsFrom) }]
+        return waits ? [] : [{ alg, since: current.signsFrom }]
       })
       const [first] = late
       return first ? [{ algorithms: late.map(({ alg }) => alg).join(', '), since: dayOf(first.since) }] : []
