@@ -47,20 +47,17 @@ export interface FindingRow<Facts> {
   example: Omit<Finding, 'code'>
 }
 
-/** @param given what is found, and the sentences about it as functions of that */
-export function findingRow<Facts, Subject>(given: RowOf<Facts, Subject>): FindingRow<Facts> {
-  const { severity, reads, when, find, path, message, fix, example } = given
-  const of = (subject: Subject) => ({
-    severity,
-    message: message(subject),
-    fix: fix(subject),
-    path: path(subject),
-  })
-  return {
-    severity,
-    reads,
-    when,
-    find: (facts, deployment) => find(facts, deployment).slice(0, MAX_OF_A_CODE).map(of),
-    example: of(example),
+/** Makes rows that are found in these facts: the sentences are functions of what is found. */
+export const findingRow =
+  <Facts>() =>
+  <Subject>(given: RowOf<Facts, Subject>): FindingRow<Facts> => {
+    const { severity, reads, when, find, path, message, fix, example } = given
+    const of = (subject: Subject) => ({ severity, message: message(subject), fix: fix(subject), path: path(subject) })
+    return {
+      severity,
+      reads,
+      when,
+      find: (facts, deployment) => find(facts, deployment).slice(0, MAX_OF_A_CODE).map(of),
+      example: of(example),
+    }
   }
-}

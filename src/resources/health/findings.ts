@@ -15,8 +15,8 @@ import { type AccountFacts, type IssuerFacts, type Method, SECRET_AGE, USERS } f
 import { type FindingRow, findingRow, type RowOf } from './finding.js'
 import { idleSettings } from './idle-settings.js'
 
-const ofIssuer = <Subject>(row: RowOf<IssuerFacts, Subject>) => findingRow(row)
-const ofAccount = <Subject>(row: RowOf<AccountFacts, Subject>) => findingRow(row)
+const ofIssuer = findingRow<IssuerFacts>()
+const ofAccount = findingRow<AccountFacts>()
 
 const quoted = (name: string): string => `“${startOf(name, 100)}”`
 const methodPath = ({ id }: { id: string }): string => `auth_methods/${id}`
@@ -24,6 +24,7 @@ const clientPath = ({ id }: { id: string }): string => `clients/${id}`
 const dayOf = (moment: number): string => new Date(moment).toISOString().slice(0, 10)
 const sampleMethod = { id: '{id}', name: 'Acme login' }
 const sampleClient = { id: '{id}', name: 'Shop' }
+const sampleMail = { path: 'auth_methods/{id}', what: `The authentication method ${quoted('Email code')}` }
 const MFA = 'settings.security.mfa_required'
 
 const requiresFactors = ({ security }: IssuerSettings): boolean => security?.mfa_required === true
@@ -112,7 +113,7 @@ export const issuerFindings = {
     path: ({ path }) => path,
     message: ({ what }) => `${what} sends mail, and this deployment does not send any: MAIL_URL is not set.`,
     fix: () => 'Set MAIL_URL and MAIL_FROM of the deployment, or disable what needs mail.',
-    example: { path: 'auth_methods/{id}', what: `The authentication method ${quoted('Email code')}` },
+    example: sampleMail,
   }),
 
   MAIL_IN_DEVELOPMENT_INBOX: ofIssuer({
@@ -124,7 +125,7 @@ export const issuerFindings = {
     message: ({ what }) =>
       `${what} sends mail, and mail stays in the development inbox at /dev/mail: MAIL_URL is not set.`,
     fix: () => 'Set MAIL_URL and MAIL_FROM of the deployment before other people use it.',
-    example: { path: 'auth_methods/{id}', what: `The authentication method ${quoted('Email code')}` },
+    example: sampleMail,
   }),
 
   SIGN_UP_WITHOUT_METHOD: ofIssuer({
@@ -245,8 +246,8 @@ export const issuerFindings = {
     find({ keys }, { now }) {
       const late = signingAlgorithms.flatMap((alg) => {
         const current = signingKeyAt(keys, alg, now)
-        const waits = !current || upcomingKeys(keys, alg, now).length > 0 || current.signsFrom + DAY > now
-        return waits ? [] : [{ alg, since: current.signsFrom }]
+        const isLate = current && current.signsFrom + DAY < now && upcomingKeys(keys, alg, now).length === 0
+        return isLate ? [{ alg, since: current.signsFrom }] : []
       })
       const [first] = late
       return first ? [{ algorithms: late.map(({ alg }) => alg).join(', '), since: dayOf(first.since) }] : []
