@@ -4,8 +4,8 @@ import { createContext, type ReactNode, useContext } from 'react'
 import { Card } from '../parts/card'
 import { Icon } from '../parts/icon'
 import { LinkButton } from '../parts/link'
-import { type Finding, isAbout, useFindingHref, useFindings } from './findings'
 import classes from './findings.module.css'
+import { type Finding, isAbout, useFindingHref, useFindings } from './use-findings'
 
 const severityNames = { ERROR: 'Error', WARNING: 'Warning', INFO: 'Information' } as const
 
