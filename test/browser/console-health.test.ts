@@ -81,6 +81,8 @@ test('a finding is shown at its setting, with the fix; one without a field stand
 
   await page.goto(ofIssuer('/settings/sign-up'))
   await note('SIGN_UP_WITHOUT_METHOD').getByText('Set enabled_signup of an authentication method to true').waitFor()
+  await note('SIGN_UP_WITHOUT_METHOD').getByRole('link', { name: 'Open authentication methods' }).click()
+  await page.waitForURL(ofIssuer('/authentication'))
 })
 
 test('a method that is not ready says so on its page, until what the fix says is done', async () => {

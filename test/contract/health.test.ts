@@ -2,9 +2,12 @@
  * `issuer.health` and `account.health` (decisions D35): each finding is raised by a change through the contract, and what
  * its `fix` says clears it.
  */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { DAY, MINUTE } from '../../src/kernel/time.js'
 import { systemContext } from '../../src/platform/jobs.js'
+import { packageRoot } from '../../src/platform/package-root.js'
 import { findings } from '../../src/resources/health/findings.js'
 import { rotateDueKeys } from '../../src/resources/issuers/key-rotation.js'
 import { sendDue } from '../../src/resources/webhooks/sending.js'
@@ -262,6 +265,13 @@ const cases: Record<keyof typeof findings, Case> = {
       void must(await owner.post(`${A}/${path}/assign`, { issuer_id: issuerId }), 200),
   },
 }
+
+test('D35: each finding of the table has a case here and a section in the reference', () => {
+  const codes = Object.keys(findings).sort()
+  expect(Object.keys(cases).sort()).toEqual(codes)
+  const page = readFileSync(join(packageRoot, 'docs/reference/health.md'), 'utf8')
+  expect([...page.matchAll(/^### (.*)$/gm)].map(([, code]) => code).sort()).toEqual(codes)
+})
 
 /** The owner's key at another process of the deployment. */
 const at = (app: TestApp, { authorization }: Api): Api => {

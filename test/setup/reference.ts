@@ -1,6 +1,6 @@
 /**
- * `npm run reference` prints docs/reference from the tables of the code: errors, events, scopes, settings. A test fails
- * when a page is not what this would print.
+ * `npm run reference` prints docs/reference from the tables of the code: errors, events, scopes, settings,
+ * findings of health. A test fails when a page is not what this would print.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ import { packageRoot } from '../../src/platform/package-root.js'
 import { catalogue, reasons } from '../../src/resources/events/catalogue.js'
 import { accountFacts, issuerFacts } from '../../src/resources/health/facts.js'
 import { MAX_OF_A_CODE, type Severity, severities } from '../../src/resources/health/finding.js'
-import { accountFindings, findings, issuerFindings } from '../../src/resources/health/findings.js'
+import { accountFindings, issuerFindings } from '../../src/resources/health/findings.js'
 import { routes } from '../../src/rest/routes.js'
 import { rateLimitMeanings, settings } from '../../src/settings.js'
 
@@ -232,9 +232,6 @@ need.`,
     ]),
   )
 }
-
-/** The codes that the page of findings must have a section for. */
-export const findingCodes = Object.keys(findings)
 
 /** The pages by file name. */
 export const pages = (): Record<string, string> => ({

@@ -3,9 +3,9 @@ import { Skeleton, Text, VisuallyHidden } from '@mantine/core'
 import { createContext, type ReactNode, useContext } from 'react'
 import { Card } from '../parts/card'
 import { Icon } from '../parts/icon'
-import { LinkButton } from '../parts/link'
+import { LinkButton, TextLink } from '../parts/link'
 import classes from './findings.module.css'
-import { type Finding, isAbout, useFindingHref, useFindings } from './use-findings'
+import { type Finding, isAbout, useFindingHref, useFindings, useFixLink } from './use-findings'
 
 const severityNames = { ERROR: 'Error', WARNING: 'Warning', INFO: 'Information' } as const
 
@@ -16,11 +16,16 @@ const Mark = ({ severity }: { severity: Finding['severity'] | 'none' }) => (
   </span>
 )
 
-const Sentences = ({ message, fix }: Finding) => (
+const Sentences = ({ message, fix, link }: Finding & { link?: { href: string; label: string } | undefined }) => (
   <div className={classes.text}>
     <Text size="sm">{message}</Text>
     <Text size="sm" c="dimmed" mt={2}>
-      {fix}
+      {fix}{' '}
+      {link && (
+        <TextLink href={link.href} size="sm" underline="always">
+          {link.label}
+        </TextLink>
+      )}
     </Text>
   </div>
 )
@@ -59,13 +64,20 @@ export function HealthCard() {
 }
 
 function Notes({ findings, className }: { findings: readonly Finding[]; className?: string | undefined }) {
+  const linkOf = useFixLink()
   if (findings.length === 0) return null
   return (
     <div className={`${classes.notes} ${className ?? ''}`}>
       {findings.map((finding) => (
-        <div key={`${finding.code} ${finding.path}`} className={classes.note} role="note" data-code={finding.code}>
+        <div
+          key={`${finding.code} ${finding.path}`}
+          className={classes.note}
+          role="note"
+          data-code={finding.code}
+          data-severity={finding.severity}
+        >
           <Mark severity={finding.severity} />
-          <Sentences {...finding} />
+          <Sentences {...finding} link={linkOf(finding)} />
         </div>
       ))}
     </div>

@@ -46,6 +46,24 @@ export function useFindingHref(): (finding: Finding) => string {
   }
 }
 
+/** Findings that are fixed elsewhere than at the setting that they are about: the page and its name. */
+const elsewhere: Partial<Record<Finding['code'], readonly [page: string, label: string]>> = {
+  SIGN_UP_WITHOUT_METHOD: ['authentication', 'Open authentication methods'],
+  MFA_WITHOUT_METHOD: ['authentication', 'Open authentication methods'],
+  MFA_USERS_WITHOUT_FACTOR: ['users', 'Open users'],
+  LOOPBACK_REDIRECT_URI: ['settings/security', 'Open the rules for redirect URIs'],
+  REDIRECT_URI_REFUSED: ['settings/security', 'Open the rules for redirect URIs'],
+}
+
+/** The link of a finding that is shown at its setting, where there is one. */
+export function useFixLink(): (finding: Finding) => { href: string; label: string } | undefined {
+  const { accountId, issuerId } = usePlace()
+  return ({ code }) => {
+    const [page, label] = elsewhere[code] ?? []
+    return page && label ? { href: `${issuerHref(accountId, issuerId)}/${page}`, label } : undefined
+  }
+}
+
 /** Is the finding about this field, or something inside of it? */
 export const isAbout = (fieldPath: string, { path }: Finding): boolean =>
   path === fieldPath || path.startsWith(`${fieldPath}.`)
