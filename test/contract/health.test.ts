@@ -359,6 +359,27 @@ describe('D35: a setting without effect is named by its path', () => {
   })
 })
 
+test('the migration dates secrets by their last rotation, or by the creation of the client', async () => {
+  const tenant = await makeTenant(local)
+  const [old, rotated] = [
+    await post(tenant, '/clients', confidentialClient()),
+    await post(tenant, '/clients', confidentialClient()),
+  ]
+  local.clock.advance(200 * DAY)
+  must(await tenant.owner.post(`${tenant.I}/clients/${rotated.id}/secret/rotate`), 200)
+  local.clock.advance(200 * DAY)
+  const { pool } = local.gatehouse.tools
+  const strip = `UPDATE clients SET secrets = (SELECT jsonb_agg(s - 'created_at') FROM jsonb_array_elements(secrets) s)
+    WHERE issuer_id = $1`
+  await pool.query(strip, [tenant.issuerId])
+  const reported = async () =>
+    (await healthOfIssuer(tenant, tenant.owner)).filter(({ code }) => code === 'CLIENT_SECRET_OLD')
+  expect(await reported()).toEqual([])
+  const file = 'prisma/migrations/20261122127000_secret_age/migration.sql'
+  await pool.query(readFileSync(join(packageRoot, file), 'utf8'))
+  expect(await reported()).toMatchObject([{ path: `clients/${old.id}` }])
+})
+
 test('confirming addresses at sign-up needs mail as well', async () => {
   const tenant = await makeTenant(remote)
   await patch(tenant, await passwordMethod(tenant), { enabled_signup: true })
