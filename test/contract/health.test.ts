@@ -441,9 +441,6 @@ test('at most 25 findings of one code, and a document that asks too many issuers
 
   const all = (limit: number) =>
     tenant.owner.graphql(`{ issuers(accountId: "${tenant.accountId}", limit: ${limit}) { data { id ${FINDING} } } }`)
-  expect(must(await all(100), 200).data.issuers.data[0].health).toHaveLength(25)
-  const twice = await tenant.owner.graphql(
-    `{ issuers(accountId: "${tenant.accountId}", limit: 100) { data { a: ${FINDING} b: ${FINDING} } } }`,
-  )
-  expect(twice.status).toBe(400)
+  expect(must(await all(39), 200).data.issuers.data[0].health).toHaveLength(25)
+  expect((await all(40)).status).toBe(400)
 })

@@ -46,7 +46,7 @@ class HealthFinding implements Finding {
 }
 
 const description = (of: string): string =>
-  `Problems of ${of} that an administrator should act on, errors first; at most ${MAX_OF_A_CODE} of each code. A finding whose facts the caller's scopes do not let it read is left out. Costs as much as 100 rows.`
+  `Problems of ${of} that an administrator should act on, errors first; at most ${MAX_OF_A_CODE} of each code. A finding whose facts the caller's scopes do not let it read is left out. Costs as much as 500 rows.`
 
 @Resolver(() => Issuer)
 export class IssuerHealthResolver {

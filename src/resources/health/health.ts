@@ -56,8 +56,8 @@ export interface Inspected {
   findings: Finding[]
 }
 
-/** How many accounts or issuers are looked at together. */
-const BATCH = 50
+/** How many accounts or issuers are looked at together, in statements that have a time limit. */
+const BATCH = 20
 
 /** The health of all accounts and then of all issuers of the deployment, a batch at a time. For operators. */
 export async function* healthOfAll(context: Context): AsyncGenerator<Inspected> {
