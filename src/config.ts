@@ -5,6 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isId } from './kernel/ids.js'
+import { isLoopback } from './kernel/uri.js'
 import type { SecretName, SettingName } from './settings.js'
 
 export type Role = 'core' | 'idp' | 'worker'
@@ -276,3 +277,7 @@ function readRateLimits(value: string | undefined, problems: string[]): RateLimi
   }
   return limits as Record<LimitName, Limit>
 }
+
+/** Is this deployment reached from other machines: is one of its public addresses not a loopback address? */
+export const isPublic = ({ baseUrl, idpUrl }: Pick<Config, 'baseUrl' | 'idpUrl'>): boolean =>
+  [baseUrl, idpUrl].some((url) => !isLoopback(new URL(url).hostname))

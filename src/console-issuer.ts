@@ -10,7 +10,8 @@ import { announce } from './platform/notify.js'
 import { callbackFault } from './resources/clients/callbacks.js'
 import { createClient } from './resources/clients/clients.js'
 import { type ConsolePlace, consolePlace } from './resources/console-place.js'
-import { changesBetween, emit } from './resources/events/events.js'
+import { emit } from './resources/events/events.js'
+import { changesBetween } from './resources/events/names.js'
 import { createAuthMethod, updateAuthMethod } from './resources/issuers/auth-methods.js'
 import { hasSignIn } from './resources/issuers/console-sign-in.js'
 import { createIssuer } from './resources/issuers/issuers.js'
@@ -87,7 +88,12 @@ async function activeIssuer(inside: Context, issuer: Issuer): Promise<Issuer> {
   const data = { status: 'active', deletedAt: null, updatedAt: inside.now() }
   const active = await inside.db.issuer.update({ where: { id }, data })
   const target = { type: 'issuer', id }
-  await emit(inside, 'issuer.updated', { accountId, issuerId: id, target, changes: changesBetween(issuer, active) })
+  await emit(inside, 'issuer.updated', {
+    accountId,
+    issuerId: id,
+    target,
+    changes: changesBetween('issuer', issuer, active),
+  })
   await announce(inside, 'issuer', id)
   return active
 }
@@ -122,7 +128,7 @@ async function consoleClient(
   }
   const client = await inside.db.client.update({ where: { id: found.id }, data })
   const target = { type: 'client', id: client.id }
-  const changes = changesBetween(found, client)
+  const changes = changesBetween('client', found, client)
   await emit(inside, 'client.updated', { ...at, clientId: client.id, target, changes })
   await announce(inside, 'client', client.id)
   return { id: client.id, repaired: !isActive }

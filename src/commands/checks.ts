@@ -3,7 +3,8 @@ import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs
 import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { defaultBreachedPasswordsUrl } from '../config.js'
+import { defaultBreachedPasswordsUrl, isPublic } from '../config.js'
+import { isLoopback } from '../kernel/uri.js'
 import { makeFolder } from '../platform/folders.js'
 import { reachMailServer } from '../platform/mail-transport.js'
 import { migrationStatus, refuseOldServer } from '../platform/migrate.js'
@@ -14,7 +15,8 @@ import { leakedDigests } from '../resources/credentials/breached.js'
 import { sealedPlaces } from '../sealed.js'
 import type { Inspection } from './inspection.js'
 
-export interface Finding {
+/** What a check of the deployment found. */
+export interface Checked {
   state: 'ok' | 'warn' | 'broken'
   text: string
   /** What to do. */
@@ -22,14 +24,13 @@ export interface Finding {
 }
 
 /** Nothing where there is nothing to look at. */
-type Check = (inspection: Inspection) => Promise<Finding | undefined>
+type Check = (inspection: Inspection) => Promise<Checked | undefined>
 
-const ok = (text: string): Finding => ({ state: 'ok', text })
-const warn = (text: string, fix: string): Finding => ({ state: 'warn', text, fix })
-const broken = (text: string, fix: string): Finding => ({ state: 'broken', text, fix })
+const ok = (text: string): Checked => ({ state: 'ok', text })
+const warn = (text: string, fix: string): Checked => ({ state: 'warn', text, fix })
+const broken = (text: string, fix: string): Checked => ({ state: 'broken', text, fix })
 
-const isLoopback = (url: string): boolean => ['localhost', '127.0.0.1', '[::1]'].includes(new URL(url).hostname)
-const isPublic = ({ config }: Inspection): boolean => !isLoopback(config.baseUrl) || !isLoopback(config.idpUrl)
+const isLocal = (url: string): boolean => isLoopback(new URL(url).hostname)
 
 /** Milliseconds between our clock and the database's that nobody minds; and from which one-time codes stop to fit. */
 const CLOCK_FINE = 2000
@@ -177,7 +178,7 @@ export const checks: Readonly<Record<string, Check>> = {
   async mail(inspection) {
     const { config } = inspection
     if (config.mail.url === undefined) {
-      return isLoopback(config.baseUrl)
+      return isLocal(config.baseUrl)
         ? ok(`kept for ${config.baseUrl}/dev/mail`)
         : warn('MAIL_URL is not set: no mail is sent', 'Set it to smtp://user:password@host:587, and MAIL_FROM.')
     }
@@ -221,8 +222,8 @@ export const checks: Readonly<Record<string, Check>> = {
     const { baseUrl, idpUrl, trustProxy } = inspection.config
     if (new URL(baseUrl).origin === new URL(idpUrl).origin)
       return broken(`BASE_URL and IDP_URL are both at ${new URL(baseUrl).origin}`, 'Give each its own host or port.')
-    if (!isPublic(inspection)) return ok(`${baseUrl} and ${idpUrl}, for this machine only`)
-    const plain = [baseUrl, idpUrl].filter((url) => url.startsWith('http:') && !isLoopback(url))
+    if (!isPublic(inspection.config)) return ok(`${baseUrl} and ${idpUrl}, for this machine only`)
+    const plain = [baseUrl, idpUrl].filter((url) => url.startsWith('http:') && !isLocal(url))
     if (plain.length > 0)
       return broken(
         `${plain.join(' and ')} without TLS`,
@@ -237,7 +238,7 @@ export const checks: Readonly<Record<string, Check>> = {
   },
 
   async protection(inspection) {
-    if (!isPublic(inspection)) return undefined
+    if (!isPublic(inspection.config)) return undefined
     const { allowPrivateNetworks, rateLimits, metricsToken } = inspection.config
     const faults = [
       ...(allowPrivateNetworks ? ['ALLOW_PRIVATE_NETWORKS lets tenants reach your own network'] : []),

@@ -1,6 +1,7 @@
 /** What the doctor looks at: the configuration, and the database as far as it can be reached. */
 import pg from 'pg'
 import type { Config } from '../config.js'
+import { migrationStatus } from '../platform/migrate.js'
 import { makeSealer, type Sealer, secretKeysOf } from '../platform/secrets.js'
 import { reachStore } from '../store.js'
 
@@ -13,6 +14,8 @@ export interface Inspection {
   database: { url: string; query<Row>(text: string, values?: unknown[]): Promise<Row[]> } | undefined
   /** Why not. */
   unreachable: string | undefined
+  /** Is the database as this version expects it? Without that, only checks look at it. */
+  migrated(): Promise<boolean>
 }
 
 const TIMEOUT = 15_000
@@ -46,8 +49,22 @@ export async function inspect(config: Config, work: (inspection: Inspection) => 
     unreachable = first instanceof Error ? first.message : String(first)
   }
   try {
-    await work({ ...base, database, unreachable })
+    await work({
+      ...base,
+      database,
+      unreachable,
+      migrated: async () => database !== undefined && isMigrated(database.url),
+    })
   } finally {
     await close()
+  }
+}
+
+async function isMigrated(url: string): Promise<boolean> {
+  try {
+    return (await migrationStatus(url)).every(({ appliedAt }) => appliedAt !== null)
+  } catch {
+    // The check of migrations says why.
+    return false
   }
 }

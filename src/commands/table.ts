@@ -276,7 +276,8 @@ export const commands: readonly CommandRow[] = [
   },
   {
     words: 'doctor',
-    about: 'look over settings, database, keys, ports, mail, clock and disk, and say what to do; changes nothing',
+    about:
+      'look over the deployment (settings, database, keys, ports, mail, clock, disk) and the health of all accounts and issuers, and say what to do; changes nothing; exit code 1 when something is broken or a finding is an ERROR',
     options: [json],
     examples: ['gatehouse doctor', 'gatehouse doctor --json'],
     load: async () => (await import('./doctor.js')).run,

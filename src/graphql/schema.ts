@@ -22,6 +22,7 @@ import { ClientResolver } from '../resources/clients/clients.graphql.js'
 import { NewBackupCodes, TotpEnrollment, VerifierResolver } from '../resources/credentials/verifiers.graphql.js'
 import { DomainResolver } from '../resources/domains/domains.graphql.js'
 import { EventResolver } from '../resources/events/events.graphql.js'
+import { AccountHealthResolver, IssuerHealthResolver } from '../resources/health/health.graphql.js'
 import { AuthMethodResolver } from '../resources/issuers/auth-methods.graphql.js'
 import { IssuerResolver } from '../resources/issuers/issuers.graphql.js'
 import { ApiKeyResolver } from '../resources/keys/api-keys.graphql.js'
@@ -51,6 +52,8 @@ const resolvers = [
   PaymentMethodResolver,
   CreditResolver,
   IssuerResolver,
+  AccountHealthResolver,
+  IssuerHealthResolver,
   AuthMethodResolver,
   ClientResolver,
   UserResolver,

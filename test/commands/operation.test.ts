@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { readConfig } from '../../src/config.js'
 import { problemOf } from '../idp/browser.js'
 import { CALLBACK, Realm } from '../idp/setup.js'
-import { makeTenant } from '../setup/actors.js'
+import { makeTenant, must } from '../setup/actors.js'
 import { apiAs } from '../setup/api.js'
 import { createTestDatabase, secretKey as SECRET_KEY } from '../setup/database.js'
 import { runCli, spawnCli } from '../setup/process.js'
@@ -112,19 +112,20 @@ onLinux(['/proc/none/below', '/dev/null/below'])(
 )
 
 describe('doctor', () => {
-  type Findings = { check: string; state: string; text: string; fix?: string }[]
+  type Checks = { check: string; state: string; text: string; fix?: string }[]
+  type Findings = Record<'code' | 'severity' | 'message' | 'fix' | 'path' | 'account_id' | 'issuer_id', string | null>[]
   async function doctor(
     env: Record<string, string>,
-  ): Promise<{ code: unknown; of(check: string): Findings[0] | undefined }> {
+  ): Promise<{ code: unknown; findings: Findings; of(check: string): Checks[0] | undefined }> {
     const [port, idpPort] = await freePorts(2)
     const { code, stdout } = await gatehouse(['doctor', '--json'], {
       PORT: String(port),
       IDP_PORT: String(idpPort),
       ...env,
     })
-    const { ok, findings } = JSON.parse(stdout) as { ok: boolean; findings: Findings }
+    const { ok, checks, findings } = JSON.parse(stdout) as { ok: boolean; checks: Checks; findings: Findings }
     expect(ok).toBe(code === 0)
-    return { code, of: (check) => findings.find((finding) => finding.check === check) }
+    return { code, findings, of: (one) => checks.find(({ check }) => check === one) }
   }
 
   test('of a sound deployment: nothing is broken, exit code 0, and text for people', async () => {
@@ -150,7 +151,7 @@ describe('doctor', () => {
       IDP_PORT: new URL(app.idpUrl).port,
     })
     expect(output).toMatch(/^ok {6}ports {11}\d+ and \d+ on 127\.0\.0\.1 answer: Gatehouse runs$/m)
-    expect(output).toContain('Nothing is broken')
+    expect(output).toMatch(/^Deployment: nothing is broken, \d+ to look at\.$/m)
   })
 
   test('says what is broken, with its fix, and ends with exit code 1', async () => {
@@ -205,6 +206,50 @@ describe('doctor', () => {
     const { code, of } = await doctor({ SECRET_KEY: `${Buffer.alloc(32, 9).toString('base64')},${SECRET_KEY}` })
     expect(code).toBe(0)
     expect(of('secret key')).toMatchObject({ state: 'warn', text: expect.stringContaining('with an older key') })
+  })
+
+  test('D35: findings of all accounts and issuers, in JSON and as text; an ERROR ends with exit code 1', async () => {
+    const tenant = await makeTenant(app, 'Sick\n\u001b[31m')
+    const { accountId: account_id, issuerId: issuer_id } = tenant
+    const { owner, I } = tenant
+    must(await owner.patch(I, { settings: { signup: { mode: 'open' } } }), 200)
+    const before = await doctor({})
+    const warning = { code: 'SIGN_UP_WITHOUT_METHOD', severity: 'WARNING', path: 'settings.signup.mode' }
+    const ofIssuer = (findings: Findings) => findings.filter((finding) => finding.issuer_id === issuer_id)
+    expect(ofIssuer(before.findings)).toEqual([
+      { ...warning, message: expect.any(String), fix: expect.any(String), account_id, issuer_id },
+    ])
+    expect(before.code).toBe(0)
+
+    const settings = { provider: 'acme', client_id: 'c', client_secret: 's', redirect_uri: 'https://app.example.com/' }
+    const method = { name: 'Acme login', method: 'oauth2', first_factor_only: true, settings }
+    must(await owner.post(`${I}/auth-methods`, method), 201)
+    const after = await doctor({})
+    expect(after.code).toBe(1)
+    expect(ofIssuer(after.findings)[0]).toMatchObject({ code: 'AUTH_METHOD_NOT_READY', severity: 'ERROR', account_id })
+    // The same administrator of the deployment that the checks look for.
+    expect(after.findings).toContainEqual(expect.objectContaining({ code: 'SINGLE_ADMINISTRATOR', issuer_id: null }))
+
+    const [port, idpPort] = await freePorts(2)
+    const { code, stdout } = await gatehouse(['doctor'], { PORT: String(port), IDP_PORT: String(idpPort) })
+    expect(code).toBe(1)
+    expect(stdout).toContain(
+      `\nIssuer ${issuer_id} of ${account_id}, Sick [31m issuer\n  ERROR    AUTH_METHOD_NOT_READY`,
+    )
+    expect(stdout).toMatch(/^Accounts and issuers: 1 error, \d+ warnings, \d+ for information\.$/m)
+  })
+
+  test('D35: all are looked at, more accounts than one batch among them', async () => {
+    const { ownerUserId } = await app.gatehouse.tools.prisma.account.findFirstOrThrow({ where: { system: true } })
+    const create = 'mutation ($input: CreateAccountInput!) { createAccount(input: $input) { account { id } } }'
+    const ids: string[] = []
+    for (let n = 0; n < 55; n++) {
+      const made = await app.operator.graphql(create, { input: { name: `Account ${n}`, ownerUserId } })
+      ids.push(made.body.data.createAccount.account.id)
+    }
+    const { findings } = await doctor({})
+    const found = findings.filter(({ code }) => code === 'SINGLE_ADMINISTRATOR').map(({ account_id }) => account_id)
+    expect(found).toEqual(expect.arrayContaining(ids))
   })
 
   test('a database that is away, and one that is not migrated, which it leaves as it is', async () => {

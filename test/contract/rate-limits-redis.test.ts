@@ -97,7 +97,7 @@ test('the doctor says whether it answers', async () => {
   const doctor = async (url: string) => {
     const env = { DATABASE_URL: app.databaseUrl, SECRET_KEY: secretKey, REDIS_URL: url }
     const { stdout } = await runCli(['doctor', '--json'], { ...env, DATA_DIR: app.gatehouse.config.dataDir })
-    return (JSON.parse(stdout).findings as { check: string; state: string }[]).find(({ check }) => check === 'redis')
+    return (JSON.parse(stdout).checks as { check: string; state: string }[]).find(({ check }) => check === 'redis')
   }
   expect(await doctor(redis.url)).toMatchObject({ state: 'ok' })
   expect(await doctor('redis://127.0.0.1:1')).toMatchObject({ state: 'warn' })

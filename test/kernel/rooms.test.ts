@@ -40,6 +40,7 @@ const columns = [
   ['organizations'],
   ['issuers'],
   ['accounts'],
+  ['health'],
 ]
 
 /** Text that only some files may hold. */

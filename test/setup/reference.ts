@@ -1,6 +1,6 @@
 /**
- * `npm run reference` prints docs/reference from the tables of the code: errors, events, scopes, settings. A test fails
- * when a page is not what this would print.
+ * `npm run reference` prints docs/reference from the tables of the code: errors, events, scopes, settings,
+ * findings of health. A test fails when a page is not what this would print.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,6 +13,9 @@ import { ALL, actions, stems } from '../../src/kernel/scopes.js'
 import { packageRoot } from '../../src/platform/package-root.js'
 import { catalogue, facts, reasons } from '../../src/resources/events/catalogue.js'
 import { hidden } from '../../src/resources/events/names.js'
+import { accountFacts, issuerFacts } from '../../src/resources/health/facts.js'
+import { MAX_OF_A_CODE, type Severity, severities } from '../../src/resources/health/finding.js'
+import { accountFindings, issuerFindings } from '../../src/resources/health/findings.js'
 import { routes } from '../../src/rest/routes.js'
 import { rateLimitMeanings, settings } from '../../src/settings.js'
 
@@ -204,12 +207,56 @@ say what is left (\`RateLimit\`, \`X-RateLimit-*\`); a refused one is 429 with \
   )
 }
 
+const scopesOf = (reads: readonly string[]): string =>
+  reads
+    .map((name) => Object.entries({ ...issuerFacts, ...accountFacts }).find(([fact]) => fact === name)![1].scope)
+    .map(code)
+    .join(', ')
+
+function health(): string {
+  const sections = { Issuers: issuerFindings, Accounts: accountFindings }
+  return page(
+    '# Health',
+    note,
+    `A finding is a problem of the configuration that an administrator should act on. \`issuer { health { code severity
+message fix path } }\` and \`account { health { … } }\` in GraphQL answer the findings of one issuer or account, errors
+first, at most ${MAX_OF_A_CODE} of each code. The console shows them on the overview of the issuer or account and again at the setting.
+\`gatehouse doctor\` prints those of all accounts and issuers; with \`--json\` each also has \`account_id\` and \`issuer_id\`.`,
+    `\`path\` is the setting or object, relative to the issuer or account and in the names of \`/v1\`:
+\`settings.security.mfa_required\`, \`auth_methods/{id}\`, \`clients/{id}\`, \`webhooks/{id}\`, \`domains/{domain}\`. Reading
+\`health\` needs \`issuers:read\` or \`accounts:read\`; a finding is left out where the caller lacks a scope that its facts
+need.`,
+    table(
+      ['Severity', 'Meaning', 'Effect on `gatehouse doctor`'],
+      Object.entries(severities).map(([name, meaning]) => [
+        code(name),
+        meaning,
+        name === 'ERROR' ? 'exit code 1' : 'none',
+      ]),
+    ),
+    ...Object.entries(sections).flatMap(([title, rows]) => [
+      `## ${title}`,
+      ...Object.entries(rows).flatMap(([name, { severity, when, reads, example }]) => [
+        `### ${name}`,
+        table(
+          ['Severity', 'Path', 'Scopes'],
+          [[code(severity satisfies Severity), code(example.path), scopesOf(reads)]],
+        ),
+        `Reported when ${when}.`,
+        `> ${example.message}`,
+        `**Fix:** ${example.fix}`,
+      ]),
+    ]),
+  )
+}
+
 /** The pages by file name. */
 export const pages = (): Record<string, string> => ({
   'errors.md': errors(),
   'events.md': events(),
   'scopes.md': scopes(),
   'configuration.md': configuration(),
+  'health.md': health(),
 })
 
 if (import.meta.filename === process.argv[1]) {

@@ -1,4 +1,5 @@
 import { Alert, Stack } from '@mantine/core'
+import { FieldFindings } from '../health/findings'
 import { Icon } from '../parts/icon'
 import { FieldInput } from './inputs'
 import type { Form } from './use-form'
@@ -22,15 +23,17 @@ export function FormFields<Input>({ form, disabled = false, autoFocus = false }:
       {form.fields
         .filter((field) => !field.when || field.when(form.values))
         .map((field, at) => (
-          <FieldInput
-            key={field.path}
-            field={field}
-            autoFocus={autoFocus && at === 0}
-            value={form.values[field.path]}
-            fault={form.faults[field.path]}
-            disabled={disabled || form.busy}
-            onChange={(value) => form.set(field.path, value)}
-          />
+          <div key={field.path}>
+            <FieldInput
+              field={field}
+              autoFocus={autoFocus && at === 0}
+              value={form.values[field.path]}
+              fault={form.faults[field.path]}
+              disabled={disabled || form.busy}
+              onChange={(value) => form.set(field.path, value)}
+            />
+            <FieldFindings path={field.path} />
+          </div>
         ))}
     </Stack>
   )

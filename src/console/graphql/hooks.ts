@@ -17,15 +17,16 @@ export interface Answer<Data> {
 
 /**
  * Asks a query and keeps the answer fresh after changes.
- * @param typename of what the answer holds, so that a list that is empty now hears of the first one made
+ * @param typename of what the answer holds or depends on, so that a list that is empty now hears of the first one made;
+ *   several as an array that stays the same
  * @param known is what is known from another part of the page good enough? For names, which many parts show
  */
 export function useAsk<Data, Variables extends AnyVariables>(
   query: TypedDocumentNode<Data, Variables>,
   variables: Variables,
-  { pause = false, typename, known = false }: { pause?: boolean; typename?: string; known?: boolean } = {},
+  { pause = false, typename, known = false }: { pause?: boolean; typename?: string | string[]; known?: boolean } = {},
 ): Answer<Data> {
-  const context = useMemo(() => ({ additionalTypenames: typename ? [typename] : [] }), [typename])
+  const context = useMemo(() => ({ additionalTypenames: typename ? [typename].flat() : [] }), [typename])
   const [{ data, error, fetching }, ask] = useQuery<Data, Variables>({
     query,
     variables,

@@ -22,15 +22,18 @@ interface Props {
   /** The thing's own address, below /console. */
   href: string
   tabs: readonly Tab[]
+  /** Above the tabs: what holds for all of them. */
+  above?: ReactNode
 }
 
-export function DetailPage({ href, tabs, ...page }: Props) {
+export function DetailPage({ href, tabs, above, ...page }: Props) {
   const [location] = useLocation()
   const offered = tabs.filter((tab) => tab.offered !== false)
   const current = location.slice(href.length + 1).split('/')[0] ?? ''
   const active = offered.find(({ path }) => path === current) ?? offered[0]!
   return (
     <Page {...page}>
+      {above}
       <nav className={classes.tabs} aria-label={`Parts of ${page.title}`}>
         {offered.map(({ path, label }) => (
           <Link

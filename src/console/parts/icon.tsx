@@ -23,6 +23,7 @@ const paths = {
   moon: 'M20 14.5A8.5 8.5 0 0 1 9.5 4 8.5 8.5 0 1 0 20 14.5z',
   signOut: 'M14 4h5v16h-5M15 12H4M8 8l-4 4 4 4',
   warning: 'M12 4l9 16H3zM12 10v4M12 17v.2',
+  info: 'M12 21a9 9 0 1 0 0-18 9 9 0 0 0 0 18zM12 11v5.5M12 7.8v.2',
   trash: 'M4 7h16M9 7V4h6v3M6.5 7l1 13h9l1-13M10 11v5M14 11v5',
   refresh: 'M19.5 12a7.5 7.5 0 1 1-2.2-5.3L20 9M20 4v5h-5',
   external: 'M9 5H5v14h14v-4M13 5h6v6M19 5l-9 9',

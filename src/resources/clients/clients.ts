@@ -134,7 +134,7 @@ export async function createClient(context: Context, place: InIssuer, input: unk
         settings: settings as Prisma.InputJsonObject,
         description: values.description ?? null,
         logoUrl: values.logoUrl ?? null,
-        secrets: (secret === null ? [] : firstSecret(secret)) as unknown as Prisma.InputJsonArray,
+        secrets: (secret === null ? [] : firstSecret(secret, inside.now())) as unknown as Prisma.InputJsonArray,
         status: 'active',
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
       },

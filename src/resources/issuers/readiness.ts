@@ -20,17 +20,30 @@ export interface MethodSettings {
 /** SQL: the secrets of a method `m` without their ciphertext. */
 export const secretsSql = `(SELECT coalesce(jsonb_object_agg(key, value - 'sealed'), '{}') FROM jsonb_each(m.secrets))`
 
-/** @returns what is missing and how to fix it, as a sentence that begins in lower case; undefined for a method that can be used */
-export function notReadyReason({ method, settings, secrets }: MethodSettings): string | undefined {
+/** Why a method cannot be used, as a sentence that begins in lower case, and how to fix it, as another sentence. */
+export interface NotReady {
+  problem: string
+  fix: string
+}
+
+/** @returns what is missing and how to fix it, in one text; undefined for a method that can be used */
+export function notReadyReason(method: MethodSettings): string | undefined {
+  const reason = notReady(method)
+  return reason && `${reason.problem} ${reason.fix}`
+}
+
+/** @returns undefined for a method that can be used */
+export function notReady({ method, settings, secrets }: MethodSettings): NotReady | undefined {
   if (!isUpstreamKind(method)) return undefined
   const { required, secret } = federated[method]
   const isSet = (key: string) => (key === secret ? Object.hasOwn(secrets, key) : Boolean(settings[key]))
   const missing = required.filter((key) => !isSet(key))
-  if (missing.length > 0) return `${areMissing(missing)}. Add ${missing.length === 1 ? 'it' : 'them'} to the settings.`
+  if (missing.length > 0)
+    return { problem: areMissing(missing), fix: `Add ${missing.length === 1 ? 'it' : 'them'} to the settings.` }
   return reasons[method]?.({ settings, secrets })
 }
 
-type Reason = (method: Omit<MethodSettings, 'method'>) => string | undefined
+type Reason = (method: Omit<MethodSettings, 'method'>) => NotReady | undefined
 
 /** Beyond the settings that spec 2.4 requires. */
 const reasons: Partial<Record<UpstreamKind, Reason>> = {
@@ -40,16 +53,19 @@ const reasons: Partial<Record<UpstreamKind, Reason>> = {
     if (missing.length === 0) return undefined
     const known = `The provider is none of ${presetNames.join(', ')}`
     const again = missing.includes('token_endpoint') ? ' and give client_secret again' : ''
-    return `${areMissing(missing)}. ${known}; add its endpoints to the settings${again}.`
+    return { problem: areMissing(missing), fix: `${known}; add its endpoints to the settings${again}.` }
   },
 
   apple({ secrets }) {
     if (secrets['private_key']?.unusable !== true) return undefined
-    return 'private_key is not an EC P-256 private key in PEM form. Set it to the content of the .p8 file from Apple.'
+    return {
+      problem: 'private_key is not an EC P-256 private key in PEM form.',
+      fix: 'Set it to the content of the .p8 file from Apple.',
+    }
   },
 }
 
 function areMissing(keys: readonly string[]): string {
   const [last, ...others] = [...keys].reverse()
-  return others.length === 0 ? `${last} is missing` : `${others.reverse().join(', ')} and ${last} are missing`
+  return others.length === 0 ? `${last} is missing.` : `${others.reverse().join(', ')} and ${last} are missing.`
 }

@@ -195,7 +195,7 @@ export async function insertApiKey(
         description: values.description ?? null,
         tags: values.tags ?? [],
         restrictions: values.restrictions as Prisma.InputJsonObject,
-        secrets: firstSecret(secret) as unknown as Prisma.InputJsonArray,
+        secrets: firstSecret(secret, now) as unknown as Prisma.InputJsonArray,
         secretHint: secret.slice(-4),
         expiresAt: values.expiresAt ?? null,
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,

@@ -3,10 +3,12 @@ import { invalidField } from '../../kernel/errors.js'
 import { MINUTE } from '../../kernel/time.js'
 import { randomSecret, sameHash, sha256 } from '../../platform/secrets.js'
 
-/** One secret in force. `expires_at` in milliseconds; the current one has none. */
+/** One secret in force. Times in milliseconds; the current one has no `expires_at`. */
 export interface StoredSecret {
   hash: string
   expires_at: number | null
+  /** Absent of API keys older than this member. */
+  created_at?: number
 }
 
 export const OVERLAP = 15 * MINUTE
@@ -24,14 +26,16 @@ export function chosenSecret(field: string, own: string | null | undefined): str
 }
 
 /** The list for a first secret. */
-export const firstSecret = (secret: string): StoredSecret[] => [{ hash: sha256(secret), expires_at: null }]
+export const firstSecret = (secret: string, now: number): StoredSecret[] => [
+  { hash: sha256(secret), expires_at: null, created_at: now },
+]
 
 /** The list after a rotation: the new one current, each old one good for its remaining overlap. */
 export function rotated(secrets: StoredSecret[], secret: string, now: number): StoredSecret[] {
   const old = secrets
     .filter((entry) => entry.expires_at === null || entry.expires_at > now)
-    .map((entry) => ({ hash: entry.hash, expires_at: entry.expires_at ?? now + OVERLAP }))
-  return [{ hash: sha256(secret), expires_at: null }, ...old]
+    .map((entry) => ({ ...entry, expires_at: entry.expires_at ?? now + OVERLAP }))
+  return [...firstSecret(secret, now), ...old]
 }
 
 /** Is this one of the secrets in force? Compares in constant time. */

@@ -1,6 +1,7 @@
 /** An account at a glance. */
 import { accountOverview } from 'documents/accounts'
 import { useAsk } from '../../graphql/hooks'
+import { HealthCard } from '../../health/findings'
 import { ListTable, Named } from '../../list/list-table'
 import { Card, Facts } from '../../parts/card'
 import { Icon } from '../../parts/icon'
@@ -30,6 +31,7 @@ export default function AccountOverview() {
           ]}
         />
       </Card>
+      <HealthCard />
       <Card
         flush
         title="Issuers"

@@ -7,6 +7,7 @@ import { Route, Switch, useLocation, useSearchParams } from 'wouter'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
 import { useRun } from '../../graphql/hooks'
+import { FindingsAt } from '../../health/findings'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
 import { Icon } from '../../parts/icon'
@@ -90,6 +91,7 @@ function AdministratorList({ administration }: { administration: Administration 
         )
       }
     >
+      <FindingsAt path="owner_user_id" />
       <List
         label="Administrators"
         query={administrators}

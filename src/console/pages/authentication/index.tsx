@@ -6,6 +6,7 @@ import { useMemo, useState } from 'react'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
 import { CreateDialog } from '../../form/create-dialog'
 import { useAsk, useRun } from '../../graphql/hooks'
+import { FindingsAt } from '../../health/findings'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
 import { Icon } from '../../parts/icon'
@@ -43,6 +44,7 @@ function MethodList() {
         )
       }
     >
+      <FindingsAt path="auth_methods" />
       <List
         label="Authentication methods"
         query={authMethods}

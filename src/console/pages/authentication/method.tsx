@@ -6,6 +6,7 @@ import { useMemo } from 'react'
 import { useLocation } from 'wouter'
 import { EditForm, versionOf } from '../../form/edit-form'
 import { useAsk, useFresh, useRun } from '../../graphql/hooks'
+import { FindingsAt } from '../../health/findings'
 import { Card, Facts } from '../../parts/card'
 import { DangerZone } from '../../parts/confirm'
 import { Icon } from '../../parts/icon'
@@ -60,7 +61,8 @@ export function AuthMethodPage({ methodId }: { methodId: string }) {
         { label: method.name, href: `${list}/${methodId}` },
       ]}
     >
-      {method.notReadyReason && (
+      <FindingsAt path={`auth_methods/${method.id}`} />
+      {method.notReadyReason && !method.enabledLogin && !method.enabledSignup && (
         <Alert mb="md" color="orange" variant="light" icon={<Icon name="warning" />}>
           <strong>Cannot be used yet:</strong> {method.notReadyReason} The sign-in page does not offer it until then.
         </Alert>

@@ -7,6 +7,7 @@ import { useLocation } from 'wouter'
 import { EditForm, versionOf } from '../../form/edit-form'
 import type { Field } from '../../form/fields'
 import { useAsk, useFresh, useRun } from '../../graphql/hooks'
+import { FindingsAt } from '../../health/findings'
 import { Card, Facts } from '../../parts/card'
 import { Confirm, DangerZone } from '../../parts/confirm'
 import { DetailPage } from '../../parts/detail-page'
@@ -124,6 +125,7 @@ export function ClientPage({ clientId }: { clientId: string }) {
         badge={<Status value={client.status} />}
         lead={kind.label}
         href={href}
+        above={<FindingsAt path={`clients/${clientId}`} />}
         crumbs={[
           { label: 'Clients', href: list },
           { label: client.name, href },

@@ -8,6 +8,7 @@ import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
 import { Fault } from '../../graphql/fault'
 import { tellFault, useAsk, useRun } from '../../graphql/hooks'
+import { FindingsAt } from '../../health/findings'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
 import { Card, Facts } from '../../parts/card'
@@ -131,6 +132,7 @@ function DomainPage({ domainId }: { domainId: string }) {
         { label: domain.host, href: `${list}/${domainId}` },
       ]}
     >
+      <FindingsAt path={`domains/${domain.host}`} />
       <Proof domain={domain} />
       {domain.verified && <Assignment domain={domain} />}
       {may('deleteDomain') && (

@@ -3,6 +3,7 @@ import { SimpleGrid } from '@mantine/core'
 import { issuerOverview } from 'documents/issuers'
 import type { ReactNode } from 'react'
 import { useAsk } from '../../graphql/hooks'
+import { HealthCard } from '../../health/findings'
 import { ListTable, Named } from '../../list/list-table'
 import { Card, Facts } from '../../parts/card'
 import { Icon } from '../../parts/icon'
@@ -55,6 +56,7 @@ export default function IssuerOverview() {
           ]}
         />
       </Card>
+      <HealthCard />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing={20} mt={20} className="gh-grid">
         <Newest title="Clients" href={`${base}/clients`} count={issuer.clients.data.length}>
           {issuer.clients.data.length === 0 ? (

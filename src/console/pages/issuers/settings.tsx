@@ -4,6 +4,7 @@ import type { UpdateIssuerInput } from 'documents/types'
 import { useLocation } from 'wouter'
 import { EditForm, versionOf } from '../../form/edit-form'
 import { useAsk, useFresh, useRun } from '../../graphql/hooks'
+import { FindingsOfFields, OtherFindings } from '../../health/findings'
 import { DangerZone } from '../../parts/confirm'
 import { DetailPage } from '../../parts/detail-page'
 import { FaultState, PageLoading } from '../../parts/states'
@@ -38,83 +39,94 @@ export default function IssuerSettings() {
     navigate(`${accountHref(accountId)}/issuers`)
   }
   return (
-    <DetailPage
-      title="Issuer settings"
-      href={href}
-      crumbs={[{ label: 'Settings', href }]}
-      tabs={[
-        {
-          path: '',
-          label: 'General',
-          content: () => (
-            <>
-              <EditForm key="general" title="General" fields={general} {...form} />
-              {may('deleteIssuer') && (
-                <DangerZone
-                  dangers={[
-                    {
-                      title: 'Delete this issuer',
-                      text: 'Sign-ins fail at once, and its clients go with it.',
-                      label: 'Delete issuer',
-                      warning: 'Nobody can sign in through it any more, and every application of it stops working.',
-                      name: issuer.name,
-                      run: remove,
-                    },
-                  ]}
+    <FindingsOfFields>
+      <DetailPage
+        title="Issuer settings"
+        href={href}
+        crumbs={[{ label: 'Settings', href }]}
+        tabs={[
+          {
+            path: '',
+            label: 'General',
+            content: () => (
+              <>
+                <EditForm key="general" title="General" fields={general} {...form} />
+                {may('deleteIssuer') && (
+                  <DangerZone
+                    dangers={[
+                      {
+                        title: 'Delete this issuer',
+                        text: 'Sign-ins fail at once, and its clients go with it.',
+                        label: 'Delete issuer',
+                        warning: 'Nobody can sign in through it any more, and every application of it stops working.',
+                        name: issuer.name,
+                        run: remove,
+                      },
+                    ]}
+                  />
+                )}
+              </>
+            ),
+          },
+          {
+            path: 'sign-up',
+            label: 'Sign-up',
+            content: () => (
+              <>
+                <OtherFindings within={['settings.signup']} fields={signup} />
+                <EditForm key="sign-up" title="Who may sign up" fields={signup} {...form} />
+              </>
+            ),
+          },
+          {
+            path: 'security',
+            label: 'Security',
+            content: () => (
+              <>
+                <OtherFindings
+                  within={['settings.security', 'settings.sessions']}
+                  fields={[...security, ...redirectUris, ...sessions]}
                 />
-              )}
-            </>
-          ),
-        },
-        {
-          path: 'sign-up',
-          label: 'Sign-up',
-          content: () => <EditForm key="sign-up" title="Who may sign up" fields={signup} {...form} />,
-        },
-        {
-          path: 'security',
-          label: 'Security',
-          content: () => (
-            <>
-              <EditForm key="security" title="Passwords and second factors" fields={security} {...form} />
+                <EditForm key="security" title="Passwords and second factors" fields={security} {...form} />
+                <EditForm
+                  key="redirect-uris"
+                  title="Redirect URIs"
+                  text="Which redirect URIs clients may have. A client that does not comply keeps working until its settings change or it is enabled again."
+                  fields={redirectUris}
+                  {...form}
+                />
+                <EditForm
+                  key="sessions"
+                  title="Sessions"
+                  text="How long people stay signed in. Times are in seconds."
+                  fields={sessions}
+                  {...form}
+                />
+              </>
+            ),
+          },
+          {
+            path: 'branding',
+            label: 'Branding',
+            content: () => (
               <EditForm
-                key="redirect-uris"
-                title="Redirect URIs"
-                text="Which redirect URIs clients may have. A client that does not comply keeps working until its settings change or it is enabled again."
-                fields={redirectUris}
+                key="branding"
+                title="Branding"
+                text="How the hosted sign-in pages look. The preview shows what you type, before it is saved."
+                fields={branding}
                 {...form}
+                aside={(values) => <LoginPreview values={values} issuerName={issuer.name} />}
               />
-              <EditForm
-                key="sessions"
-                title="Sessions"
-                text="How long people stay signed in. Times are in seconds."
-                fields={sessions}
-                {...form}
-              />
-            </>
-          ),
-        },
-        {
-          path: 'branding',
-          label: 'Branding',
-          content: () => (
-            <EditForm
-              key="branding"
-              title="Branding"
-              text="How the hosted sign-in pages look. The preview shows what you type, before it is saved."
-              fields={branding}
-              {...form}
-              aside={(values) => <LoginPreview values={values} issuerName={issuer.name} />}
-            />
-          ),
-        },
-        {
-          path: 'notes',
-          label: 'Notes',
-          offered: may('notes'),
-          content: () => <Notes type="issuer" id={issuerId} name={issuer.name} />,
-        },
-      ]}
-    />
+            ),
+          },
+          {
+            path: 'notes',
+            label: 'Notes',
+            offered: may('notes'),
+            content: () => <Notes type="issuer" id={issuerId} name={issuer.name} />,
+          },
+        ]}
+      />
+    </FindingsOfFields>
   )
 }

@@ -3,6 +3,7 @@ import { Text } from '@mantine/core'
 import { keyRotations } from 'documents/events'
 import { issuer as issuerQuery } from 'documents/issuers'
 import { useAsk } from '../../graphql/hooks'
+import { FindingsAt } from '../../health/findings'
 import { List } from '../../list/list-page'
 import { Named } from '../../list/list-table'
 import { Card, Facts } from '../../parts/card'
@@ -48,6 +49,7 @@ export default function SigningKeys() {
       lead="What tokens of this issuer are signed with."
       crumbs={[{ label: 'Signing keys', href: `${issuerHref(accountId, issuerId)}/signing-keys` }]}
     >
+      <FindingsAt path="signing_keys" />
       <Card title="Published keys">
         <Facts
           rows={[

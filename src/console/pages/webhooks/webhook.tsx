@@ -5,6 +5,7 @@ import { useState } from 'react'
 import { useLocation } from 'wouter'
 import { EditForm, versionOf } from '../../form/edit-form'
 import { tellFault, useAsk, useFresh, useRun } from '../../graphql/hooks'
+import { FindingsAt } from '../../health/findings'
 import { Card, Facts } from '../../parts/card'
 import { DangerZone } from '../../parts/confirm'
 import { DetailPage } from '../../parts/detail-page'
@@ -74,6 +75,7 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
         badge={<Status value={webhook.status} />}
         {...(name !== webhook.url && { lead: webhook.url })}
         href={href}
+        above={<FindingsAt path={`webhooks/${webhookId}`} />}
         crumbs={[
           { label: 'Webhooks', href: list },
           { label: name, href },
