@@ -158,6 +158,7 @@ export const facts = {
   'user.verification.failed': { method: 'the authentication method' },
   'user.login.succeeded': { amr: 'how the user signed in (RFC 8176)' },
   'user.login.failed': { method: 'the authentication method', reason: 'see below' },
+  'user.recovery_link.created': { expires_at: 'until when the link works (Unix milliseconds)' },
   'user.locked': { until: 'when the lock ends (Unix milliseconds)' },
   'issuer.signing_key.rotated': {
     reason: '`monthly`, `requested` or `compromise`',
