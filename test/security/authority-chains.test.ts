@@ -2,10 +2,10 @@
  * Ways to more reach that the single operations do not show (docs/security.md, "Authority"): values that mean the same
  * in another form, and several permitted steps. What each operation asks for is held by authority.test.ts.
  */
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { fresh } from '../contract/world.js'
 import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
-import type { Answer, Api, Loose } from '../setup/api.js'
+import { type Answer, type Api, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 /** What no caller here holds, and each target does. */
@@ -41,3 +41,41 @@ test.each(['me@evil.example.', 'me@ävil.example', '<me@evil.example>', 'me@evil
     must(await desk.patch(`${tenant.I}/users/${id}`, { profile: { name: 'A new name' } }), 200)
   },
 )
+
+describe('a client with platform scopes whose secret somebody knows', () => {
+  const WEB = { application_type: 'web', redirect_uris: ['https://app.example.com/cb'] }
+  const MACHINE = { application_type: 'm2m', grant_types: ['client_credentials'], redirect_uris: [] }
+
+  /** A client that a weak caller has made, and that an administrator has given a scope since. */
+  async function givenScopes(openid: object) {
+    const deployer = await withScopes('issuers.clients:write')
+    const body = { name: fresh('App'), type: 'internal', confidential: true, settings: { openid } }
+    const { id, secret } = must(await deployer.post(`${tenant.I}/clients`, body), 201).data
+    must(await tenant.owner.patch(`${tenant.I}/clients/${id}`, { settings: { scopes: [LACKED] } }), 200)
+    return { id, secret, patch: (change: object) => deployer.patch(`${tenant.I}/clients/${id}`, change) }
+  }
+  const core = () => app.baseUrl
+  const changes: [string, object, () => object][] = [
+    ['becomes no machine', WEB, () => ({ ...MACHINE, allowed_resources: [core()] })],
+    ['gets no tokens for another resource', MACHINE, () => ({ allowed_resources: [core()] })],
+    ['gets no tokens for another audience', MACHINE, () => ({ allowed_audiences: [core()] })],
+  ]
+  test.each(changes)('%s by a caller who lacks the scopes', async (_, before, change) => {
+    const client = await givenScopes(before)
+    expectRefused(await client.patch({ settings: { openid: change() } }), LACKED)
+    must(await client.patch({ settings: { openid: { default_access_token_age: 60 } }, description: 'Words' }), 200)
+    must(await client.patch({ settings: { openid: { redirect_uris: [] } } }), 200)
+  })
+
+  test('a client without platform scopes is free to change', async () => {
+    const weak = await withScopes('issuers.clients:write')
+    const body = {
+      name: 'App',
+      type: 'internal',
+      confidential: true,
+      settings: { openid: WEB, scopes: ['orders:read'] },
+    }
+    const path = `${tenant.I}/clients/${must(await weak.post(`${tenant.I}/clients`, body), 201).data.id}`
+    must(await weak.patch(path, { settings: { openid: { ...MACHINE, allowed_resources: [core()] } } }), 200)
+  })
+})

@@ -1,28 +1,52 @@
 /** What a caller must hold to change a client's settings: as much as these let the client do. */
 import { canonicalJson } from '../../kernel/canonical.js'
 import { insufficientScope } from '../../kernel/errors.js'
-import { covers } from '../../kernel/scopes.js'
+import { covers, isPlatformScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
 import { mayGrant } from '../authority.js'
-import type { ClientSettings } from './settings.js'
+import { applicationType, type ClientSettings, grantTypesOf } from './settings.js'
+
+/** Which client of which issuer it is about; `confidential` decides what its settings say where they are silent. */
+interface Subject {
+  issuerId: string
+  confidential: boolean
+}
+
+/** How tokens of a client come about, where they go and where they are good: one list for each. */
+function waysOf(confidential: boolean, settings: ClientSettings): readonly (readonly string[])[] {
+  const client = { confidential, settings }
+  const { redirect_uris = [], allowed_resources = [], allowed_audiences = [] } = settings.openid ?? {}
+  return [[applicationType(client)], grantTypesOf(client), redirect_uris, allowed_resources, allowed_audiences]
+}
 
 /**
- * Nobody gives a client, to use or to exchange tokens for, platform scopes that they lack (security rule 9).
+ * Nobody gives a client, to use or to exchange tokens for, platform scopes that they lack (security rule 9). What it has
+ * already is asked for as well where its tokens come about, go or are good in another way than before: whoever knows its
+ * secret or has the new address gains them.
  * @throws insufficient_scope
  */
-export function mayGrantAll(context: Context, after: ClientSettings, before?: ClientSettings): void {
-  // Tokens of the client go wherever a new redirect URI leads, so it asks for all that they may hold.
-  const known = before?.openid?.redirect_uris ?? []
-  const readdressed = (after.openid?.redirect_uris ?? []).some((uri) => !known.includes(uri))
-  mayGrant(context, after.scopes ?? [], readdressed ? [] : before?.scopes)
+export async function mayGrantAll(
+  context: Context,
+  { confidential }: Subject,
+  after: ClientSettings,
+  before?: ClientSettings,
+): Promise<void> {
+  const known = before && waysOf(confidential, before)
+  const widened = waysOf(confidential, after).some((list, at) => list.some((way) => !known?.[at]?.includes(way)))
+  const given = added(after.scopes, widened ? [] : before?.scopes)
   for (const list of ['subject_resources', 'target_resources'] as const) {
-    const known = before?.openid?.token_exchange?.[list] ?? []
+    const entries = before?.openid?.token_exchange?.[list] ?? []
     for (const { resource, scopes } of after.openid?.token_exchange?.[list] ?? []) {
-      const same = known.filter((entry) => entry.resource === resource).flatMap((entry) => entry.scopes)
-      mayGrant(context, scopes, same)
+      const same = entries.filter((entry) => entry.resource === resource).flatMap((entry) => entry.scopes)
+      given.push(...added(scopes, same))
     }
   }
+  mayGrant(context, given)
 }
+
+/** The platform scopes of `after` that are not there `before`. */
+const added = (after: readonly string[] = [], before: readonly string[] = []): string[] =>
+  after.filter((scope) => isPlatformScope(scope) && !before.includes(scope))
 
 /**
  * The token-exchange capability changes only by `issuers.clients:manage` on the whole account (spec 4.18 rule 3): a

@@ -113,7 +113,7 @@ export interface ClientWithSecret {
 export async function createClient(context: Context, place: InIssuer, input: unknown): Promise<ClientWithSecret> {
   const values = check(createRules, input)
   const settings = checkSettings(values.confidential, mergePatch({}, values.settings))
-  mayGrantAll(context, settings)
+  await mayGrantAll(context, { ...place, confidential: values.confidential }, settings)
   mayChangeExchange(context, undefined, settings)
   if (!values.confidential && values.secret !== undefined && values.secret !== null) {
     throw invalidField('secret', 'not_allowed', 'belongs to confidential clients only.')
@@ -160,7 +160,7 @@ export async function updateClient(
     const merged =
       settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
     if (merged) {
-      mayGrantAll(context, merged, enabling ? undefined : before)
+      await mayGrantAll(inside, client, merged, enabling ? undefined : before)
       mayChangeExchange(context, before, merged)
       checkRedirectUriRules(await requireIssuer(inside, place), merged)
       await checkOrganizations(inside, place, merged, before)
@@ -195,9 +195,9 @@ export async function deleteClientsOf(context: Context, { issuerId }: InIssuer):
  */
 export async function rotateClientSecret(context: Context, place: ClientPlace): Promise<ClientWithSecret> {
   const secret = chosenSecret('secret', null)
-  const client = await reviseClient(context, place, 'client.secret.rotated', undefined, (row) => {
+  const client = await reviseClient(context, place, 'client.secret.rotated', undefined, async (row, inside) => {
     if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
-    mayGrantAll(context, settingsOf(row))
+    await mayGrantAll(inside, row, settingsOf(row))
     return {
       secrets: rotated(
         row.secrets as unknown as StoredSecret[],
