@@ -13,10 +13,16 @@ const LACKED = 'issuers.agents:read'
 
 let app: TestApp
 let tenant: Tenant
+/** The console issuer, whose users own and administer accounts. */
+let system: Tenant
 
 beforeAll(async () => {
   app = await startApp()
   tenant = await makeTenant(app)
+  const [{ id: accountId }] = must(await app.operator.get('/v1/accounts'), 200).data.slice(-1)
+  const A = `/v1/accounts/${accountId}`
+  const [{ id: issuerId }] = must(await app.operator.get(`${A}/issuers`), 200).data.slice(-1)
+  system = { app, accountId, issuerId, A, I: `${A}/issuers/${issuerId}`, owner: app.operator }
 })
 afterAll(() => app.close())
 
@@ -77,5 +83,36 @@ describe('a client with platform scopes whose secret somebody knows', () => {
     }
     const path = `${tenant.I}/clients/${must(await weak.post(`${tenant.I}/clients`, body), 201).data.id}`
     must(await weak.patch(path, { settings: { openid: { ...MACHINE, allowed_resources: [core()] } } }), 200)
+  })
+})
+
+describe('tokens of a client of the console issuer are good on the accounts of whoever signs in there', () => {
+  const spa = (callback: string) => ({ redirect_uris: [callback], allowed_resources: [app.baseUrl] })
+
+  test('so giving one platform scopes asks for svc:all, without restrictions', async () => {
+    const body = { name: 'App', type: 'internal', confidential: false }
+    const settings = { openid: spa('https://evil.example/cb'), scopes: ['issuers:read'] }
+    for (const restrictions of [
+      { scopes: ['issuers.clients:write', 'issuers:read'] },
+      { issuer_ids: [system.issuerId] },
+    ]) {
+      const weak = await keyWith(system, restrictions)
+      expectRefused(await weak.post(`${system.I}/clients`, { ...body, settings }), 'svc:all')
+      must(await weak.post(`${system.I}/clients`, { ...body, settings: { openid: settings.openid } }), 201)
+    }
+  })
+
+  test("and so does a new address of the console's own client, or a new secret of a client", async () => {
+    const clients = must(await app.operator.get(`${system.I}/clients`), 200).data
+    const own = clients.find(({ name }: Loose) => name === 'Console')
+    const bound = await keyWith(system, { issuer_ids: [system.issuerId] })
+    const redirect_uris = [...own.settings.openid.redirect_uris, 'https://evil.example/cb']
+    expectRefused(
+      await bound.patch(`${system.I}/clients/${own.id}`, { settings: { openid: { redirect_uris } } }),
+      'svc:all',
+    )
+    const body = { name: 'M', type: 'internal', confidential: true, settings: { scopes: ['issuers:read'] } }
+    const { id } = must(await app.operator.post(`${system.I}/clients`, body), 201).data
+    expectRefused(await bound.post(`${system.I}/clients/${id}/secret/rotate`), 'svc:all')
   })
 })

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../kernel/canonical.js'
 import { insufficientScope } from '../../kernel/errors.js'
 import { covers, isPlatformScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
-import { mayGrant } from '../authority.js'
+import { mayGrant, requireAuthorityAtConsole } from '../authority.js'
 import { applicationType, type ClientSettings, grantTypesOf } from './settings.js'
 
 /** Which client of which issuer it is about; `confidential` decides what its settings say where they are silent. */
@@ -22,12 +22,13 @@ function waysOf(confidential: boolean, settings: ClientSettings): readonly (read
 /**
  * Nobody gives a client, to use or to exchange tokens for, platform scopes that they lack (security rule 9). What it has
  * already is asked for as well where its tokens come about, go or are good in another way than before: whoever knows its
- * secret or has the new address gains them.
+ * secret or has the new address gains them. Tokens of a client of the console issuer are good on the accounts of whoever
+ * signs in there.
  * @throws insufficient_scope
  */
 export async function mayGrantAll(
   context: Context,
-  { confidential }: Subject,
+  { issuerId, confidential }: Subject,
   after: ClientSettings,
   before?: ClientSettings,
 ): Promise<void> {
@@ -42,6 +43,7 @@ export async function mayGrantAll(
     }
   }
   mayGrant(context, given)
+  if (given.length > 0) await requireAuthorityAtConsole(context, issuerId)
 }
 
 /** The platform scopes of `after` that are not there `before`. */
