@@ -114,6 +114,25 @@ export async function requireAuthorityOfIssuer(context: Context, issuerId: strin
   await requireAuthorityOver(context, issuerId, 'authority-of-issuer', ofIssuerText, [issuerId])
 }
 
+/** A scope among $2 that a client or an agent of an issuer has, which come back with it. */
+const ofProgramsText = `
+  SELECT scope FROM (
+    SELECT jsonb_array_elements_text(c.settings->'scopes') AS scope FROM clients c
+    WHERE c.issuer_id = $1 AND c.status = 'active'
+    UNION ALL
+    SELECT unnest(a.scopes) FROM agents a WHERE a.issuer_id = $1 AND a.status = 'active'
+  ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
+
+/**
+ * Asks the caller to cover every platform scope in an issuer: of its users, members, clients and agents. All of them act
+ * again when it is enabled again.
+ * @throws insufficient_scope naming a scope that the caller lacks
+ */
+export async function requireAuthorityOfAllIn(context: Context, issuerId: string): Promise<void> {
+  await requireAuthorityOfIssuer(context, issuerId)
+  await requireAuthorityOver(context, issuerId, 'authority-of-programs', ofProgramsText, [issuerId])
+}
+
 /** A scope among $2 that a member of an organization has there, or an API key of it. One without scopes has all. */
 const ofOrganizationText = `
   SELECT scope FROM (
@@ -157,7 +176,7 @@ async function requireAuthorityOver(
   if (held) {
     throw insufficientScope(
       held.scope,
-      `This needs the scope ${held.scope}, which people who sign in by this credential or setting have.`,
+      `This needs the scope ${held.scope}, which somebody would act with by this credential or setting.`,
     )
   }
 }

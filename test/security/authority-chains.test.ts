@@ -116,3 +116,19 @@ describe('tokens of a client of the console issuer are good on the accounts of w
     expectRefused(await bound.post(`${system.I}/clients/${id}/secret/rotate`), 'svc:all')
   })
 })
+
+test.each(['clients', 'agents'])(
+  'enabling an issuer again asks for the scopes of its %s, who act again',
+  async (kind) => {
+    const issuer = must(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Other' }), 201).data.id
+    const I = `${tenant.A}/issuers/${issuer}`
+    const client = { name: 'Machine', type: 'internal', confidential: true, settings: { scopes: [LACKED] } }
+    const body = kind === 'clients' ? client : { name: 'Agent', scopes: [LACKED] }
+    const weak = await withScopes('issuers:write')
+    for (const status of ['disabled', 'active']) must(await weak.patch(I, { status }), 200)
+    must(await tenant.owner.post(`${I}/${kind}`, body), 201)
+    must(await weak.patch(I, { status: 'disabled' }), 200)
+    expectRefused(await weak.patch(I, { status: 'active' }), LACKED)
+    must(await tenant.owner.patch(I, { status: 'active' }), 200)
+  },
+)
