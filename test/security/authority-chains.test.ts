@@ -132,3 +132,48 @@ test.each(['clients', 'agents'])(
     must(await tenant.owner.patch(I, { status: 'active' }), 200)
   },
 )
+
+describe('a way of signing in that opens, or opens again, asks for the authority of all users', () => {
+  const provider = { issuer_url: 'https://idp.example.com', client_id: 'c', client_secret: 's', link_by_email: false }
+  const oidc = () => ({ name: fresh('IdP'), method: 'oidc', first_factor_only: true, settings: provider })
+
+  /** An issuer without methods, where a user holds what the caller lacks, and a caller who keeps its methods. */
+  async function issuerOf(strong: boolean) {
+    const issuer = must(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Other' }), 201).data.id
+    const I = `${tenant.A}/issuers/${issuer}`
+    const boss = { username_type: 'email', username: `${fresh('boss')}@corp.example`, scopes: [LACKED] }
+    if (strong) must(await tenant.owner.post(`${I}/users`, boss), 201)
+    return { methods: `${I}/auth-methods`, weak: await withScopes('issuers.auth_methods:manage') }
+  }
+
+  test.each(['password', 'email_otp', 'email_link', 'passkey'])(
+    '%s: whoever knows that much comes in',
+    async (method) => {
+      const { methods, weak } = await issuerOf(true)
+      const body = { name: 'Method', method }
+      expectRefused(await weak.post(methods, body), LACKED)
+      const path = `${methods}/${must(await tenant.owner.post(methods, body), 201).data.id}`
+      must(await tenant.owner.patch(path, { enabled_login: false }), 200)
+      expectRefused(await weak.patch(path, { enabled_login: true }), LACKED)
+      must(await weak.patch(path, { featured: true }), 200)
+      must(await tenant.owner.patch(path, { enabled_login: true }), 200)
+    },
+  )
+
+  test('a provider that is enabled again lets its former people in, also without linking by address', async () => {
+    const { methods, weak } = await issuerOf(true)
+    const path = `${methods}/${must(await weak.post(methods, oidc()), 201).data.id}`
+    must(await weak.patch(path, { enabled_login: false }), 200)
+    expectRefused(await weak.patch(path, { enabled_login: true }), LACKED)
+  })
+
+  test('a second factor lets nobody in, and where nobody holds more than the caller, all are free to open', async () => {
+    const { methods, weak } = await issuerOf(true)
+    for (const method of ['totp', 'backup_codes']) must(await weak.post(methods, { name: method, method }), 201)
+    const free = await issuerOf(false)
+    for (const method of ['password', 'email_otp', 'passkey']) {
+      const path = `${free.methods}/${must(await free.weak.post(free.methods, { name: method, method }), 201).data.id}`
+      for (const enabled_login of [false, true]) must(await free.weak.patch(path, { enabled_login }), 200)
+    }
+  })
+})
