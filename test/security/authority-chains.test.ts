@@ -177,3 +177,19 @@ describe('a way of signing in that opens, or opens again, asks for the authority
     }
   })
 })
+
+test.each([
+  ['enabled', { invitation_enabled: false }, { invitation_enabled: true }],
+  ['those of an active organization', { status: 'suspended' }, { status: 'active' }],
+])('invitations that are %s again give again what they gave', async (_, stop, start) => {
+  const body = { name: 'Org', invitation_enabled: true }
+  const O = `${tenant.I}/organizations/${must(await tenant.owner.post(`${tenant.I}/organizations`, body), 201).data.id}`
+  const weak = await withScopes('issuers.organizations:write')
+  for (const change of [stop, start]) must(await weak.patch(O, change), 200)
+  const group = must(await tenant.owner.post(`${O}/groups`, { name: 'Group', scopes: [LACKED] }), 201).data.id
+  const invitation = { email: `${fresh('invited')}@evil.example`, groups: [group] }
+  must(await tenant.owner.post(`${O}/invitations`, invitation), 201)
+  must(await weak.patch(O, stop), 200)
+  expectRefused(await weak.patch(O, start), LACKED)
+  must(await tenant.owner.patch(O, start), 200)
+})
