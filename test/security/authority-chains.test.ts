@@ -4,8 +4,9 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { fresh } from '../contract/world.js'
+import { Realm } from '../idp/setup.js'
 import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
-import { type Answer, type Api, type Loose } from '../setup/api.js'
+import { type Answer, type Api, apiAs, type Loose } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 /** What no caller here holds, and each target does. */
@@ -192,4 +193,23 @@ test.each([
   must(await weak.patch(O, stop), 200)
   expectRefused(await weak.patch(O, start), LACKED)
   must(await tenant.owner.patch(O, start), 200)
+})
+
+test('tokens of a disabled client, which its deletion brings back, ask for its scopes', async () => {
+  const realm = new Realm(app, tenant)
+  const username = `${fresh('boss')}@corp.example`
+  const user = await realm.user(username)
+  must(await tenant.owner.patch(`${tenant.I}/users/${user}`, { scopes: [LACKED] }), 200)
+  const client = await realm.client({ allowed_resources: [app.baseUrl] }, { settings: { scopes: [LACKED] } })
+  const params = { resource: app.baseUrl, scope: `openid ${LACKED}` }
+  const boss = apiAs(app.baseUrl, (await realm.tokens(client, username, params)).access_token)
+  must(await boss.get(`${tenant.I}/agents`), 200)
+  must(await tenant.owner.patch(`${tenant.I}/clients/${client.id}`, { status: 'disabled' }), 200)
+  must(await boss.get(`${tenant.I}/agents`), 401)
+  const weak = await withScopes('issuers.clients:delete')
+  const answer = await weak.delete(`${tenant.I}/clients/${client.id}`)
+  must(await boss.get(`${tenant.I}/agents`), 401)
+  expectRefused(answer, LACKED)
+  const other = await realm.client({}, { settings: { scopes: [LACKED] } })
+  must(await weak.delete(`${tenant.I}/clients/${other.id}`), 204)
 })

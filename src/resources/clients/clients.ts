@@ -173,9 +173,15 @@ export async function updateClient(
   })
 }
 
-/** Soft delete: flows fail at once, issued tokens stay good until they expire (spec section 3). */
+/**
+ * Soft delete: flows fail at once, issued tokens stay good until they expire (spec section 3). Those of a disabled client
+ * are good again, so that asks for its scopes, as enabling it does.
+ */
 export async function deleteClient(context: Context, place: ClientPlace, ifMatch?: string | null): Promise<void> {
-  await reviseClient(context, place, 'client.deleted', ifMatch, () => ({ status: 'deleted', deletedAt: context.now() }))
+  await reviseClient(context, place, 'client.deleted', ifMatch, async (client, inside) => {
+    if (client.status === 'disabled') await mayGrantAll(inside, client, settingsOf(client))
+    return { status: 'deleted', deletedAt: inside.now() }
+  })
 }
 
 /** All clients of an issuer that is being deleted, in the transaction that deletes it. */
