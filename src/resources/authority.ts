@@ -20,14 +20,18 @@ export function requireScope({ actor }: Context, scope: string): void {
   if (!covers(actor.scopes, scope)) throw insufficientScope(scope)
 }
 
+/** The platform scopes among these that those before do not cover. */
+export const addedTo = (before: readonly string[], scopes: readonly string[]): string[] =>
+  scopes.filter((scope) => isPlatformScope(scope) && !covers(before, scope))
+
 /**
  * Refuses to grant platform scopes that the caller does not hold. A tenant's own scopes open nothing here and pass.
- * Only what is added counts.
+ * Only what is added counts: less of what was there before is for everybody to give.
  * @param before the scopes that the principal has already
  * @throws insufficient_scope
  */
 export function mayGrant(context: Context, scopes: readonly string[], before: readonly string[] = []): void {
-  for (const scope of scopes) if (!before.includes(scope) && isPlatformScope(scope)) requireScope(context, scope)
+  for (const scope of addedTo(before, scopes)) requireScope(context, scope)
 }
 
 /**
@@ -44,7 +48,7 @@ export async function mayGrantToMembers(
   mayGrant(context, scopes, before)
   const { orgId: ownOrgId, issuerIds, orgIds } = context.actor
   if (ownOrgId === null && issuerIds === null && orgIds === null) return
-  const added = scopes.find((scope) => !before.includes(scope) && isPlatformScope(scope))
+  const [added] = addedTo(before, scopes)
   if (added === undefined || !(await isAdministratorOrganization(context, orgId))) return
   throw insufficientScope(
     added,

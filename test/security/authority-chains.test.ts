@@ -213,3 +213,12 @@ test('tokens of a disabled client, which its deletion brings back, ask for its s
   const other = await realm.client({}, { settings: { scopes: [LACKED] } })
   must(await weak.delete(`${tenant.I}/clients/${other.id}`), 204)
 })
+
+test('less than before is for everybody to give: manage becomes read', async () => {
+  const manage = ['issuers.agents:manage']
+  const user = { username_type: 'unique', username: fresh('boss'), scopes: manage }
+  const U = `${tenant.I}/users/${must(await tenant.owner.post(`${tenant.I}/users`, user), 201).data.id}`
+  const weak = await withScopes('issuers.users:write')
+  must(await weak.patch(U, { scopes: [LACKED] }), 200)
+  expectRefused(await weak.patch(U, { scopes: manage }), 'issuers.agents:manage')
+})

@@ -1,9 +1,9 @@
 /** What a caller must hold to change a client's settings: as much as these let the client do. */
 import { canonicalJson } from '../../kernel/canonical.js'
 import { insufficientScope } from '../../kernel/errors.js'
-import { covers, isPlatformScope } from '../../kernel/scopes.js'
+import { covers } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
-import { mayGrant, requireAuthorityAtConsole } from '../authority.js'
+import { addedTo, mayGrant, requireAuthorityAtConsole } from '../authority.js'
 import { applicationType, type ClientSettings, grantTypesOf } from './settings.js'
 
 /** Which client of which issuer it is about; `confidential` decides what its settings say where they are silent. */
@@ -34,21 +34,17 @@ export async function mayGrantAll(
 ): Promise<void> {
   const known = before && waysOf(confidential, before)
   const widened = waysOf(confidential, after).some((list, at) => list.some((way) => !known?.[at]?.includes(way)))
-  const given = added(after.scopes, widened ? [] : before?.scopes)
+  const given = addedTo(widened ? [] : (before?.scopes ?? []), after.scopes ?? [])
   for (const list of ['subject_resources', 'target_resources'] as const) {
     const entries = before?.openid?.token_exchange?.[list] ?? []
     for (const { resource, scopes } of after.openid?.token_exchange?.[list] ?? []) {
       const same = entries.filter((entry) => entry.resource === resource).flatMap((entry) => entry.scopes)
-      given.push(...added(scopes, same))
+      given.push(...addedTo(same, scopes))
     }
   }
   mayGrant(context, given)
   if (given.length > 0) await requireAuthorityAtConsole(context, issuerId)
 }
-
-/** The platform scopes of `after` that are not there `before`. */
-const added = (after: readonly string[] = [], before: readonly string[] = []): string[] =>
-  after.filter((scope) => isPlatformScope(scope) && !before.includes(scope))
 
 /**
  * The token-exchange capability changes only by `issuers.clients:manage` on the whole account (spec 4.18 rule 3): a
