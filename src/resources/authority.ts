@@ -21,14 +21,18 @@ export function requireScope({ actor }: Context, scope: string): void {
   if (!covers(actor.scopes, scope)) throw insufficientScope(scope)
 }
 
+/** The platform scopes among these that those before do not cover. */
+export const addedTo = (before: readonly string[], scopes: readonly string[]): string[] =>
+  scopes.filter((scope) => isPlatformScope(scope) && !covers(before, scope))
+
 /**
  * Refuses to grant platform scopes that the caller does not hold. A tenant's own scopes open nothing here and pass.
- * Only what is added counts.
+ * Only what is added counts: less of what was there before is for everybody to give.
  * @param before the scopes that the principal has already
  * @throws insufficient_scope
  */
 export function mayGrant(context: Context, scopes: readonly string[], before: readonly string[] = []): void {
-  for (const scope of scopes) if (!before.includes(scope) && isPlatformScope(scope)) requireScope(context, scope)
+  for (const scope of addedTo(before, scopes)) requireScope(context, scope)
 }
 
 /**
@@ -45,7 +49,7 @@ export async function mayGrantToMembers(
   mayGrant(context, scopes, before)
   const { orgId: ownOrgId, issuerIds, orgIds } = context.actor
   if (ownOrgId === null && issuerIds === null && orgIds === null) return
-  const added = scopes.find((scope) => !before.includes(scope) && isPlatformScope(scope))
+  const [added] = addedTo(before, scopes)
   if (added === undefined || !(await isAdministratorOrganization(context, orgId))) return
   throw insufficientScope(
     added,
@@ -115,6 +119,25 @@ export async function requireAuthorityOfIssuer(context: Context, issuerId: strin
   await requireAuthorityOver(context, issuerId, 'authority-of-issuer', ofIssuerText, [issuerId])
 }
 
+/** A scope among $2 that a client or an agent of an issuer has, which come back with it. */
+const ofProgramsText = `
+  SELECT scope FROM (
+    SELECT jsonb_array_elements_text(c.settings->'scopes') AS scope FROM clients c
+    WHERE c.issuer_id = $1 AND c.status = 'active'
+    UNION ALL
+    SELECT unnest(a.scopes) FROM agents a WHERE a.issuer_id = $1 AND a.status = 'active'
+  ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
+
+/**
+ * Asks the caller to cover every platform scope in an issuer: of its users, members, clients and agents. All of them act
+ * again when it is enabled again.
+ * @throws insufficient_scope naming a scope that the caller lacks
+ */
+export async function requireAuthorityOfAllIn(context: Context, issuerId: string): Promise<void> {
+  await requireAuthorityOfIssuer(context, issuerId)
+  await requireAuthorityOver(context, issuerId, 'authority-of-programs', ofProgramsText, [issuerId])
+}
+
 /** A scope among $2 that a member of an organization has there, or an API key of it. One without scopes has all. */
 const ofOrganizationText = `
   SELECT scope FROM (
@@ -158,7 +181,7 @@ async function requireAuthorityOver(
   if (held) {
     throw insufficientScope(
       held.scope,
-      `This needs the scope ${held.scope}, which people who sign in by this credential or setting have.`,
+      `This needs the scope ${held.scope}, which somebody would act with by this credential or setting.`,
     )
   }
 }

@@ -3,25 +3,47 @@ import { canonicalJson } from '../../kernel/canonical.js'
 import { insufficientScope } from '../../kernel/errors.js'
 import { covers } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
-import { mayGrant } from '../authority.js'
-import type { ClientSettings } from './settings.js'
+import { addedTo, mayGrant, requireAuthorityAtConsole } from '../authority.js'
+import { applicationType, type ClientSettings, grantTypesOf } from './settings.js'
+
+/** Which client of which issuer it is about; `confidential` decides what its settings say where they are silent. */
+interface Subject {
+  issuerId: string
+  confidential: boolean
+}
+
+/** How tokens of a client come about, where they go and where they are good: one list for each. */
+function waysOf(confidential: boolean, settings: ClientSettings): readonly (readonly string[])[] {
+  const client = { confidential, settings }
+  const { redirect_uris = [], allowed_resources = [], allowed_audiences = [] } = settings.openid ?? {}
+  return [[applicationType(client)], grantTypesOf(client), redirect_uris, allowed_resources, allowed_audiences]
+}
 
 /**
- * Nobody gives a client, to use or to exchange tokens for, platform scopes that they lack (security rule 9).
+ * Nobody gives a client, to use or to exchange tokens for, platform scopes that they lack (security rule 9). What it has
+ * already is asked for as well where its tokens come about, go or are good in another way than before: whoever knows its
+ * secret or has the new address gains them. Tokens of a client of the console issuer are good on the accounts of whoever
+ * signs in there.
  * @throws insufficient_scope
  */
-export function mayGrantAll(context: Context, after: ClientSettings, before?: ClientSettings): void {
-  // Tokens of the client go wherever a new redirect URI leads, so it asks for all that they may hold.
-  const known = before?.openid?.redirect_uris ?? []
-  const readdressed = (after.openid?.redirect_uris ?? []).some((uri) => !known.includes(uri))
-  mayGrant(context, after.scopes ?? [], readdressed ? [] : before?.scopes)
+export async function mayGrantAll(
+  context: Context,
+  { issuerId, confidential }: Subject,
+  after: ClientSettings,
+  before?: ClientSettings,
+): Promise<void> {
+  const known = before && waysOf(confidential, before)
+  const widened = waysOf(confidential, after).some((list, at) => list.some((way) => !known?.[at]?.includes(way)))
+  const given = addedTo(widened ? [] : (before?.scopes ?? []), after.scopes ?? [])
   for (const list of ['subject_resources', 'target_resources'] as const) {
-    const known = before?.openid?.token_exchange?.[list] ?? []
+    const entries = before?.openid?.token_exchange?.[list] ?? []
     for (const { resource, scopes } of after.openid?.token_exchange?.[list] ?? []) {
-      const same = known.filter((entry) => entry.resource === resource).flatMap((entry) => entry.scopes)
-      mayGrant(context, scopes, same)
+      const same = entries.filter((entry) => entry.resource === resource).flatMap((entry) => entry.scopes)
+      given.push(...addedTo(same, scopes))
     }
   }
+  mayGrant(context, given)
+  if (given.length > 0) await requireAuthorityAtConsole(context, issuerId)
 }
 
 /**

@@ -114,7 +114,7 @@ export interface ClientWithSecret {
 export async function createClient(context: Context, place: InIssuer, input: unknown): Promise<ClientWithSecret> {
   const values = check(createRules, input)
   const settings = checkSettings(values.confidential, mergePatch({}, values.settings))
-  mayGrantAll(context, settings)
+  await mayGrantAll(context, { ...place, confidential: values.confidential }, settings)
   mayChangeExchange(context, undefined, settings)
   if (!values.confidential && values.secret !== undefined && values.secret !== null) {
     throw invalidField('secret', 'not_allowed', 'belongs to confidential clients only.')
@@ -162,7 +162,7 @@ export async function updateClient(
     const merged =
       settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
     if (merged) {
-      mayGrantAll(context, merged, enabling ? undefined : before)
+      await mayGrantAll(inside, client, merged, enabling ? undefined : before)
       mayChangeExchange(context, before, merged)
       checkRedirectUriRules(await requireIssuer(inside, place), merged)
       await checkOrganizations(inside, place, merged, before)
@@ -175,11 +175,16 @@ export async function updateClient(
   })
 }
 
-/** Soft delete: flows fail at once, issued tokens stay good (spec section 3). @throws conflict for the console's client */
+/**
+ * Soft delete: flows fail at once, issued tokens stay good until they expire (spec section 3). Those of a disabled client
+ * are good again, so that asks for its scopes, as enabling it does.
+ * @throws conflict for the console's client, insufficient_scope, not_found, precondition_failed
+ */
 export async function deleteClient(context: Context, place: ClientPlace, ifMatch?: string | null): Promise<void> {
-  await reviseClient(context, place, 'client.deleted', ifMatch, async ({ id }, now) => {
-    await refuseAtConsole(now, 'client_id', id, 'be deleted')
-    return { status: 'deleted', deletedAt: now.now() }
+  await reviseClient(context, place, 'client.deleted', ifMatch, async (client, inside) => {
+    await refuseAtConsole(inside, 'client_id', client.id, 'be deleted')
+    if (client.status === 'disabled') await mayGrantAll(inside, client, settingsOf(client))
+    return { status: 'deleted', deletedAt: inside.now() }
   })
 }
 
@@ -200,9 +205,9 @@ export async function deleteClientsOf(context: Context, { issuerId }: InIssuer):
  */
 export async function rotateClientSecret(context: Context, place: ClientPlace): Promise<ClientWithSecret> {
   const secret = chosenSecret('secret', null)
-  const client = await reviseClient(context, place, 'client.secret.rotated', undefined, (row) => {
+  const client = await reviseClient(context, place, 'client.secret.rotated', undefined, async (row, inside) => {
     if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
-    mayGrantAll(context, settingsOf(row))
+    await mayGrantAll(inside, row, settingsOf(row))
     return {
       secrets: rotated(
         row.secrets as unknown as StoredSecret[],

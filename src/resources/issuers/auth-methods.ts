@@ -83,8 +83,7 @@ export async function getAuthMethod(context: Context, place: MethodPlace): Promi
 }
 
 /**
- * A provider that may link by email address lets people sign in as users who are here already, so it asks for their
- * authority (decisions D30).
+ * A method by which people may sign in as users who are here already asks for their authority (decisions D30).
  * @throws invalid_request, insufficient_scope, not_found, conflict for a second one of a kind that stands once
  */
 export async function createAuthMethod(context: Context, place: InIssuer, input: unknown): Promise<AuthMethod> {
@@ -93,7 +92,7 @@ export async function createAuthMethod(context: Context, place: InIssuer, input:
   const { settings, secrets } = checkSettings(context, values.method, values.settings ?? {}, {})
   return transaction(context, async (inside) => {
     await requireIssuer(inside, place)
-    if (linksByEmail(values.method, settings)) await requireAuthorityOfIssuer(inside, place.issuerId)
+    if (letsIn(values.method, settings)) await requireAuthorityOfIssuer(inside, place.issuerId)
     const now = inside.now()
     try {
       const method = await inside.db.authMethod.create({
@@ -123,8 +122,9 @@ export async function createAuthMethod(context: Context, place: InIssuer, input:
 }
 
 /**
- * PATCH: settings by JSON Merge Patch; `method` never changes. Another provider behind a federated method, or the end of a
- * second factor, changes how everybody signs in and asks for the authority of the issuer's users (decisions D30).
+ * PATCH: settings by JSON Merge Patch; `method` never changes. A method that lets people in again, another provider behind
+ * a federated one, or the end of a second factor changes how everybody signs in and asks for the authority of the
+ * issuer's users (decisions D30).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateAuthMethod(context: Context, place: MethodPlace, input: unknown, ifMatch?: string | null) {
@@ -142,10 +142,10 @@ export async function updateAuthMethod(context: Context, place: MethodPlace, inp
       const merged =
         settings &&
         checkSettings(context, kind, mergePatch(row.settings, settings) as JsonObject, row.secrets as JsonObject)
-      const enabling = values.enabledLogin === true && !row.enabledLogin
-      const redirects =
-        isUpstreamKind(kind) && (settings !== undefined || (enabling && linksByEmail(kind, row.settings)))
-      if (redirects || (values.enabledLogin === false && endsFactor(row)))
+      // Enabled again, a provider lets its former people in, whether or not it finds others by their address.
+      const opens = values.enabledLogin === true && !row.enabledLogin && !isSecondFactor(kind)
+      const redirects = isUpstreamKind(kind) && settings !== undefined
+      if (opens || redirects || (values.enabledLogin === false && endsFactor(row)))
         await requireAuthorityOfIssuer(inside, place.issuerId)
       return {
         ...values,
@@ -201,13 +201,16 @@ async function told(
   await announce(context, 'issuer', issuerId)
 }
 
-/** May people who come by this method be linked to a user with the same address? */
-const linksByEmail = (method: string, settings: unknown): boolean =>
-  isUpstreamKind(method) && (settings as UpstreamSettings).link_by_email !== false
+/** Methods that are asked for after another one, and let nobody in by themselves. */
+const isSecondFactor = (method: string): boolean => method === 'totp' || method === 'backup_codes'
+
+/** May people sign in by this new method as users who are here already? A new provider knows them by their address only. */
+const letsIn = (method: string, settings: unknown): boolean =>
+  isUpstreamKind(method) ? (settings as UpstreamSettings).link_by_email !== false : !isSecondFactor(method)
 
 /** Without this method its users' second factors are asked of them no more. */
 const endsFactor = ({ method, enabledLogin }: AuthMethod): boolean =>
-  enabledLogin && ['totp', 'passkey', 'backup_codes'].includes(method)
+  enabledLogin && (isSecondFactor(method) || method === 'passkey')
 
 /** `first_factor_only` belongs to the federated methods, where it must be literally true (decisions D12). */
 function checkVariant(method: AuthMethodKind, firstFactorOnly: boolean | undefined, hasSettings: boolean): void {

@@ -9,7 +9,7 @@ import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.
 import type { Context } from '../../platform/context.js'
 import { type Issuer, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
-import { mayGrant, requireAuthorityOfIssuer } from '../authority.js'
+import { mayGrant, requireAuthorityOfAllIn, requireAuthorityOfIssuer } from '../authority.js'
 import { deleteClientsOf } from '../clients/clients.js'
 import { refuseAtConsole } from '../console-place.js'
 import { unassignDomainsOf } from '../domains/domains.js'
@@ -94,7 +94,7 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
 
 /**
  * PATCH: settings by JSON Merge Patch, metadata and the rest replaced (decisions D29). A weaker `security` or `signup`
- * setting asks for the authority of the issuer's users (decisions D30), and so does letting them sign in again.
+ * setting asks for the authority of the issuer's users (decisions D30); enabling it again, for that of all who act there.
  * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed, conflict for a status that
  * closes the console issuer
  */
@@ -109,9 +109,8 @@ export async function updateIssuer(
     const merged = settings && check(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
     const before = documentPolicyOf(settingsOf(issuer))?.allowed_scopes
     if (merged) mayGrant(context, documentPolicyOf(merged)?.allowed_scopes ?? [], before)
-    const returns = values.status === 'active' && issuer.status !== 'active'
-    if (returns || (merged && weakens(settingsOf(issuer), merged)))
-      await requireAuthorityOfIssuer(inside, place.issuerId)
+    if (values.status === 'active' && issuer.status !== 'active') await requireAuthorityOfAllIn(inside, place.issuerId)
+    if (merged && weakens(settingsOf(issuer), merged)) await requireAuthorityOfIssuer(inside, place.issuerId)
     const status = writableStatus(context, values.status, issuer.status)
     if (status !== undefined && status !== 'active')
       await refuseAtConsole(inside, 'issuer_id', issuer.id, `be ${status}`)

@@ -44,9 +44,14 @@ export function hashedUsername(context: Context, issuer: Issuer, usernameKey: st
 /** Has this the form of an email address? */
 export const isEmail = (text: string): boolean => text.length <= 254 && forms.email.form.test(text)
 
+type Addressed = Pick<User, 'usernameType' | 'username' | 'profile'>
+
+/** The address that mail of a user goes to, in whatever form it stands in the profile: what `addressSql` says. */
+export const addressOf = ({ usernameType, username, profile }: Addressed): unknown =>
+  usernameType === 'email' ? username : (profile as { email?: unknown }).email
+
 /** Where mail reaches a user: the username, or else the address of the profile; null without either. */
-export function emailOf({ usernameType, username, profile }: Pick<User, 'usernameType' | 'username' | 'profile'>) {
-  if (usernameType === 'email') return username
-  const { email } = profile as { email?: unknown }
+export function emailOf(user: Addressed): string | null {
+  const email = addressOf(user)
   return typeof email === 'string' && isEmail(email) ? email : null
 }

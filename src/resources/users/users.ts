@@ -1,5 +1,6 @@
 /** Users (spec 2.6, 4.6, section 3): identities of an issuer. */
 import { z } from 'zod'
+import { canonicalJson } from '../../kernel/canonical.js'
 import { conflict, invalidField } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
@@ -17,7 +18,7 @@ import { goneUser, type InIssuer, type InUser, ofLivingIssuer, requireIssuer, re
 import { revise } from '../revise.js'
 import { endSessionsOfUser, endSignIns } from '../sessions/sessions.js'
 import { profileRules } from './profile.js'
-import { checkUsername, emailOf, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
+import { addressOf, checkUsername, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
 
 export const userStatuses = [
   'active',
@@ -175,12 +176,10 @@ export async function updateUser(
       const nextType = usernameType ?? (user.usernameType as UsernameType)
       const nextName = (username ?? user.username).trim()
       if (renamed) checkUsername(nextType, nextName)
-      const nextAddress = emailOf({
-        usernameType: nextType,
-        username: nextName,
-        profile: (profile ?? user.profile) as Prisma.JsonValue,
-      })
-      const readdressed = nextAddress !== emailOf(user)
+      const nextProfile = (profile ?? user.profile) as Prisma.JsonValue
+      const nextAddress = addressOf({ usernameType: nextType, username: nextName, profile: nextProfile })
+      // Any other text: mail servers take addresses in more forms than are taken for one here.
+      const readdressed = canonicalJson(nextAddress ?? null) !== canonicalJson(addressOf(user) ?? null)
       const verifiedNow = emailVerified !== undefined && emailVerified !== user.emailVerified
       const credential = readdressed || verifiedNow || nextType !== user.usernameType || nextName !== user.username
       const returns = values.status === 'active' && user.status !== 'active'
