@@ -41,7 +41,7 @@ const wrongBodies: [what: string, body: () => object | string | undefined, statu
 ]
 
 describe('the same key with a different body is 422, whatever that body is', () => {
-  test.each(wrongBodies)('%s', async (_, body, status, headers = {}) => {
+  test.each(wrongBodies)('%s', async (_, body, status, ...[headers = {}]) => {
     const path = `${world.I}/clients`
     const key = fresh('key')
     const first = publicClient()
@@ -146,7 +146,7 @@ describe('GraphQL', () => {
     ['a wrong type written into the document', undefined, inline('7')],
     ['a field of the answer that does not exist', input(), `${head} { ${call.replace('name', 'nothing')} }`],
   ]
-  test.each(cases)('the same key with %s is 422', async (_, value, text) => {
+  test.each(cases)('the same key with %s is 422', async (_, value, ...[text]) => {
     const key = fresh('gql')
     const first = input()
     const made = await run(first, key)
