@@ -15,6 +15,7 @@ import { ApiError, badRequest } from '../kernel/errors.js'
 import { gateFault } from '../kernel/gate.js'
 import type { Context } from '../platform/context.js'
 import { commitsItself, demandOf, placeOf } from './demands.js'
+import { invalidDocument } from './errors.js'
 import {
   authorityPart,
   checkKey,
@@ -142,6 +143,7 @@ export async function answerOnce(
       variableValues: variables,
     })
     const [error] = result.errors ?? []
+    if (error && !error.path) throw invalidDocument(result.errors!, document)
     if (error) throw error.originalError ?? error
     return { status: 200, body: JSON.stringify(result.data), etag: null }
   })

@@ -93,7 +93,7 @@ const formatsErrors: ApolloServerPlugin<Context> = {
             return
           }
         }
-        const known = errors.map((error) => apiErrorOf(error, log, request.id))
+        const known = errors.map((error) => apiErrorOf(error, log, request.id, document))
         response.body.singleResult.errors = errors.map((error, i) => formatted(known[i]!, request.id, error.toJSON()))
         // Apollo takes whatever stops a request before its execution, such as a rate limit, for a failure of ours.
         if ((response.http.status ?? 200) < 500) return

@@ -92,11 +92,6 @@ describe('fields that only some bodies require, and nested ones', () => {
       () => client({ openid: { token_exchange: {} } }),
       ['settings.openid.token_exchange.subject_resources', 'settings.openid.token_exchange.target_resources'],
     ],
-    [
-      'the policy of organizations',
-      () => client({ restrictions: { organizations: {} } }),
-      ['settings.restrictions.organizations.policy'],
-    ],
     ['a domain of an account', () => [world.A, { domains: [{}] }], ['domains[0].host']],
     [
       'a note about a user',
