@@ -13,7 +13,7 @@ export function apiErrorOf(error: unknown, log: Log, requestId: string, document
   const cause = translated(originalOf(error))
   if (cause instanceof ApiError) return cause
   // graphql-js' own complaints about a document or its variables are the caller's fault.
-  if (cause instanceof GraphQLError) return invalidDocument([cause], document)
+  if (cause instanceof GraphQLError) return invalidDocument([error as GraphQLError], document)
   // What a caller nested too deeply ends the parser's stack, long before our own limits are asked.
   if (cause instanceof RangeError && /call stack/i.test(cause.message)) {
     return new ApiError('invalid_request', 'The document is nested too deeply.')
@@ -24,9 +24,10 @@ export function apiErrorOf(error: unknown, log: Log, requestId: string, document
 
 /** 400 for a document, or variables, that graphql-js does not take, by its first complaint with the details of all. */
 export function invalidDocument(errors: readonly GraphQLError[], document?: DocumentNode): ApiError {
+  // Where a variable is wrong stands in the outer error only.
   const details = errors.flatMap((error) => inputDetails(error, document))
-  const description = errors[0]?.message ?? 'The request is invalid.'
-  return new ApiError('invalid_request', description, details.length > 0 ? { details } : {})
+  const { message } = originalOf(errors[0]) as GraphQLError
+  return new ApiError('invalid_request', message, details.length > 0 ? { details } : {})
 }
 
 /** The error that a resolver threw, out of graphql-js' wrapping. */

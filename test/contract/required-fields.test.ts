@@ -133,6 +133,9 @@ describe('GraphQL names the fields of an input as it spells them', () => {
     const null_ = { name: null, type: 'external', confidential: false, settings: {} }
     expect(told(await run(query, { input: null_ }))).toEqual(['name required'])
     expect(told(await run(query, {}))).toEqual(['input required'])
+    // With a key it is one error, with the details of all.
+    const keyed = query.replace('input: $input', 'input: $input, idempotencyKey: "required"')
+    expect(told(await run(keyed, { input: {} }))).toEqual(all)
     expect(told(await run(query, { input: { ...null_, name: 'x', unheardOf: 1 } }))).toEqual([
       'unheardOf unknown_field',
     ])
