@@ -60,11 +60,21 @@ export async function isOutdated(
 /** From when on a change is not this sign-in's own, which has just made one in the same transaction. */
 export const afterOwnChange = (inside: Context): number => inside.now() + 1
 
-/**
- * From when on a change ends the sign-in of this browser. Without a moment of its own it knows its second only, and may
- * have changed the password itself in that.
- */
-export const sinceOf = ({ since, loginTs }: BrowserSession): number | undefined =>
+/** The same of a sign-in that a browser has finished. */
+export async function isBrowserOutdated({ oidc }: OpenIdContext): Promise<boolean> {
+  const session: BrowserSession | undefined = oidc.session
+  if (!oidc.account || !session) return false
+  // The library takes over no more of a sign-in than it knows of.
+  const { since } = (oidc.result?.login ?? {}) as { since?: number }
+  if (since !== undefined) session.since = since
+  const { context, runtime } = scope()
+  const from = sinceOf(session)
+  const user = { issuerId: runtime.issuer.id, id: oidc.account.accountId }
+  return from !== undefined && isOutdated(context.tools, user, from)
+}
+
+/** A sign-in without a moment of its own knows its second only, and may have changed the password itself in that. */
+const sinceOf = ({ since, loginTs }: BrowserSession): number | undefined =>
   since ?? (loginTs === undefined ? undefined : (loginTs + 1) * SECOND)
 
 /** What a session's `amr` says of the methods that it came by; of other methods it is the `acr` that says so. */

@@ -12,7 +12,7 @@ import { beginSession, type Device, type SessionState, stateOf } from '../resour
 import { checkOrganization } from './authorization.js'
 import { organizationRestriction, rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
-import { demandsSecondFactor, fulfilledWish, isOutdated, lacksMethod, sinceOf } from './proof.js'
+import { demandsSecondFactor, fulfilledWish, isBrowserOutdated, lacksMethod } from './proof.js'
 import { asUser, scope } from './scope.js'
 import { sessionLifetime } from './tokens.js'
 import { SignedOutMeanwhile } from './writes.js'
@@ -67,16 +67,7 @@ async function readPrior(ctx: OpenIdContext): Promise<Prior | undefined> {
   return row && { ...row, state: stateOf(row, context.now()) }
 }
 
-const passwordChanged = once(async ({ oidc: { account, result }, oidc }) => {
-  const session: BrowserSession | undefined = oidc.session
-  if (account === undefined || session === undefined) return false
-  // The library takes over no more of a sign-in than it knows of.
-  const { since } = (result?.login ?? {}) as { since?: number }
-  if (since !== undefined) session.since = since
-  const from = sinceOf(session)
-  const user = { issuerId: scope().runtime.issuer.id, id: account.accountId }
-  return from !== undefined && isOutdated(scope().context.tools, user, from)
-})
+const passwordChanged = once(isBrowserOutdated)
 
 /** Endings after which the same browser may come back without a password: it was the tokens that were ended. */
 const tokensOnly = new Set<string | null>(['token_compromised', 'other'])
