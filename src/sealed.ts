@@ -13,6 +13,7 @@ export const sealedPlaces: readonly SealedPlace[] = [
   { what: 'private keys of authentication methods', table: 'auth_methods', key: id, column: 'secrets', path: ['private_key', 'sealed'] },
   { what: 'second factors', table: 'verifiers', key: id, column: 'sealed' },
   { what: 'second factors in the making', table: 'enrollments', key: id, column: 'sealed' },
+  { what: 'answers kept for an Idempotency-Key', table: 'idempotent_requests', key: { account_id: 'text', key: 'text' }, column: 'sealed' },
   { what: 'secrets of webhooks', table: 'webhooks', key: id, column: 'secrets' },
   { what: 'payments under way', table: 'topup_attempts', key: id, column: 'request' },
   { what: 'sessions of the console', table: 'console_sessions', key: id, column: 'tokens' },

@@ -3,6 +3,8 @@
  * the change, so that a crash at any instruction leaves either both or neither, and the lease frees the key.
  */
 import { createHmac, randomUUID } from 'node:crypto'
+import { canonicalJson } from '../kernel/canonical.js'
+import type { Actor } from '../kernel/context.js'
 import { ApiError, conflict, invalidField } from '../kernel/errors.js'
 import { DAY, MINUTE } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
@@ -23,11 +25,23 @@ export interface Answer {
   headers?: Record<string, string>
 }
 
-export interface IdempotentCall {
+/**
+ * How an answer is kept: as it is; encrypted, because it holds a secret that a repetition is to have again; or not at
+ * all (spec 4.1 rule 7).
+ */
+export type Keeping = 'plain' | 'encrypted' | 'never'
+
+/** What a request says of itself in the table of keys. */
+export interface KeyUse {
   accountId: string
   key: string
   /** Of what makes two requests the same; see fingerprintsOf. */
   fingerprints: readonly string[]
+}
+
+export interface IdempotentCall extends KeyUse {
+  /** Of a request that is never kept the key is refused all the same if it was used for another one. */
+  keeping: Keeping
   /**
    * The work commits in transactions of its own, because what it does outside cannot be undone with one. Such work
    * must know its own repetitions: a crash may come between it and the keeping of its answer.
@@ -54,8 +68,15 @@ export const fingerprintsOf = ({ sealer }: Context, ...parts: string[]): string[
   sealer.deriveEach('idempotency').map((key) => createHmac('sha256', key).update(parts.join('\n')).digest('hex'))
 
 /**
+ * What a caller may do, as a part of a fingerprint: an answer is then replayed to callers with the same authority only.
+ * @param actor as `authorize` answered it
+ */
+export const authorityPart = ({ scopes, issuerIds, orgIds }: Actor): string =>
+  canonicalJson([[...scopes].sort(), issuerIds, orgIds])
+
+/**
  * Runs `work` once for a key. The first call runs it, with its answer kept if it succeeds; later ones get that answer.
- * `work` throws to fail, which frees the key.
+ * `work` throws to fail, which frees the key; so it is `work` that checks the input, after the key.
  * @throws conflict with Retry-After while the first call runs, 422 when the key was used for another request
  */
 export async function idempotent(
@@ -63,6 +84,10 @@ export async function idempotent(
   call: IdempotentCall,
   work: (context: Context) => Promise<Answer>,
 ): Promise<Answer> {
+  if (call.keeping === 'never') {
+    await refuseReuse(context, call)
+    return work(context)
+  }
   const leaseId = randomUUID()
   const kept = await lease(context, call, leaseId)
   if (kept) return kept
@@ -95,9 +120,36 @@ const leaseText = `
   INSERT INTO idempotent_requests AS kept (account_id, key, fingerprint, lease_id, lease_until, expires_at)
   VALUES ($1, $2, $3, $4, $5, $6)
   ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = $3, lease_id = $4, lease_until = $5, expires_at = $6,
-    status = NULL, etag = NULL, body = NULL
+    status = NULL, etag = NULL, body = NULL, sealed = NULL
   WHERE kept.expires_at <= $7 OR (kept.status IS NULL AND kept.lease_until <= $7)
   RETURNING key`
+
+interface Row extends Record<string, unknown> {
+  fingerprint: string
+  status: number | null
+  body: string
+  sealed: string | null
+  etag: string | null
+}
+
+const readText = `
+  SELECT fingerprint, status, body, sealed, etag FROM idempotent_requests
+  WHERE account_id = $1 AND key = $2 AND expires_at > $3 AND (status IS NOT NULL OR lease_until > $3)`
+
+/**
+ * What is known of a key in use.
+ * @throws 422 when it was used for another request
+ */
+export async function refuseReuse(
+  context: Context,
+  { accountId, key, fingerprints }: KeyUse,
+): Promise<Row | undefined> {
+  const [row] = await context.tools.query<Row>('idempotency-read', readText, [accountId, key, context.now()])
+  if (row && !fingerprints.includes(row.fingerprint)) {
+    throw new ApiError('invalid_request', 'This Idempotency-Key was used for a different request.', { status: 422 })
+  }
+  return row
+}
 
 /** Takes the lease, or answers what was kept. */
 async function lease(context: Context, call: IdempotentCall, leaseId: string): Promise<Answer | undefined> {
@@ -106,20 +158,11 @@ async function lease(context: Context, call: IdempotentCall, leaseId: string): P
   const values = [accountId, key, fingerprints[0], leaseId, now + LEASE, now + LIFETIME, now]
   const [taken] = await context.tools.query('idempotency-lease', leaseText, values)
   if (taken) return undefined
-  const [row] = await context.tools.query<{
-    fingerprint: string
-    status: number | null
-    body: string
-    etag: string | null
-  }>(
-    'idempotency-read',
-    'SELECT fingerprint, status, body, etag FROM idempotent_requests WHERE account_id = $1 AND key = $2',
-    [accountId, key],
-  )
-  if (row && !fingerprints.includes(row.fingerprint)) {
-    throw new ApiError('invalid_request', 'This Idempotency-Key was used for a different request.', { status: 422 })
+  const row = await refuseReuse(context, call)
+  if (row?.status) {
+    const body = row.sealed === null ? row.body : context.sealer.open(row.sealed)
+    return { status: row.status, body, etag: row.etag, replayed: true }
   }
-  if (row?.status) return { status: row.status, body: row.body, etag: row.etag, replayed: true }
   throw new ApiError('conflict', 'The first request with this Idempotency-Key is still in progress.', {
     headers: { 'Retry-After': '5' },
   })
@@ -128,16 +171,17 @@ async function lease(context: Context, call: IdempotentCall, leaseId: string): P
 /** Keeps the answer if the lease is still ours; if not, the change must not stand either. */
 async function keep(
   context: Context,
-  { accountId, key }: IdempotentCall,
+  { accountId, key, keeping }: IdempotentCall,
   leaseId: string,
   answer: Answer,
 ): Promise<void> {
+  const body = Buffer.byteLength(answer.body) > MAX_BODY_BYTES ? '' : answer.body
   const { count } = await context.db.idempotentRequest.updateMany({
     where: { accountId, key, leaseId, status: null },
     data: {
       status: answer.status,
       etag: answer.etag,
-      body: Buffer.byteLength(answer.body) > MAX_BODY_BYTES ? '' : answer.body,
+      ...(keeping === 'encrypted' ? { body: '', sealed: context.sealer.seal(body) } : { body }),
       leaseUntil: null,
     },
   })

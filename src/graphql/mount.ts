@@ -15,7 +15,7 @@ import { GateError, parseJson } from '../kernel/gate.js'
 import type { Context, Gatehouse } from '../platform/context.js'
 import { mustBeJson, readBody } from '../platform/http.js'
 import { apiErrorOf, formatted } from './errors.js'
-import { answerOnce } from './idempotent-mutation.js'
+import { answerOnce, refuseInvalidReuse } from './idempotent-mutation.js'
 import { documentLimits, MAX_TOKENS } from './limits.js'
 import { literalGate } from './literals.js'
 import { rootFieldsOf } from './root-fields.js'
@@ -74,10 +74,26 @@ const answersOnce: ApolloServerPlugin<Context> = {
 const formatsErrors: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {
-      async willSendResponse({ response, errors, contextValue }) {
+      async willSendResponse({
+        response,
+        errors,
+        contextValue,
+        document,
+        operation,
+        request: { operationName, variables },
+      }) {
         if (response.body.kind !== 'single' || !errors?.length) return
         const { log, request } = contextValue
-        const known = errors.map((error) => apiErrorOf(error, log, request.id))
+        if (document && !operation) {
+          try {
+            await refuseInvalidReuse(contextValue, document, operationName, variables ?? {})
+          } catch (error) {
+            response.http.status = 200
+            response.body.singleResult.errors = [formatted(apiErrorOf(error, log, request.id), request.id)]
+            return
+          }
+        }
+        const known = errors.map((error) => apiErrorOf(error, log, request.id, document))
         response.body.singleResult.errors = errors.map((error, i) => formatted(known[i]!, request.id, error.toJSON()))
         // Apollo takes whatever stops a request before its execution, such as a rate limit, for a failure of ours.
         if ((response.http.status ?? 200) < 500) return

@@ -1,14 +1,20 @@
 import type { DocumentNode, FieldNode, OperationDefinitionNode, SelectionSetNode } from 'graphql'
 
-/** The root fields of an operation, also those that stand inside of fragments. The document is valid already. */
+/**
+ * The root fields of an operation, also those that stand inside of fragments. A fragment counts once, as it runs once,
+ * so a document that nobody has validated may go around in circles.
+ */
 export function rootFieldsOf(document: DocumentNode, operation: OperationDefinitionNode): FieldNode[] {
   const found: FieldNode[] = []
+  const entered = new Set<string>()
   const collect = ({ selections }: SelectionSetNode): void => {
     for (const selection of selections) {
       if (selection.kind === 'Field') found.push(selection)
       else if (selection.kind === 'InlineFragment') collect(selection.selectionSet)
       else {
         const { value } = selection.name
+        if (entered.has(value)) continue
+        entered.add(value)
         const fragment = document.definitions.find(
           (node) => node.kind === 'FragmentDefinition' && node.name.value === value,
         )

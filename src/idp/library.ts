@@ -5,7 +5,10 @@ import type { KoaContextWithOIDC } from 'oidc-provider'
 export type OpenIdClient = InstanceType<Provider['Client']>
 export type OpenIdGrant = InstanceType<Provider['Grant']>
 export type Interaction = InstanceType<Provider['Interaction']>
-export type BrowserSession = InstanceType<Provider['Session']>
+export type BrowserSession = InstanceType<Provider['Session']> & {
+  /** From when on a change of credentials ends the sign-in (Unix milliseconds); sign-ins of older versions have none. */
+  since?: number | undefined
+}
 export type AccessToken = InstanceType<Provider['AccessToken']>
 export type RefreshToken = InstanceType<Provider['RefreshToken']>
 export type OpenIdContext = KoaContextWithOIDC

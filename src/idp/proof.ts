@@ -3,6 +3,7 @@
  * them, a certain method where the application does (RFC 9470, decisions D25).
  */
 import { SECOND } from '../kernel/time.js'
+import type { Context } from '../platform/context.js'
 import { countsSql } from '../resources/organizations/membership.js'
 import { type BrowserSession, type OpenIdContext, param } from './library.js'
 import { acrOfMethod, wishedMethods } from './login/acr.js'
@@ -27,6 +28,7 @@ export async function demandsSecondFactor(userId: string, orgId: string | null |
   return row?.demanded === true
 }
 
+// The row is locked, so that of a transaction that goes on and a change of who owns the account one sees the other.
 const changedText = `
   SELECT coalesce(u.owned_since >= $3::bigint, false) OR EXISTS (SELECT 1 FROM verifiers v
     WHERE v.issuer_id = $1 AND v.user_id = $2 AND v.type IN ('password', 'temporary_password')
@@ -34,18 +36,46 @@ const changedText = `
   FROM users u WHERE u.issuer_id = $1 AND u.id = $2`
 
 /**
- * Has the person's password been changed since this browser signed in, were all their sessions ended, or has the account
- * gone to its owner? That must not spare a browser without a session at that moment, nor a sign-in that was finished
- * before and is brought to its end only now (security rule 13).
+ * Has the person's password been changed since they signed in, were all their sessions ended, or has the account gone to
+ * its owner? Then that was perhaps another person, and the sign-in counts no more: neither one half-way, nor one that
+ * was finished before and is brought to its end only now, nor that of a browser without a session at that moment
+ * (security rule 13).
+ * @param since Unix milliseconds: a change in that millisecond counts, one before it does not. A sign-in that changes
+ * something itself begins after it, see `afterOwnChange`
+ * @param lock in a transaction: nothing changes before its end
  */
-export async function isOutdated(userId: string, { loginTs }: BrowserSession): Promise<boolean> {
-  if (loginTs === undefined) return false
-  const { context, runtime } = scope()
-  // A sign-in knows its second only, and may have changed the password itself.
-  const values = [runtime.issuer.id, userId, (loginTs + 1) * SECOND]
-  const [row] = await context.tools.query<{ changed: boolean }>('idp-password-changed', changedText, values)
+export async function isOutdated(
+  { query }: Pick<Context, 'query'>,
+  { issuerId, id }: { issuerId: string; id: string },
+  since: number,
+  lock = false,
+): Promise<boolean> {
+  const [name, text] = lock
+    ? ['credentials-changed-lock', `${changedText} FOR UPDATE`]
+    : ['credentials-changed', changedText]
+  const [row] = await query<{ changed: boolean }>(name, text, [issuerId, id, since])
   return row?.changed === true
 }
+
+/** From when on a change is not this sign-in's own, which has just made one in the same transaction. */
+export const afterOwnChange = (inside: Context): number => inside.now() + 1
+
+/** The same of a sign-in that a browser has finished. */
+export async function isBrowserOutdated({ oidc }: OpenIdContext): Promise<boolean> {
+  const session: BrowserSession | undefined = oidc.session
+  if (!oidc.account || !session) return false
+  // The library takes over no more of a sign-in than it knows of.
+  const { since } = (oidc.result?.login ?? {}) as { since?: number }
+  if (since !== undefined) session.since = since
+  const { context, runtime } = scope()
+  const from = sinceOf(session)
+  const user = { issuerId: runtime.issuer.id, id: oidc.account.accountId }
+  return from !== undefined && isOutdated(context.tools, user, from)
+}
+
+/** A sign-in without a moment of its own knows its second only, and may have changed the password itself in that. */
+const sinceOf = ({ since, loginTs }: BrowserSession): number | undefined =>
+  since ?? (loginTs === undefined ? undefined : (loginTs + 1) * SECOND)
 
 /** What a session's `amr` says of the methods that it came by; of other methods it is the `acr` that says so. */
 const methodsByAmr: Readonly<Record<string, string>> = { pwd: 'password', hwk: 'passkey' }

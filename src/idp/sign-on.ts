@@ -12,7 +12,7 @@ import { beginSession, type Device, type SessionState, stateOf } from '../resour
 import { checkOrganization } from './authorization.js'
 import { organizationRestriction, rowOf } from './client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, param } from './library.js'
-import { demandsSecondFactor, fulfilledWish, isOutdated, lacksMethod } from './proof.js'
+import { demandsSecondFactor, fulfilledWish, isBrowserOutdated, lacksMethod } from './proof.js'
 import { asUser, scope } from './scope.js'
 import { sessionLifetime } from './tokens.js'
 import { SignedOutMeanwhile } from './writes.js'
@@ -67,9 +67,7 @@ async function readPrior(ctx: OpenIdContext): Promise<Prior | undefined> {
   return row && { ...row, state: stateOf(row, context.now()) }
 }
 
-const passwordChanged = once(async ({ oidc: { account, session } }) =>
-  account !== undefined && session !== undefined ? isOutdated(account.accountId, session) : false,
-)
+const passwordChanged = once(isBrowserOutdated)
 
 /** Endings after which the same browser may come back without a password: it was the tokens that were ended. */
 const tokensOnly = new Set<string | null>(['token_compromised', 'other'])
@@ -262,6 +260,7 @@ function beginWith(
       host: runtime.host,
       device: deviceOf(ctx, context, settings.sessions?.device_fingerprinting === true),
       authTime: session.loginTs ?? Math.floor(now / 1000),
+      since: session.since,
       acr: session.acr ?? null,
       amr: session.amr ?? [],
       expiresAt: now + sessionLifetime() * 1000,

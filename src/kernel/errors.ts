@@ -5,7 +5,7 @@
  */
 // biome-ignore format: a table, one row a code
 export const errorTable = {
-  invalid_request: { status: 400, meaning: 'The request is malformed, or something in it is not allowed; `details` says what. Also 422 for an `Idempotency-Key` used for another request, and where a state does not fit.' },
+  invalid_request: { status: 400, meaning: 'The request is malformed, or something in it is not allowed; `details` says what. Also 422 for an `Idempotency-Key` used for another request, whatever is wrong with the new one, and where a state does not fit.' },
   unauthorized: { status: 401, meaning: 'There is no credential, or it is wrong, expired, blocked or revoked. `WWW-Authenticate` says what would do.' },
   insufficient_user_authentication: { status: 401, meaning: 'The person at the console has to sign in again for this: it is longer ago than `max_age` (seconds; RFC 9470). API keys and other applications do not meet it.' },
   payment_required: { status: 402, meaning: 'A payment is asked for, or was refused. `PAYMENT-REQUIRED` says what is wanted; another payment may do.' },

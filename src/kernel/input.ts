@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type Detail, invalid } from './errors.js'
+import { type Detail, invalid, invalidField } from './errors.js'
 import { type JsonObject, mergeMetadata } from './merge.js'
 import { scopeToken } from './scopes.js'
 import { LAST_MOMENT } from './time.js'
@@ -21,9 +21,17 @@ const codes: Record<string, string> = {
   unrecognized_keys: 'unknown_field',
 }
 
-function detailsOf(issues: readonly z.core.$ZodIssue[], prefix: readonly PropertyKey[]): Detail[] {
+/** What stands at a path of a value; undefined where nothing does. */
+const partAt = (value: unknown, path: readonly PropertyKey[]): unknown =>
+  path.reduce<unknown>((part, key) => (part as Record<PropertyKey, unknown> | null | undefined)?.[key], value)
+
+function detailsOf(issues: readonly z.core.$ZodIssue[], value: unknown, prefix: readonly PropertyKey[]): Detail[] {
   return issues.flatMap((issue): Detail[] => {
     const path = [...prefix, ...issue.path]
+    // Whatever a rule says of what is not there, it says that it must be there.
+    if (issue.code !== 'custom' && issue.code !== 'unrecognized_keys' && partAt(value, issue.path) === undefined) {
+      return [{ field: fieldPath(path), code: 'required', message: 'is required.' }]
+    }
     if (issue.code === 'unrecognized_keys') {
       return issue.keys.map((key) => ({
         field: fieldPath([...path, key]),
@@ -52,8 +60,18 @@ export function check<T extends object>(
   prefix: readonly PropertyKey[] = [],
 ): Given<T> {
   const result = rules.safeParse(value)
-  if (!result.success) throw invalid(detailsOf(result.error.issues, prefix))
+  if (!result.success) throw invalid(detailsOf(result.error.issues, value, prefix))
   return Object.fromEntries(Object.entries(result.data).filter(([, part]) => part !== undefined)) as Given<T>
+}
+
+/**
+ * Refuses a moment of the caller's choice that has passed, after which a credential would be born dead.
+ * @param now Unix milliseconds, as the moment
+ * @throws invalid_request; never for a moment that is not given
+ */
+export function mustLieAhead(now: number, field: string, moment: number | null | undefined): void {
+  if (moment === null || moment === undefined || moment > now) return
+  throw invalidField(field, 'out_of_range', 'must lie in the future, in Unix milliseconds.')
 }
 
 /** A fault raised inside a rule: `context.addIssue(fault(path, code, message))`. */

@@ -21,6 +21,8 @@ export interface Route {
   ifMatch?: true
   /** The answer holds a secret or must run anew: its Idempotency-Key is checked but never used (spec 4.1 rule 7). */
   neverCached?: true | ((body: Record<string, unknown>) => boolean)
+  /** The answer holds a secret and is replayed all the same: it is kept encrypted. */
+  encrypted?: (body: Record<string, unknown>) => boolean
   /** Paid for by x402: takes PAYMENT-SIGNATURE, and answers PAYMENT-RESPONSE (decisions D18). */
   payment?: true | undefined
   /** The answer is the object itself, without `data` (decisions D29). */
@@ -83,7 +85,7 @@ export const routes: readonly Route[] = [
   { method: 'PATCH', path: `${I}/users/{user_id}`, operation: 'updateUser', summary: 'Change a user', success: 200, errors: [400, 404, 409, 412], ifMatch: true, section: '4.6' },
   { method: 'DELETE', path: `${I}/users/{user_id}`, operation: 'deleteUser', summary: 'Delete a user, asynchronously', success: 202, errors: [404, 409, 412], ifMatch: true, section: '4.6' },
   { method: 'GET', path: `${I}/users/{user_id}/verifiers`, operation: 'listVerifiers', summary: "List a user's verifiers", success: 200, errors: single, section: '4.6' },
-  { method: 'POST', path: `${I}/users/{user_id}/verifiers`, operation: 'createVerifier', summary: 'Give a user a verifier', success: 201, errors: [400, 404, 409], neverCached: (body) => ['totp_enrollment', 'backup_codes'].includes(String(body['type'])), section: '4.6' },
+  { method: 'POST', path: `${I}/users/{user_id}/verifiers`, operation: 'createVerifier', summary: 'Give a user a verifier', success: 201, errors: [400, 404, 409], neverCached: (body) => body['type'] === 'backup_codes', encrypted: (body) => body['type'] === 'totp_enrollment', section: '4.6' },
   { method: 'POST', path: `${I}/users/{user_id}/verifiers/passkey-challenge`, operation: 'challengePasskey', summary: 'Begin the registration of a passkey in a browser', success: 201, errors: [400, 404], section: '4.6' },
   { method: 'POST', path: `${I}/users/{user_id}/verifiers/complete-enrollment`, operation: 'completeEnrollment', summary: 'Complete a TOTP enrolment with a code', success: 200, errors: [400, 404, 409], neverCached: true, section: '4.6' },
   { method: 'GET', path: `${I}/users/{user_id}/verifiers/{verifier_id}`, operation: 'getVerifier', summary: 'Read a verifier', success: 200, errors: single, section: '4.6' },

@@ -1,13 +1,21 @@
 /**
- * One request to `/v1`, as named steps. The order matters for security: who, may they, what do they say, have we
- * answered this before, do it (decisions D20).
+ * One request to `/v1`, as named steps. The order matters: who, may they, was this key used before, and only then
+ * what do they say, so that a key sent with another body is refused as such, whatever that body is (decisions D20).
  */
 import type { IncomingMessage } from 'node:http'
 import type { GraphQLInputType } from 'graphql'
 import { authorize } from '../access/guard.js'
 import { commitsItself, demandOf, placeOf } from '../graphql/demands.js'
-import { type Answer, checkKey, fingerprintsOf, idempotent } from '../graphql/idempotency.js'
+import {
+  type Answer,
+  authorityPart,
+  checkKey,
+  fingerprintsOf,
+  idempotent,
+  type Keeping,
+} from '../graphql/idempotency.js'
 import { type Operation, readOperations, run } from '../graphql/operations.js'
+import type { Actor } from '../kernel/context.js'
 import { ApiError, badRequest, type Detail, insufficientScope, invalid } from '../kernel/errors.js'
 import { etagOf, noneMatch } from '../kernel/etag.js'
 import { GateError, gateFault, parseJson } from '../kernel/gate.js'
@@ -83,32 +91,37 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
 
   // 2. May they?
   const place = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [camel(name), value]))
-  await authorize(context, demandOf(operation.field)!, placeOf(place))
+  const { actor } = await authorize(context, demandOf(operation.field)!, placeOf(place))
 
-  // 3. What do they say?
-  const text = route.method === 'GET' ? '' : await bodyOf(request)
-  const variables = { ...place, ...inputs({ input, query }, search, text) }
-  if (route.ifMatch && request.headers['if-match'] !== undefined) variables['ifMatch'] = request.headers['if-match']
-  const payment = request.headers['payment-signature']
-  if (route.payment && payment !== undefined) variables['paymentSignature'] = String(payment)
-
-  // 4. Answered before? If not, do it.
+  // 3. What is to be done: check what they say, and do it.
+  const text = route.method === 'GET' ? '' : await readBody(request, BODY_LIMIT)
   const work = async (inside: Context): Promise<Answer> => {
+    if (text !== '') mustBeJson(request)
+    const variables = { ...place, ...inputs({ input, query }, search, text) }
+    if (route.ifMatch && request.headers['if-match'] !== undefined) variables['ifMatch'] = request.headers['if-match']
+    const payment = request.headers['payment-signature']
+    if (route.payment && payment !== undefined) variables['paymentSignature'] = String(payment)
     try {
       return answerOf(route, await run(operation, inside, variables))
     } catch (error) {
       throw inWireWords(error)
     }
   }
+
+  // 4. Answered before? If not, do it.
+  const once = async (key: string): Promise<Answer> => {
+    const body = looseBody(text)
+    const keeping = keepingOf(route, body)
+    const fingerprints = fingerprintsOf(context, path, text, ...(keeping === 'encrypted' ? [authorityPart(actor)] : []))
+    const accountId = parameters['account_id'] ?? actor.accountId ?? ''
+    const call = { accountId, key, fingerprints, keeping, commitsItself: commitsItself(operation.field) }
+    const answer = await idempotent(context, call, work)
+    if (answer.replayed) mayRepeat(actor, body)
+    return answer
+  }
   const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined
-  const repeatable =
-    key !== undefined && checkKey('Idempotency-Key', String(key)) && !isNeverCached(route, variables['input'])
-  const accountId = parameters['account_id'] ?? context.actor.accountId ?? ''
-  if (repeatable) mayRepeat(context, variables['input'])
-  const call = { accountId, key: String(key), commitsItself: commitsItself(operation.field) }
-  const answer = repeatable
-    ? await idempotent(context, { ...call, fingerprints: fingerprintsOf(context, path, text) }, work)
-    : await work(context)
+  const isKeyed = key !== undefined && checkKey('Idempotency-Key', String(key)) && route.neverCached !== true
+  const answer = isKeyed ? await once(String(key)) : await work(context)
 
   // 5. Do they have it already?
   const tag = route.method === 'GET' && !route.derived ? answer.etag : null
@@ -124,12 +137,6 @@ export async function serve(entries: Map<Route, Entry>, context: Context, reques
 const splitUrl = (url: string): [string, string] => {
   const mark = url.indexOf('?')
   return mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)]
-}
-
-async function bodyOf(request: IncomingMessage): Promise<string> {
-  const text = await readBody(request, BODY_LIMIT)
-  if (text !== '') mustBeJson(request)
-  return text
 }
 
 /** @throws invalid_request with all faults of query and body */
@@ -164,25 +171,33 @@ function jsonOf(text: string): unknown {
   }
 }
 
+/** A body that nobody has checked yet, for what is asked of it before: empty where it is no JSON object. */
+function looseBody(text: string): Record<string, unknown> {
+  try {
+    const body: unknown = JSON.parse(text)
+    return isObject(body) ? body : {}
+  } catch {
+    return {}
+  }
+}
+
 /**
  * A replay must not show a weaker caller what only a stronger one could make (security rule 9): the platform scopes that
  * a body gives away are asked for here too, since the rules behind the operation do not run again.
  * @throws insufficient_scope
  */
-function mayRepeat(context: Context, input: unknown): void {
-  const { scopes, settings } = (input ?? {}) as { scopes?: unknown; settings?: unknown }
+function mayRepeat(actor: Actor, { scopes, settings }: Record<string, unknown>): void {
   const given = [scopes, isObject(settings) ? settings['scopes'] : undefined].flatMap((list) =>
     Array.isArray(list) ? list.map(String) : [],
   )
   for (const scope of given) {
-    if (isPlatformScope(scope) && !covers(context.actor.scopes, scope)) throw insufficientScope(scope)
+    if (isPlatformScope(scope) && !covers(actor.scopes, scope)) throw insufficientScope(scope)
   }
 }
 
-function isNeverCached({ neverCached }: Route, input: unknown): boolean {
-  return typeof neverCached === 'function'
-    ? neverCached((input ?? {}) as Record<string, unknown>)
-    : neverCached === true
+function keepingOf({ neverCached, encrypted }: Route, body: Record<string, unknown>): Keeping {
+  if (typeof neverCached === 'function' && neverCached(body)) return 'never'
+  return encrypted?.(body) ? 'encrypted' : 'plain'
 }
 
 const bareBody = ({ omitted }: Route, value: unknown): string =>

@@ -68,7 +68,7 @@ test('the query is no part of the fingerprint, the path is', async () => {
   const body = publicClient()
   const key = fresh('key')
   must(await post(`${world.I}/clients`, body, key), 201)
-  expect((await post(`${world.I}/users`, body, key)).status).toBe(400)
+  expect((await post(`${world.I}/users`, body, key)).status).toBe(422)
   const user = { username_type: 'unique', username: fresh('u') }
   const answer = await post(`${world.I}/users`, user, key)
   expect(answer.status).toBe(422)

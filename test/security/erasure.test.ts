@@ -268,6 +268,14 @@ async function deleteAndPurge(): Promise<void> {
   const [token] = await prisma.personalToken.findMany({ where: { userId: users.main } })
   const revoke = `${realm.tenant.A}/tokens/${token!.id}/revoke`
   must(await owner().post(revoke, {}, { 'idempotency-key': 'revoke' }), 200)
+  for (const [at, name] of [NAME, 'bob@example.com'].entries()) {
+    const now = app.clock.now()
+    const sealed = app.gatehouse.sealer.seal(JSON.stringify({ data: { name } }))
+    const answer = { fingerprint: '', status: 201, body: '', sealed, expiresAt: now + DAY }
+    await prisma.idempotentRequest.create({
+      data: { accountId: realm.tenant.accountId, key: `sealed ${at}`, ...answer },
+    })
+  }
   app.clock.advance(DAY / 2 + 1000)
   await run('purge-users')
   await until(async () => (await prisma.user.count({ where: { status: 'pending_deletion' } })) === 0)
@@ -288,6 +296,13 @@ describe('after the purge no personal value of the user is left', () => {
     expect(leaksIn(await dumpDatabase(app))).toEqual([])
     expect(leaksIn(dumpFiles(app.gatehouse.config.dataDir))).toEqual([])
     expect(leaksIn([{ place: 'log', text: log.join('') }])).toEqual([])
+  })
+
+  test('nor in an answer that is kept encrypted; those about others stay', async () => {
+    const where = { key: { startsWith: 'sealed ' } }
+    const rows = await app.gatehouse.tools.prisma.idempotentRequest.findMany({ where, orderBy: { key: 'asc' } })
+    const kept = rows.map(({ key, sealed }) => [key, sealed && JSON.parse(app.gatehouse.sealer.open(sealed)).data.name])
+    expect(Object.fromEntries(kept)).toEqual({ 'sealed 0': null, 'sealed 1': 'bob@example.com' })
   })
 
   test('an export of the issuer has none of it', async () => {

@@ -222,9 +222,17 @@ async function anotherIssuer(world: World): Promise<World> {
   return { ...world, issuerId: id, I: `${world.A}/issuers/${id}` }
 }
 
+/** Of the same account: another issuer, with an organization of its own. */
+let [elsewhereIssuerId, elsewhereOrgId] = ['', '']
+beforeAll(async () => {
+  const { data } = must(await mine.owner.post(`${mine.A}/issuers`, { name: 'Elsewhere' }), 201)
+  elsewhereIssuerId = data.id
+  elsewhereOrgId = must(await mine.owner.post(`${mine.A}/issuers/${data.id}/organizations`, {}), 201).data.id
+})
+
 describe('restrictions.issuer_ids keeps a key inside these issuers', () => {
   test.each(table)('%s', async (_, route) => {
-    const elsewhere = await keyWith(mine, { issuer_ids: [`iss_${'0'.repeat(26)}`] })
+    const elsewhere = await keyWith(mine, { issuer_ids: [elsewhereIssuerId] })
     expect((await send(elsewhere, route, mine.ids)).status).toBe(404)
   })
 
@@ -239,7 +247,7 @@ describe('restrictions.issuer_ids keeps a key inside these issuers', () => {
 
 describe('restrictions.org_ids keeps a key off everything that is not below these organizations', () => {
   test.each(table)('%s', async (_, route) => {
-    const api = await keyWith(mine, { org_ids: [`org_${'0'.repeat(26)}`] })
+    const api = await keyWith(mine, { org_ids: [elsewhereOrgId] })
     expect((await send(api, route, mine.ids)).status).toBe(404)
   })
 })

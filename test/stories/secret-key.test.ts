@@ -119,6 +119,14 @@ test('something lies sealed in every room that seals', async () => {
     await owner.post(`${I}/users/${user.id}/verifiers`, { type: 'totp_enrollment', name: null, issuer_name: 'Acme' }),
     201,
   )
+  must(
+    await owner.post(
+      `${I}/users/${user.id}/verifiers`,
+      { type: 'totp_enrollment', name: null, issuer_name: 'Kept' },
+      { 'idempotency-key': 'kept' },
+    ),
+    201,
+  )
   const { seal } = makeSealer([older])
   const now = Date.now()
   const later = now + 3_600_000
@@ -160,6 +168,7 @@ test('something lies sealed in every room that seals', async () => {
     'auth_methods',
     'console_sessions',
     'enrollments',
+    'idempotent_requests',
     'issuers',
     'jobs',
     'login_states',

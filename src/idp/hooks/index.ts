@@ -11,7 +11,7 @@ import { clientFinder } from '../client.js'
 import { compareSecret } from '../client-authentication.js'
 import { findLiveToken } from '../endpoints/live-token.js'
 import type { Handler } from '../grants/grant.js'
-import type { AccessToken, OpenIdClient } from '../library.js'
+import type { AccessToken, BrowserSession, OpenIdClient } from '../library.js'
 import { mayRedirectTo } from '../redirects.js'
 import { inScope, scope } from '../scope.js'
 import { answerForAll } from './issuers.js'
@@ -26,6 +26,7 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookAccessTokens(provider)
   hookIdTokens(provider)
   hookHints(provider)
+  hookSessions(provider)
   answerInQueryOnly(provider)
   // The library tells listeners what it is about to answer, and answers what they have made of it.
   ;(provider as unknown as EventEmitter).on('authorization.success', addSessionState)
@@ -68,6 +69,22 @@ function hookClients(provider: Provider, grantTypes: readonly string[]): void {
   // Callbacks were judged at registration, by spec 4.16; the library's rules are others.
   const { Schema } = Client as unknown as { Schema: { prototype: { redirectUris(): void } } }
   replace(Schema.prototype, 'redirectUris', () => () => undefined)
+}
+
+/** A browser's sign-in knows the millisecond from which on a change of credentials ends it; a new sign-in has its own. */
+function hookSessions({ Session }: Provider): void {
+  const { IN_PAYLOAD } = Session as unknown as { IN_PAYLOAD: string[] }
+  if (!IN_PAYLOAD.includes('loginTs')) throw new Error('oidc-provider keeps sessions in another way than it did.')
+  Object.defineProperty(Session, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, 'since'] })
+  replace(
+    Session.prototype as unknown as { loginAccount(details: object): void },
+    'loginAccount',
+    (original) =>
+      function (this: BrowserSession, details) {
+        original.call(this, details)
+        this.since = undefined
+      },
+  )
 }
 
 function hookAccessTokens(provider: Provider): void {

@@ -10,10 +10,11 @@ import { networkOf } from '../../kernel/network.js'
 import { transaction } from '../../platform/database.js'
 import type { BrowserSession, Interaction, OpenIdContext } from '../library.js'
 import { spend } from '../limits.js'
+import { isOutdated } from '../proof.js'
 import { cookieNames } from '../provider.js'
 import { type Form, field } from '../request.js'
 import { scope } from '../scope.js'
-import { isOutdated, proceed } from './flow.js'
+import { proceed } from './flow.js'
 import { invitationJourney } from './invitation.js'
 import { authorizationJourney, DeadEnd, type Journey } from './journey.js'
 import { comeBack } from './methods/upstream.js'
@@ -220,7 +221,10 @@ async function write(
     writes.forget()
     await claim(inside, journey.uid, standing)
     const { state } = standing
-    if ((done || effects || becomes) && (await isOutdated(inside, state))) throw new Refused(outdated(state))
+    const { user, since } = state
+    const moves = done || effects || becomes
+    if (moves && user && since !== undefined && (await isOutdated(inside, user, since, true)))
+      throw new Refused(outdated(state))
     await effects?.(inside)
     const made = (await becomes?.(inside)) ?? to
     const then = done ? await proceed(inside, made, journey) : { to: made, problems }

@@ -8,6 +8,7 @@ import { claimMailbox, unclaimedSql } from '../../resources/credentials/mail-own
 import { completeRecovery } from '../../resources/credentials/recovery.js'
 import { recordFailure } from '../../resources/credentials/sign-in.js'
 import { addressSql } from '../../resources/mail-address.js'
+import { afterOwnChange } from '../proof.js'
 import { asUser, scope } from '../scope.js'
 import type { Journey } from './journey.js'
 import { methodsOf } from './methods/index.js'
@@ -83,24 +84,6 @@ async function factsOf(
   return facts
 }
 
-// The row is locked, so that of a move and a change of who owns the account one sees the other.
-const changedText = `
-  SELECT coalesce(u.owned_since > $3::bigint, false) OR EXISTS (SELECT 1 FROM verifiers v
-    WHERE v.issuer_id = $1 AND v.user_id = $2 AND v.type IN ('password', 'temporary_password')
-      AND coalesce(v.secret_set_at, v.created_at) > $3::bigint) AS changed
-  FROM users u WHERE u.issuer_id = $1 AND u.id = $2 FOR UPDATE`
-
-/**
- * Has the person's password been changed since they showed who they are, were all their sessions ended, or has the
- * account gone to its owner? Then that was perhaps somebody else, and counts no more, as sessions do that were begun
- * before.
- */
-export async function isOutdated({ query }: Context, { user, since }: LoginState): Promise<boolean> {
-  if (!user || since === undefined) return false
-  const [row] = await query<{ changed: boolean }>('login-outdated', changedText, [user.issuerId, user.id, since])
-  return row?.changed === true
-}
-
 /** The step that comes next, as the transaction in progress sees things, and what to tell there. */
 export async function proceed(
   inside: Context,
@@ -131,7 +114,7 @@ export async function proceed(
     await claimMailbox(asUser(inside, user), user, state.amr.includes('pwd'))
     facts.emailVerified = true
     // It may have ended the user's sign-ins; this one goes on.
-    since = inside.now()
+    since = afterOwnChange(inside)
   }
   // As after mail: the lost credentials go once the new password is saved, so nobody is left with the old one alone.
   const { recovery } = state

@@ -115,7 +115,7 @@ async function finish(
   { interaction, client, state }: { interaction: Interaction; client: ClientRow; state: LoginState },
 ): Promise<void> {
   const { context, writes } = scope()
-  const { amr, methods, orgId } = state
+  const { amr, methods, orgId, since } = state
   const person = state.user!
   // Spec 5.2 rule 6: as if the request had selected it.
   if (orgId) interaction.params['org'] = orgId
@@ -130,7 +130,7 @@ async function finish(
   const ts = seconds(context.now())
   const acr = acrOf(interaction.params['acr_values'], methods)
   interaction.result = {
-    login: { accountId: person.id, acr, amr: [...new Set(amr)], ts, remember: true },
+    login: { accountId: person.id, acr, amr: [...new Set(amr)], ts, since, remember: true },
     select_account: {},
     select_organization: {},
   }

@@ -4,6 +4,7 @@ import { insertVerifier } from '../../resources/credentials/kind.js'
 import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import { isEmail } from '../../resources/users/usernames.js'
 import { createUser, type UserOrigin } from '../../resources/users/users.js'
+import { afterOwnChange } from '../proof.js'
 import { scope } from '../scope.js'
 import type { Journey } from './journey.js'
 import type { TextKey } from './pages/texts.js'
@@ -94,14 +95,15 @@ export async function makeAccount(
   return { id: user.id, accountId, issuerId, username: user.username, status: user.status } satisfies SignInUser
 }
 
-/** The state of somebody who has just made an account, and with that proved who they are. */
-export function signedUp(state: LoginState, user: SignInUser, proved: boolean): LoginState {
+/** The state of somebody who has just made an account in this transaction, and with that proved who they are. */
+export function signedUp(inside: Context, state: LoginState, user: SignInUser, proved: boolean): LoginState {
   const { signUp, amr, methods } = state
   const withPassword = signUp?.passwordHash != null
   const withPasskey = signUp?.userId !== undefined
   return {
     ...state,
     user,
+    since: afterOwnChange(inside),
     amr: [...amr, ...(withPassword ? ['pwd'] : []), ...(proved ? ['otp'] : []), ...(withPasskey ? ['hwk', 'mfa'] : [])],
     methods: [
       ...methods,

@@ -1,13 +1,13 @@
 /** Clients (spec 2.5, 4.5, 4.16): the applications that authenticate users through an issuer. */
 import { z } from 'zod'
-import { badRequest, invalid, invalidField, notFound } from '../../kernel/errors.js'
+import { badRequest, invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
 import { check, rules } from '../../kernel/input.js'
 import { mergePatch } from '../../kernel/merge.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { type Client, type Issuer, type Prisma, transaction } from '../../platform/database.js'
+import { type Client, type Prisma, transaction } from '../../platform/database.js'
 import { announce } from '../../platform/notify.js'
 import { refuseAtConsole } from '../console-place.js'
 import type { EventType } from '../events/catalogue.js'
@@ -18,7 +18,7 @@ import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from
 import { revise } from '../revise.js'
 import { searchNames } from '../search.js'
 import { mayChangeExchange, mayGrantAll } from './authority.js'
-import { redirectUriRulesOf, ruleFaults } from './redirect-uri-rules.js'
+import { requireAllowedUris } from './redirect-uri-rules.js'
 import { type ClientSettings, checkSettings, settingsOf } from './settings.js'
 
 export const clientStatuses = ['active', 'disabled', 'deleted'] as const
@@ -121,7 +121,7 @@ export async function createClient(context: Context, place: InIssuer, input: unk
   }
   const secret = values.confidential ? chosenSecret('secret', values.secret) : null
   return transaction(context, async (inside) => {
-    checkRedirectUriRules(await requireIssuer(inside, place), settings)
+    requireAllowedUris(await requireIssuer(inside, place), settings)
     await checkOrganizations(inside, place, settings)
     const client = await inside.db.client.create({
       data: {
@@ -164,7 +164,7 @@ export async function updateClient(
     if (merged) {
       await mayGrantAll(inside, client, merged, enabling ? undefined : before)
       mayChangeExchange(context, before, merged)
-      checkRedirectUriRules(await requireIssuer(inside, place), merged)
+      requireAllowedUris(await requireIssuer(inside, place), merged)
       await checkOrganizations(inside, place, merged, before)
     }
     return {
@@ -250,18 +250,6 @@ const aboutClient = ({ accountId, issuerId, id }: Client) => ({
   clientId: id,
   target: { type: 'client', id },
 })
-
-/**
- * The issuer's own rules for redirect URIs (decisions D34). A client that breaks a newer rule works on until its settings
- * are changed.
- * @throws invalid_request naming each URI and the rule that refuses it
- */
-function checkRedirectUriRules(issuer: Issuer, { openid = {} }: ClientSettings): void {
-  const faults = (['redirect_uris', 'post_logout_redirect_uris'] as const).flatMap((list) =>
-    ruleFaults(redirectUriRulesOf(issuer), `settings.openid.${list}`, openid[list] ?? []),
-  )
-  if (faults.length > 0) throw invalid(faults)
-}
 
 /**
  * Organizations that settings come to name must be of the same issuer (security rule 7). One that stood there before

@@ -3,10 +3,12 @@
  * clients may have, of those that spec 4.16 allows. The rules narrow, they never widen.
  */
 import { z } from 'zod'
-import type { Detail } from '../../kernel/errors.js'
+import { type Detail, invalid } from '../../kernel/errors.js'
 import { rules } from '../../kernel/input.js'
 import { startOf } from '../../kernel/text.js'
 import { isLoopback } from '../../kernel/uri.js'
+import type { Issuer } from '../../platform/database.js'
+import type { ClientSettings } from './settings.js'
 
 const MAX_HOSTS = 100
 
@@ -109,4 +111,16 @@ export function ruleFaults(
     if (refusal === undefined) return []
     return [{ field: `${field}[${index}]`, code: 'not_allowed', message: `is not allowed: ${refusal}.` }]
   })
+}
+
+/**
+ * The issuer's own rules for the redirect URIs of a client (decisions D34). A client that breaks a newer rule works on
+ * until its settings are changed.
+ * @throws invalid_request naming each URI and the rule that refuses it
+ */
+export function requireAllowedUris(issuer: Issuer, { openid = {} }: ClientSettings): void {
+  const faults = (['redirect_uris', 'post_logout_redirect_uris'] as const).flatMap((list) =>
+    ruleFaults(redirectUriRulesOf(issuer), `settings.openid.${list}`, openid[list] ?? []),
+  )
+  if (faults.length > 0) throw invalid(faults)
 }

@@ -218,9 +218,11 @@ function checkVariant(method: AuthMethodKind, firstFactorOnly: boolean | undefin
     if (firstFactorOnly === undefined) return
     throw invalidField('firstFactorOnly', 'unknown_field', `does not belong to the method ${method}.`)
   }
+  const missing = [...(firstFactorOnly === undefined ? ['firstFactorOnly'] : []), ...(hasSettings ? [] : ['settings'])]
+  const message = `is required for the method ${method}.`
+  if (missing.length > 0) throw invalid(missing.map((field) => ({ field, code: 'required', message })))
   if (firstFactorOnly !== true)
     throw invalidField('firstFactorOnly', 'invalid_value', `must be true for the method ${method}.`)
-  if (!hasSettings) throw invalidField('settings', 'required', `is required for the method ${method}.`)
 }
 
 /** The secret of an upstream provider as it is stored. */

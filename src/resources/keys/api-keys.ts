@@ -4,9 +4,9 @@
  * whose authority its own covers, so that no rotation yields a stronger secret. What moves their state stands in transitions.ts.
  */
 import { z } from 'zod'
-import { ApiError, badRequest, type Detail, insufficientScope, invalid, notFound } from '../../kernel/errors.js'
+import { ApiError, badRequest, insufficientScope, notFound } from '../../kernel/errors.js'
 import { newId, timeOf } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
+import { check, mustLieAhead, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { ALL, covers, isPlatformScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
@@ -15,27 +15,20 @@ import { mayGrant } from '../authority.js'
 import type { EventType } from '../events/catalogue.js'
 import { emit } from '../events/events.js'
 import { changesBetween } from '../events/names.js'
-import { after, type InAccount, lockOrganization, newestFirst, requireAccount, requireOrganization } from '../place.js'
+import { after, lockOrganization, newestFirst, requireAccount, requireOrganization } from '../place.js'
 import { revise } from '../revise.js'
+import { type KeyOwner, ownerOf } from './owner.js'
+import { checkPlaces } from './restricted-places.js'
 import { mustReachNoFurther, type Restrictions, restrictionRules } from './restrictions.js'
 import { chosenSecret, firstSecret } from './rotating-secret.js'
 import { statusFilter, stillKept } from './states.js'
 
 export const MAX_KEYS = 100
 
-/** Whose keys: the account's, or with `orgId` (and then its `issuerId`) the organization's. */
-export interface KeyOwner extends InAccount {
-  issuerId?: string
-  orgId?: string
-}
-
 /** Which key of whom. */
 export interface KeyPlace extends KeyOwner {
   keyId: string
 }
-
-const ownerOf = ({ accountId, issuerId, orgId }: KeyOwner) =>
-  orgId !== undefined && issuerId !== undefined ? { accountId, issuerId, orgId } : undefined
 
 /** The columns that say whose a key is. */
 const columnsOf = (place: KeyOwner) => ownerOf(place) ?? { accountId: place.accountId, issuerId: null, orgId: null }
@@ -147,23 +140,12 @@ export interface ApiKeyWithSecret {
  */
 export async function createApiKey(context: Context, place: KeyOwner, input: unknown): Promise<ApiKeyWithSecret> {
   const values = ownerOf(place) ? check(createOrganizationKeyRules, input) : check(createRules, input)
-  checkReach(place, values.restrictions)
+  mustLieAhead(context.now(), 'expiresAt', values.expiresAt)
+  await checkPlaces(context, place, values.restrictions)
   mayGrant(context, values.restrictions.scopes ?? [ALL])
   const { issuerId, orgId } = columnsOf(place)
   mustReachNoFurther(context, { ...values, expiresAt: values.expiresAt ?? null, issuerId, orgId })
   return transaction(context, (inside) => insertApiKey(inside, place, values))
-}
-
-/** Restrictions narrow, so they name nothing outside of the organization (decisions D8). @throws invalid_request */
-function checkReach(place: KeyOwner, { issuer_ids = [], org_ids = [] }: Restrictions): void {
-  const owner = ownerOf(place)
-  if (!owner) return
-  const strange = (name: string, ids: string[], own: string): Detail[] =>
-    ids.flatMap((id, index) =>
-      id === own ? [] : [{ field: `restrictions.${name}[${index}]`, code: 'out_of_reach', message: `must be ${own}.` }],
-    )
-  const details = [...strange('issuer_ids', issuer_ids, owner.issuerId), ...strange('org_ids', org_ids, owner.orgId)]
-  if (details.length > 0) throw invalid(details)
 }
 
 /** Writes a key and its event. Unlike createApiKey it asks nobody's permission: first start and createAccount use it. */
@@ -218,12 +200,15 @@ export async function insertApiKey(
  */
 export async function updateApiKey(context: Context, place: KeyPlace, input: unknown, ifMatch?: string | null) {
   const { scopes, restrictions, metadata, ...values } = check(updateRules, input)
-  return reviseKey(context, place, 'api_key.updated', ifMatch, (key) => {
+  return reviseKey(context, place, 'api_key.updated', ifMatch, async (key) => {
     if (key.status === 'revoked') throw badRequest('A revoked key cannot be changed.')
     const next: Restrictions = { ...(restrictions ?? restrictionsOf(key)) }
     if (scopes === null) delete next.scopes
     else if (scopes !== undefined) next.scopes = scopes
-    checkReach(place, next)
+    // What it has already stays, so that a key that has expired or outlived an issuer can still be changed.
+    const isKept = key.expiresAt !== null && values.expiresAt === Number(key.expiresAt)
+    if (!isKept) mustLieAhead(context.now(), 'expiresAt', values.expiresAt)
+    await checkPlaces(context, place, next, restrictionsOf(key))
     mayGrant(context, next.scopes ?? [ALL], scopesOf(key))
     mustReachNoFurther(context, { ...key, ...values, restrictions: next })
     return {

@@ -3,9 +3,9 @@
  * row is kept; the token is good while the row is active and its user is.
  */
 import { z } from 'zod'
-import { ApiError, insufficientScope, invalidField, notFound } from '../../kernel/errors.js'
+import { ApiError, insufficientScope, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
+import { check, mustLieAhead, rules } from '../../kernel/input.js'
 import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
 import { covers, isPlatformScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
@@ -150,8 +150,8 @@ export async function createPersonalToken(
     await checkRestrictions(inside, place, owner, restrictions)
     const now = inside.now()
     const longest = Math.min(now + MAX_LIFE, context.actor.expiresAt ?? Number.POSITIVE_INFINITY)
+    mustLieAhead(now, 'expiresAt', values.expiresAt)
     const expiresAt = Math.min(values.expiresAt ?? longest, now + MAX_LIFE)
-    if (expiresAt <= now) throw invalidField('expiresAt', 'out_of_range', 'must lie in the future.')
     const issuerId = owner.console ? null : place.issuerId
     mustReachNoFurther(context, { restrictions, expiresAt, issuerId, orgId: null })
     const active = { userId: place.userId, status: 'active', expiresAt: { gt: now } }

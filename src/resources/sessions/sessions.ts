@@ -57,6 +57,8 @@ export interface NewSession extends InIssuer {
   host?: string | null
   device: Device
   authTime: number
+  /** From when on the end of all sign-ins of the user ends this one; after the second of `authTime` if not given. */
+  since?: number | undefined
   acr: string | null
   amr: readonly string[]
   expiresAt: number
@@ -71,9 +73,9 @@ const beginText = `
     "authTime", acr, amr, '{}', '{}', now, "expiresAt", "idleExpiresAt", now, now
   FROM jsonb_to_record($1::jsonb) AS s(id text, "accountId" text, "issuerId" text, "userId" text, "clientId" text,
     "orgId" text, "browserUid" text, "grantId" text, host text, device jsonb, "authTime" int, acr text, amr text[],
-    "expiresAt" bigint, "idleExpiresAt" bigint, now bigint)
+    "expiresAt" bigint, "idleExpiresAt" bigint, now bigint, since bigint)
   JOIN users u ON u.issuer_id = "issuerId" AND u.id = "userId"
-  WHERE u.status = 'active' AND coalesce(u.owned_since < ("authTime" + 1) * 1000::bigint, true)
+  WHERE u.status = 'active' AND coalesce(u.owned_since < coalesce(since, ("authTime" + 1) * 1000::bigint), true)
   FOR SHARE OF u
   RETURNING 1`
 

@@ -120,7 +120,7 @@ function signUp(state: LoginState, journey: Journey, email: string): Move {
     done: true,
     becomes: async (inside) => {
       try {
-        return signedUp(state, await makeAccount(inside, journey, details, true), true)
+        return signedUp(inside, state, await makeAccount(inside, journey, details, true), true)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
         throw new Refused({ to: anew(state, email), problems: [{ key: 'taken' }] })

@@ -1,5 +1,6 @@
 import { ApiError } from '../../../kernel/errors.js'
 import { prepareNewPassword, SamePassword } from '../../../resources/credentials/replace-password.js'
+import { afterOwnChange } from '../../proof.js'
 import { field } from '../../request.js'
 import { asUser, scope } from '../../scope.js'
 import { newPasswordPage } from '../pages/sign-in.js'
@@ -24,8 +25,7 @@ export const newPassword: Step = {
         done: true,
         becomes: async (inside) => {
           await replace(asUser(inside, user))
-          // This change is their own.
-          return { ...to, since: inside.now() }
+          return { ...to, since: afterOwnChange(inside) }
         },
       }
     } catch (error) {

@@ -41,7 +41,7 @@ export const signUpPasskey: Step = {
           instead({ to: again(state), problems: [{ key: 'taken' }] }),
         )
         await keepPasskey(asUser(inside, user), user, made).catch(instead(refusal))
-        return signedUp(state, user, proved)
+        return signedUp(inside, state, user, proved)
       },
     }
   },

@@ -102,7 +102,7 @@ function make(state: LoginState, journey: Journey, details: SignUp): Move {
     done: true,
     becomes: async (inside) => {
       try {
-        return signedUp(to, await makeAccount(inside, journey, details, false), false)
+        return signedUp(inside, to, await makeAccount(inside, journey, details, false), false)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
         throw new Refused({ to: { ...state, step: 'sign_up' }, problems: [{ key: 'taken' }] })

@@ -1,0 +1,158 @@
+/** A required field that is missing has the code `required`, wherever it is (decisions D2). */
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import { type Route, routes } from '../../src/rest/routes.js'
+import type { Loose } from '../setup/api.js'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { fresh, makeWorld, pathOf, publicClient, type World } from './world.js'
+
+let app: TestApp
+let world: World
+let document: Loose
+beforeAll(async () => {
+  app = await startApp()
+  world = await makeWorld(app)
+  document = (await world.owner.get('/openapi.json')).body
+})
+afterAll(() => app.close())
+
+const resolved = (schema: Loose): Loose =>
+  schema?.$ref
+    ? resolved(
+        schema.$ref
+          .slice(2)
+          .split('/')
+          .reduce((part: Loose, name: string) => part[name], document),
+      )
+    : schema
+/** The fields that the published schema of a body requires. */
+function requiredOf({ method, path }: Route): string[] {
+  const body = document.paths[path][method.toLowerCase()].requestBody
+  return resolved(body?.content['application/json'].schema)?.required ?? []
+}
+const detailsOf = (answer: { body: Loose }): string[] =>
+  (answer.body.details ?? []).map(({ field, code, message }: Loose) => `${field} ${code} ${message}`)
+const required = (fields: readonly string[]) => fields.map((field) => `${field} required is required.`)
+
+test('every POST and PATCH of /v1 with {} tells each required field of its schema, and every one that it tells is required', async () => {
+  let found = 0
+  for (const route of routes.filter(({ method }) => method === 'POST' || method === 'PATCH')) {
+    const fields = requiredOf(route)
+    if (fields.length === 0) continue
+    found += 1
+    const answer = await world.owner.request(route.method, pathOf(route, world.ids), {})
+    expect({ route: route.operation, status: answer.status, details: detailsOf(answer).sort() }).toEqual({
+      route: route.operation,
+      status: 400,
+      details: required(fields).sort(),
+    })
+  }
+  expect(found).toBeGreaterThan(12)
+})
+
+describe('fields that only some bodies require, and nested ones', () => {
+  const cases: [string, () => [path: string, body: object], string[]][] = [
+    ['password', () => [verifiers(), { type: 'password' }], ['name', 'password']],
+    ['temporary password', () => [verifiers(), { type: 'temporary_password' }], ['name', 'password', 'expires_at']],
+    ['totp_enrollment', () => [verifiers(), { type: 'totp_enrollment' }], ['issuer_name']],
+    ['passkey', () => [verifiers(), { type: 'passkey' }], ['credential_id', 'public_key']],
+    ['wallet of an agent', () => [agentVerifiers(), { type: 'wallet' }], ['name', 'address', 'network']],
+    ['secret of an agent', () => [agentVerifiers(), { type: 'secret' }], ['name']],
+    ['oidc', () => method({ method: 'oidc' }), ['first_factor_only', 'settings']],
+    [
+      'settings of oidc',
+      () => method({ method: 'oidc', first_factor_only: true, settings: {} }),
+      ['settings.issuer_url', 'settings.client_id', 'settings.client_secret'],
+    ],
+    [
+      'settings of apple',
+      () => method({ method: 'apple', first_factor_only: true, settings: {} }),
+      ['settings.client_id', 'settings.team_id', 'settings.key_id', 'settings.private_key'],
+    ],
+    [
+      'settings of github',
+      () => method({ method: 'github', first_factor_only: true, settings: {} }),
+      ['settings.client_id', 'settings.client_secret'],
+    ],
+    [
+      'an entry of an exchange policy',
+      () =>
+        client({
+          openid: {
+            token_exchange: { subject_resources: [{}], target_resources: [{ resource: 'https://a.example' }] },
+          },
+        }),
+      [
+        'settings.openid.token_exchange.subject_resources[0].resource',
+        'settings.openid.token_exchange.subject_resources[0].scopes',
+        'settings.openid.token_exchange.target_resources[0].scopes',
+      ],
+    ],
+    [
+      'an exchange policy',
+      () => client({ openid: { token_exchange: {} } }),
+      ['settings.openid.token_exchange.subject_resources', 'settings.openid.token_exchange.target_resources'],
+    ],
+    ['a domain of an account', () => [world.A, { domains: [{}] }], ['domains[0].host']],
+    [
+      'a note about a user',
+      () => [`${world.A}/notes`, { subject_type: 'user', subject_id: world.ids.user_id, content: 'x' }],
+      ['issuer_id'],
+    ],
+  ]
+  const verifiers = () => `${world.I}/users/${world.ids.user_id}/verifiers`
+  const agentVerifiers = () => `${world.I}/agents/${world.ids.agent_id}/verifiers`
+  const method = (body: object): [string, object] => [`${world.I}/auth-methods`, { name: fresh('m'), ...body }]
+  const client = (settings: object): [string, object] => [`${world.I}/clients`, publicClient({ settings })]
+
+  test.each(cases)('%s', async (_, request, fields) => {
+    const [path, body] = request()
+    const answer = path === world.A ? await world.owner.patch(path, body) : await world.owner.post(path, body)
+    expect(answer.status).toBe(400)
+    const told = answer.body.details.filter(({ message }: Loose) => /required|must be|given/.test(message))
+    const codes = Object.fromEntries(told.map(({ field, code }: Loose) => [field, code]))
+    expect(codes).toMatchObject(Object.fromEntries(fields.map((field) => [field, 'required'])))
+  })
+})
+
+describe('GraphQL names the fields of an input as it spells them', () => {
+  const text = (input: string, head = '$a: ID!, $i: ID!') =>
+    `mutation (${head}) { createClient(accountId: $a, issuerId: $i, input: ${input}) { id } }`
+  const run = (query: string, more: object = {}) =>
+    world.owner.graphql(query, { a: world.accountId, i: world.issuerId, ...more })
+  const told = ({ body }: { body: Loose }) =>
+    body.errors
+      .flatMap(({ extensions }: Loose) =>
+        (extensions.details ?? []).map(({ field, code }: Loose) => `${field} ${code}`),
+      )
+      .sort()
+  const all = ['confidential required', 'name required', 'settings required', 'type required']
+
+  test('in a variable', async () => {
+    const query = text('$input', '$a: ID!, $i: ID!, $input: CreateClientInput!')
+    expect(told(await run(query, { input: {} }))).toEqual(all)
+    const null_ = { name: null, type: 'external', confidential: false, settings: {} }
+    expect(told(await run(query, { input: null_ }))).toEqual(['name required'])
+    expect(told(await run(query, {}))).toEqual(['input required'])
+    // With a key it is one error, with the details of all.
+    const keyed = query.replace('input: $input', 'input: $input, idempotencyKey: "required"')
+    expect(told(await run(keyed, { input: {} }))).toEqual(all)
+    expect(told(await run(query, { input: { ...null_, name: 'x', unheardOf: 1 } }))).toEqual([
+      'unheardOf unknown_field',
+    ])
+    expect(told(await run(query, { input: { ...null_, name: 7 } }))).toEqual(['name invalid_type'])
+    expect(told(await run(query, { input: { ...null_, name: 'x', type: 'other' } }))).toEqual(['type invalid_value'])
+  })
+
+  test('written into the document', async () => {
+    expect(told(await run(text('{}')))).toEqual(all)
+    expect(told(await run(`mutation ($a: ID!, $i: ID!) { createClient(accountId: $a, issuerId: $i) { id } }`))).toEqual(
+      ['input required'],
+    )
+  })
+
+  test('that the rules require', async () => {
+    const query = `mutation ($a: ID!, $i: ID!, $u: ID!) {
+      createVerifier(accountId: $a, issuerId: $i, userId: $u, input: {type: totp_enrollment}) { id } }`
+    expect(told(await run(query, { u: world.ids.user_id }))).toEqual(['issuerName required'])
+  })
+})
