@@ -196,7 +196,7 @@ async function targets(place: Place, posture: Posture, assets: Assets): Promise<
   await prisma.domain.deleteMany({ where: { OR: [{ accountId }, { host: { contains: HOST } }] } })
   await prisma.paymentMethod.updateMany({ where: { accountId, status: 'active' }, data: { status: 'disabled' } })
   await prisma.apiKey.updateMany({
-    where: { accountId, NOT: { name: { in: ['First key', 'restricted', 'caller'] } } },
+    where: { accountId, NOT: { name: { in: ['First key', 'Bootstrap key', 'restricted', 'caller'] } } },
     data: { status: 'revoked' },
   })
 
