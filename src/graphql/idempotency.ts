@@ -71,8 +71,8 @@ export const fingerprintsOf = ({ sealer }: Context, ...parts: string[]): string[
  * What a caller may do, as a part of a fingerprint: an answer is then replayed to callers with the same authority only.
  * @param actor as `authorize` answered it
  */
-export const authorityPart = ({ scopes, issuerIds, orgIds }: Actor): string =>
-  canonicalJson([[...scopes].sort(), issuerIds, orgIds])
+export const authorityPart = ({ scopes, issuerId, orgId, issuerIds, orgIds, operator }: Actor): string =>
+  canonicalJson([[...scopes].sort(), issuerId, orgId, issuerIds, orgIds, operator])
 
 /**
  * Runs `work` once for a key. The first call runs it, with its answer kept if it succeeds; later ones get that answer.

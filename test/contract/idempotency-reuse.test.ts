@@ -187,6 +187,26 @@ describe('GraphQL', () => {
   })
 })
 
+test('a key of an organization does not get what a key of the account with the same scopes was answered', async () => {
+  const scopes = ['issuers.organizations.members:write', 'issuers.users:read']
+  const ofAccount = await keyWith(world, { scopes })
+  const O = `${world.I}/organizations/${world.ids.org_id}`
+  const { data } = must(
+    await world.owner.post(`${O}/api-keys`, { type: 'api_key', name: fresh('key'), restrictions: { scopes } }),
+    201,
+  )
+  const ofOrganization = apiAs(app.baseUrl, { id: data.id, secret: data.secret_plain })
+  const text = `mutation ($a: ID!, $i: ID!, $o: ID!, $m: ID!, $k: String) {
+    addOrganizationMember(accountId: $a, issuerId: $i, orgId: $o, input: {memberId: $m}, idempotencyKey: $k) {
+      user { username } } }`
+  const { account_id, issuer_id, org_id, outsider_id } = world.ids
+  const variables = { a: account_id, i: issuer_id, o: org_id, m: outsider_id, k: fresh('member') }
+  const { body: first } = await ofAccount.graphql(text, variables)
+  expect(first.data.addOrganizationMember.user).not.toBeNull()
+  const { body: again } = await ofOrganization.graphql(text, variables)
+  expect([again.data, again.errors[0].extensions.status]).toEqual([null, 422])
+})
+
 describe('the begin of a TOTP enrolment is replayed, and its secret is encrypted at rest', () => {
   const body = { type: 'totp_enrollment', issuer_name: 'Acme' }
   const person = async () => {
