@@ -1,3 +1,6 @@
+-- What /v1 shows of a client stays the same, so its updated_at does too.
+ALTER TABLE clients DISABLE TRIGGER USER;
+
 -- Since when the current secret of a client has been in use: since its last rotation, else since the client was created.
 UPDATE clients c SET secrets = (
   SELECT jsonb_agg(CASE
@@ -7,3 +10,5 @@ UPDATE clients c SET secrets = (
     ELSE s.secret END ORDER BY s.at)
   FROM jsonb_array_elements(c.secrets) WITH ORDINALITY AS s(secret, at))
 WHERE c.secrets <> '[]';
+
+ALTER TABLE clients ENABLE TRIGGER USER;
