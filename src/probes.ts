@@ -2,6 +2,7 @@
 import type { Middleware } from 'koa'
 import type { Gatehouse } from './platform/context.js'
 import { readMetrics } from './platform/metrics.js'
+import { version } from './platform/package-root.js'
 import { sameText } from './platform/secrets.js'
 
 interface Readiness {
@@ -22,7 +23,7 @@ export function mountProbes(gatehouse: Gatehouse, state: { draining: boolean }):
     ctx.state['route'] = 'probe'
     ctx.set('Cache-Control', 'no-store')
     if (ctx.path === '/healthz') {
-      ctx.body = { status: 'ok' }
+      ctx.body = { status: 'ok', version }
     } else if (ctx.path === '/readyz') {
       const checks = await readiness(gatehouse)
       const ready = !state.draining && Object.values(checks).every(Boolean)

@@ -1,6 +1,7 @@
 /** What a row of the command table says, and how rows become what commander runs. */
 import { Argument, Command, Option } from 'commander'
 import { type Config, readConfig } from '../config.js'
+import { version } from '../platform/package-root.js'
 import { Misuse, tellFailure } from './failures.js'
 
 /** What was typed: `--dry-run` as `dryRun`. */
@@ -55,6 +56,7 @@ export function programOf(rows: readonly CommandRow[], groups: Readonly<Record<s
     .exitOverride()
     .configureOutput({ outputError: tellMisuse })
     .description('Self-hosted, multi-tenant identity provider')
+    .version(version, '--version', 'print the version')
     .addHelpText(
       'after',
       '\nExit codes: 0 done, 1 failed, 2 wrong words, 3 done but something remains to be looked at, 130 interrupted.',

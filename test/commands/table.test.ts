@@ -6,7 +6,7 @@ import { programOf } from '../../src/commands/command.js'
 import { explained } from '../../src/commands/failures.js'
 import { commandsPage } from '../../src/commands/page.js'
 import { commands, groups } from '../../src/commands/table.js'
-import { packageRoot } from '../../src/platform/package-root.js'
+import { packageRoot, version } from '../../src/platform/package-root.js'
 import { secretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 
@@ -40,7 +40,8 @@ test('every group has its line, and every command its own words', () => {
   expect(new Set(commands.map(({ words }) => words)).size).toBe(commands.length)
 })
 
-test('exit codes: 0 for help, 2 for wrong words, 1 for settings that are wrong, also as JSON', async () => {
+test('exit codes: 0 for help and the version, 2 for wrong words, 1 for settings that are wrong, also as JSON', async () => {
+  expect(await runCli(['--version'], {})).toMatchObject({ code: 0, stdout: `${version}\n` })
   expect(await runCli(['--help'], {})).toMatchObject({ code: 0, stdout: expect.stringContaining('Exit codes') })
   expect(await runCli(['keys', 'list', '--nothing'], {})).toMatchObject({
     code: 2,

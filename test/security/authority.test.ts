@@ -1,6 +1,6 @@
 /**
  * What an operation asks for besides its own scope, so that its caller has no more reach afterwards (decisions D30,
- * security rule 28). That no mutation was forgotten is held by test/stories/authority.test.ts.
+ * security rule 28). That no mutation was forgotten is held by test/stories/attack.ts.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { confidentialClient, fresh, populate, type World } from '../contract/world.js'

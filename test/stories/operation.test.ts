@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { version } from '../../src/platform/package-root.js'
 import { createTestDatabase, secretKey as SECRET_KEY } from '../setup/database.js'
 import { endProcess, type Process, runCli, startProcess } from '../setup/process.js'
 
@@ -100,7 +101,7 @@ test('a port that is taken ends the start with one line that names the setting, 
 test('probes: /healthz, /readyz and /metrics on both servers, /metrics with its token', async () => {
   const process = await start({ METRICS_TOKEN: 'let-me-see' })
   for (const base of [process.baseUrl, process.idpUrl]) {
-    expect((await fetch(`${base}/healthz`)).status).toBe(200)
+    expect(await (await fetch(`${base}/healthz`)).json()).toEqual({ status: 'ok', version })
     const ready = await fetch(`${base}/readyz`)
     expect(await ready.json()).toEqual({ status: 'ready', checks: { database: true, migrations: true, keys: true } })
     expect((await fetch(`${base}/metrics`)).status).toBe(401)

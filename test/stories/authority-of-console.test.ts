@@ -1,0 +1,3 @@
+import { noMutationAddsReach, system } from './attack.js'
+
+noMutationAddsReach('at the console issuer', () => system)
