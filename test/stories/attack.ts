@@ -291,7 +291,8 @@ async function targets(place: Place, posture: Posture, assets: Assets): Promise<
 }
 
 /** What earlier targets left behind, so that reach is not computed from ever more rows. */
-async function removeTargets({ accountId, issuerId, base }: Place): Promise<void> {
+async function removeTargets(place: Place): Promise<void> {
+  const { accountId, issuerId, orgId, base } = place
   const kept = [base.user_id, base.member_id, base.other_member_id, base.outsider_id, base.pending_user_id]
   const old = `SELECT id FROM users WHERE issuer_id = '${issuerId}' AND username NOT LIKE 'caller-%' AND id <> ALL('{${kept}}')
     AND NOT EXISTS (SELECT 1 FROM accounts WHERE system AND owner_user_id = users.id)`
@@ -309,8 +310,30 @@ async function removeTargets({ accountId, issuerId, base }: Place): Promise<void
     `DELETE FROM webhook_deliveries WHERE account_id = '${accountId}'`,
     `DELETE FROM webhook_lanes WHERE account_id = '${accountId}'`,
     `DELETE FROM webhooks WHERE account_id = '${accountId}' AND id <> '${base.webhook_id}'`,
+    `DELETE FROM clients WHERE issuer_id = '${issuerId}' AND name LIKE 'App-%' AND id <> '${base.client_id}'`,
   ])
     await prisma.$executeRawUnsafe(statement)
+  await removeAllIn(place, 'issuer_id', 'issuers', [issuerId])
+  const accounts = await prisma.account.findMany({ select: { adminOrgId: true } })
+  const administrators = accounts.flatMap(({ adminOrgId }) => adminOrgId ?? [])
+  await removeAllIn(place, 'org_id', 'organizations', [orgId, base.org_id, ...administrators])
+}
+
+/** Removes issuers or organizations that attacks created, with everything in them, whatever refers to it. */
+async function removeAllIn({ accountId }: Place, column: string, table: string, kept: string[]): Promise<void> {
+  const { prisma } = app.gatehouse.tools
+  const where = `account_id = '${accountId}' AND NOT (${column} = ANY('{${kept}}'))`
+  const tables = await prisma.$queryRawUnsafe<{ name: string }[]>(
+    `SELECT table_name AS name FROM information_schema.columns c WHERE column_name = $1 AND table_schema = 'public'
+     AND table_name NOT LIKE 'events%' AND EXISTS (SELECT FROM information_schema.columns a
+       WHERE a.table_name = c.table_name AND a.column_name = 'account_id')`,
+    column,
+  )
+  await prisma.$transaction([
+    prisma.$executeRawUnsafe("SET LOCAL session_replication_role = 'replica'"),
+    ...tables.map(({ name }) => prisma.$executeRawUnsafe(`DELETE FROM ${name} WHERE ${where}`)),
+    prisma.$executeRawUnsafe(`DELETE FROM ${table} WHERE ${where.replace(column, 'id')}`),
+  ])
 }
 
 const strictSettings = {
