@@ -194,7 +194,6 @@ async function targets(place: Place, posture: Posture, assets: Assets): Promise<
   await prisma.authMethod.deleteMany({ where: { issuerId } })
   await prisma.authMethod.createMany({ data: place.methods.map((row) => ({ ...row, enabledLogin: true })) })
   await prisma.domain.deleteMany({ where: { OR: [{ accountId }, { host: { contains: HOST } }] } })
-  await prisma.paymentMethod.updateMany({ where: { accountId, status: 'active' }, data: { status: 'disabled' } })
   await prisma.apiKey.updateMany({
     where: { accountId, NOT: { name: { in: ['First key', 'Bootstrap key', 'restricted', 'caller'] } } },
     data: { status: 'revoked' },
@@ -273,9 +272,11 @@ async function targets(place: Place, posture: Posture, assets: Assets): Promise<
     await prisma.domain.update({ where: { id: domain.id }, data: { host: `${fresh('own')}.corp.example` } })
   const webhook_id = await webhookOf(place, stopped)
   const { domain: _, ...base } = place.base
+  const things = await thingsOf(place, boss, webhook_id)
   const ids = {
     ...base,
     ...strong,
+    ...things,
     org_id,
     user_id: boss,
     verifier_id,
@@ -366,7 +367,10 @@ async function strongOrganization(place: Place, stopped: boolean, member_id: str
   const other_member_id = place.base.other_member_id
   for (const id of [member_id, other_member_id]) {
     await prisma.organizationMember.deleteMany({ where: { orgId: org_id, userId: id } })
-    await prisma.organizationMember.create({ data: membership(id) })
+    const member = await prisma.organizationMember.create({ data: membership(id) })
+    // Among administrators this would be authority that the attacker has from the start.
+    const isGrouped = id === member_id && place !== system
+    if (isGrouped) await prisma.organizationGroupMember.create({ data: { groupId: group.id, memberId: member.id } })
   }
   const invitation = {
     ...newRow('inv', now),
@@ -384,6 +388,23 @@ async function strongOrganization(place: Place, stopped: boolean, member_id: str
   }
   await prisma.organizationInvitation.create({ data: { ...invitation, ...invited } })
   return { org_id, group_id: group.id, invitation_id: invitation.id, other_member_id }
+}
+
+/** What mutations change or remove and what gives no authority: new each time, so that each of them finds it. */
+async function thingsOf({ accountId, issuerId, base }: Place, boss: string, webhookId: string) {
+  const { prisma } = app.gatehouse.tools
+  const now = app.clock.now()
+  const token = { ...newRow('tok', now), accountId, issuerId, userId: boss, name: 'strong', tags: [], restrictions: {} }
+  const expiry = { scopes: EVERYTHING, audience: app.baseUrl, expiresAt: now + 9e6, status: 'active' }
+  await prisma.personalToken.create({ data: { ...token, ...expiry } })
+  const note = { ...newRow('note', now), accountId, subjectType: 'issuer', subjectId: issuerId, content: 'Note' }
+  await prisma.note.create({ data: note })
+  const delivery = { ...newRow('dlv', now), accountId, webhookId, eventId: base.event_id, eventAt: now }
+  await prisma.webhookDelivery.create({ data: { ...delivery, eventType: 'user.created', status: 'delivered' } })
+  await prisma.paymentMethod.deleteMany({ where: { accountId } })
+  const payment = { ...newRow('pm', now), accountId, type: 'x402', status: 'disabled', disabledAt: now }
+  await prisma.paymentMethod.create({ data: payment })
+  return { token_id: token.id, note_id: note.id, delivery_id: delivery.id, payment_method_id: payment.id }
 }
 
 /** A webhook of others that sends little, or one of the attacker's that was disabled. */
