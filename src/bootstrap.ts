@@ -92,7 +92,7 @@ export async function makeFirstAdministrator(
     if (!place || (await consoleOwner(inside, place)) !== 'none') {
       const others = 'further ones are members of the administrator organization'
       throw conflict(
-        `There is an administrator already; ${others}. If nobody can sign in, run gatehouse admin recover.`,
+        `There is an administrator already; ${others}. If no administrator can sign in, run gatehouse admin recover.`,
       )
     }
     return makeAdministrator(inside, place, admin)

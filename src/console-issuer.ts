@@ -156,7 +156,10 @@ function consoleSettings(context: Context) {
   const usable = callbackFault('spa', callback) === undefined
   // A notice to a private address would be refused on its way out; the console notices the end of a session by itself.
   const told = usable && (baseUrl.startsWith('https:') || context.config.allowPrivateNetworks)
-  if (!usable) context.log.warn(`${baseUrl} is neither https nor loopback, so nobody can sign in to the console there`)
+  if (!usable)
+    context.log.warn(
+      `${baseUrl} is neither https nor a loopback address, so the console cannot be used there: set BASE_URL to an https address`,
+    )
   return {
     openid: {
       application_type: 'spa',
@@ -174,7 +177,7 @@ const ownerText = `
   SELECT a.owner_user_id AS "ownerUserId", EXISTS (SELECT 1 FROM users u WHERE u.id = a.owner_user_id
     AND u.issuer_id = $1 AND u.status = 'active') AS active FROM accounts a WHERE a.system`
 
-/** The owner of the system account: nobody yet, one who can sign in, or one who cannot. */
+/** Whether the system account has an owner, and whether that user can sign in (`active`) or not (`away`). */
 export async function consoleOwner(inside: Context, { issuer_id }: ConsolePlace): Promise<'none' | 'active' | 'away'> {
   const [row] = await sql<{ ownerUserId: string | null; active: boolean }>(inside.db, ownerText, issuer_id)
   if (!row?.ownerUserId) return 'none'

@@ -78,7 +78,7 @@ export async function recoverAdministrator(
     const operators = await sql<{ username: string; status: string }>(inside.db, operatorsText, place.issuer_id)
     const lacksOperator = operators.length === 0
     const known = await find(inside, place, request.email)
-    // The address of a profile is nobody's proof: who is to own the deployment is known by the username alone.
+    // A user can write any address into a profile, so the new owner is found by username only.
     const found = lacksOperator && !known?.named ? undefined : known
     if (!lacksOperator && !found?.administers) throw new Error(notAdministrator(request.email, operators))
     const user = found ?? (await create(inside, place, request.email))

@@ -11,7 +11,7 @@ export const errorTable = {
   payment_required: { status: 402, meaning: 'A payment is asked for, or was refused. `PAYMENT-REQUIRED` says what is wanted; another payment may do.' },
   forbidden: { status: 403, meaning: 'The credential is good and may not do this, whatever its scopes: from this address, to this key, to this resource.' },
   insufficient_scope: { status: 403, meaning: 'The credential lacks a scope, or would give or take over one that it lacks. `WWW-Authenticate` names it (RFC 6750), in GraphQL `extensions.scope`.' },
-  not_found: { status: 404, meaning: 'There is no such thing, it is gone, or it belongs to somebody else: the words are the same.' },
+  not_found: { status: 404, meaning: 'The resource does not exist, was deleted, or belongs to another account. The answer is the same in all three cases.' },
   method_not_allowed: { status: 405, meaning: 'The address takes other methods; `Allow` names them.' },
   conflict: { status: 409, meaning: 'It stands already, or another request with the same `Idempotency-Key` is under way (`Retry-After`).' },
   precondition_failed: { status: 412, meaning: 'The resource has changed since the version named by `If-Match`. `currentETag` names the present one; read, decide and try again.' },
@@ -19,7 +19,7 @@ export const errorTable = {
   unsupported_media_type: { status: 415, meaning: 'The body is of another type than this address takes.' },
   too_many_requests: { status: 429, meaning: 'A rate limit (`Retry-After` says when to come again), or as many as there may be of something.' },
   internal_error: { status: 500, meaning: 'A fault of ours. The log has it under `request_id`. With an `Idempotency-Key` it is safe to try again.' },
-  bad_gateway: { status: 502, meaning: 'Somebody whom this needed gave no clear answer: the payment facilitator.' },
+  bad_gateway: { status: 502, meaning: 'The payment facilitator gave no clear answer.' },
   unavailable: { status: 503, meaning: 'The database is away, or the process is stopping. Try again after `Retry-After`.' },
 } as const satisfies Record<string, { status: number; meaning: string }>
 

@@ -181,7 +181,7 @@ async function requireAuthorityOver(
   if (held) {
     throw insufficientScope(
       held.scope,
-      `This needs the scope ${held.scope}, which somebody would act with by this credential or setting.`,
+      `This needs the scope ${held.scope}, because this credential or setting lets someone act with it.`,
     )
   }
 }

@@ -45,8 +45,8 @@ function errors(): string {
     '# Errors',
     note,
     '## Administration: `/v1` and GraphQL',
-    `Every error of \`/v1\` has this body; \`details\` is there when the input was at fault, one entry per fault. In GraphQL
-the same stands in \`extensions\`: \`code\` (in capitals), \`status\`, \`details\`, and \`scope\` where one is missing.
+    `Every error of \`/v1\` has this body; \`details\` is there when the input was at fault, one entry per error.
+GraphQL has the same in \`extensions\`: \`code\` (in capitals), \`status\`, \`details\`, and \`scope\`, the scope that is missing.
 \`field\` is a path in the body, a parameter, or a header as it is written (\`If-Match\`).`,
     `\`\`\`json
 {

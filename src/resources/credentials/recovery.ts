@@ -1,6 +1,6 @@
 /**
- * Recovery of an administrator (decision 0067): a link that `gatehouse admin recover` prints stands in for all credentials
- * of one user, once and for 15 minutes. Only its SHA-256 is stored. It ends early when another one is created, when the
+ * Recovery of an administrator (decision 0067): a link that `gatehouse admin recover` prints replaces all credentials of
+ * one user for one sign-in within 15 minutes. Only its SHA-256 is stored. It ends early when another one is created, when the
  * user is no longer active, and with every change of the user's credentials.
  */
 import { MINUTE } from '../../kernel/time.js'

@@ -29,7 +29,7 @@ export const catalogue = {
   'user.updated': 'A user was changed.',
   'user.deleted': 'A user was deleted.',
   'user.import.finished': 'An import of users ran to its end; each of them has a user.created of its own.',
-  'user.export.started': 'Somebody began to export the users of an issuer.',
+  'user.export.started': 'An export of the users of an issuer began.',
   'user.status.changed': 'The status of a user changed.',
   'user.approval.approved': 'A user who waited for approval was approved.',
   'user.approval.rejected': 'A user who waited for approval was rejected.',
@@ -41,7 +41,8 @@ export const catalogue = {
   'user.login.succeeded': 'A user signed in.',
   'user.login.failed': 'A sign-in failed.',
   'user.recovery_link.created': 'An operator created a recovery link for an administrator: `gatehouse admin recover`.',
-  'user.recovery_link.used': 'An administrator used a recovery link, which stands in for all credentials, once.',
+  'user.recovery_link.used':
+    'An administrator signed in with a recovery link, which replaces all credentials for one sign-in.',
   'user.locked': 'Sign-in of a user was locked for a while after failures.',
   'organization.created': 'An organization was made.',
   'organization.updated': 'An organization was changed.',
