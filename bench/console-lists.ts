@@ -1,24 +1,24 @@
 /**
- * What a page of the console's lists costs where there are very many rows: the console's own operations, first page,
- * middle page and searches, against the first page of a list with a hundredth of that. Newer rows of others stand in every table.
- * Option: the number of rows (1,000,000).
+ * Measures pages of the console's lists on large tables: the console's own operations (first page, middle page and
+ * searches), compared with the first page of a list with one hundredth of the rows. Every table also has newer rows of
+ * other tenants. Option: number of rows (1,000,000).
  */
 import { readFileSync } from 'node:fs'
 import { type FragmentDefinitionNode, Kind, type OperationDefinitionNode, parse, print } from 'graphql'
 import pg from 'pg'
 import { readConfig } from '../src/config.js'
-import { packageRoot } from '../src/platform/package-root.js'
-import { openStore } from '../src/store.js'
-import { inTurns } from './lists.js'
-import { accounts, below, others, type Place, seed, users } from './seed.js'
-import { makeFolder, removeFolder, type Server, startServer } from './server.js'
+import { packageRoot } from '../src/platform/package-info.js'
+import { startDatabaseServer } from '../src/platform/postgres/database-server.js'
+import { measureInterleaved } from './lists.js'
+import { accountsTable, consoleTables, issuerTables, type SeedScope, seedTable, usersTable } from './seed.js'
+import { createFolder, removeFolder, type Server, startServer } from './server.js'
 
 const MANY = 1_000_000
 const PAGE = 25
 
-/** @returns the cost of one page of each, and how it compares */
+/** @returns the cost of one page of each list and the ratio to the small list */
 export async function bench([count]: string[]): Promise<Record<string, unknown>[]> {
-  const folder = makeFolder()
+  const folder = createFolder()
   const server = await startServer(folder)
   try {
     return await measure(folder, server, Number(count ?? MANY))
@@ -30,27 +30,27 @@ export async function bench([count]: string[]): Promise<Record<string, unknown>[
 
 type Variables = Record<string, unknown>
 
-async function measure(folder: string, server: Server, many: number) {
-  const ask = caller(server)
-  const place = async (): Promise<Place> => {
-    const { createAccount } = await ask(
+async function measure(folder: string, server: Server, rowCount: number) {
+  const runQuery = createGraphqlClient(server)
+  const createSeedScope = async (): Promise<SeedScope> => {
+    const { createAccount } = await runQuery(
       'mutation { createAccount(input: {name: "Bench"}) { account { id } apiKey { id } } }',
       {},
     )
     const accountId = createAccount.account.id
     const inAccount = { a: accountId }
-    const { createIssuer } = await ask(
+    const { createIssuer } = await runQuery(
       'mutation ($a: ID!) { createIssuer(accountId: $a, input: {name: "Bench"}) { id } }',
       inAccount,
     )
     const at = { ...inAccount, i: createIssuer.id }
-    const { createOrganization, createUser } = await ask(
+    const { createOrganization, createUser } = await runQuery(
       `mutation ($a: ID!, $i: ID!) {
         createOrganization(accountId: $a, issuerId: $i, input: {name: "Bench"}) { id }
         createUser(accountId: $a, issuerId: $i, input: {usernameType: unique, username: "bench"}) { id } }`,
       at,
     )
-    const { createWebhook } = await ask(
+    const { createWebhook } = await runQuery(
       'mutation ($a: ID!) { createWebhook(accountId: $a, input: {url: "https://example.com/hook"}) { id } }',
       inAccount,
     )
@@ -62,74 +62,85 @@ async function measure(folder: string, server: Server, many: number) {
       webhookId: createWebhook.id,
     }
   }
-  const [large, newer, small] = [await place(), await place(), await place()]
-  const { url } = await openStore(readConfig({ DATA_DIR: folder }), () => {}, true)
+  const [large, newer, small] = [await createSeedScope(), await createSeedScope(), await createSeedScope()]
+  const { url } = await startDatabaseServer(readConfig({ DATA_DIR: folder }), () => {}, true)
   const db = new pg.Client({ connectionString: url })
   await db.connect()
-  const few = Math.ceil(many / 100)
-  const ids = await fill(db, folder, large, many)
-  await fill(db, folder, newer, few)
-  await fill(db, folder, small, few)
-  await seed(db, folder, accounts, large, many)
+  const smallRowCount = Math.ceil(rowCount / 100)
+  const ids = await seedAllTables(db, folder, large, rowCount)
+  await seedAllTables(db, folder, newer, smallRowCount)
+  await seedAllTables(db, folder, small, smallRowCount)
+  await seedTable(db, folder, accountsTable, large, rowCount)
   await db.query('VACUUM ANALYZE')
   await db.end()
 
-  const list = (
+  const measurementGroup = (
     file: string,
     name: string,
-    variables: (one: Place) => Variables,
+    variables: (one: SeedScope) => Variables,
     searches: string[] = [],
-    more: Variables = {},
+    extraVariables: Variables = {},
   ) => {
     const text = documentOf(file, name)
-    const of = (one: Place, extra: Variables) => () => ask(text, { ...variables(one), limit: PAGE, ...more, ...extra })
-    const middle = ids[tables[name] ?? '']
+    const requestFor = (one: SeedScope, extra: Variables) => () =>
+      runQuery(text, { ...variables(one), limit: PAGE, ...extraVariables, ...extra })
+    const middle = ids[tableOfOperation[name] ?? '']
     const cursor = middle?.[Math.floor(middle.length / 2)]
-    const filters = Object.values(more).filter((value) => typeof value === 'string')
+    const filters = Object.values(extraVariables).filter((value) => typeof value === 'string')
     return [
       `${name}${filters.length > 0 ? ` (${filters.join(', ')})` : ''}`,
       [
-        [`first of ${few}`, of(small, {})],
-        ['first', of(large, {})],
-        ...(cursor ? [['middle', of(large, { cursor })]] : []),
-        ...searches.map((search) => [`"${search}"`, of(large, { search })]),
+        [`first of ${smallRowCount}`, requestFor(small, {})],
+        ['first', requestFor(large, {})],
+        ...(cursor ? [['middle', requestFor(large, { cursor })]] : []),
+        ...searches.map((search) => [`"${search}"`, requestFor(large, { search })]),
       ],
-    ] as Parameters<typeof inTurns>[0][number]
+    ] as Parameters<typeof measureInterleaved>[0][number]
   }
-  const A = ({ accountId }: Place) => ({ accountId })
-  const I = (one: Place) => ({ ...A(one), issuerId: one.issuerId })
-  const O = (one: Place) => ({ ...I(one), orgId: one.orgId, named: true })
-  const U = (one: Place) => ({ ...I(one), userId: one.userId })
-  const W = (one: Place) => ({ ...A(one), webhookId: one.webhookId })
-  const bare = ({ named: _, ...rest }: Variables) => rest
-  return inTurns([
-    list('accounts', 'accounts', () => ({}), ['account 5', 'account 77777', 'nothing']),
-    list('issuers', 'issuers', A, ['issuer 5', 'issuer 77777', 'nothing']),
-    list('clients', 'clients', I, ['c', 'client 5', 'client 77777', 'nothing']),
-    list('clients', 'clients', I, ['client 5'], { status: 'disabled' }),
-    list('users', 'users', I, ['a', 'ada lovelace 5', 'ada.lovelace500', 'nothing']),
-    list('users', 'users', I, [], { status: 'suspended' }),
-    list('approvals', 'approvals', I, ['a', 'ada lovelace 5', 'nothing']),
-    list('organizations', 'organizations', I, ['o', 'organization 77777', 'nothing']),
-    list('organizations', 'organizations', I, [], { status: 'suspended' }),
-    list('organizations', 'organizationMembers', O, ['a', 'ada lovelace 5', 'ada.lovelace500', 'nothing']),
-    list('organizations', 'organizationGroups', (one) => bare(O(one)), ['group 5', 'group 77777', 'nothing']),
-    list('organizations', 'organizationInvitations', (one) => bare(O(one)), ['guest5', 'guest77777', 'nothing']),
-    list('organizations', 'organizationInvitations', (one) => bare(O(one)), ['guest5'], { status: 'pending' }),
-    list('agents', 'agents', I, ['agent 5', 'agent 77777', 'nothing']),
-    list('sessions', 'sessions', U),
-    list('sessions', 'sessions', U, [], { status: 'suspended' }),
-    list('notes', 'notes', A),
-    list('notes', 'notes', A, [], { subjectType: 'org' }),
-    list('webhooks', 'webhookDeliveries', W),
-    list('webhooks', 'webhookDeliveries', W, [], { status: 'failed' }),
-    list('webhooks', 'webhookDeliveries', W, [], { eventType: 'user.deleted' }),
-    list('payments', 'ledgerEntries', A),
+  const A = ({ accountId }: SeedScope) => ({ accountId })
+  const I = (one: SeedScope) => ({ ...A(one), issuerId: one.issuerId })
+  const O = (one: SeedScope) => ({ ...I(one), orgId: one.orgId, named: true })
+  const U = (one: SeedScope) => ({ ...I(one), userId: one.userId })
+  const W = (one: SeedScope) => ({ ...A(one), webhookId: one.webhookId })
+  const withoutNamed = ({ named: _, ...rest }: Variables) => rest
+  return measureInterleaved([
+    measurementGroup('accounts', 'accounts', () => ({}), ['account 5', 'account 77777', 'nothing']),
+    measurementGroup('issuers', 'issuers', A, ['issuer 5', 'issuer 77777', 'nothing']),
+    measurementGroup('clients', 'clients', I, ['c', 'client 5', 'client 77777', 'nothing']),
+    measurementGroup('clients', 'clients', I, ['client 5'], { status: 'disabled' }),
+    measurementGroup('users', 'users', I, ['a', 'ada lovelace 5', 'ada.lovelace500', 'nothing']),
+    measurementGroup('users', 'users', I, [], { status: 'suspended' }),
+    measurementGroup('approvals', 'approvals', I, ['a', 'ada lovelace 5', 'nothing']),
+    measurementGroup('organizations', 'organizations', I, ['o', 'organization 77777', 'nothing']),
+    measurementGroup('organizations', 'organizations', I, [], { status: 'suspended' }),
+    measurementGroup('organizations', 'organizationMembers', O, ['a', 'ada lovelace 5', 'ada.lovelace500', 'nothing']),
+    measurementGroup('organizations', 'organizationGroups', (one) => withoutNamed(O(one)), [
+      'group 5',
+      'group 77777',
+      'nothing',
+    ]),
+    measurementGroup('organizations', 'organizationInvitations', (one) => withoutNamed(O(one)), [
+      'guest5',
+      'guest77777',
+      'nothing',
+    ]),
+    measurementGroup('organizations', 'organizationInvitations', (one) => withoutNamed(O(one)), ['guest5'], {
+      status: 'pending',
+    }),
+    measurementGroup('agents', 'agents', I, ['agent 5', 'agent 77777', 'nothing']),
+    measurementGroup('sessions', 'sessions', U),
+    measurementGroup('sessions', 'sessions', U, [], { status: 'suspended' }),
+    measurementGroup('notes', 'notes', A),
+    measurementGroup('notes', 'notes', A, [], { subjectType: 'org' }),
+    measurementGroup('webhooks', 'webhookDeliveries', W),
+    measurementGroup('webhooks', 'webhookDeliveries', W, [], { status: 'failed' }),
+    measurementGroup('webhooks', 'webhookDeliveries', W, [], { eventType: 'user.deleted' }),
+    measurementGroup('payments', 'ledgerEntries', A),
   ])
 }
 
-/** Whose ids are cursors of which operation. */
-const tables: Record<string, string> = {
+/** The rows whose identifiers are the cursors of each operation. */
+const tableOfOperation: Record<string, string> = {
   issuers: 'issuers',
   clients: 'clients',
   users: 'users',
@@ -143,20 +154,29 @@ const tables: Record<string, string> = {
   ledgerEntries: 'ledger_entries',
 }
 
-/** So many rows of everything that is listed below an account. @returns the ids by table, the oldest first */
-async function fill(db: pg.Client, folder: string, place: Place, count: number): Promise<Record<string, string[]>> {
-  const ids: Record<string, string[]> = { users: await seed(db, folder, users, place, count) }
-  for (const kind of [...others(ids['users']!), ...below]) ids[kind.table] = await seed(db, folder, kind, place, count)
-  // One in a hundred, the oldest of them: what a list newest first finds last.
+/**
+ * Inserts the given number of rows into every table that is listed below an account.
+ * @returns the identifiers by table, oldest first
+ */
+async function seedAllTables(
+  db: pg.Client,
+  folder: string,
+  scope: SeedScope,
+  count: number,
+): Promise<Record<string, string[]>> {
+  const ids: Record<string, string[]> = { users: await seedTable(db, folder, usersTable, scope, count) }
+  for (const kind of [...issuerTables(ids['users']!), ...consoleTables])
+    ids[kind.table] = await seedTable(db, folder, kind, scope, count)
+  // One row in a hundred matches, and these are the oldest: a list with the newest first finds them last.
   await db.query(
     `UPDATE users SET status = CASE WHEN right(id, 1) < '8' THEN 'pending_approval' ELSE 'suspended' END
      WHERE issuer_id = $1 AND id < $2 AND id > $3`,
-    [place.issuerId, ids['users']![Math.floor(count / 50)], place.userId],
+    [scope.issuerId, ids['users']![Math.floor(count / 50)], scope.userId],
   )
   return ids
 }
 
-/** An operation of the console with the fragments that it names, as text. */
+/** Returns the text of a console operation with the fragments that it uses. */
 function documentOf(file: string, name: string): string {
   const { definitions } = parse(readFileSync(`${packageRoot}/graphql/console/${file}.graphql`, 'utf8'))
   const operation = definitions.find(
@@ -172,8 +192,8 @@ function documentOf(file: string, name: string): string {
   return parts.join('\n')
 }
 
-function caller({ baseUrl, authorization }: Server) {
-  // biome-ignore lint/suspicious/noExplicitAny: what is read out of an answer is the benchmark's own claim
+function createGraphqlClient({ baseUrl, authorization }: Server) {
+  // biome-ignore lint/suspicious/noExplicitAny: the benchmark knows the shape of the responses that it reads
   return async (query: string, variables: Variables): Promise<any> => {
     const headers = { authorization, 'content-type': 'application/json' }
     const answer = await fetch(`${baseUrl}/graphql`, {

@@ -1,31 +1,31 @@
 /**
- * How long the console takes to be of use, in a real Chromium with an empty cache: from the navigation until the list is
- * drawn, and until its button has answered. A bare page of the same server says how busy the machine is.
- * Option: how many times each page is opened (10).
+ * Measures how long the console takes to become usable in Chromium with an empty cache: from the navigation until the
+ * list is drawn, and until its button reacts. A static page of the same server shows how busy the machine is. Option:
+ * number of visits per page (10).
  */
 import type { Browser, BrowserContext, Page } from 'playwright-core'
-import { ADMIN, signIn } from '../test/browser/console-world.js'
-import { startStrictBrowser } from '../test/browser/watched-page.js'
-import { makeFolder, removeFolder, type Server, startServer } from './server.js'
+import { ADMIN, signInAsAdministrator } from '../test/browser/console-fixture.js'
+import { launchBrowser } from '../test/browser/monitored-page.js'
+import { createFolder, removeFolder, type Server, startServer } from './server.js'
 
 const TIMES = 10
-const PEOPLE = 60
+const USERS = 60
 
-interface Visit {
+interface PageVisit {
   page: string
   path: string
-  /** Opens a dialogue. */
+  /** The button that opens a dialog. */
   button: string
 }
 
-/** @returns the median and the worst of each page, in milliseconds */
+/** @returns the median and the maximum of each page in milliseconds */
 export async function bench([times]: string[]): Promise<Record<string, unknown>[]> {
-  const folder = makeFolder()
+  const folder = createFolder()
   const server = await startServer(folder, {
     BOOTSTRAP_ADMIN_EMAIL: ADMIN.email,
     BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password,
   })
-  const browser = await startStrictBrowser()
+  const browser = await launchBrowser()
   try {
     return await measure(server, browser, Number(times ?? TIMES))
   } finally {
@@ -36,51 +36,55 @@ export async function bench([times]: string[]): Promise<Record<string, unknown>[
 }
 
 async function measure(server: Server, browser: Browser, times: number) {
-  const { accountId, issuerId } = await fill(server)
+  const { accountId, issuerId } = await createData(server)
   const at = `/accounts/${accountId}`
   const inIssuer = `${at}/issuers/${issuerId}`
-  const visits: Visit[] = [
+  const visits: PageVisit[] = [
     { page: 'issuers', path: `${at}/issuers`, button: 'New issuer' },
     { page: 'users', path: `${inIssuer}/users`, button: 'New user' },
     { page: 'clients', path: `${inIssuer}/clients`, button: 'New client' },
     { page: 'organizations', path: `${inIssuer}/organizations`, button: 'New organization' },
   ]
   const first = await browser.newContext()
-  await signIn(await first.newPage(), `${server.baseUrl}/console${at}`)
+  await signInAsAdministrator(await first.newPage(), `${server.baseUrl}/console${at}`)
   await first.pages()[0]!.getByRole('heading', { level: 1 }).first().waitFor()
-  // Signed in, and nothing else: each visit begins with an empty cache.
+  // The context has only the session cookie: each visit starts with an empty cache.
   const storageState = await first.storageState()
   await first.close()
-  const fresh = (): Promise<BrowserContext> => browser.newContext({ storageState })
+  const newSignedInContext = (): Promise<BrowserContext> => browser.newContext({ storageState })
 
-  const drawn = visits.map((): number[] => [])
-  const answered = visits.map((): number[] => [])
-  const worked = visits.map((): number[] => [])
-  const bare: number[] = []
+  const listTimes = visits.map((): number[] => [])
+  const dialogTimes = visits.map((): number[] => [])
+  const threadTimes = visits.map((): number[] => [])
+  const baselineTimes: number[] = []
   for (let round = -1; round < times; round++) {
-    const context = await fresh()
-    const took = await timed(async () => (await context.newPage()).goto(`${server.baseUrl}/healthz`))
+    const context = await newSignedInContext()
+    const duration = await timed(async () => (await context.newPage()).goto(`${server.baseUrl}/healthz`))
     await context.close()
-    if (round >= 0) bare.push(took)
+    if (round >= 0) baselineTimes.push(duration)
     for (const [n, visit] of visits.entries()) {
-      const figures = await open(await fresh(), `${server.baseUrl}/console${visit.path}`, visit.button)
+      const figures = await measurePage(
+        await newSignedInContext(),
+        `${server.baseUrl}/console${visit.path}`,
+        visit.button,
+      )
       if (round < 0) continue
-      drawn[n]!.push(figures.drawn)
-      answered[n]!.push(figures.answered)
-      worked[n]!.push(figures.worked)
+      listTimes[n]!.push(figures.drawn)
+      dialogTimes[n]!.push(figures.answered)
+      threadTimes[n]!.push(figures.worked)
     }
   }
   const row = (page: string, what: string, all: number[]) => {
     const sorted = all.sort((a, b) => a - b)
-    const figure = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)]!)
-    return { page, what, 'p50 ms': figure(0.5), 'worst ms': figure(1) }
+    const percentileOf = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)]!)
+    return { page, what, 'p50 ms': percentileOf(0.5), 'worst ms': percentileOf(1) }
   }
   return [
-    row('a bare page (/healthz)', 'loaded', bare),
+    row('a bare page (/healthz)', 'loaded', baselineTimes),
     ...visits.flatMap(({ page }, n) => [
-      row(page, 'list drawn', drawn[n]!),
-      row(page, 'button answered', answered[n]!),
-      row(page, 'its thread at work', worked[n]!),
+      row(page, 'list drawn', listTimes[n]!),
+      row(page, 'button answered', dialogTimes[n]!),
+      row(page, 'its thread at work', threadTimes[n]!),
     ]),
   ]
 }
@@ -91,27 +95,27 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - began
 }
 
-/** The dialogue is asked for as soon as its button is there; both times begin with the navigation. */
-async function open(context: BrowserContext, url: string, button: string) {
+/** Clicks the button as soon as it exists. Both times start with the navigation. */
+async function measurePage(context: BrowserContext, url: string, button: string) {
   const page: Page = await context.newPage()
-  // Time of its own thread, which does not grow with what else the machine does.
+  // CPU time of the page's main thread, which does not depend on the load of the machine.
   const session = await context.newCDPSession(page)
   await session.send('Performance.enable', { timeDomain: 'threadTicks' })
   const began = performance.now()
   await page.goto(url, { waitUntil: 'commit' })
   await page.locator('tbody tr').first().waitFor()
-  const drawn = performance.now() - began
+  const listTime = performance.now() - began
   await page.getByRole('button', { name: button }).first().click()
   await page.getByRole('dialog', { name: button }).waitFor()
-  const answered = performance.now() - began
+  const dialogTime = performance.now() - began
   const { metrics } = await session.send('Performance.getMetrics')
-  const worked = 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0)
+  const threadTime = 1000 * (metrics.find(({ name }) => name === 'TaskDuration')?.value ?? 0)
   await context.close()
-  return { drawn, answered, worked }
+  return { drawn: listTime, answered: dialogTime, worked: threadTime }
 }
 
-/** An account with an issuer, people, clients and organizations in it. */
-async function fill({ baseUrl, authorization }: Server): Promise<{ accountId: string; issuerId: string }> {
+/** Creates an account with an issuer, users, clients and organizations. */
+async function createData({ baseUrl, authorization }: Server): Promise<{ accountId: string; issuerId: string }> {
   const post = async (path: string, body: object) => {
     const headers = { authorization, 'content-type': 'application/json' }
     const answer = await fetch(`${baseUrl}${path}`, { method: 'POST', headers, body: JSON.stringify(body) })
@@ -123,7 +127,7 @@ async function fill({ baseUrl, authorization }: Server): Promise<{ accountId: st
   const A = `/v1/accounts/${accountId}`
   const issuerId = (await post(`${A}/issuers`, { name: 'Bench' })).data.id
   const I = `${A}/issuers/${issuerId}`
-  for (let n = 0; n < PEOPLE; n++)
+  for (let n = 0; n < USERS; n++)
     await post(`${I}/users`, { username_type: 'unique', username: `person-${n}`, profile: { name: `Person ${n}` } })
   for (let n = 0; n < 20; n++) {
     await post(`${I}/clients`, { name: `Client ${n}`, type: 'internal', confidential: false, settings: {} })

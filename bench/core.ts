@@ -1,12 +1,12 @@
-/** What one `/v1` request costs the server's CPU: reads, lists, writes; in requests per CPU second. */
+/** Measures the server CPU that `/v1` reads, lists and writes cost, in requests per CPU second. */
 import autocannon from 'autocannon'
-import { makeFolder, removeFolder, startServer } from './server.js'
+import { createFolder, removeFolder, startServer } from './server.js'
 
 const SECONDS = 6
 
 /** @returns requests per CPU second of the node process for each kind of request */
 export async function bench(): Promise<Record<string, unknown>[]> {
-  const folder = makeFolder()
+  const folder = createFolder()
   const server = await startServer(folder)
   const headers = { authorization: server.authorization, 'content-type': 'application/json' }
   const call = async (method: string, path: string, body?: object) => {
@@ -28,15 +28,15 @@ export async function bench(): Promise<Record<string, unknown>[]> {
   const measure = async (figure: string, request: autocannon.Request) => {
     await autocannon({ url: server.baseUrl, connections: 8, duration: 2, requests: [{ headers, ...request }] })
     const commits = await server.commits()
-    const before = server.cpu()
+    const before = server.cpuSeconds()
     const result = await autocannon({
       url: server.baseUrl,
       connections: 8,
       duration: SECONDS,
       requests: [{ headers, ...request }],
     })
-    const cpu = server.cpu() - before
-    // The counting itself, on both sides, costs a few.
+    const cpu = server.cpuSeconds() - before
+    // Reading the counters costs a few transactions in both processes.
     const statements = ((await server.commits()) - commits) / result.requests.total
     rows.push({
       figure,

@@ -1,25 +1,25 @@
 /**
- * What the trail of an account with 9,000,000 events costs against that of one with 10,000, among 10,000,000 of both and
- * others: pages of lists with each filter, and counts of 30 days. Options: the number of events in all.
+ * Measures event queries of an account with 9,000,000 events against an account with 10,000, in a table of 10,000,000:
+ * list pages with each filter, and counts over 30 days. Option: total number of events.
  */
 import pg from 'pg'
 import { readConfig } from '../src/config.js'
-import { firstIdOf } from '../src/kernel/ids.js'
+import { lowestIdAt } from '../src/kernel/ids.js'
 import { DAY, HOUR } from '../src/kernel/time.js'
-import { countText } from '../src/resources/events/counting.js'
-import { openStore } from '../src/store.js'
-import { makeFolder, removeFolder, type Server, startServer } from './server.js'
+import { startDatabaseServer } from '../src/platform/postgres/database-server.js'
+import { countText } from '../src/resources/events/event-counts.js'
+import { createFolder, removeFolder, type Server, startServer } from './server.js'
 
 const MANY = 10_000_000
 const FEW = 10_000
 const ROUNDS = 60
 const DAYS = 30
-/** Rows that one statement makes. */
-const PORTION = 100_000
+/** Rows per INSERT statement. */
+const BATCH_SIZE = 100_000
 
-/** @returns the cost of each page and count for an account with few events and one with many, and how they compare */
+/** @returns the cost of each page and count for the small and the large account, and their ratio */
 export async function bench([count]: string[]): Promise<Record<string, unknown>[]> {
-  const folder = makeFolder()
+  const folder = createFolder()
   const server = await startServer(folder)
   try {
     return await measure(folder, server, Number(count ?? MANY))
@@ -30,50 +30,53 @@ export async function bench([count]: string[]): Promise<Record<string, unknown>[
 }
 
 async function measure(folder: string, server: Server, count: number): Promise<Record<string, unknown>[]> {
-  const call = caller(server)
-  const account = async (name: string): Promise<string> => {
+  const call = createApiClient(server)
+  const createAccount = async (name: string): Promise<string> => {
     const query = `mutation { createAccount(input: {name: "${name}"}) { account { id } } }`
     const { data } = await call('/graphql', { query })
     return (data as { createAccount: { account: { id: string } } }).createAccount.account.id
   }
-  const [few, many] = [await account('Few'), await account('Many')]
-  const { url } = await openStore(readConfig({ DATA_DIR: folder }), () => {}, true)
+  const [few, many] = [await createAccount('Few'), await createAccount('Many')]
+  const { url } = await startDatabaseServer(readConfig({ DATA_DIR: folder }), () => {}, true)
   const db = new pg.Client({ connectionString: url })
-  // When a measurement fails the database stops before this connection ends.
+  // After a failed measurement, the database stops before this connection closes.
   db.on('error', () => {})
   await db.connect()
-  await seed(db, [few, many], count)
+  await seedEvents(db, [few, many], count)
   await db.query('VACUUM ANALYZE events, event_hours, event_counts')
-  const asked = [await questions(db, few), await questions(db, many)]
+  const requestPaths = [await createRequestPaths(db, few), await createRequestPaths(db, many)]
   await db.end()
-  const often = await inTurns(
-    asked.map(({ pages }) => pages),
+  const pageResults = await measureInterleaved(
+    requestPaths.map(({ pages }) => pages),
     ROUNDS,
     call,
   )
-  const seldom = await inTurns(
-    asked.map(({ counts }) => counts),
+  const countResults = await measureInterleaved(
+    requestPaths.map(({ counts }) => counts),
     5,
     call,
   )
-  return [...often, ...seldom]
+  return [...pageResults, ...countResults]
 }
 
-/** Addresses by what they show. */
-type Asked = Record<string, string>
+/** Request paths by the label in the report. */
+type PathsByName = Record<string, string>
 
-async function questions(db: pg.Client, accountId: string): Promise<{ pages: Asked; counts: Asked }> {
+async function createRequestPaths(
+  db: pg.Client,
+  accountId: string,
+): Promise<{ pages: PathsByName; counts: PathsByName }> {
   const now = Date.now()
   const today = Math.floor(now / DAY) * DAY
-  const at = async (part: number): Promise<string> => {
+  const eventIdAt = async (part: number): Promise<string> => {
     const text = 'SELECT id FROM events WHERE account_id = $1 AND id > $2 ORDER BY id LIMIT 1'
-    const { rows } = await db.query(text, [accountId, firstIdOf('evt', now - part * DAYS * DAY)])
+    const { rows } = await db.query(text, [accountId, lowestIdAt('evt', now - part * DAYS * DAY)])
     return rows[0].id
   }
-  const [middle, last] = [await at(0.5), await at(0.99)]
+  const [middle, last] = [await eventIdAt(0.5), await eventIdAt(0.99)]
   const five = 'issuer.deleted,note.created,user.created,user.login.failed,session.created'
   const days = `after=${today - 29 * DAY}&before=${today + DAY}`
-  const pages: Asked = {
+  const pages: PathsByName = {
     'first page': '',
     'page in the middle': `?cursor=${middle}`,
     'last pages': `?cursor=${last}`,
@@ -101,19 +104,19 @@ async function questions(db: pg.Client, accountId: string): Promise<{ pages: Ask
     '30 days by type and day': `/aggregate?group_by=type&interval=day&${days}`,
     '30 days by type and hour': `/aggregate?group_by=type&interval=hour&${days}`,
   }
-  // Apart: what reads events by the thousand leaves nobody else's in memory.
-  const counts: Asked = {
+  // Queries that read thousands of events run separately, because they evict the other queries' pages from memory.
+  const counts: PathsByName = {
     'one user by type': '/aggregate?group_by=type&user_id=usr_77',
     'one day by type, with different users': `/aggregate?group_by=type&count_unique=user_id&after=${today - DAY}&before=${today}`,
     '30 days by client': `/aggregate?group_by=client_id&${days}`,
     '30 days, different users': `/aggregate?count_unique=user_id&${days}`,
   }
-  const of = (asked: Asked): Asked =>
+  const withEventsPath = (asked: PathsByName): PathsByName =>
     Object.fromEntries(Object.entries(asked).map(([name, path]) => [name, `/v1/accounts/${accountId}/events${path}`]))
-  return { pages: of(pages), counts: of(counts) }
+  return { pages: withEventsPath(pages), counts: withEventsPath(counts) }
 }
 
-function caller({ baseUrl, authorization }: Server) {
+function createApiClient({ baseUrl, authorization }: Server) {
   return async (path: string, body?: object) => {
     const answer = await fetch(`${baseUrl}${path}`, {
       headers: { authorization, ...(body && { 'content-type': 'application/json' }) },
@@ -124,9 +127,12 @@ function caller({ baseUrl, authorization }: Server) {
   }
 }
 
-/** By turns, so that a busy moment of the machine hits all of them. @returns medians and the least, in milliseconds */
-async function inTurns(
-  [few, many]: Asked[],
+/**
+ * Runs the requests in turn, so that a busy moment of the machine affects all of them.
+ * @returns the medians and minimums in milliseconds
+ */
+async function measureInterleaved(
+  [few, many]: PathsByName[],
   rounds: number,
   call: (path: string) => Promise<unknown>,
 ): Promise<Record<string, unknown>[]> {
@@ -165,25 +171,25 @@ const types = [
   'agent.updated',
   'token.revoked',
 ]
-const facts = [
+const sampleValues = [
   '{"type":"user","id":"usr_1","name":"Somebody"}',
   '{"type":"user","id":"usr_1"}',
   '{"ip_address":"192.0.2.7","user_agent":"Mozilla/5.0 (X11; Linux x86_64)","request_id":"req_1","method":"POST","path":"/"}',
 ]
 
-/** The moment in an id, as kernel/ids writes it: 48 bits in ten digits of base 32. */
+/** The timestamp of an identifier as src/kernel/ids.ts encodes it: 48 bits in ten base-32 digits. */
 const timeDigits = Array.from({ length: 10 }, (_, n) => {
   return `substr('0123456789abcdefghjkmnpqrstvwxyz', ((at >> ${45 - 5 * n}) & 31)::int + 1, 1)`
 }).join(' || ')
 
 /**
- * Events $1 to $2 of $3, from the moment $4 on, every $5 milliseconds. `mixed` spreads the numbers, so that what every
- * thousandth event has is as mixed as what all have. One event of 151 is of a type of its own, and so on: seldom, but a
- * page of them even among 10,000. One frequent type never has a client.
+ * Inserts events $1 to $2 of $3, starting at time $4, one every $5 milliseconds. `mixed` scatters the numbers, so that
+ * every thousandth event has the same mix of values as all events. Rare types occur once in 151 events, which still
+ * fills a page among 10,000. One frequent type never has a client.
  */
-const fillText = `
+const insertEventsSql = `
   INSERT INTO events (id, type, created_at, account_id, issuer_id, user_id, client_id, auth_type, actor, target, context,
-    place)
+    commit_position)
   SELECT 'evt_' || ${timeDigits} || lpad(n::text, 16, '0'),
     CASE mixed % 151 WHEN 0 THEN 'issuer.deleted' WHEN 1 THEN 'client.updated' ELSE ($6::text[])[mixed % 10 + 1] END,
     at,
@@ -192,39 +198,41 @@ const fillText = `
     'usr_' || CASE mixed % 151 WHEN 2 THEN 77 ELSE mixed % 100003 END,
     CASE WHEN mixed % 10 <> 8 THEN 'cli_' || (mixed >> 8) % 20 END,
     ('{user,api_key,unauthenticated}'::text[])[mixed % 3 + 1],
-    ${facts.map((json) => `'${json}'::jsonb`).join(', ')},
-    (SELECT event_place())
+    ${sampleValues.map((json) => `'${json}'::jsonb`).join(', ')},
+    (SELECT event_commit_position())
   FROM (
     SELECT n, n * 2654435761 & 4294967295 AS mixed, floor($4::float8 + n * $5::float8)::bigint AS at
     FROM generate_series($1::bigint, $2::bigint) AS n) numbered`
 
 /**
- * 30 days of events in the order of time, of four issuers, 20 clients and 100,000 users, and their counts. The tables
- * are not logged: that spares the disk while they are filled and makes no difference to who reads them.
+ * Creates 30 days of events in time order, of four issuers, 20 clients and 100,000 users, and their counts. The tables
+ * are unlogged, which saves disk writes during the load and does not affect reads.
  */
-async function seed(db: pg.Client, [few, many]: string[], count: number): Promise<void> {
+async function seedEvents(db: pg.Client, [few, many]: string[], count: number): Promise<void> {
   const first = Date.now() - DAYS * DAY
-  const hold = `UPDATE periodic_jobs SET held_until = $1, holder = 'bench' WHERE name = 'count-events'`
-  await db.query(hold, [Date.now() + DAY])
+  const leaseCountJobSql = `UPDATE periodic_jobs SET lease_expires_at = $1, lease_owner = 'bench' WHERE name = 'count-events'`
+  await db.query(leaseCountJobSql, [Date.now() + DAY])
   await db.query(`SET statement_timeout = 0; SET synchronous_commit = off; SET maintenance_work_mem = '1GB';
     SET work_mem = '512MB'`)
-  await db.query('SELECT make_event_partition($1)', [first])
+  await db.query('SELECT create_event_partition($1)', [first])
   const { rows: tables } = await db.query<{ name: string }>(
     `SELECT relname AS name FROM pg_class WHERE relkind = 'r' AND relname ~ '^(event_hours|event_counts|events_\\d.*)$'`,
   )
   for (const { name } of tables) await db.query(`ALTER TABLE ${name} SET UNLOGGED`)
   const { rows: indexes } = await db.query<{ name: string; text: string }>(
     `SELECT indexname AS name, indexdef AS text FROM pg_indexes
-     WHERE tablename = 'events' AND indexname NOT IN ('events_pkey', 'events_by_place')`,
+     WHERE tablename = 'events' AND indexname NOT IN ('events_pkey', 'events_by_commit_position')`,
   )
   for (const { name } of indexes) await db.query(`DROP INDEX ${name}`)
-  for (let from = 0; from < count; from += PORTION) {
-    const to = Math.min(from + PORTION, count) - 1
-    await db.query(fillText, [from, to, count, first, (DAYS * DAY) / count, types, few, many])
-    const { rows } = await db.query('SELECT counted_to AS "from", event_horizon() AS horizon FROM event_progress')
+  for (let from = 0; from < count; from += BATCH_SIZE) {
+    const to = Math.min(from + BATCH_SIZE, count) - 1
+    await db.query(insertEventsSql, [from, to, count, first, (DAYS * DAY) / count, types, few, many])
+    const { rows } = await db.query(
+      'SELECT counted_up_to AS "from", event_commit_horizon() AS horizon FROM event_progress',
+    )
     await db.query(countText, [rows[0].from, rows[0].horizon])
   }
   for (const { text } of indexes) await db.query(text.replace(' ON ONLY ', ' ON '))
   await db.query('ANALYZE events')
-  await db.query(hold, [0])
+  await db.query(leaseCountJobSql, [0])
 }

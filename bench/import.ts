@@ -1,7 +1,6 @@
 /**
- * How fast users come in, by the command line as an operator runs it, and how little memory it takes. The database is
- * the embedded one on this machine, so both share its processors.
- * Options: `--users 100000`.
+ * Measures the speed and the memory of a user import through the command line. The embedded PostgreSQL runs on the same
+ * machine, so both share its processors. Option: `--users 100000`.
  */
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
@@ -11,13 +10,13 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { makeFolder, removeFolder, startServer } from './server.js'
+import { createFolder, removeFolder, startServer } from './server.js'
 
 const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url))
 
 export async function bench(options: string[]): Promise<Record<string, unknown>[]> {
   const { values } = parseArgs({ args: options, options: { users: { type: 'string', default: '100000' } } })
-  const folder = makeFolder()
+  const folder = createFolder()
   const server = await startServer(folder)
   try {
     const post = async (path: string, body: object) => {
@@ -33,8 +32,8 @@ export async function bench(options: string[]): Promise<Record<string, unknown>[
     await writeUsers(file, Number(values.users))
     const rows: Record<string, unknown>[] = []
     for (const words of [['--dry-run'], [], []]) {
-      const said: string = rows.length === 2 ? 'again (all known)' : words.length > 0 ? 'dry run' : 'import'
-      rows.push({ run: said, ...(await run([file, '--issuer', issuer.data.id, ...words], folder)) })
+      const runName: string = rows.length === 2 ? 'again (all known)' : words.length > 0 ? 'dry run' : 'import'
+      rows.push({ run: runName, ...(await runImport([file, '--issuer', issuer.data.id, ...words], folder)) })
     }
     return rows.map((row) => ({ ...row, file_mb: Math.round(statSync(file).size / 1e6) }))
   } finally {
@@ -43,7 +42,9 @@ export async function bench(options: string[]): Promise<Record<string, unknown>[
   }
 }
 
-/** Lines as Auth0 exports them with bcrypt hashes, which nobody can check here: their time is not the import's. */
+/**
+ * Creates lines as Auth0 exports them. The bcrypt hashes match no password, because the import does not verify them.
+ */
 async function writeUsers(file: string, count: number): Promise<void> {
   const stream = createWriteStream(file)
   const alphabet = './ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
@@ -67,8 +68,8 @@ async function writeUsers(file: string, count: number): Promise<void> {
   await new Promise<void>((done) => void stream.end(() => done()))
 }
 
-/** CPU seconds of the embedded PostgreSQL so far: its own, its children's, and what ended ones have used. */
-function databaseCpu(dataDir: string): number {
+/** CPU seconds of the embedded PostgreSQL so far: its main process, its running backends and the ended ones. */
+function databaseCpuSeconds(dataDir: string): number {
   const stats = readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
     .flatMap((pid) => {
@@ -79,19 +80,20 @@ function databaseCpu(dataDir: string): number {
         return []
       }
     })
-  // The server runs in its own folder; its children say the same and have it as their parent.
-  const there = stats.filter(({ folder }) => folder.startsWith(dataDir))
-  const server = there.find(({ parent }) => !there.some(({ pid }) => pid === parent))
+  // The main process runs in the data folder. Its backends have the same working directory and that process as their
+  // parent.
+  const databaseProcesses = stats.filter(({ folder }) => folder.startsWith(dataDir))
+  const server = databaseProcesses.find(({ parent }) => !databaseProcesses.some(({ pid }) => pid === parent))
   if (!server) return 0
   const own = stats.filter(({ parent }) => parent === server.pid).map(({ fields }) => fields[11]! + fields[12]!)
   return [...own, ...server.fields.slice(11, 15)].reduce((sum, ticks) => sum + ticks, 0) / 100
 }
 
-async function run(args: string[], dataDir: string): Promise<Record<string, unknown>> {
+async function runImport(args: string[], dataDir: string): Promise<Record<string, unknown>> {
   const env = { PATH: process.env['PATH'] ?? '', DATA_DIR: dataDir }
-  const before = databaseCpu(dataDir)
+  const before = databaseCpuSeconds(dataDir)
   const began = performance.now()
-  // A heap this small would not hold the users: memory does not grow with the file.
+  // A heap this small cannot hold all users: memory must not grow with the file.
   const child = spawn(process.execPath, ['--max-old-space-size=96', cli, 'users', 'import', ...args, '--json'], {
     env,
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -100,7 +102,7 @@ async function run(args: string[], dataDir: string): Promise<Record<string, unkn
   child.stdout.on('data', (chunk) => (out += chunk))
   let memory = 0
   let cpu = 0
-  const watch = async (): Promise<void> => {
+  const sampleProcess = async (): Promise<void> => {
     while (child.exitCode === null) {
       try {
         memory = Math.max(
@@ -115,7 +117,7 @@ async function run(args: string[], dataDir: string): Promise<Record<string, unkn
       await sleep(50)
     }
   }
-  await Promise.all([once(child, 'close'), watch()])
+  await Promise.all([once(child, 'close'), sampleProcess()])
   const seconds = (performance.now() - began) / 1000
   const { read, imported, known, refused } = JSON.parse(out)
   return {
@@ -125,7 +127,7 @@ async function run(args: string[], dataDir: string): Promise<Record<string, unkn
     refused,
     seconds: seconds.toFixed(1),
     node_cpu_s: cpu.toFixed(1),
-    database_cpu_s: (databaseCpu(dataDir) - before).toFixed(1),
+    database_cpu_s: (databaseCpuSeconds(dataDir) - before).toFixed(1),
     peak_mb: Math.round(memory),
   }
 }

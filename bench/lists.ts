@@ -1,26 +1,26 @@
 /**
- * What a page of a long list costs: the first, the middle and the last page, against the first page where there are 1,000
- * rows, and searches among users. Rows of other tenants that are newer than all of the list's stand in every table.
- * Options: the number of users (1,000,000) and of rows in each other list (300,000).
+ * Measures pages of long lists: the first, the middle and the last page against the first page of a list with 1,000
+ * rows, and user searches. Every table also has rows of other tenants that are newer than those of the list. Options:
+ * number of users (1,000,000) and of rows in each other list (300,000).
  */
 import pg from 'pg'
 import { readConfig } from '../src/config.js'
-import { openStore } from '../src/store.js'
-import { others, type Place, seed, users } from './seed.js'
-import { makeFolder, removeFolder, type Server, startServer } from './server.js'
+import { startDatabaseServer } from '../src/platform/postgres/database-server.js'
+import { issuerTables, type SeedScope, seedTable, usersTable } from './seed.js'
+import { createFolder, removeFolder, type Server, startServer } from './server.js'
 
 const MANY_USERS = 1_000_000
 const MANY = 300_000
 const FEW = 1_000
 const ROUNDS = 100
 
-type Ask = () => Promise<unknown>
-/** The first of them is what the others are compared with. */
-type Group = [figure: string, asks: [page: string, ask: Ask][]]
+type SendRequest = () => Promise<unknown>
+/** The first request of a group is the reference for the others. */
+type MeasurementGroup = [figure: string, asks: [page: string, ask: SendRequest][]]
 
-/** @returns the cost of one page in each place, and how it compares */
+/** @returns the cost of one page at each position, and its ratio to the reference */
 export async function bench([userCount, count]: string[]): Promise<Record<string, unknown>[]> {
-  const folder = makeFolder()
+  const folder = createFolder()
   const server = await startServer(folder)
   try {
     return await measure(folder, server, Number(userCount ?? MANY_USERS), Number(count ?? MANY))
@@ -31,9 +31,9 @@ export async function bench([userCount, count]: string[]): Promise<Record<string
 }
 
 async function measure(folder: string, server: Server, manyUsers: number, many: number) {
-  const call = caller(server)
+  const call = createApiClient(server)
   const accounts = await call('GET', '/v1/accounts')
-  const place = async (): Promise<Place> => {
+  const createSeedScope = async (): Promise<SeedScope> => {
     const accountId = accounts.data[0]!.id
     const issuerId = (await call('POST', `/v1/accounts/${accountId}/issuers`, { name: 'Bench' })).data.id
     const I = `/v1/accounts/${accountId}/issuers/${issuerId}`
@@ -41,73 +41,73 @@ async function measure(folder: string, server: Server, manyUsers: number, many: 
     const userId = (await call('POST', `${I}/users`, { username_type: 'unique', username: 'bench' })).data.id
     return { accountId, issuerId, orgId, userId, webhookId: '' }
   }
-  const [large, newer, small] = [await place(), await place(), await place()]
-  const { url } = await openStore(readConfig({ DATA_DIR: folder }), () => {}, true)
+  const [large, newer, small] = [await createSeedScope(), await createSeedScope(), await createSeedScope()]
+  const { url } = await startDatabaseServer(readConfig({ DATA_DIR: folder }), () => {}, true)
   const db = new pg.Client({ connectionString: url })
   await db.connect()
-  // Notes belong to accounts: those of others need one that is not theirs.
-  const stranger = (one: Place): Place => ({ ...one, accountId: `acc_of_${one.issuerId}` })
-  const ids: Record<string, string[]> = { users: await seed(db, folder, users, large, manyUsers) }
-  await seed(db, folder, users, newer, many)
-  await seed(db, folder, users, small, FEW)
-  for (const kind of others(ids['users']!)) {
-    const own = kind.table === 'notes' ? stranger : (one: Place) => one
+  // Notes belong to accounts, so the rows of other tenants need another account.
+  const foreignAccountScope = (one: SeedScope): SeedScope => ({ ...one, accountId: `acc_of_${one.issuerId}` })
+  const ids: Record<string, string[]> = { users: await seedTable(db, folder, usersTable, large, manyUsers) }
+  await seedTable(db, folder, usersTable, newer, many)
+  await seedTable(db, folder, usersTable, small, FEW)
+  for (const kind of issuerTables(ids['users']!)) {
+    const own = kind.table === 'notes' ? foreignAccountScope : (one: SeedScope) => one
     const rows = Math.min(many, manyUsers)
-    ids[kind.table] = await seed(db, folder, kind, large, rows)
-    await seed(db, folder, kind, own(newer), rows)
-    if (kind.table !== 'notes') await seed(db, folder, kind, small, FEW)
+    ids[kind.table] = await seedTable(db, folder, kind, large, rows)
+    await seedTable(db, folder, kind, own(newer), rows)
+    if (kind.table !== 'notes') await seedTable(db, folder, kind, small, FEW)
   }
   await db.query('VACUUM ANALYZE')
 
-  const I = ({ accountId, issuerId }: Place) => `/v1/accounts/${accountId}/issuers/${issuerId}`
-  const O = (one: Place) => `${I(one)}/organizations/${one.orgId}`
-  const get = (path: string): Ask => {
+  const I = ({ accountId, issuerId }: SeedScope) => `/v1/accounts/${accountId}/issuers/${issuerId}`
+  const O = (one: SeedScope) => `${I(one)}/organizations/${one.orgId}`
+  const get = (path: string): SendRequest => {
     const mark = path.includes('?') ? '&' : '?'
     return () => call('GET', `${path}${mark}limit=50`)
   }
-  /** The pages of a list; `filter` without its mark. */
-  const pagesOf = (table: string, path: (one: Place) => string, filter = ''): Group => {
+  /** The pages of a list. `filter` is a query string without the leading question mark. */
+  const listPages = (table: string, path: (one: SeedScope) => string, filter = ''): MeasurementGroup => {
     const rows = ids[table]!
     const at = (n: number) => get(`${path(large)}?cursor=${rows[n]}${filter && `&${filter}`}`)
     return [
       `${path(large).split('/').at(-1)}${filter && `?${filter}`}`,
       [
-        // A filter leaves less than a page of so few: its first page is the measure.
-        ...(filter === '' ? [[`first of ${FEW}`, get(path(small))] as [string, Ask]] : []),
+        // The small list has less than one page of filtered rows, so its first page is the reference.
+        ...(filter === '' ? [[`first of ${FEW}`, get(path(small))] as [string, SendRequest]] : []),
         ['first', get(`${path(large)}${filter && `?${filter}`}`)],
         ['middle', at(Math.floor(rows.length / 2))],
-        // Full under the filters too, which leave one row in a hundred.
+        // Filtered pages are full as well, although a filter matches one row in a hundred.
         ['last', at(filter === '' || filter === 'status=active' ? 51 : 5_101)],
       ],
     ]
   }
-  const clients = (one: Place) => `${I(one)}/clients`
-  const organizations = (one: Place) => `${I(one)}/organizations`
-  const agents = (one: Place) => `${I(one)}/agents`
-  const members = (one: Place) => `${O(one)}/members`
-  const groups: Group[] = [
-    pagesOf('users', (one) => `${I(one)}/users`),
-    pagesOf('users', (one) => `${I(one)}/users`, 'status=active'),
-    pagesOf('clients', clients),
-    pagesOf('clients', clients, 'status=disabled'),
-    pagesOf('organizations', organizations),
-    pagesOf('organizations', organizations, 'status=suspended'),
-    pagesOf('agents', agents),
-    pagesOf('agents', agents, 'status=blocked'),
-    pagesOf('organization_members', members),
-    pagesOf('organization_members', members, 'status=suspended'),
-    pagesOf('organization_invitations', (one) => `${O(one)}/invitations`),
-    pagesOf('sessions', (one) => `${I(one)}/users/${one.userId}/sessions`),
-    notes(large.accountId, ids['notes']!, get),
-    relations(call, large, small),
-    searches(call, large, get(`${I(small)}/users`)),
+  const clients = (one: SeedScope) => `${I(one)}/clients`
+  const organizations = (one: SeedScope) => `${I(one)}/organizations`
+  const agents = (one: SeedScope) => `${I(one)}/agents`
+  const members = (one: SeedScope) => `${O(one)}/members`
+  const groups: MeasurementGroup[] = [
+    listPages('users', (one) => `${I(one)}/users`),
+    listPages('users', (one) => `${I(one)}/users`, 'status=active'),
+    listPages('clients', clients),
+    listPages('clients', clients, 'status=disabled'),
+    listPages('organizations', organizations),
+    listPages('organizations', organizations, 'status=suspended'),
+    listPages('agents', agents),
+    listPages('agents', agents, 'status=blocked'),
+    listPages('organization_members', members),
+    listPages('organization_members', members, 'status=suspended'),
+    listPages('organization_invitations', (one) => `${O(one)}/invitations`),
+    listPages('sessions', (one) => `${I(one)}/users/${one.userId}/sessions`),
+    notePages(large.accountId, ids['notes']!, get),
+    relationQueries(call, large, small),
+    searchQueries(call, large, get(`${I(small)}/users`)),
   ]
   await db.end()
-  return inTurns(groups)
+  return measureInterleaved(groups)
 }
 
-/** Notes have a cursor of their own; there is no account with few of them, so the first page is the measure. */
-function notes(accountId: string, ids: string[], get: (path: string) => Ask): Group {
+/** Notes have their own cursor format. No account has few notes, so the first page is the reference. */
+function notePages(accountId: string, ids: string[], get: (path: string) => SendRequest): MeasurementGroup {
   const path = `/v1/accounts/${accountId}/notes`
   const time = (n: number) => Number.parseInt([...ids[n]!.slice(5, 15)].map(base32).join(''), 2)
   const at = (n: number) => get(`${path}?cursor=false:${time(n)}:${ids[n]}`)
@@ -124,32 +124,32 @@ function notes(accountId: string, ids: string[], get: (path: string) => Ask): Gr
 const base32 = (digit: string) => '0123456789abcdefghjkmnpqrstvwxyz'.indexOf(digit).toString(2).padStart(5, '0')
 
 /** First pages of three lists below an issuer, in one GraphQL query. */
-function relations(call: Call, large: Place, small: Place): Group {
+function relationQueries(call: Call, large: SeedScope, small: SeedScope): MeasurementGroup {
   const query = `query ($accountId: ID!, $issuerId: ID!) { issuer(accountId: $accountId, issuerId: $issuerId) {
     clients(limit: 50) { data { id } } organizations(limit: 50) { data { id } } agents(limit: 50) { data { id } } } }`
-  const ask = ({ accountId, issuerId }: Place) => {
+  const queryFor = ({ accountId, issuerId }: SeedScope) => {
     return () => call('POST', '/graphql', { query, variables: { accountId, issuerId } })
   }
-  const pages: [string, Ask][] = [
-    [`of ${FEW}`, ask(small)],
-    ['of many', ask(large)],
+  const pages: [string, SendRequest][] = [
+    [`of ${FEW}`, queryFor(small)],
+    ['of many', queryFor(large)],
   ]
   return ['GraphQL: clients, organizations and agents of an issuer', pages]
 }
 
-function searches(call: Call, { accountId, issuerId }: Place, base: Ask): Group {
+function searchQueries(call: Call, { accountId, issuerId }: SeedScope, base: SendRequest): MeasurementGroup {
   const query =
     'query ($a: ID!, $i: ID!, $s: String) { users(accountId: $a, issuerId: $i, search: $s) { data { id } } }'
-  const words = ['ada.lovelace500', 'ada lovelace 5', 'lovelace', 'a', 'nobody']
-  const search = (text: string): [string, Ask] => {
+  const words = ['ada.lovelace500', 'ada lovelace 5', 'lovelace', 'a', 'unknown']
+  const search = (text: string): [string, SendRequest] => {
     return [`"${text}"`, () => call('POST', '/graphql', { query, variables: { a: accountId, i: issuerId, s: text } })]
   }
   return ['search of users', [[`list of ${FEW}`, base], ...words.map(search)]]
 }
 
-type Call = ReturnType<typeof caller>
+type Call = ReturnType<typeof createApiClient>
 
-function caller({ baseUrl, authorization }: Server) {
+function createApiClient({ baseUrl, authorization }: Server) {
   return async (method: string, path: string, body?: object) => {
     const headers = { authorization, 'content-type': 'application/json' }
     const answer = await fetch(`${baseUrl}${path}`, { method, headers, ...(body && { body: JSON.stringify(body) }) })
@@ -158,15 +158,15 @@ function caller({ baseUrl, authorization }: Server) {
   }
 }
 
-/** The pages of a group by turns, so that a busy moment of the machine hits all of them. */
-export async function inTurns(groups: Group[]): Promise<Record<string, unknown>[]> {
+/** Runs the pages of a group in turn, so that a busy moment of the machine affects all of them. */
+export async function measureInterleaved(groups: MeasurementGroup[]): Promise<Record<string, unknown>[]> {
   const figures: Record<string, unknown>[] = []
   for (const [list, asks] of groups) {
     const times = asks.map((): number[] => [])
     for (let round = -20; round < ROUNDS; round++) {
       for (const [n, [, ask]] of asks.entries()) {
         const began = performance.now()
-        // What does not answer is told as never, and not asked again.
+        // A request that times out is reported as "never" and not repeated.
         if (times[n]!.includes(Number.POSITIVE_INFINITY)) continue
         const answers = await ask().then(
           () => true,

@@ -1,43 +1,47 @@
-/** A closed loop of form posts: so many callers, each of which waits for its answer before it asks again. */
+/** A closed-loop load generator of form posts: each caller waits for its response before it sends the next request. */
 import { Client } from 'undici'
 
-export interface Post {
+export interface FormRequest {
   path: string
   headers: Record<string, string>
   body: string
 }
 
-export interface Caller {
-  /** What to send next. */
-  next(): Post
-  /** The body of a 200 answer, for callers whose next request depends on it. */
-  answered?(body: string): void
+export interface LoadClient {
+  /** Returns the next request. */
+  next(): FormRequest
+  /** Receives the body of a 200 response, for callers whose next request depends on it. */
+  onResponse?(body: string): void
 }
 
-export interface Load {
+export interface LoadResult {
   requests: number
-  /** Answers other than 200. */
+  /** Number of responses other than 200. */
   failed: number
-  /** Milliseconds, ascending. */
+  /** Durations in milliseconds, ascending. */
   latencies: number[]
 }
 
-/** Keeps the callers busy for so many milliseconds; requests that are under way then are still answered. */
-export async function load(origin: string, callers: readonly Caller[], milliseconds: number): Promise<Load> {
+/** Sends requests for the given number of milliseconds, and waits for the requests in progress. */
+export async function runLoad(
+  origin: string,
+  clients: readonly LoadClient[],
+  milliseconds: number,
+): Promise<LoadResult> {
   const latencies: number[] = []
   let failed = 0
   const end = performance.now() + milliseconds
   await Promise.all(
-    callers.map(async (caller) => {
+    clients.map(async (loadClient) => {
       const client = new Client(origin)
       do {
-        const { path, headers, body } = caller.next()
+        const { path, headers, body } = loadClient.next()
         const began = performance.now()
         const answer = await client.request({ method: 'POST', path, headers, body })
         const text = await answer.body.text()
         latencies.push(performance.now() - began)
         if (answer.statusCode !== 200) failed++
-        else caller.answered?.(text)
+        else loadClient.onResponse?.(text)
       } while (performance.now() < end)
       await client.close()
     }),
@@ -45,7 +49,7 @@ export async function load(origin: string, callers: readonly Caller[], milliseco
   return { requests: latencies.length, failed, latencies: latencies.sort((a, b) => a - b) }
 }
 
-/** @param share 0.99 for p99 */
+/** @param share 0.99 for the 99th percentile */
 export const percentile = (ascending: readonly number[], share: number): number =>
   ascending[Math.min(ascending.length - 1, Math.floor(ascending.length * share))] ?? Number.NaN
 
@@ -55,8 +59,12 @@ export const median = (values: readonly number[]): number =>
     0.5,
   )
 
-/** A form with HTTP Basic credentials. */
-export function form(path: string, client: { id: string; secret: string }, values: Record<string, string>): Post {
+/** Builds a form request with HTTP Basic credentials. */
+export function formRequest(
+  path: string,
+  client: { id: string; secret: string },
+  values: Record<string, string>,
+): FormRequest {
   return {
     path,
     headers: {

@@ -1,11 +1,13 @@
-/** `npm run bench -- <name> [options]`: one file per benchmark; prints its figures as a table. */
+/** `npm run bench -- <name> [options]`: runs one benchmark file and prints its figures as a table. */
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const folder = fileURLToPath(new URL('.', import.meta.url))
 const names = readdirSync(folder)
   .filter(
-    (file) => file.endsWith('.js') && !['run', 'seed', 'server', 'stock', 'load', 'logins'].includes(file.slice(0, -3)),
+    (file) =>
+      file.endsWith('.js') &&
+      !['run', 'seed', 'server', 'baseline-provider', 'load', 'login-load'].includes(file.slice(0, -3)),
   )
   .map((file) => file.slice(0, -3))
 

@@ -1,4 +1,4 @@
-/** Rows by the hundred thousand for benchmarks: written into a file in the order of time, which the database COPYs. */
+/** Inserts hundreds of thousands of rows for benchmarks, with COPY from a file in time order. */
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream, rmSync } from 'node:fs'
@@ -8,43 +8,43 @@ import { finished } from 'node:stream/promises'
 import type pg from 'pg'
 import { type IdPrefix, newRow } from '../src/kernel/ids.js'
 
-/** What rows belong to. */
-export interface Place {
+/** The tenant that the rows belong to. */
+export interface SeedScope {
   accountId: string
   issuerId: string
   orgId: string
-  /** Whose sessions. */
+  /** The user who owns the sessions. */
   userId: string
-  /** Whose deliveries. */
+  /** The webhook that the deliveries belong to. */
   webhookId: string
 }
 
 type Values = Record<string, unknown>
 
-/** A table with a row's columns besides id and times. `n` counts from zero. */
-export interface Seed {
+/** A table with the columns of a row besides its id and times. `n` counts from zero. */
+export interface SeedTable {
   table: string
-  prefix: IdPrefix
-  row(place: Place, n: number): Values
+  idPrefix: IdPrefix
+  row(place: SeedScope, n: number): Values
 }
 
-const inIssuer = ({ accountId, issuerId }: Place): Values => ({ account_id: accountId, issuer_id: issuerId })
-const inOrg = (place: Place): Values => ({ ...inIssuer(place), org_id: place.orgId })
-/** One in a hundred. */
-const rarely = (n: number, often: string, rare: string): string => (n % 100 === 0 ? rare : often)
+const issuerColumns = ({ accountId, issuerId }: SeedScope): Values => ({ account_id: accountId, issuer_id: issuerId })
+const organizationColumns = (place: SeedScope): Values => ({ ...issuerColumns(place), org_id: place.orgId })
+/** One row in a hundred. */
+const oneInHundred = (n: number, often: string, rare: string): string => (n % 100 === 0 ? rare : often)
 
-const given = ['ada', 'bo', 'chidi', 'dunja', 'emre', 'fatou', 'grace', 'hedy', 'ines', 'joan']
-const family = 'lovelace hopper noether curie meitner franklin johnson lamarr turing germain'.split(' ')
+const givenNames = ['ada', 'bo', 'chidi', 'dunja', 'emre', 'fatou', 'grace', 'hedy', 'ines', 'joan']
+const familyNames = 'lovelace hopper noether curie meitner franklin johnson lamarr turing germain'.split(' ')
 
-export const users: Seed = {
+export const usersTable: SeedTable = {
   table: 'users',
-  prefix: 'usr',
+  idPrefix: 'usr',
   row: (place, n) => {
-    const [one, two] = [given[n % 10]!, family[Math.floor(n / 10) % 10]!]
+    const [one, two] = [givenNames[n % 10]!, familyNames[Math.floor(n / 10) % 10]!]
     const key = `${one}.${two}${n}@example.com`
     const profile = { name: `${one} ${two} ${n}`, given_name: one, family_name: two, email: key }
     return {
-      ...inIssuer(place),
+      ...issuerColumns(place),
       username_type: 'email',
       username: key,
       username_key: key,
@@ -56,75 +56,75 @@ export const users: Seed = {
   },
 }
 
-/** The other lists that may be long. `userIds` are those of members. */
-export const others = (userIds: readonly string[]): Seed[] => [
+/** The other lists that can be long. `userIds` are the users who become members. */
+export const issuerTables = (userIds: readonly string[]): SeedTable[] => [
   {
     table: 'clients',
-    prefix: 'cli',
+    idPrefix: 'cli',
     row: (place, n) => ({
-      ...inIssuer(place),
+      ...issuerColumns(place),
       name: `Client ${n}`,
       type: 'external',
       confidential: false,
       settings: '{}',
-      status: rarely(n, 'active', 'disabled'),
+      status: oneInHundred(n, 'active', 'disabled'),
     }),
   },
   {
     table: 'organizations',
-    prefix: 'org',
+    idPrefix: 'org',
     row: (place, n) => ({
-      ...inIssuer(place),
+      ...issuerColumns(place),
       name: `Organization ${n}`,
       default_member_scopes: '{}',
       scopes: '{}',
       creator_scopes: '{}',
-      status: rarely(n, 'active', 'suspended'),
+      status: oneInHundred(n, 'active', 'suspended'),
       sso_enabled: n % 200 === 0,
     }),
   },
   {
     table: 'agents',
-    prefix: 'agt',
+    idPrefix: 'agt',
     row: (place, n) => ({
-      ...inIssuer(place),
+      ...issuerColumns(place),
       name: `Agent ${n}`,
       model: `model ${n % 1000}`,
       provider: `provider ${n % 10}`,
       scopes: '{}',
       verifier_types: '{}',
-      status: rarely(n, 'active', 'blocked'),
+      status: oneInHundred(n, 'active', 'blocked'),
     }),
   },
   {
     table: 'organization_members',
-    prefix: 'mem',
+    idPrefix: 'mem',
     row: (place, n) => ({
-      ...inOrg(place),
+      ...organizationColumns(place),
       user_id: userIds[n],
       scopes: '{}',
-      status: rarely(n, 'active', 'suspended'),
+      status: oneInHundred(n, 'active', 'suspended'),
     }),
   },
   {
     table: 'organization_invitations',
-    prefix: 'inv',
+    idPrefix: 'inv',
     row: (place, n) => ({
-      ...inOrg(place),
+      ...organizationColumns(place),
       email: `guest${n}@example.com`,
       email_key: `guest${n}@example.com`,
       scopes: '{}',
       groups: '{}',
       token_hash: `${place.orgId} ${n}`,
-      status: rarely(n, 'accepted', 'pending'),
+      status: oneInHundred(n, 'accepted', 'pending'),
       expires_at: Date.now() + 86_400_000,
     }),
   },
   {
     table: 'sessions',
-    prefix: 'ses',
+    idPrefix: 'ses',
     row: (place, n) => ({
-      ...inIssuer(place),
+      ...issuerColumns(place),
       user_id: place.userId,
       client_id: 'cli_bench',
       browser_uid: `${place.userId} ${n}`,
@@ -140,9 +140,9 @@ export const others = (userIds: readonly string[]): Seed[] => [
   },
   {
     table: 'notes',
-    prefix: 'note',
+    idPrefix: 'note',
     row: (place, n) => ({
-      ...inIssuer(place),
+      ...issuerColumns(place),
       subject_type: 'user',
       subject_id: place.userId,
       content: `Note ${n}`,
@@ -152,30 +152,34 @@ export const others = (userIds: readonly string[]): Seed[] => [
   },
 ]
 
-/** Accounts belong to nobody. */
-export const accounts: Seed = { table: 'accounts', prefix: 'acc', row: (_, n) => ({ name: `Account ${n}` }) }
+/** Accounts have no parent. */
+export const accountsTable: SeedTable = {
+  table: 'accounts',
+  idPrefix: 'acc',
+  row: (_, n) => ({ name: `Account ${n}` }),
+}
 
-/** Further lists, which only `console-lists` fills. */
-export const below: readonly Seed[] = [
+/** More tables, which only `console-lists` fills. */
+export const consoleTables: readonly SeedTable[] = [
   {
     table: 'issuers',
-    prefix: 'iss',
+    idPrefix: 'iss',
     row: ({ accountId }, n) => ({
       account_id: accountId,
       name: `Issuer ${n}`,
       available_scopes: '{}',
-      status: rarely(n, 'active', 'disabled'),
+      status: oneInHundred(n, 'active', 'disabled'),
       username_key: 'none',
     }),
   },
   {
     table: 'organization_groups',
-    prefix: 'grp',
-    row: (place, n) => ({ ...inOrg(place), name: `Group ${n}`, scopes: '{}' }),
+    idPrefix: 'grp',
+    row: (place, n) => ({ ...organizationColumns(place), name: `Group ${n}`, scopes: '{}' }),
   },
   {
     table: 'webhook_deliveries',
-    prefix: 'dlv',
+    idPrefix: 'dlv',
     row: ({ accountId, webhookId }, n) => ({
       account_id: accountId,
       webhook_id: webhookId,
@@ -187,7 +191,7 @@ export const below: readonly Seed[] = [
   },
   {
     table: 'ledger_entries',
-    prefix: 'led',
+    idPrefix: 'led',
     row: ({ accountId }, n) => ({
       account_id: accountId,
       type: 'adjustment',
@@ -197,12 +201,15 @@ export const below: readonly Seed[] = [
   },
 ]
 
-/** Makes `count` rows of this kind, each newer than all before. @returns their ids, the oldest first */
-export async function seed(
+/**
+ * Inserts `count` rows of this kind, each newer than all existing rows.
+ * @returns their identifiers, oldest first
+ */
+export async function seedTable(
   db: pg.Client,
   folder: string,
-  { table, prefix, row }: Seed,
-  place: Place,
+  { table, idPrefix, row }: SeedTable,
+  scope: SeedScope,
   count: number,
 ): Promise<string[]> {
   const file = join(folder, `${table}.tsv`)
@@ -210,15 +217,15 @@ export async function seed(
   const ids: string[] = []
   let columns: string[] = []
   for (let n = 0; n < count; n++) {
-    const { id, createdAt, updatedAt } = newRow(prefix, Date.now())
-    const values = { id, ...row(place, n), created_at: createdAt, updated_at: updatedAt }
+    const { id, createdAt, updatedAt } = newRow(idPrefix, Date.now())
+    const values = { id, ...row(scope, n), created_at: createdAt, updated_at: updatedAt }
     columns = Object.keys(values)
     ids.push(id)
     if (!out.write(`${Object.values(values).join('\t')}\n`)) await once(out, 'drain')
   }
   out.end()
   await finished(out)
-  // The database runs as somebody else.
+  // The database runs under another operating system user.
   await chmod(folder, 0o755)
   await chmod(file, 0o644)
   await db.query(`COPY ${table} (${columns.join(', ')}) FROM '${file}'`)

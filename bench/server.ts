@@ -1,4 +1,4 @@
-/** A Gatehouse process of its own for a benchmark, on an embedded database in a temporary folder. */
+/** Starts a Gatehouse process for a benchmark, on an embedded database in a temporary folder. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -9,13 +9,16 @@ import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { readConfig } from '../src/config.js'
 import { newId } from '../src/kernel/ids.js'
-import { openStore } from '../src/store.js'
+import { startDatabaseServer } from '../src/platform/postgres/database-server.js'
 
 const cli = fileURLToPath(new URL('../src/cli.js', import.meta.url))
 
-/** As in the start script of package.json: a young generation this small saves tens of megabytes at rest. */
+/**
+ * As in the start script of package.json: a small young generation saves tens of megabytes of memory in an idle
+ * process.
+ */
 const flags = ['--max-semi-space-size=8']
-/** Set to a folder, it gets the CPU profile of each server. */
+/** If set to a folder, each server writes its CPU profile there. */
 const profiles = process.env['PROFILES']
 if (profiles) flags.push('--cpu-prof', `--cpu-prof-dir=${profiles}`)
 
@@ -23,18 +26,18 @@ export interface Server {
   baseUrl: string
   idpUrl: string
   authorization: string
-  /** Milliseconds from spawning the process to /readyz answering 200. */
-  readyAfter: number
+  /** Milliseconds from the start of the process until /readyz returns 200. */
+  readyAfterMs: number
   /** Resident memory of the node process in MB. */
-  memory(): number
-  /** Transactions that its database has committed so far; a statement alone is one. */
+  memoryMb(): number
+  /** Transactions that the database has committed so far. A single statement counts as one transaction. */
   commits(): Promise<number>
   /** CPU seconds that the node process has used, user and system. */
-  cpu(): number
+  cpuSeconds(): number
   stop(): Promise<void>
 }
 
-export const makeFolder = (): string => mkdtempSync(join(tmpdir(), 'gatehouse-bench-'))
+export const createFolder = (): string => mkdtempSync(join(tmpdir(), 'gatehouse-bench-'))
 export const removeFolder = (folder: string): void => rmSync(folder, { recursive: true, force: true })
 
 /** Starts Gatehouse and waits until it is ready. */
@@ -61,7 +64,7 @@ export async function startServer(dataDir: string, env: Record<string, string> =
   })
   const pid = child.pid!
   for (;;) {
-    if (child.exitCode !== null) throw new Error(`Gatehouse ended with ${child.exitCode}.`)
+    if (child.exitCode !== null) throw new Error(`Gatehouse exited with code ${child.exitCode}.`)
     const ready = await fetch(`${baseUrl}/readyz`).then(
       (answer) => answer.ok,
       () => false,
@@ -74,20 +77,20 @@ export async function startServer(dataDir: string, env: Record<string, string> =
     baseUrl,
     idpUrl,
     authorization: `Basic ${Buffer.from(key).toString('base64')}`,
-    readyAfter,
-    memory: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
+    readyAfterMs: readyAfter,
+    memoryMb: () => Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1024,
     commits: async () => {
-      const { url } = await openStore(readConfig({ DATA_DIR: dataDir }), () => {}, true)
+      const { url } = await startDatabaseServer(readConfig({ DATA_DIR: dataDir }), () => {}, true)
       const client = new pg.Client(url)
       await client.connect()
-      // A backend tells its counts once a second at most.
+      // A PostgreSQL backend reports its statistics at most once a second.
       await sleep(1100)
       const text = 'SELECT xact_commit::int AS count FROM pg_stat_database WHERE datname = current_database()'
       const { rows } = await client.query<{ count: number }>(text)
       await client.end()
       return rows[0]!.count
     },
-    cpu: () => {
+    cpuSeconds: () => {
       const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
       return (Number(fields[11]) + Number(fields[12])) / 100
     },

@@ -1,6 +1,6 @@
-/** First start on an empty DATA_DIR, later starts, and the memory of the idle process. */
+/** Measures the first start on an empty DATA_DIR, later starts, and the memory of the idle process. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeFolder, removeFolder, startServer } from './server.js'
+import { createFolder, removeFolder, startServer } from './server.js'
 
 const median = (values: number[]): number => [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)]!
 
@@ -10,14 +10,14 @@ export async function bench(): Promise<Record<string, unknown>[]> {
   const later: number[] = []
   const memory: number[] = []
   for (let round = 0; round < 3; round++) {
-    const folder = makeFolder()
+    const folder = createFolder()
     const fresh = await startServer(folder)
-    first.push(fresh.readyAfter)
+    first.push(fresh.readyAfterMs)
     await fresh.stop()
     const again = await startServer(folder)
-    later.push(again.readyAfter)
+    later.push(again.readyAfterMs)
     await sleep(10_000)
-    memory.push(again.memory())
+    memory.push(again.memoryMb())
     await again.stop()
     removeFolder(folder)
   }

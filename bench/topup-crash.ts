@@ -1,26 +1,27 @@
-/** What becomes of money when everything is killed all the time. The long form of test/stories/topup-race. */
+/**
+ * Checks that no payment is lost or credited twice while all processes are killed repeatedly. The long form of
+ * test/stories/topup-race.
+ */
 import { readConfig } from '../src/config.js'
-import { openStore } from '../src/store.js'
-import { tellTopups } from '../test/setup/topup-tale.js'
-import { makeFolder, removeFolder } from './server.js'
+import { startDatabaseServer } from '../src/platform/postgres/database-server.js'
+import { runTopupScenario } from '../test/setup/topup-scenario.js'
+import { createFolder, removeFolder } from './server.js'
 
-/** @param options how many payments (500), how often each is sent at once (20), and how many kills (30) */
+/** @param options number of payments (500), of parallel requests for each payment (20), and of kills (30) */
 export async function bench([payments = '500', racers = '20', kills = '30']: string[]): Promise<
   Record<string, unknown>[]
 > {
-  const folder = makeFolder()
-  const store = await openStore(readConfig({ DATA_DIR: folder }), () => {})
-  const long = { payments: Number(payments), racers: Number(racers), kills: Number(kills) }
-  const { answers, transfers, notOnce, withoutTransfer, lost, wrongBalances, states, ...rest } = await tellTopups(
-    store.url,
-    long,
-  )
+  const folder = createFolder()
+  const store = await startDatabaseServer(readConfig({ DATA_DIR: folder }), () => {})
+  const options = { payments: Number(payments), concurrentSends: Number(racers), kills: Number(kills) }
+  const { answers, transfers, notCreditedOnce, withoutTransfer, lost, wrongBalances, states, ...rest } =
+    await runTopupScenario(store.url, options)
   await store.close()
   removeFolder(folder)
   const figures = {
     ...Object.fromEntries(Object.entries(answers).map(([status, count]) => [`answers ${status}`, count])),
     transfers,
-    'transfers not credited once': notOnce.length,
+    'transfers not credited once': notCreditedOnce.length,
     'credits without a transfer': withoutTransfer.length,
     'acknowledged without a credit': lost.length,
     'wrong balances': wrongBalances,

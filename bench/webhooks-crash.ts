@@ -1,15 +1,24 @@
-/** What gets lost when everything is killed all the time: nothing. The long form of test/stories/webhooks-crash. */
+/**
+ * Checks that no webhook delivery is lost while all processes are killed repeatedly. The long form of
+ * test/stories/webhooks-crash.
+ */
 import { readConfig } from '../src/config.js'
-import { openStore } from '../src/store.js'
-import { tellTale } from '../test/setup/webhook-tale.js'
-import { makeFolder, removeFolder } from './server.js'
+import { startDatabaseServer } from '../src/platform/postgres/database-server.js'
+import { runWebhookScenario } from '../test/setup/webhook-scenario.js'
+import { createFolder, removeFolder } from './server.js'
 
-/** @param options how many events (20,000) and kills (30) */
+/** @param options number of events (20,000) and of kills (30) */
 export async function bench([events = '20000', kills = '30']: string[]): Promise<Record<string, unknown>[]> {
-  const folder = makeFolder()
-  const store = await openStore(readConfig({ DATA_DIR: folder }), () => {})
-  const long = { events: Number(events), kills: Number(kills), patience: 10 * 60_000 }
-  const { withoutEvent, neverAccepted, statuses, kills: killed, ...result } = await tellTale(store.url, long)
+  const folder = createFolder()
+  const store = await startDatabaseServer(readConfig({ DATA_DIR: folder }), () => {})
+  const options = { events: Number(events), kills: Number(kills), settleTimeout: 10 * 60_000 }
+  const {
+    withoutEvent,
+    neverAccepted,
+    statuses,
+    kills: killed,
+    ...result
+  } = await runWebhookScenario(store.url, options)
   await store.close()
   removeFolder(folder)
   const figures = {

@@ -1,32 +1,33 @@
 /**
- * What webhooks cost (spec 6.2): deliveries per CPU second of the worker, to a receiver in a process of its own; what an
- * event costs the server that emits it, with and without a webhook; how soon the first attempt comes.
+ * Measures webhooks (docs/contract.md#webhook-delivery-rules): deliveries per CPU second of the worker to a receiver in
+ * its own process; the cost of an event for the server that records it, with and without a webhook; and the time until
+ * the first attempt.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeGatehouse } from '../src/app.js'
-import { bootstrap } from '../src/bootstrap.js'
+import { createGatehouse } from '../src/app.js'
 import { readConfig } from '../src/config.js'
 import { newRow } from '../src/kernel/ids.js'
 import type { Gatehouse } from '../src/platform/context.js'
-import { transaction } from '../src/platform/database.js'
-import { systemContext } from '../src/platform/jobs.js'
-import { emit } from '../src/resources/events/events.js'
-import { startSending } from '../src/resources/webhooks/sending.js'
+import { systemContext } from '../src/platform/jobs/periodic-jobs.js'
+import { startDatabaseServer } from '../src/platform/postgres/database-server.js'
+import { transaction } from '../src/platform/postgres/transaction.js'
+import { recordEvent } from '../src/resources/events/record-event.js'
+import { startWebhookDelivery } from '../src/resources/webhooks/delivery-worker.js'
 import { createWebhook } from '../src/resources/webhooks/webhooks.js'
-import { openStore } from '../src/store.js'
+import { bootstrap } from '../src/setup/bootstrap.js'
 import { median } from './load.js'
-import { makeFolder, removeFolder } from './server.js'
+import { createFolder, removeFolder } from './server.js'
 
 const WARM_UP = 4000
 const DELIVERIES = 20_000
-/** Of each kind in each round. */
+/** Number of each kind in each round. */
 const EVENTS = 500
 const ROUNDS = 12
 const SINGLE = 40
 
-/** Answers 204 at once, and says how many requests came, and when the last one did, whenever it is asked. */
+/** Returns 204 immediately. On request, reports the number of requests and the time of the last one. */
 const receiverText = `
   let count = 0, last = 0
   const server = require('http').createServer((req, res) => {
@@ -36,7 +37,7 @@ const receiverText = `
   server.listen(0, '127.0.0.1', () => console.log(server.address().port))
   process.stdin.on('data', () => console.log(JSON.stringify([count, last])))`
 
-async function startReceiver() {
+async function startCountingReceiver() {
   const child: ChildProcess = spawn(process.execPath, ['-e', receiverText], { stdio: ['pipe', 'pipe', 'inherit'] })
   const lines = createInterface({ input: child.stdout! })[Symbol.asyncIterator]()
   const port = (await lines.next()).value as string
@@ -50,15 +51,15 @@ async function startReceiver() {
   }
 }
 
-const cpuOf = async (work: () => Promise<void>): Promise<{ cpu: number; wall: number }> => {
+const measureCpu = async (work: () => Promise<void>): Promise<{ cpu: number; wall: number }> => {
   const [before, began] = [process.cpuUsage(), performance.now()]
   await work()
   const { user, system } = process.cpuUsage(before)
   return { cpu: (user + system) / 1000, wall: performance.now() - began }
 }
 
-/** One account with so many webhooks. */
-async function makeAccount(gatehouse: Gatehouse, webhooks: number, url: string): Promise<string> {
+/** Creates an account with the given number of webhooks. */
+async function createAccountWithWebhooks(gatehouse: Gatehouse, webhooks: number, url: string): Promise<string> {
   const context = systemContext(gatehouse)
   const row = newRow('acc', gatehouse.now())
   await context.db.account.create({ data: { ...row, name: 'Bench' } })
@@ -66,42 +67,42 @@ async function makeAccount(gatehouse: Gatehouse, webhooks: number, url: string):
   return row.id
 }
 
-/** Changes of an account as operations make them: a transaction with one row and its event. */
-async function mutate(gatehouse: Gatehouse, accountId: string, count: number, withEvent = true): Promise<void> {
+/** Updates an account in the same way as the operations: a transaction with one row and its event. */
+async function runMutations(gatehouse: Gatehouse, accountId: string, count: number, withEvent = true): Promise<void> {
   for (let n = 0; n < count; n++) {
     await transaction(systemContext(gatehouse), async (inside) => {
       await inside.db.account.update({ where: { id: accountId }, data: { description: `d${n}` }, select: { id: true } })
       if (!withEvent) return
       const changes = { description: { old: `d${n - 1}`, new: `d${n}` } }
-      await emit(inside, 'account.updated', { accountId, target: { type: 'account', id: accountId }, changes })
+      await recordEvent(inside, 'account.updated', { accountId, target: { type: 'account', id: accountId }, changes })
     })
   }
 }
 
-/** @returns figures with what they must reach */
+/** @returns the figures with their target values */
 export async function bench(): Promise<Record<string, unknown>[]> {
-  const folder = makeFolder()
+  const folder = createFolder()
   const config = readConfig({ DATA_DIR: folder, ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'warn' })
-  const store = await openStore(config, () => {})
-  const gatehouse = makeGatehouse(config, store.url)
+  const store = await startDatabaseServer(config, () => {})
+  const gatehouse = createGatehouse(config, store.url)
   await bootstrap(systemContext(gatehouse))
-  const receiver = await startReceiver()
+  const receiver = await startCountingReceiver()
   const rows: Record<string, unknown>[] = []
 
-  const none = await makeAccount(gatehouse, 0, receiver.url)
-  const one = await makeAccount(gatehouse, 1, receiver.url)
+  const none = await createAccountWithWebhooks(gatehouse, 0, receiver.url)
+  const one = await createAccountWithWebhooks(gatehouse, 1, receiver.url)
   const kinds = [
     ['no event', none, false],
     ['an event, no webhook', none, true],
     ['an event, one webhook', one, true],
   ] as const
-  // The compiler needs thousands of them before it leaves the code alone.
-  for (const [, accountId, withEvent] of kinds) await mutate(gatehouse, accountId, WARM_UP, withEvent)
+  // The JIT compiler needs thousands of iterations before it stops recompiling.
+  for (const [, accountId, withEvent] of kinds) await runMutations(gatehouse, accountId, WARM_UP, withEvent)
   const rounds: number[][] = []
   for (let round = 0; round < ROUNDS; round++) {
     const costs: number[] = []
     for (const [, accountId, withEvent] of kinds) {
-      costs.push((await cpuOf(() => mutate(gatehouse, accountId, EVENTS, withEvent))).cpu / EVENTS)
+      costs.push((await measureCpu(() => runMutations(gatehouse, accountId, EVENTS, withEvent))).cpu / EVENTS)
     }
     rounds.push(costs)
   }
@@ -115,32 +116,32 @@ export async function bench(): Promise<Record<string, unknown>[]> {
     })
   }
 
-  const wait = async (count: number): Promise<void> => {
+  const waitForRequests = async (count: number): Promise<void> => {
     while ((await receiver.count())[0] < count) await sleep(50)
   }
-  /** Deliveries of events that are there, made at once. */
-  const make = async (count: number, webhooks: number): Promise<void> => {
-    const accountId = await makeAccount(gatehouse, webhooks, receiver.url)
+  /** Creates all deliveries of existing events in one statement. */
+  const createDeliveries = async (count: number, webhooks: number): Promise<void> => {
+    const accountId = await createAccountWithWebhooks(gatehouse, webhooks, receiver.url)
     const events = Math.min(200, count / webhooks)
-    await mutate(gatehouse, accountId, events)
+    await runMutations(gatehouse, accountId, events)
     const text = `INSERT INTO webhook_deliveries (id, account_id, webhook_id, event_id, event_at, event_type, status,
         next_attempt_at, created_at, updated_at)
       SELECT 'dlv_' || substr(md5(d.id || n), 1, 26), account_id, webhook_id, event_id, event_at, event_type, 'pending',
         next_attempt_at, created_at, updated_at
       FROM webhook_deliveries d, generate_series(1, ${count / webhooks / events - 1}) n WHERE account_id = $1`
-    await gatehouse.tools.query(`make-${count}-${webhooks}`, text, [accountId])
+    await gatehouse.database.query(`make-${count}-${webhooks}`, text, [accountId])
   }
   for (const webhooks of [1, 20]) {
     const before = (await receiver.count())[0]
-    await gatehouse.tools.query('none', 'DELETE FROM webhook_deliveries', [])
-    await make(WARM_UP, webhooks)
-    let sender = startSending(gatehouse)
-    await wait(before + WARM_UP)
+    await gatehouse.database.query('none', 'DELETE FROM webhook_deliveries', [])
+    await createDeliveries(WARM_UP, webhooks)
+    let sender = startWebhookDelivery(gatehouse)
+    await waitForRequests(before + WARM_UP)
     await sender.stop()
-    await make(DELIVERIES, webhooks)
-    const { cpu, wall } = await cpuOf(async () => {
-      sender = startSending(gatehouse)
-      await wait(before + WARM_UP + DELIVERIES)
+    await createDeliveries(DELIVERIES, webhooks)
+    const { cpu, wall } = await measureCpu(async () => {
+      sender = startWebhookDelivery(gatehouse)
+      await waitForRequests(before + WARM_UP + DELIVERIES)
       await sender.stop()
     })
     rows.push({
@@ -150,14 +151,14 @@ export async function bench(): Promise<Record<string, unknown>[]> {
     })
   }
 
-  const sender = startSending(gatehouse)
+  const sender = startWebhookDelivery(gatehouse)
   await sleep(1000)
   const delays: number[] = []
   for (let n = 0; n < SINGLE; n++) {
     const [before] = await receiver.count()
-    await mutate(gatehouse, one, 1)
+    await runMutations(gatehouse, one, 1)
     const committed = Date.now()
-    await wait(before + 1)
+    await waitForRequests(before + 1)
     delays.push((await receiver.count())[1] - committed)
     await sleep(50)
   }
@@ -170,7 +171,7 @@ export async function bench(): Promise<Record<string, unknown>[]> {
   })
   receiver.stop()
   await gatehouse.outbound.close()
-  await gatehouse.tools.close()
+  await gatehouse.database.close()
   await store.close()
   removeFolder(folder)
   return rows

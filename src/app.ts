@@ -1,109 +1,115 @@
-/** The only wiring place: makes the two servers out of the rooms. */
+/** Creates the servers and background workers of a process from the modules. */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import Koa, { type Middleware } from 'koa'
 import type { Role } from './config.js'
-import { mountEdge } from './edge.js'
+import { limits } from './kernel/limits.js'
 import type { Gatehouse } from './platform/context.js'
-import { deferContinue } from './platform/early-answers.js'
-import { type Jobs, startJobs } from './platform/jobs.js'
-import { watchWork } from './platform/overview.js'
-import { startWorker } from './platform/queue.js'
-import { mountProbes } from './probes.js'
-import { keepSpareKeys } from './resources/issuers/signing-keys.js'
-import { startSending } from './resources/webhooks/sending.js'
-import { watchSending } from './resources/webhooks/watching.js'
-import { schedule } from './schedule.js'
-import { tasks } from './tasks.js'
+import { deferContinue } from './platform/http/early-responses.js'
+import { registerJobMetrics } from './platform/jobs/job-status.js'
+import { type BackgroundWorker, startPeriodicJobs } from './platform/jobs/periodic-jobs.js'
+import { startQueueWorker } from './platform/jobs/queue.js'
+import { startSpareKeyRefill } from './resources/issuers/signing-keys.js'
+import { registerDeliveryMetrics } from './resources/webhooks/delivery-metrics.js'
+import { startWebhookDelivery } from './resources/webhooks/delivery-worker.js'
+import { schedule, tasks } from './schedule.js'
+import { createBaseMiddleware } from './server/base-middleware.js'
+import { mountProbes } from './server/health-probes.js'
 
-export { makeGatehouse } from './gatehouse.js'
+export { createGatehouse } from './server/root-context.js'
 
-/** A running product, or the roles of it that this process has. */
+/** The running servers and workers of this process. */
 export interface App {
-  /** Where the servers listen; undefined without the role. */
+  /** The URL that the server listens on; undefined without the role. */
   readonly core: string | undefined
   readonly idp: string | undefined
-  /** Of a worker alone, for its probes. */
+  /** The URL of the probes of a process that has only the worker role. */
   readonly worker: string | undefined
   /**
-   * Stops in reverse order: readiness turns 503, listening ends after `lameDuck`, accepted requests finish, jobs stop.
-   * Both times in milliseconds; after `limit` what is left is cut off.
+   * Shuts down: readiness returns 503, listening ends after `lameDuck`, accepted requests finish, workers stop. After
+   * `limit` the remaining connections are closed. Both times are in milliseconds.
    */
   close(times?: { lameDuck?: number; limit?: number }): Promise<void>
 }
 
-/** Builds the servers of these roles and listens. */
+/** Creates the servers of these roles and starts listening. */
 export async function createApp(gatehouse: Gatehouse, roles: readonly Role[]): Promise<App> {
   const { config, log } = gatehouse
   const state = { draining: false }
-  watchWork(gatehouse, schedule, tasks)
-  watchSending(gatehouse)
+  registerJobMetrics(gatehouse, schedule, tasks)
+  registerDeliveryMetrics(gatehouse)
   const probes = mountProbes(gatehouse, state)
   const servers: Server[] = []
   let endStreams = (): void => {}
-  const closers: (() => Promise<void>)[] = [
+  const closeHandlers: (() => Promise<void>)[] = [
     () => gatehouse.outbound.close(),
     () => gatehouse.rateLimiter.close(),
-    async () => gatehouse.postman.close(),
+    async () => gatehouse.mailer.close(),
   ]
   let core: string | undefined
   let idp: string | undefined
 
-  const open = async (name: Role, port: number, rooms?: Middleware): Promise<string> => {
+  const openServer = async (name: Role, port: number, middleware?: Middleware): Promise<string> => {
     const app = new Koa()
     app.silent = true
-    // The IdP writes these headers itself before anybody reads them, whatever was sent.
+    // Trusts X-Forwarded-* headers: the IdP replaces them with its own values before Koa reads them.
     app.proxy = name === 'idp'
-    app.use(mountEdge(gatehouse, name, state))
+    app.use(createBaseMiddleware(gatehouse, name, state))
     app.use(probes)
-    if (rooms) app.use(rooms)
-    const server = await listen(app.callback(), config.host, port, portSettings[name])
+    if (middleware) app.use(middleware)
+    const server = await listen(app.callback(), config.host, port, portSettingNames[name])
     servers.push(server)
     return addressOf(server)
   }
 
-  // Each role is loaded by whoever has it: a worker does without GraphQL and the library of the IdP. All of them are there
-  // before anything listens: the first that answers says that the process is ready.
-  // Where this process has both roles, the one talks to the other without going around by the public address.
-  const room = roles.includes('core') ? await (await import('./core.js')).mountCore(gatehouse, () => idp) : undefined
-  const provider = roles.includes('idp') ? (await import('./idp/index.js')).createIdp(gatehouse) : undefined
-  if (room) {
-    closers.push(...room.closers)
-    endStreams = room.endStreams
-    core = await open('core', config.port, room.middleware)
+  // Modules are imported per role, so that a worker does not load GraphQL and oidc-provider. All imports complete
+  // before the first server listens, because a listening server reports readiness. If this process has both roles, the
+  // console calls the IdP directly instead of through the public URL.
+  const coreApi = roles.includes('core')
+    ? await (await import('./server/core-api.js')).mountCoreApi(gatehouse, () => idp)
+    : undefined
+  const idpApi = roles.includes('idp') ? (await import('./idp/index.js')).createIdp(gatehouse) : undefined
+  if (coreApi) {
+    closeHandlers.push(...coreApi.closeHandlers)
+    endStreams = coreApi.endStreams
+    core = await openServer('core', config.port, coreApi.middleware)
   }
-  if (provider) {
-    closers.push(provider.close)
-    idp = await open('idp', config.idpPort, provider.middleware)
+  if (idpApi) {
+    closeHandlers.push(idpApi.close)
+    idp = await openServer('idp', config.idpPort, idpApi.middleware)
   }
-  const jobs: Jobs[] = []
+  const backgroundWorkers: BackgroundWorker[] = []
   if (roles.includes('worker')) {
-    jobs.push(startJobs(gatehouse, schedule), startWorker(gatehouse, tasks), startSending(gatehouse))
-    closers.push(keepSpareKeys(gatehouse))
+    backgroundWorkers.push(
+      startPeriodicJobs(gatehouse, schedule),
+      startQueueWorker(gatehouse, tasks),
+      startWebhookDelivery(gatehouse),
+    )
+    closeHandlers.push(startSpareKeyRefill(gatehouse))
   }
-  // A worker beside a server is seen through that one.
-  const worker = core === undefined && idp === undefined ? await open('worker', config.workerPort) : undefined
+  // With another role, that server provides the probes.
+  const worker = core === undefined && idp === undefined ? await openServer('worker', config.workerPort) : undefined
 
   return {
     core,
     idp,
     worker,
-    async close({ lameDuck = 0, limit = 25_000 } = {}) {
+    async close({ lameDuck = 0, limit = limits.shutdownTimeout } = {}) {
       state.draining = true
       const deadline = setTimeout(() => {
-        log.warn('some requests did not finish in time and are cut off')
+        log.warn('shutdown timeout: closing connections with requests in progress')
         for (const server of servers) server.closeAllConnections()
       }, limit)
       await new Promise((done) => setTimeout(done, lameDuck))
       endStreams()
-      await Promise.all([...servers.map(closed), ...jobs.map((job) => job.stop())])
+      await Promise.all([...servers.map(closeServer), ...backgroundWorkers.map((job) => job.stop())])
       clearTimeout(deadline)
-      for (const close of closers.reverse()) await close()
+      for (const close of closeHandlers.reverse()) await close()
     },
   }
 }
 
-const portSettings = { core: 'PORT', idp: 'IDP_PORT', worker: 'WORKER_PORT' } as const
+const portSettingNames = { core: 'PORT', idp: 'IDP_PORT', worker: 'WORKER_PORT' } as const
 
 function listen(
   handler: (req: IncomingMessage, res: ServerResponse) => void,
@@ -111,8 +117,13 @@ function listen(
   port: number,
   setting: string,
 ): Promise<Server> {
-  // Every wait has a limit (security rule 24): slow headers, slow requests.
-  const server = createServer({ requestTimeout: 30_000, headersTimeout: 15_000, keepAliveTimeout: 65_000 }, handler)
+  // Timeouts for slow requests and slow headers (docs/contract.md#timeouts-and-unavailability).
+  const timeouts = {
+    requestTimeout: limits.serverRequestTimeout,
+    headersTimeout: limits.serverHeadersTimeout,
+    keepAliveTimeout: limits.serverKeepAliveTimeout,
+  }
+  const server = createServer(timeouts, handler)
   server.on('checkContinue', (req, res) => {
     deferContinue(req, res)
     handler(req, res)
@@ -122,7 +133,7 @@ function listen(
       fail(
         error.code === 'EADDRINUSE'
           ? new Error(
-              `Port ${port} on ${host} is taken by another program; end that one or set ${setting} to a free port.`,
+              `Port ${port} on ${host} is already in use; stop the other program or set ${setting} to a free port.`,
             )
           : error,
       ),
@@ -136,7 +147,7 @@ function addressOf(server: Server): string {
   return `http://${family === 'IPv6' ? `[${address}]` : address}:${port}`
 }
 
-const closed = (server: Server): Promise<void> =>
+const closeServer = (server: Server): Promise<void> =>
   new Promise((done) => {
     server.close(() => done())
     server.closeIdleConnections()

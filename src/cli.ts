@@ -1,25 +1,32 @@
 #!/usr/bin/env node
-/** The command line. Its commands are rows of src/commands/table.ts, each with a file of its own. */
+/** The command line. The commands are defined in src/commands/table.ts, each in a separate file. */
 import 'reflect-metadata'
 import { CommanderError } from 'commander'
-import { exitCodes, programOf } from './commands/command.js'
-import { Misuse, tellFailure } from './commands/failures.js'
+import { createProgram, exitCodes } from './commands/command.js'
+import { printError, UsageError } from './commands/errors.js'
 import { commands, groups } from './commands/table.js'
 
-// A reader that went away (`gatehouse start | head`) must not take the process with it.
+// A closed pipe (`gatehouse start | head`) must not end the process.
 for (const stream of [process.stdout, process.stderr]) stream.on('error', () => {})
 
-const program = programOf(commands, groups)
+const program = createProgram(commands, groups)
 
-// Commander would take a word that it does not know for an argument of the default command.
-const [word = '-'] = process.argv.slice(2)
-if (!word.startsWith('-') && word !== 'help' && !program.commands.some((command) => command.name() === word)) {
-  tellFailure(new Misuse(`There is no command ${word}; gatehouse --help lists them.`), process.argv.includes('--json'))
-  process.exit(exitCodes.misused)
+// Commander would treat an unknown command as an argument of the default command.
+const [commandName = '-'] = process.argv.slice(2)
+if (
+  !commandName.startsWith('-') &&
+  commandName !== 'help' &&
+  !program.commands.some((command) => command.name() === commandName)
+) {
+  printError(
+    new UsageError(`Unknown command ${commandName}; gatehouse --help lists the commands.`),
+    process.argv.includes('--json'),
+  )
+  process.exit(exitCodes.usageError)
 }
 
 program.parseAsync().catch((error: unknown) => {
-  if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.misused)
-  tellFailure(error, process.argv.includes('--json'))
+  if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? exitCodes.done : exitCodes.usageError)
+  printError(error, process.argv.includes('--json'))
   process.exit(exitCodes.failed)
 })

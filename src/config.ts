@@ -1,81 +1,151 @@
 /**
- * The deployment's settings (decisions part 0). This file is the only reader of the environment: one frozen, typed
- * object comes out, or one ConfigError that lists every problem with its fix.
+ * The settings of a deployment (docs/contract.md#configuration). Each is one row of `settings`: its schema, default and
+ * documentation. docs/reference/configuration.md is generated from it. No other file reads the environment.
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { z } from 'zod'
 import { isId } from './kernel/ids.js'
+import { type RateLimit, type RateLimitName, rateLimitTable } from './kernel/limits.js'
 import { isLoopback } from './kernel/uri.js'
-import type { SecretName, SettingName } from './settings.js'
 
 export type Role = 'core' | 'idp' | 'worker'
-
-/** How often something may be done: `quota` times within `window` seconds. */
-export interface Limit {
-  quota: number
-  window: number
-}
-
-/** Rate limits by name (decisions D19). */
-export const defaultRateLimits = {
-  core_read: { quota: 1000, window: 60 },
-  core_write: { quota: 300, window: 60 },
-  unauthenticated: { quota: 60, window: 60 },
-  auth_failures: { quota: 10, window: 60 },
-  auth_failures_ip: { quota: 60, window: 60 },
-  token_client: { quota: 300, window: 60 },
-  token_ip: { quota: 60, window: 60 },
-  authorize: { quota: 120, window: 60 },
-  login: { quota: 10, window: 60 },
-  mail: { quota: 5, window: 3600 },
-  userinfo: { quota: 60, window: 60 },
-  metadata: { quota: 600, window: 60 },
-  topup: { quota: 10, window: 60 },
-  wallet_nonce: { quota: 30, window: 60 },
-} as const satisfies Record<string, Limit>
-
-export type LimitName = keyof typeof defaultRateLimits
-export type RateLimits = Readonly<Record<LimitName, Limit>> | 'off'
+export type RateLimits = Readonly<Record<RateLimitName, RateLimit>> | 'off'
 
 export const defaultBreachedPasswordsUrl = 'https://api.pwnedpasswords.com/range'
 
-export interface Config {
-  /** Public addresses without a trailing slash. */
-  readonly baseUrl: string
-  readonly idpUrl: string
-  readonly host: string
-  readonly port: number
-  readonly idpPort: number
-  /** Where a worker alone answers probes. */
-  readonly workerPort: number
-  /** Undefined: the embedded PostgreSQL under dataDir. */
-  readonly databaseUrl: string | undefined
-  readonly dataDir: string
-  /** Key-encryption keys, 32 bytes each, the first one seals; empty: generated into dataDir (embedded only). */
-  readonly secretKeys: readonly Buffer[]
-  readonly bootstrap: {
-    readonly admin: { readonly email: string; readonly password: string } | undefined
-    readonly apiKey: { readonly id: string; readonly secret: string } | undefined
+/** A string schema. @param fix the end of the error message `NAME is "value"; …` */
+const matching = (pattern: RegExp, fix: string) => z.string().regex(pattern, fix)
+
+const integer = (min: number, max: number) =>
+  matching(/^\d+$/, `set a whole number from ${min} to ${max}.`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `set a whole number from ${min} to ${max}.`)
+
+const flag = z.enum(['true', 'false'], 'set true or false.').transform((value) => value === 'true')
+
+/** An absolute http or https URL without query and fragment; trailing slashes are removed. */
+const url = (example: string) =>
+  z
+    .string()
+    .refine((value) => {
+      const parsed = URL.canParse(value) ? new URL(value) : undefined
+      return parsed !== undefined && /^https?:$/.test(parsed.protocol) && !parsed.search && !parsed.hash
+    }, `set an absolute URL such as ${example}.`)
+    .transform((value) => value.replace(/\/+$/, ''))
+
+const secretKeys = z
+  .string()
+  .transform((list) =>
+    list
+      .split(/[\s,]+/)
+      .filter(Boolean)
+      .map((key) => Buffer.from(key, 'base64')),
+  )
+  .refine(
+    (keys) => keys.every((key) => key.length === 32),
+    'set 32 bytes in base64 (a comma-separated list rotates keys); create a key with: openssl rand -base64 32',
+  )
+
+const apiKey = z
+  .string()
+  .transform((text) => ({ id: text.split(':', 1)[0]!, secret: text.slice(text.indexOf(':') + 1) }))
+  .refine(
+    ({ id, secret }) => isId('ak', id) && secret.length >= 32 && secret.length <= 256,
+    'set ak_ and 26 characters (a-z, 0-9, without i, l, o, u; the first 0-7), a colon, and a secret of 32 to 256 characters.',
+  )
+
+const rateLimitText = 'set default, off, or a JSON object such as {"core_read": {"quota": 5000, "window": 60}}.'
+const rateLimits = z.string().transform((text, context): RateLimits => {
+  if (text === 'default') return rateLimitTable
+  if (text === 'off') return 'off'
+  const refuse = (message: string) => context.addIssue({ code: 'custom', message })
+  const limits: Record<string, RateLimit> = { ...rateLimitTable }
+  let changes: unknown
+  try {
+    changes = JSON.parse(text)
+  } catch {}
+  if (typeof changes !== 'object' || changes === null || Array.isArray(changes)) refuse(rateLimitText)
+  for (const [name, change] of Object.entries((changes ?? {}) as Record<string, Partial<RateLimit>>)) {
+    if (!(name in rateLimitTable)) {
+      refuse(`"${name}" is not a limit; the limits are ${Object.keys(rateLimitTable).join(', ')}.`)
+      continue
+    }
+    const { quota, window } = { ...limits[name]!, ...change }
+    if ([quota, window].every((value) => Number.isInteger(value) && value >= 1)) limits[name] = { quota, window }
+    else refuse(`${name} must be an object with whole numbers such as {"quota": 100, "window": 60} (seconds).`)
   }
-  readonly mail: { readonly url: string | undefined; readonly from: string }
-  /** Number of proxy hops whose X-Forwarded-* headers are believed. */
-  readonly trustProxy: number
-  readonly allowPrivateNetworks: boolean
-  readonly rateLimits: RateLimits
-  readonly redisUrl: string | undefined
-  readonly payments:
-    | { readonly facilitatorUrl: string; readonly payTo: string; readonly network: string; readonly asset: string }
-    | undefined
-  readonly dnsResolver: string | undefined
-  /** Where leaked passwords are looked up, without a trailing slash (src/resources/credentials/breached.ts). */
-  readonly breachedPasswordsUrl: string
-  readonly logLevel: string
-  readonly metricsToken: string | undefined
-  /** Events stay for at least so many days (docs/decisions/0027). */
-  readonly eventRetentionDays: number
+  return limits as Record<RateLimitName, RateLimit>
+})
+
+const text = z.string()
+const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'] as const
+
+interface Setting {
+  readonly section:
+    | 'Addresses'
+    | 'Data'
+    | 'First administrator'
+    | 'Email'
+    | 'Limits and networks'
+    | 'Observability'
+    | 'Payments'
+  readonly schema: z.ZodType<unknown, string>
+  /** Used when the variable is not set or empty. */
+  readonly fallback?: string
+  /** The behavior without the setting, if it has no default. */
+  readonly without?: string
+  readonly meaning: string
+  /** The value may also be in a file whose path is in `NAME_FILE`. Errors never contain it. */
+  readonly secret?: true
 }
 
-/** Everything that is wrong with the environment, one sentence per problem, each with its fix. */
+// biome-ignore format: a table, one row a setting
+export const settings = {
+  BASE_URL: { section: 'Addresses', schema: url('http://localhost:3000'), fallback: 'http://localhost:3000', meaning: 'public URL of the Core API: `/v1`, GraphQL, console' },
+  IDP_URL: { section: 'Addresses', schema: url('http://localhost:4000'), fallback: 'http://localhost:4000', meaning: 'public URL of the identity provider; an issuer is `{IDP_URL}/{issuer_id}`' },
+  PORT: { section: 'Addresses', schema: integer(0, 65_535), fallback: '3000', meaning: 'port of the Core API' },
+  IDP_PORT: { section: 'Addresses', schema: integer(0, 65_535), fallback: '4000', meaning: 'port of the identity provider' },
+  WORKER_PORT: { section: 'Addresses', schema: integer(0, 65_535), fallback: '3001', meaning: 'port on which `start --only worker` answers `/healthz`, `/readyz` and `/metrics`; other roles answer on their own ports' },
+  HOST: { section: 'Addresses', schema: text, fallback: '127.0.0.1', meaning: 'IP address on which the servers listen' },
+  TRUST_PROXY: { section: 'Addresses', schema: integer(0, 10), fallback: '0', meaning: 'number of proxies whose `X-Forwarded-*` headers are trusted, 0 to 10' },
+
+  DATABASE_URL: { section: 'Data', schema: matching(/^postgres(ql)?:\/\//, 'it must begin with postgres:// or postgresql://, as in postgres://user:password@host:5432/gatehouse.'), without: 'embedded PostgreSQL', meaning: 'PostgreSQL 15 or later, as `postgres://user:password@host:5432/gatehouse`', secret: true },
+  DATA_DIR: { section: 'Data', schema: text, fallback: './.gatehouse', meaning: 'embedded database, generated keys and the development inbox; not readable by other users' },
+  SECRET_KEY: { section: 'Data', schema: secretKeys, without: 'created once in `DATA_DIR`', meaning: 'key-encryption key, 32 bytes in base64; required with `DATABASE_URL`. In a comma-separated list the first key encrypts and all decrypt ([how to rotate](../production.md#changing-the-key-encryption-key))', secret: true },
+  EVENT_RETENTION_DAYS: { section: 'Data', schema: integer(1, 36_500), fallback: '400', meaning: 'minimum number of days that events are kept; they are deleted by whole months' },
+
+  BOOTSTRAP_ADMIN_EMAIL: { section: 'First administrator', schema: matching(/^[^\s@]+@[^\s@]+$/, 'set an email address.'), without: 'a setup link is printed', meaning: 'email address of the first administrator, created at first start' },
+  BOOTSTRAP_ADMIN_PASSWORD: { section: 'First administrator', schema: text.min(8, 'it must have 8 to 128 characters.').max(128, 'it must have 8 to 128 characters.'), without: 'a setup link is printed', meaning: 'password of that administrator, 8 to 128 characters', secret: true },
+  BOOTSTRAP_API_KEY: { section: 'First administrator', schema: apiKey, without: 'none', meaning: '`ak_<26 characters>:<secret of 32 or more>`: an API key of the system account, created at first start', secret: true },
+
+  MAIL_URL: { section: 'Email', schema: matching(/^smtps?:\/\//, 'it must begin with smtp:// or smtps://, as in smtp://user:password@host:587.'), without: 'emails are shown at `/dev/mail`, on this machine only', meaning: 'mail server, as `smtp://user:password@host:587`', secret: true },
+  MAIL_FROM: { section: 'Email', schema: text, fallback: 'Gatehouse <no-reply@localhost>', meaning: 'sender of codes, links and invitations' },
+
+  RATE_LIMITS: { section: 'Limits and networks', schema: rateLimits, fallback: 'default', meaning: '`default`, `off`, or JSON such as `{"core_read": {"quota": 5000, "window": 60}}` (seconds)' },
+  REDIS_URL: { section: 'Limits and networks', schema: matching(/^rediss?:\/\//, 'it must begin with redis:// or rediss://.'), without: 'none', meaning: 'Redis or Valkey that counts rate limits, as `redis://user:password@host:6379`. Without it, and while it is unavailable, PostgreSQL counts them. Several deployments may share one', secret: true },
+  ALLOW_PRIVATE_NETWORKS: { section: 'Limits and networks', schema: flag, fallback: 'false', meaning: 'outbound requests may use private addresses and plain http: for development and tests only' },
+  DNS_RESOLVER: { section: 'Limits and networks', schema: matching(/^(system|(\[[0-9a-f:]+\]|[0-9.]+)(:\d+)?)$/i, 'set an address with a port, such as 127.0.0.1:53.'), without: 'the system resolver', meaning: '`host:port` of the resolver that verifies domains' },
+  BREACHED_PASSWORDS_URL: { section: 'Limits and networks', schema: url(defaultBreachedPasswordsUrl), fallback: defaultBreachedPasswordsUrl, meaning: 'range API of Pwned Passwords, for issuers whose password policy has `check_breached`: `GET <url>/<first five digits of a SHA-1>`' },
+
+  LOG_LEVEL: { section: 'Observability', schema: z.enum(logLevels, `set one of ${logLevels.join(', ')}.`), fallback: 'info', meaning: '`trace`, `debug`, `info`, `warn`, `error`, `fatal` or `silent`; `debug` logs each request' },
+  METRICS_TOKEN: { section: 'Observability', schema: text, without: 'none', meaning: 'when set, `/metrics` requires it as a bearer token', secret: true },
+
+  X402_FACILITATOR_URL: { section: 'Payments', schema: url('https://host'), without: 'none: top-ups are refused with 400', meaning: 'facilitator that verifies and settles payments; the four settings are set together' },
+  X402_PAY_TO: { section: 'Payments', schema: text, without: 'none', meaning: 'address that receives payments' },
+  X402_NETWORK: { section: 'Payments', schema: text, without: 'none', meaning: 'network of that address, as `eip155:8453`' },
+  X402_ASSET: { section: 'Payments', schema: text, without: 'none', meaning: 'token in which payments are made' },
+} as const satisfies Record<string, Setting>
+
+type Settings = typeof settings
+type SettingName = keyof Settings
+type Values = {
+  [Name in SettingName]:
+    | z.output<Settings[Name]['schema']>
+    | (Settings[Name] extends { fallback: string } ? never : undefined)
+}
+
+/** Lists all invalid settings, one sentence each, with its solution. */
 export class ConfigError extends Error {
   constructor(readonly problems: string[]) {
     super(`Gatehouse cannot start with these settings:\n${problems.map((problem) => `  - ${problem}`).join('\n')}`)
@@ -83,201 +153,122 @@ export class ConfigError extends Error {
   }
 }
 
-const logLevels = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
+type Environment = Readonly<Record<string, string | undefined>>
 
-/**
- * Reads the environment. Every secret may also come from a file named by `NAME_FILE`.
- * @throws ConfigError with all problems at once
- */
-export function readConfig(env: Readonly<Record<string, string | undefined>> = process.env): Config {
-  const problems: string[] = []
+/** Returns the value of a variable, or for a secret the content of the file whose path is in `NAME_FILE`. */
+function textOf(env: Environment, name: SettingName, problems: string[]): string | undefined {
+  const value = env[name]?.trim() || undefined
+  const setting: Setting = settings[name]
+  const file = setting.secret && (env[`${name}_FILE`]?.trim() || undefined)
+  if (file === undefined) return value
+  if (value !== undefined) problems.push(`${name} and ${name}_FILE are both set; keep one of them.`)
+  try {
+    return readFileSync(file, 'utf8').trim() || undefined
+  } catch {
+    problems.push(`${name}_FILE names ${file}, which cannot be read; check the path and its permissions.`)
+    return undefined
+  }
+}
 
-  const text = (name: SettingName | `${SecretName}_FILE`): string | undefined => env[name]?.trim() || undefined
-  const secret = (name: SecretName): string | undefined => {
-    const file = text(`${name}_FILE`)
-    if (file === undefined) return text(name)
-    if (text(name) !== undefined) problems.push(`${name} and ${name}_FILE are both set; keep one of them.`)
-    try {
-      return readFileSync(file, 'utf8').trim() || undefined
-    } catch {
-      problems.push(`${name}_FILE names ${file}, which cannot be read; check the path and its permissions.`)
-      return undefined
+/** Returns true when a variable or its file is set, even if the value is invalid. */
+const isSet = (env: Environment, name: SettingName): boolean =>
+  Boolean(env[name]?.trim() || env[`${name}_FILE`]?.trim())
+
+function readSettings(env: Environment, problems: string[]): Values {
+  const values: Record<string, unknown> = {}
+  for (const name of Object.keys(settings) as SettingName[]) {
+    const { schema, fallback, secret }: Setting = settings[name]
+    const given = textOf(env, name, problems)
+    const result = given === undefined ? undefined : schema.safeParse(given)
+    for (const { message } of result?.error?.issues ?? []) {
+      problems.push(secret ? `${name}: ${message}` : `${name} is "${given}"; ${message}`)
     }
+    values[name] = result?.success ? result.data : fallback === undefined ? undefined : schema.parse(fallback)
   }
-  const whole = (name: SettingName, fallback: number, min: number, max: number): number => {
-    const value = text(name)
-    if (value === undefined) return fallback
-    if (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max) return Number(value)
-    problems.push(`${name} is "${value}"; set a whole number from ${min} to ${max}.`)
-    return fallback
-  }
-  const address = (name: SettingName, fallback: string | undefined, protocols: string[]): string | undefined => {
-    const value = text(name)
-    if (value === undefined) return fallback
-    const url = URL.canParse(value) ? new URL(value) : undefined
-    if (url && protocols.includes(url.protocol) && !url.search && !url.hash) return value.replace(/\/+$/, '')
-    problems.push(`${name} is "${value}"; set an absolute URL such as ${fallback ?? `${protocols[0]}//host`}.`)
-    return fallback
-  }
-  /** An address that we call: what platform/outbound.ts refuses in any case, when nobody looks, is refused here. */
-  const called = (name: SettingName, fallback: string | undefined): string | undefined => {
-    const value = address(name, fallback, ['https:', 'http:'])
-    const url = value === undefined ? undefined : new URL(value)
-    if (url && (url.username || url.password)) problems.push(`${name} holds a user or password; set it without.`)
-    else if (url?.protocol === 'http:' && !allowPrivateNetworks) {
-      problems.push(
-        `${name} is "${value}"; set an https:// address: plain http is called by ALLOW_PRIVATE_NETWORKS only.`,
-      )
-    }
-    return value
-  }
-  const flag = (name: SettingName): boolean => {
-    const value = text(name)
-    if (value !== undefined && value !== 'true' && value !== 'false') {
-      problems.push(`${name} is "${value}"; set true or false.`)
-    }
-    return value === 'true'
-  }
+  return values as Values
+}
 
-  const allowPrivateNetworks = flag('ALLOW_PRIVATE_NETWORKS')
-
-  const port = whole('PORT', 3000, 0, 65_535)
-  const idpPort = whole('IDP_PORT', 4000, 0, 65_535)
-  if (port === idpPort && port !== 0) problems.push(`PORT and IDP_PORT are both ${port}; give each server its own.`)
-
-  const databaseUrl = secret('DATABASE_URL')
-  if (databaseUrl !== undefined && !/^postgres(ql)?:\/\//.test(databaseUrl)) {
-    problems.push(
-      'DATABASE_URL must begin with postgres:// or postgresql://, as in postgres://user:password@host:5432/gatehouse.',
-    )
+/** Checks rules that involve several settings. */
+function checkTogether(env: Environment, values: Values, problems: string[]): void {
+  const { PORT, IDP_PORT } = values
+  if (PORT === IDP_PORT && PORT !== 0) {
+    problems.push(`PORT and IDP_PORT are both ${PORT}; set a different port for each server.`)
   }
-
-  const secretKeys = (secret('SECRET_KEY') ?? '')
-    .split(',')
-    .map((key) => key.trim())
-    .filter(Boolean)
-    .map((key) => Buffer.from(key, 'base64'))
-  if (secretKeys.some((key) => key.length !== 32)) {
-    problems.push(
-      'SECRET_KEY must be 32 bytes in base64 (a comma list rotates); make one with: openssl rand -base64 32',
-    )
+  if (isSet(env, 'DATABASE_URL') && !isSet(env, 'SECRET_KEY')) {
+    problems.push('SECRET_KEY is required with DATABASE_URL; create one with: openssl rand -base64 32')
   }
-  if (databaseUrl !== undefined && secretKeys.length === 0) {
-    problems.push('SECRET_KEY is required with DATABASE_URL; make one with: openssl rand -base64 32')
-  }
-
-  const email = text('BOOTSTRAP_ADMIN_EMAIL')
-  const password = secret('BOOTSTRAP_ADMIN_PASSWORD')
-  if ((email === undefined) !== (password === undefined)) {
+  if (isSet(env, 'BOOTSTRAP_ADMIN_EMAIL') !== isSet(env, 'BOOTSTRAP_ADMIN_PASSWORD')) {
     problems.push('BOOTSTRAP_ADMIN_EMAIL and BOOTSTRAP_ADMIN_PASSWORD go together; set both or neither.')
   }
-  if (email !== undefined && !/^[^\s@]+@[^\s@]+$/.test(email)) {
-    problems.push(`BOOTSTRAP_ADMIN_EMAIL is "${email}"; set an email address.`)
-  }
-  if (password !== undefined && (password.length < 8 || password.length > 128)) {
-    problems.push('BOOTSTRAP_ADMIN_PASSWORD must have 8 to 128 characters.')
-  }
-
-  const bootstrapKey = secret('BOOTSTRAP_API_KEY')
-  const [keyId, ...keyRest] = (bootstrapKey ?? '').split(':')
-  const keySecret = keyRest.join(':')
-  if (bootstrapKey !== undefined && !(isId('ak', keyId) && keySecret.length >= 32 && keySecret.length <= 256)) {
-    problems.push(
-      'BOOTSTRAP_API_KEY must be ak_ and 26 characters (a-z, 0-9, without i, l, o, u; the first 0-7), a colon, and a secret of 32 to 256 characters.',
-    )
-  }
-
-  const rateLimits = readRateLimits(text('RATE_LIMITS'), problems)
-
-  const logLevel = text('LOG_LEVEL') ?? 'info'
-  if (!logLevels.includes(logLevel)) problems.push(`LOG_LEVEL is "${logLevel}"; set one of ${logLevels.join(', ')}.`)
-
-  const mailUrl = secret('MAIL_URL')
-  if (mailUrl !== undefined && !/^smtps?:\/\//.test(mailUrl)) {
-    problems.push('MAIL_URL must begin with smtp:// or smtps://, as in smtp://user:password@host:587.')
-  }
-
-  const payTo = text('X402_PAY_TO')
-  const network = text('X402_NETWORK')
-  const asset = text('X402_ASSET')
-  const facilitatorUrl = called('X402_FACILITATOR_URL', undefined)
-  const payments = facilitatorUrl && payTo && network && asset ? { facilitatorUrl, payTo, network, asset } : undefined
-  if (!payments && (facilitatorUrl || payTo || network || asset)) {
+  const payment = (['X402_FACILITATOR_URL', 'X402_PAY_TO', 'X402_NETWORK', 'X402_ASSET'] as const).map((name) =>
+    isSet(env, name),
+  )
+  if (payment.includes(true) && payment.includes(false)) {
     problems.push('X402_FACILITATOR_URL, X402_PAY_TO, X402_NETWORK and X402_ASSET go together; set all or none.')
   }
-
-  const dnsResolver = text('DNS_RESOLVER')
-  if (
-    dnsResolver !== undefined &&
-    dnsResolver !== 'system' &&
-    !/^(\[[0-9a-f:]+\]|[0-9.]+)(:\d+)?$/i.test(dnsResolver)
-  ) {
-    problems.push(`DNS_RESOLVER is "${dnsResolver}"; set an address with a port, such as 127.0.0.1:53.`)
+  for (const name of ['X402_FACILITATOR_URL', 'BREACHED_PASSWORDS_URL'] as const) {
+    const target = values[name] === undefined ? undefined : new URL(values[name])
+    if (target?.username || target?.password) {
+      problems.push(`${name} contains a user name or password; remove it.`)
+    } else if (target?.protocol === 'http:' && !values.ALLOW_PRIVATE_NETWORKS) {
+      problems.push(`${name} is "${values[name]}"; set an https:// URL: http:// requires ALLOW_PRIVATE_NETWORKS=true.`)
+    }
   }
+}
 
-  const redisUrl = secret('REDIS_URL')
-  if (redisUrl !== undefined && !/^rediss?:\/\//.test(redisUrl)) {
-    problems.push('REDIS_URL must begin with redis:// or rediss://.')
-  }
-
-  const config: Config = {
-    baseUrl: address('BASE_URL', 'http://localhost:3000', ['https:', 'http:'])!,
-    idpUrl: address('IDP_URL', 'http://localhost:4000', ['https:', 'http:'])!,
-    host: text('HOST') ?? '127.0.0.1',
-    port,
-    idpPort,
-    workerPort: whole('WORKER_PORT', 3001, 0, 65_535),
-    databaseUrl,
-    dataDir: resolve(text('DATA_DIR') ?? './.gatehouse'),
-    secretKeys,
+/**
+ * Reads and validates the settings.
+ * @throws ConfigError that lists all problems
+ */
+export function readConfig(env: Environment = process.env) {
+  const problems: string[] = []
+  const values = readSettings(env, problems)
+  checkTogether(env, values, problems)
+  if (problems.length > 0) throw new ConfigError(problems)
+  const { BOOTSTRAP_ADMIN_EMAIL: email, BOOTSTRAP_ADMIN_PASSWORD: password, DNS_RESOLVER: resolver } = values
+  const { X402_FACILITATOR_URL: facilitatorUrl, X402_PAY_TO, X402_NETWORK, X402_ASSET } = values
+  return Object.freeze({
+    /** Public URLs without a trailing slash. */
+    baseUrl: values.BASE_URL,
+    idpUrl: values.IDP_URL,
+    host: values.HOST,
+    port: values.PORT,
+    idpPort: values.IDP_PORT,
+    workerPort: values.WORKER_PORT,
+    /** Undefined: the embedded PostgreSQL in `dataDir`. */
+    databaseUrl: values.DATABASE_URL,
+    dataDir: resolve(values.DATA_DIR),
+    /** Key-encryption keys; the first encrypts. Empty: generated in `dataDir` (embedded PostgreSQL only). */
+    secretKeys: values.SECRET_KEY ?? [],
     bootstrap: {
       admin: email !== undefined && password !== undefined ? { email, password } : undefined,
-      apiKey: keyId && keySecret ? { id: keyId, secret: keySecret } : undefined,
+      apiKey: values.BOOTSTRAP_API_KEY,
     },
-    mail: { url: mailUrl, from: text('MAIL_FROM') ?? 'Gatehouse <no-reply@localhost>' },
-    trustProxy: whole('TRUST_PROXY', 0, 0, 10),
-    allowPrivateNetworks,
-    rateLimits,
-    redisUrl,
-    payments,
-    dnsResolver: dnsResolver === 'system' ? undefined : dnsResolver,
-    breachedPasswordsUrl: called('BREACHED_PASSWORDS_URL', defaultBreachedPasswordsUrl)!,
-    logLevel,
-    metricsToken: secret('METRICS_TOKEN'),
-    eventRetentionDays: whole('EVENT_RETENTION_DAYS', 400, 1, 36_500),
-  }
-  if (problems.length > 0) throw new ConfigError(problems)
-  return Object.freeze(config)
+    mail: { url: values.MAIL_URL, from: values.MAIL_FROM },
+    /** Number of proxies whose X-Forwarded-* headers are trusted. */
+    trustProxy: values.TRUST_PROXY,
+    allowPrivateNetworks: values.ALLOW_PRIVATE_NETWORKS,
+    rateLimits: values.RATE_LIMITS,
+    redisUrl: values.REDIS_URL,
+    payments: facilitatorUrl
+      ? { facilitatorUrl, payTo: X402_PAY_TO!, network: X402_NETWORK!, asset: X402_ASSET! }
+      : undefined,
+    dnsResolver: resolver === 'system' ? undefined : resolver,
+    breachedPasswordsUrl: values.BREACHED_PASSWORDS_URL,
+    logLevel: values.LOG_LEVEL,
+    metricsToken: values.METRICS_TOKEN,
+    eventRetentionDays: values.EVENT_RETENTION_DAYS,
+  })
 }
 
-/** A secret that a document of `gatehouse issuer apply` names; undefined when it is not set. */
+export type Config = ReturnType<typeof readConfig>
+
+/**
+ * Returns an environment variable that a declaration of `gatehouse issuer apply` refers to; undefined when it is not
+ * set.
+ */
 export const environmentValue = (name: string): string | undefined => process.env[name] || undefined
 
-function readRateLimits(value: string | undefined, problems: string[]): RateLimits {
-  if (value === undefined || value === 'default') return defaultRateLimits
-  if (value === 'off') return 'off'
-  const limits: Record<string, Limit> = { ...defaultRateLimits }
-  try {
-    for (const [name, limit] of Object.entries(JSON.parse(value) as Record<string, Partial<Limit>>)) {
-      if (!(name in defaultRateLimits)) {
-        problems.push(`RATE_LIMITS names "${name}"; the limits are ${Object.keys(defaultRateLimits).join(', ')}.`)
-        continue
-      }
-      const { quota, window } = { ...limits[name]!, ...limit }
-      if (Number.isInteger(quota) && quota >= 1 && Number.isInteger(window) && window >= 1) {
-        limits[name] = { quota, window }
-      } else {
-        problems.push(`RATE_LIMITS.${name} must hold whole numbers: {"quota": 100, "window": 60} (seconds).`)
-      }
-    }
-  } catch {
-    problems.push(
-      'RATE_LIMITS must be default, off, or a JSON object such as {"core_read": {"quota": 5000, "window": 60}}.',
-    )
-  }
-  return limits as Record<LimitName, Limit>
-}
-
-/** Is this deployment reached from other machines: is one of its public addresses not a loopback address? */
-export const isPublic = ({ baseUrl, idpUrl }: Pick<Config, 'baseUrl' | 'idpUrl'>): boolean =>
-  [baseUrl, idpUrl].some((url) => !isLoopback(new URL(url).hostname))
+/** Returns true when BASE_URL or IDP_URL has a host that is not a loopback host. */
+export const isPublicDeployment = ({ baseUrl, idpUrl }: Pick<Config, 'baseUrl' | 'idpUrl'>): boolean =>
+  [baseUrl, idpUrl].some((address) => !isLoopback(new URL(address).hostname))

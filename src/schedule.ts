@@ -1,32 +1,36 @@
-/** Every periodic job: its name, how often (milliseconds), and what it does. One process runs each at a time. */
+/** The periodic jobs and the types of queued jobs. `every` is in milliseconds. */
 import { purgeConsoleSessions } from './console-host/sessions.js'
+import { limits } from './kernel/limits.js'
 import { HOUR, MINUTE } from './kernel/time.js'
 import type { Context } from './platform/context.js'
-import type { PeriodicJob } from './platform/jobs.js'
-import { purgeFailedJobs } from './platform/queue.js'
-import { sweep } from './platform/sweep.js'
+import { deleteInBatches } from './platform/jobs/batch-delete.js'
+import type { PeriodicJob } from './platform/jobs/periodic-jobs.js'
+import { purgeFailedJobs, type Task } from './platform/jobs/queue.js'
+import { mailTask } from './platform/mail/mail.js'
 import { purgeChallenges } from './resources/agents/challenges.js'
 import { purgeClients } from './resources/clients/purge.js'
 import { purgeEnrollments } from './resources/credentials/enrollments.js'
-import { countEvents } from './resources/events/counting.js'
-import { keepEventPartitions } from './resources/events/partitions.js'
-import { removeOldKeys, rotateDueKeys } from './resources/issuers/key-rotation.js'
+import { countEvents } from './resources/events/event-counts.js'
+import { maintainEventPartitions } from './resources/events/event-partitions.js'
+import { removeRetiredKeys, rotateDueKeys } from './resources/issuers/key-rotation.js'
 import { refillSpareKeys } from './resources/issuers/signing-keys.js'
 import { purgeApiKeys, purgePersonalTokens } from './resources/keys/purge.js'
-import { purgeDeletedUsers, purgeInvitations } from './resources/organizations/departures.js'
+import { purgeDeletedUsers, purgeExpiredInvitations } from './resources/organizations/purge.js'
+import { reconcileTopup } from './resources/payments/reconcile-topup.js'
+import { backchannelLogout } from './resources/sessions/backchannel-logout.js'
 import { expireSessions } from './resources/sessions/expiry.js'
-import { purgeExpired } from './resources/sessions/purge.js'
-import { cancelDeliveries } from './resources/webhooks/cancelling.js'
+import { purgeExpiredIdpData } from './resources/sessions/purge.js'
+import { cancelDeliveriesOfDeletedWebhooks } from './resources/webhooks/cancellation.js'
 import { purgeDeliveries, purgeWebhooks } from './resources/webhooks/purge.js'
 
 export const schedule: readonly PeriodicJob[] = [
-  { name: 'refill-spare-keys', every: MINUTE, run: (context) => refillSpareKeys(context) },
+  { name: 'refill-signing-key-pool', every: MINUTE, run: (context) => refillSpareKeys(context) },
   { name: 'count-events', every: MINUTE, run: countEvents },
-  { name: 'event-partitions', every: HOUR, run: keepEventPartitions },
+  { name: 'maintain-event-partitions', every: HOUR, run: maintainEventPartitions },
   { name: 'rotate-keys', every: 5 * MINUTE, run: rotateDueKeys },
-  { name: 'remove-old-keys', every: HOUR, run: removeOldKeys },
+  { name: 'remove-old-keys', every: HOUR, run: removeRetiredKeys },
   { name: 'expire-sessions', every: MINUTE, run: expireSessions },
-  { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpired },
+  { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpiredIdpData },
   { name: 'purge-console-sessions', every: 10 * MINUTE, run: purgeConsoleSessions },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },
   { name: 'purge-challenges', every: 5 * MINUTE, run: purgeChallenges },
@@ -34,21 +38,29 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'purge-personal-tokens', every: HOUR, run: purgePersonalTokens },
   { name: 'purge-api-keys', every: HOUR, run: purgeApiKeys },
   { name: 'purge-clients', every: HOUR, run: purgeClients },
-  { name: 'purge-invitations', every: HOUR, run: purgeInvitations },
-  { name: 'cancel-deliveries', every: MINUTE, run: cancelDeliveries },
+  { name: 'purge-invitations', every: HOUR, run: purgeExpiredInvitations },
+  { name: 'cancel-deliveries', every: MINUTE, run: cancelDeliveriesOfDeletedWebhooks },
   { name: 'purge-deliveries', every: 10 * MINUTE, run: purgeDeliveries },
   { name: 'purge-webhooks', every: HOUR, run: purgeWebhooks },
   { name: 'purge-failed-jobs', every: HOUR, run: purgeFailedJobs },
-  { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotency },
+  { name: 'purge-idempotency', every: 10 * MINUTE, run: purgeIdempotentRequests },
   { name: 'purge-rate-limits', every: 10 * MINUTE, run: purgeRateLimits },
 ]
 
-/** Answers kept for repeated POSTs leave after their 24 hours. */
-async function purgeIdempotency(context: Context): Promise<void> {
-  await sweep(context, 'idempotent_requests', 'expires_at < $1::bigint', context.now())
+/** Deletes stored responses of idempotent requests after 24 hours. */
+async function purgeIdempotentRequests(context: Context): Promise<void> {
+  await deleteInBatches(context, 'idempotent_requests', 'expires_at < $1::bigint', context.now())
 }
 
-/** A bucket that nobody has touched for two hours is full again, whatever its limit. */
+/** Deletes buckets unused for two hours, which have been refilled under any limit. */
 async function purgeRateLimits(context: Context): Promise<void> {
-  await sweep(context, 'rate_limits', 'updated_at < $1::bigint', context.now() - 2 * HOUR)
+  await deleteInBatches(
+    context,
+    'rate_limits',
+    'updated_at < $1::bigint',
+    context.now() - limits.rateLimitBucketRetention,
+  )
 }
+
+/** The types of queued jobs. */
+export const tasks: readonly Task[] = [mailTask, backchannelLogout, reconcileTopup]

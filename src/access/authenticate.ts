@@ -1,43 +1,46 @@
 /**
- * Who is asking? An Authorization header becomes an actor (spec 5.1, decisions D5, D6): Basic with an API key, Bearer
- * with an access token of one of our issuers whose audience is this deployment.
+ * Converts an Authorization header into an actor (docs/contract.md#core-api-authentication): Basic with an API key, or
+ * Bearer with an access token of an issuer of this deployment whose audience is BASE_URL.
  */
 import { type Actor, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { isId } from '../kernel/ids.js'
-import { ALL, covers, intersection } from '../kernel/scopes.js'
+import { ALL_SCOPES, coversScope, intersectScopes } from '../kernel/scopes.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 import { authoritySql } from '../resources/accounts/administrators.js'
-import { allowsAddress, type Restrictions } from '../resources/keys/restrictions.js'
-import { fits, type StoredSecret } from '../resources/keys/rotating-secret.js'
-import { type Facts, verifyAccessToken } from '../resources/sessions/access-token.js'
-import { trySecret } from './guesses.js'
+import { isAddressAllowed, type Restrictions } from '../resources/keys/restrictions.js'
+import { matchesSecret, type StoredSecret } from '../resources/keys/rotating-secret.js'
+import { type ExtraColumns, verifyAccessToken } from '../resources/sessions/access-token.js'
+import { verifySecretRateLimited } from './secret-attempts.js'
 
-/** The WWW-Authenticate value of a 401 (decisions D2, RFC 9728). */
-export const challenges = (baseUrl: string, bearerError?: string): string =>
+/** Returns the WWW-Authenticate header of a 401 response (docs/contract.md#errors, RFC 9728). */
+export const wwwAuthenticateHeader = (baseUrl: string, bearerError?: string): string =>
   `Basic realm="gatehouse", Bearer realm="gatehouse"${bearerError ? `, error="${bearerError}"` : ''}, resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
 
 function unauthorized(context: Context, description: string, bearerError?: string): ApiError {
   return new ApiError('unauthorized', description, {
-    headers: { 'WWW-Authenticate': challenges(context.config.baseUrl, bearerError) },
+    headers: { 'WWW-Authenticate': wwwAuthenticateHeader(context.config.baseUrl, bearerError) },
   })
 }
 
 /**
- * Reads an Authorization header.
- * @returns the actor; the unauthenticated one without a header
- * @throws unauthorized for anything that is not a credential in force, too_many_requests after too many wrong secrets
+ * Authenticates an Authorization header.
+ * @returns the actor; `unauthenticated` without a header
+ * @throws unauthorized for an invalid credential, too_many_requests after too many wrong secrets
  */
 export async function authenticate(context: Context, header: string | undefined): Promise<Actor> {
   if (header === undefined) return unauthenticated
   const [, scheme, value] = /^([a-z]+) +([^\s]+)$/i.exec(header.trim()) ?? []
-  if (scheme?.toLowerCase() === 'basic') return byApiKey(context, value!)
-  if (scheme?.toLowerCase() === 'bearer') return byToken(context, value!)
-  throw unauthorized(context, 'The Authorization header must hold Basic key_id:secret or Bearer and an access token.')
+  if (scheme?.toLowerCase() === 'basic') return authenticateApiKey(context, value!)
+  if (scheme?.toLowerCase() === 'bearer') return authenticateAccessToken(context, value!)
+  throw unauthorized(
+    context,
+    'The Authorization header must be Basic with base64 of key_id:secret, or Bearer with an access token.',
+  )
 }
 
-interface KeyRow {
+interface ApiKeyRow {
   id: string
   name: string
   account_id: string
@@ -48,31 +51,36 @@ interface KeyRow {
   status: string
   expires_at: number | null
   system: boolean
-  /** The account stands; an organization's key needs its organization active and its issuer alive. */
+  /** For an organization's key: the organization is active and its issuer is not deleted. True for account keys. */
   owner_active: boolean
 }
 
-const keyText = `
+const apiKeySql = `
   SELECT k.id, k.name, k.account_id, k.issuer_id, k.org_id, k.restrictions, k.secrets, k.status, k.expires_at, a.system,
     k.org_id IS NULL OR (o.status = 'active' AND i.status <> 'deleted') AS owner_active
   FROM api_keys k JOIN accounts a ON a.id = k.account_id
   LEFT JOIN organizations o ON o.id = k.org_id LEFT JOIN issuers i ON i.id = o.issuer_id WHERE k.id = $1`
 
-/** RFC 7617: base64, split at the first colon; no form decoding (decisions D5). */
-async function byApiKey(context: Context, value: string): Promise<Actor> {
+/**
+ * Decodes base64 and splits at the first colon (RFC 7617), without form decoding
+ * (docs/contract.md#api-key-credentials).
+ */
+async function authenticateApiKey(context: Context, value: string): Promise<Actor> {
   const [, id = '', secret = ''] = /^([^:]*):(.*)$/s.exec(Buffer.from(value, 'base64').toString('utf8')) ?? []
-  const refused = () => unauthorized(context, 'The API key is unknown, wrong or no longer in force.')
-  if (!/^ak_[0-9a-z]{26}$/.test(id)) throw refused()
-  const [key] = await context.tools.query<KeyRow>('api-key', keyText, [id])
+  const invalidKeyError = () => unauthorized(context, 'The API key is unknown, wrong or not active.')
+  if (!/^ak_[0-9a-z]{26}$/.test(id)) throw invalidKeyError()
+  const [key] = await context.database.query<ApiKeyRow>('api-key', apiKeySql, [id])
   const now = context.now()
-  // The secret is compared even when the key is not in force, so that both take the same time.
-  const { fits: good } = await trySecret(context, 'core', id, () => fits(key?.secrets ?? [], secret, now))
-  const inForce = key?.status === 'active' && key.owner_active && (key.expires_at === null || key.expires_at > now)
-  if (!key || !good || !inForce) throw refused()
-  if (!allowsAddress(key.restrictions, context.request.ip)) {
-    throw new ApiError('forbidden', 'This API key may not be used from this address.')
+  // Compares the secret even when the key is not active, so that both cases take the same time.
+  const { matches: isMatch } = await verifySecretRateLimited(context, 'core', id, () =>
+    matchesSecret(key?.secrets ?? [], secret, now),
+  )
+  const isActive = key?.status === 'active' && key.owner_active && (key.expires_at === null || key.expires_at > now)
+  if (!key || !isMatch || !isActive) throw invalidKeyError()
+  if (!isAddressAllowed(key.restrictions, context.request.ip)) {
+    throw new ApiError('forbidden', 'This API key cannot be used from this IP address.')
   }
-  const scopes = key.restrictions.scopes ?? [ALL]
+  const scopes = key.restrictions.scopes ?? [ALL_SCOPES]
   return {
     type: 'api_key',
     authType: 'api_key',
@@ -88,8 +96,8 @@ async function byApiKey(context: Context, value: string): Promise<Actor> {
     ipAllowlist: key.restrictions.ip_allowlist ?? null,
     expiresAt: key.expires_at,
     signedInAt: null,
-    // An organization's key acts for the organization, also where that is one of the system account.
-    operator: key.system && key.org_id === null && covers(scopes, 'accounts:manage'),
+    // A key of an organization has no operator authority, even if the organization belongs to the system account.
+    operator: key.system && key.org_id === null && coversScope(scopes, 'accounts:manage'),
   }
 }
 
@@ -98,43 +106,46 @@ interface Principal {
   scopes: string[]
   console: boolean
   /** The token was issued to the console itself. */
-  throughConsole: boolean
-  /** Of a user of the console issuer: its authority on the system account. */
+  issuedToConsole: boolean
+  /** For a user of the console issuer: the scopes on the system account. */
   systemScopes: string[]
 }
 
-/** Who a token stands for: a user, or a client or an agent that is its own client; asked for together with its liveness. */
-const principal: Facts = {
+/** Extra columns of the token check: the user, client or agent that the token identifies, and its scopes. */
+const principalQuery: ExtraColumns = {
   name: 'access-token-principal',
   columns: `
     CASE WHEN ag.id IS NOT NULL THEN ag.name WHEN u.id IS NULL THEN c.name ELSE u.profile->>'name' END AS name,
     CASE WHEN ag.id IS NOT NULL THEN ag.scopes WHEN u.id IS NULL THEN ARRAY(SELECT jsonb_array_elements_text(coalesce(c.settings->'scopes', '[]')))
       ELSE coalesce(u.scopes, '{}') END AS scopes,
     u.id IS NOT NULL AND d.name IS NOT NULL AS console,
-    coalesce(u.id IS NOT NULL AND d.value->>'client_id' = c.id, false) AS "throughConsole",
+    coalesce(u.id IS NOT NULL AND d.value->>'client_id' = c.id, false) AS "issuedToConsole",
     coalesce(${authoritySql('u.id')}, '{}') AS "systemScopes"`,
   joins: `
     LEFT JOIN deployment d ON d.name = 'console' AND d.value->>'issuer_id' = i.id
     LEFT JOIN accounts a ON a.system AND d.name IS NOT NULL AND u.id IS NOT NULL`,
 }
 
-/** RFC 6750 and decisions D6: authority comes from our tables, cut down by the token's scope; never from the token alone. */
-async function byToken(context: Context, token: string): Promise<Actor> {
-  const refused = () =>
+/**
+ * Authenticates a Bearer token (RFC 6750, docs/contract.md#access-tokens-at-the-core-api). The scopes come from the
+ * database and are limited by the token's scope.
+ */
+async function authenticateAccessToken(context: Context, token: string): Promise<Actor> {
+  const invalidTokenError = () =>
     unauthorized(context, 'The access token is unknown, expired, revoked or not meant for this API.', 'invalid_token')
-  const verified = await verifyAccessToken<Principal>(context, token, principal)
-  if (!verified) throw refused()
+  const verified = await verifyAccessToken<Principal>(context, token, principalQuery)
+  if (!verified) throw invalidTokenError()
   const { claims, accountId, issuerId, personalToken } = verified
-  if (![claims.aud].flat().includes(context.config.baseUrl)) throw refused()
+  if (![claims.aud].flat().includes(context.config.baseUrl)) throw invalidTokenError()
   const type = claims.sub !== claims.client_id ? 'user' : isId('agt', claims.sub) ? 'agent' : 'client'
   const restrictions: Restrictions = personalToken?.restrictions ?? {}
-  if (!allowsAddress(restrictions, context.request.ip)) {
-    throw new ApiError('forbidden', 'This personal token may not be used from this address.')
+  if (!isAddressAllowed(restrictions, context.request.ip)) {
+    throw new ApiError('forbidden', 'This personal token cannot be used from this IP address.')
   }
-  const asked = (claims.scope ?? '').split(' ').filter(Boolean)
-  // What a user of the console may do differs by account, and the guard asks for it with each; a principal of an
-  // ordinary issuer has what it was granted.
-  const scopes = verified.console ? asked : intersection(verified.scopes, asked)
+  const requestedScopes = (claims.scope ?? '').split(' ').filter(Boolean)
+  // The scopes of a console user differ by account, so `authorize` determines them. Other principals have their granted
+  // scopes.
+  const scopes = verified.console ? requestedScopes : intersectScopes(verified.scopes, requestedScopes)
   return {
     ...(personalToken
       ? { type: 'personal_token', authType: 'token', id: claims.jti, name: personalToken.name }
@@ -148,7 +159,8 @@ async function byToken(context: Context, token: string): Promise<Actor> {
     orgIds: restrictions.org_ids ?? null,
     ipAllowlist: restrictions.ip_allowlist ?? null,
     expiresAt: personalToken?.expires_at ?? null,
-    signedInAt: verified.throughConsole ? (claims.auth_time ?? 0) * SECOND : null,
-    operator: verified.console && covers(intersection(verified.systemScopes, asked), 'accounts:manage'),
+    signedInAt: verified.issuedToConsole ? (claims.auth_time ?? 0) * SECOND : null,
+    operator:
+      verified.console && coversScope(intersectScopes(verified.systemScopes, requestedScopes), 'accounts:manage'),
   }
 }

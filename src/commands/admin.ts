@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { bootstrap, makeFirstAdministrator } from '../bootstrap.js'
 import type { Config } from '../config.js'
+import { limits } from '../kernel/limits.js'
 import { MINUTE } from '../kernel/time.js'
-import { randomSecret } from '../platform/secrets.js'
-import { recoverAdministrator } from '../recover.js'
-import { consolePlace } from '../resources/console-place.js'
-import { RECOVERY_LIFE } from '../resources/credentials/recovery.js'
-import { inDeployment, note, say } from './deployment.js'
+import { randomSecret } from '../platform/crypto/secrets.js'
+import { consolePath } from '../resources/console-path.js'
+import { bootstrap, createFirstAdministrator } from '../setup/bootstrap.js'
+import { recoverAdministrator } from '../setup/recover-administrator.js'
+import { print, printNotice, withDeployment } from './deployment.js'
 
 export interface AdminOptions {
   email: string
@@ -16,17 +16,17 @@ export interface AdminOptions {
 
 /** `gatehouse admin create`. */
 export async function create(config: Config, { email, passwordFile, json }: AdminOptions): Promise<void> {
-  const given = passwordFile === undefined ? undefined : readPassword(passwordFile)
-  // Never as a word of the command: other people of the machine can read those.
-  const password = given ?? randomSecret()
-  await inDeployment(config, async (context) => {
-    if (!(await consolePlace(context))) await bootstrap(context)
-    const userId = await makeFirstAdministrator(context, { email, password })
-    const shown = given === undefined ? { password_plain: password } : {}
-    if (json) say(JSON.stringify({ user_id: userId, email, ...shown }))
+  const suppliedPassword = passwordFile === undefined ? undefined : readPassword(passwordFile)
+  // The password is not an argument, because other users of the machine can read the arguments of a process.
+  const password = suppliedPassword ?? randomSecret()
+  await withDeployment(config, async (context) => {
+    if (!(await consolePath(context))) await bootstrap(context)
+    const userId = await createFirstAdministrator(context, { email, password })
+    const generatedPassword = suppliedPassword === undefined ? { password_plain: password } : {}
+    if (json) print(JSON.stringify({ user_id: userId, email, ...generatedPassword }))
     else {
-      say(`administrator  ${userId}  ${email}`)
-      if (given === undefined) say(`password       ${password}\nIt is shown this once.`)
+      print(`administrator  ${userId}  ${email}`)
+      if (suppliedPassword === undefined) print(`password       ${password}\nThe password is shown only once.`)
     }
   })
 }
@@ -39,21 +39,31 @@ export interface RecoverOptions {
 
 /** `gatehouse admin recover`. */
 export async function recover(config: Config, { email, reactivate = false, json }: RecoverOptions): Promise<void> {
-  await inDeployment(config, async (context) => {
-    const made = await recoverAdministrator(context, { email, reactivate })
+  await withDeployment(config, async (context) => {
+    const recovered = await recoverAdministrator(context, { email, reactivate })
     if (json) {
-      const { userId: user_id, username, url, expiresAt: expires_at, created, madeOwner: made_owner, repaired } = made
-      const reactivated_from = made.reactivatedFrom ?? null
-      say(JSON.stringify({ user_id, username, url, expires_at, created, made_owner, reactivated_from, repaired }))
+      const {
+        userId: user_id,
+        username,
+        url,
+        expiresAt: expires_at,
+        created,
+        becameOwner: made_owner,
+        repaired,
+      } = recovered
+      const reactivated_from = recovered.reactivatedFrom ?? null
+      print(JSON.stringify({ user_id, username, url, expires_at, created, made_owner, reactivated_from, repaired }))
       return
     }
-    if (made.repaired.length > 0) note(`Repaired the console: ${made.repaired.join(', ')}.`)
-    if (made.created) note(`There was no administrator left. Created ${made.username}.`)
-    if (made.madeOwner) note(`${made.username} owns the system account now, with all authority.`)
-    if (made.reactivatedFrom) note(`${made.username} was ${made.reactivatedFrom} and is active now.`)
-    say(`administrator  ${made.userId}  ${made.username}`)
-    say(`link           ${made.url}`)
-    say(`It works once and for ${RECOVERY_LIFE / MINUTE} minutes. It replaces all links from before.`)
+    if (recovered.repaired.length > 0) printNotice(`Repaired the console: ${recovered.repaired.join(', ')}.`)
+    if (recovered.created) printNotice(`There was no administrator. Created ${recovered.username}.`)
+    if (recovered.becameOwner)
+      printNotice(`${recovered.username} is now the owner of the system account, with all scopes.`)
+    if (recovered.reactivatedFrom)
+      printNotice(`${recovered.username} was ${recovered.reactivatedFrom} and is now active.`)
+    print(`administrator  ${recovered.userId}  ${recovered.username}`)
+    print(`link           ${recovered.url}`)
+    print(`The link works once, within ${limits.recoveryLinkLifetime / MINUTE} minutes. Earlier links no longer work.`)
   })
 }
 
@@ -62,7 +72,7 @@ function readPassword(file: string): string {
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch {
-    throw new Error(`There is no file ${file} that can be read.`)
+    throw new Error(`The file ${file} cannot be read; check the path and its permissions.`)
   }
   const password = text.replace(/\r?\n$/, '')
   if (password === '') throw new Error('The password is empty.')

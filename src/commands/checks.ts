@@ -1,66 +1,67 @@
-/** What the doctor checks: one row each, in the order in which one thing breaks the next. */
+/** The checks of `gatehouse doctor`, in an order in which a failed check may be the cause of later ones. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { defaultBreachedPasswordsUrl, isPublic } from '../config.js'
+import { defaultBreachedPasswordsUrl, isPublicDeployment } from '../config.js'
+import { limits } from '../kernel/limits.js'
 import { isLoopback } from '../kernel/uri.js'
-import { makeFolder } from '../platform/folders.js'
-import { reachMailServer } from '../platform/mail-transport.js'
-import { migrationStatus, refuseOldServer } from '../platform/migrate.js'
-import { openOutbound } from '../platform/outbound.js'
-import { pingRedis } from '../platform/redis-buckets.js'
-import { opens, type SealedCount, sealedCountText } from '../platform/reseal.js'
-import { leakedDigests } from '../resources/credentials/breached.js'
-import { sealedPlaces } from '../sealed.js'
+import { canDecrypt, type EncryptedCount, encryptedCountSql } from '../platform/crypto/reencrypt.js'
+import { createPrivateDirectory } from '../platform/directories.js'
+import { pingRedis } from '../platform/http/redis-buckets.js'
+import { mailServerError } from '../platform/mail/transport.js'
+import { openOutbound } from '../platform/outbound/outbound.js'
+import { migrationStatus, requireSupportedServer } from '../platform/postgres/migrate.js'
+import { fetchBreachedSuffixes } from '../resources/credentials/breached-passwords.js'
+import { encryptedColumns } from '../resources/encrypted-columns.js'
 import type { Inspection } from './inspection.js'
 
-/** What a check of the deployment found. */
-export interface Checked {
+/** The result of a check. */
+export interface CheckResult {
   state: 'ok' | 'warn' | 'broken'
   text: string
-  /** What to do. */
+  /** How to fix it. */
   fix?: string
 }
 
-/** Nothing where there is nothing to look at. */
-type Check = (inspection: Inspection) => Promise<Checked | undefined>
+/** Returns undefined when the check does not apply. */
+type Check = (inspection: Inspection) => Promise<CheckResult | undefined>
 
-const ok = (text: string): Checked => ({ state: 'ok', text })
-const warn = (text: string, fix: string): Checked => ({ state: 'warn', text, fix })
-const broken = (text: string, fix: string): Checked => ({ state: 'broken', text, fix })
+const ok = (text: string): CheckResult => ({ state: 'ok', text })
+const warn = (text: string, fix: string): CheckResult => ({ state: 'warn', text, fix })
+const broken = (text: string, fix: string): CheckResult => ({ state: 'broken', text, fix })
 
 const isLocal = (url: string): boolean => isLoopback(new URL(url).hostname)
 
-/** Milliseconds between our clock and the database's that nobody minds; and from which one-time codes stop to fit. */
-const CLOCK_FINE = 2000
-const CLOCK_BROKEN = 30_000
-/** Issuers whose password policy wants leaked passwords refused. */
-const CHECKING_ISSUERS = `
+/** Selects issuers whose password policy rejects breached passwords. */
+const breachCheckingIssuersText = `
   SELECT 1 FROM issuers WHERE status <> 'deleted' AND settings #>> '{security,password_policy,check_breached}' = 'true' LIMIT 1`
 const [MEGABYTE, GIGABYTE] = [1e6, 1e9]
 
 export const checks: Readonly<Record<string, Check>> = {
   async node() {
     const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-    const fine = major > 20 || (major === 20 && minor >= 19)
-    return fine
+    const isSupported = major > 20 || (major === 20 && minor >= 19)
+    return isSupported
       ? ok(`Node.js ${process.versions.node}`)
-      : broken(`Node.js ${process.versions.node}`, 'Install 20.19 or newer.')
+      : broken(`Node.js ${process.versions.node}`, 'Install Node.js 20.19 or newer.')
   },
 
-  async 'data folder'({ config: { dataDir } }) {
-    makeFolder(dataDir)
+  async 'data directory'({ config: { dataDir } }) {
+    createPrivateDirectory(dataDir)
     try {
       accessSync(dataDir, constants.W_OK)
     } catch {
-      return broken(`${dataDir} cannot be written`, 'Give it to the user that Gatehouse runs as, or set DATA_DIR.')
+      return broken(`${dataDir} is not writable`, 'Make the user that runs Gatehouse its owner, or set DATA_DIR.')
     }
-    const open = [dataDir, join(dataDir, 'secret.key')].filter(
+    const readableByOthers = [dataDir, join(dataDir, 'secret.key')].filter(
       (path) => existsSync(path) && (statSync(path).mode & 0o077) !== 0,
     )
-    if (open.length > 0 && process.platform !== 'win32')
-      return warn(`${open.join(' and ')} can be read by others`, `Take their rights: chmod go= ${open.join(' ')}`)
+    if (readableByOthers.length > 0 && process.platform !== 'win32')
+      return warn(
+        `${readableByOthers.join(' and ')} can be read by other users`,
+        `Remove their permissions: chmod go= ${readableByOthers.join(' ')}`,
+      )
     return ok(dataDir)
   },
 
@@ -68,37 +69,36 @@ export const checks: Readonly<Record<string, Check>> = {
     const { bavail, bsize } = statfsSync(dataDir)
     const free = bavail * bsize
     const text = `${(free / GIGABYTE).toFixed(1)} GB free in ${dataDir}`
-    if (free < 100 * MEGABYTE) return broken(text, 'Make room: a database that cannot write stops.')
-    return free < GIGABYTE ? warn(text, 'Make room soon.') : ok(text)
+    if (free < 100 * MEGABYTE) return broken(text, 'Free disk space: the database stops when it cannot write.')
+    return free < GIGABYTE ? warn(text, 'Free disk space soon.') : ok(text)
   },
 
-  async database({ config, database, unreachable }) {
+  async database({ config, database, connectionError }) {
     if (!database) {
       const fix = config.databaseUrl
-        ? 'Check DATABASE_URL, the server and the way to it.'
-        : 'See the log in DATA_DIR, or set DATABASE_URL.'
-      return broken(`cannot be reached: ${unreachable}`, fix)
+        ? 'Check DATABASE_URL, the server and the network.'
+        : 'See the log postgres.log in DATA_DIR, or set DATABASE_URL.'
+      return broken(`cannot be reached: ${connectionError}`, fix)
     }
-    const began = performance.now()
+    const startedAt = performance.now()
     const [row] = await database.query<Record<string, string>>(`
       SELECT current_setting('server_version_num') AS version, current_setting('server_version') AS name,
         current_setting('server_encoding') AS encoding, current_setting('max_connections') AS connections,
         pg_is_in_recovery()::text AS replica`)
-    const elapsed = (performance.now() - began).toFixed(1)
+    const elapsed = (performance.now() - startedAt).toFixed(1)
     const { version, name, encoding, connections, replica } = row!
     try {
-      refuseOldServer(Number(version))
+      requireSupportedServer(Number(version))
     } catch (error) {
-      return broken((error as Error).message, 'Upgrade it.')
+      return broken((error as Error).message, 'Upgrade the database server.')
     }
-    if (encoding !== 'UTF8') return broken(`its encoding is ${encoding}`, 'Make a database with ENCODING UTF8.')
-    if (replica === 'true')
-      return broken('it is a replica, which cannot be written', 'Point DATABASE_URL at the primary.')
-    const text = `PostgreSQL ${name}${config.databaseUrl ? '' : ' (embedded)'}, ${elapsed} ms away`
+    if (encoding !== 'UTF8') return broken(`the encoding is ${encoding}`, 'Create a database with ENCODING UTF8.')
+    if (replica === 'true') return broken('the server is a read-only replica', 'Set DATABASE_URL to the primary.')
+    const text = `PostgreSQL ${name}${config.databaseUrl ? '' : ' (embedded)'}, round trip ${elapsed} ms`
     return Number(connections) < 30
       ? warn(
           `${text}, ${connections} connections`,
-          'Each process takes up to 20: raise max_connections, or use a pooler.',
+          'Each process uses up to 20: raise max_connections, or use a connection pooler.',
         )
       : ok(text)
   },
@@ -113,13 +113,16 @@ export const checks: Readonly<Record<string, Check>> = {
       return broken(
         message,
         code === '42501'
-          ? 'Let the role of DATABASE_URL own the database and its tables.'
-          : 'Run the version of Gatehouse that this database belongs to.',
+          ? 'Make the role of DATABASE_URL the owner of the database and its tables.'
+          : 'Run the Gatehouse version that this database was migrated by.',
       )
     }
     const pending = rows.filter(({ appliedAt }) => appliedAt === null)
     if (pending.length === 0) return ok(`all ${rows.length} applied`)
-    return warn(`${pending.length} pending, the first is ${pending[0]!.name}`, 'Run gatehouse migrate, or start.')
+    return warn(
+      `${pending.length} pending, the first is ${pending[0]!.name}`,
+      'Run gatehouse migrate, or gatehouse start.',
+    )
   },
 
   async clock({ database, now }) {
@@ -128,30 +131,33 @@ export const checks: Readonly<Record<string, Check>> = {
     const [row] = await database.query<{ at: string }>(
       'SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint::text AS at',
     )
-    const apart = Math.abs(Number(row!.at) - (before + now()) / 2)
-    const text = `${(apart / 1000).toFixed(1)} s from the database's`
-    const fix = 'Let both machines follow a time server: tokens and one-time codes count seconds.'
-    if (apart > CLOCK_BROKEN) return broken(text, fix)
-    return apart > CLOCK_FINE ? warn(text, fix) : ok(text)
+    const offset = Math.abs(Number(row!.at) - (before + now()) / 2)
+    const text = `${(offset / 1000).toFixed(1)} s difference to the database`
+    const fix = 'Synchronize both machines with NTP: tokens and one-time codes depend on the time.'
+    if (offset > limits.maxClockOffset) return broken(text, fix)
+    return offset > limits.clockOffsetWarning ? warn(text, fix) : ok(text)
   },
 
-  async 'secret key'({ database, sealer }) {
+  async 'secret key'({ database, encryptor }) {
     if (!database || !(await hasTables(database))) return undefined
-    const rows = await database.query<SealedCount>(sealedCountText(sealedPlaces))
-    const lost = rows.filter(({ sample }) => !opens(sealer, sample))
-    if (lost.length > 0) {
-      const texts = lost.map(({ count, what, key }) => `${count} ${what} (key ${key})`).join(', ')
-      return broken(`no SECRET_KEY opens ${texts}`, 'Add the key that they were sealed with to the list in SECRET_KEY.')
+    const rows = await database.query<EncryptedCount>(encryptedCountSql(encryptedColumns))
+    const undecryptable = rows.filter(({ sample }) => !canDecrypt(encryptor, sample))
+    if (undecryptable.length > 0) {
+      const texts = undecryptable.map(({ count, what, key }) => `${count} ${what} (key ${key})`).join(', ')
+      return broken(
+        `no key in SECRET_KEY decrypts ${texts}`,
+        'Add the key that encrypted them to the list in SECRET_KEY.',
+      )
     }
     const total = rows.reduce((sum, { count }) => sum + count, 0)
-    const [first] = sealer.keyIds
+    const [first] = encryptor.keyIds
     const old = rows.filter(({ key }) => key !== first).reduce((sum, { count }) => sum + count, 0)
-    const text = `opens all ${total} sealed secrets`
+    const text = `decrypts all ${total} encrypted secrets`
     return old === 0
       ? ok(text)
       : warn(
           `${text}, ${old} of them with an older key`,
-          'Keep that key in SECRET_KEY, and run: gatehouse secrets reseal',
+          'Keep that key in SECRET_KEY, and run: gatehouse secrets reencrypt',
         )
   },
 
@@ -159,59 +165,71 @@ export const checks: Readonly<Record<string, Check>> = {
     if (!database || !(await hasTables(database))) return undefined
     const rows = await database.query('SELECT 1 FROM accounts WHERE system AND owner_user_id IS NOT NULL')
     return rows.length > 0
-      ? ok('there is one')
-      : warn('there is none yet', 'Open the link that start prints, or: gatehouse admin create --email you@example.com')
+      ? ok('the system account has an owner')
+      : warn(
+          'there is no administrator yet',
+          'Open the setup link that gatehouse start prints, or run: gatehouse admin create --email you@example.com',
+        )
   },
 
   ports: async ({ config: { host, port, idpPort } }) => {
-    const states = await Promise.all([port, idpPort].map((one) => portState(host, one)))
-    const taken = [port, idpPort].filter((_, at) => states[at] === 'taken')
-    if (taken.length > 0)
+    const states = await Promise.all([port, idpPort].map((number) => portState(host, number)))
+    const takenPorts = [port, idpPort].filter((_, at) => states[at] === 'taken')
+    if (takenPorts.length > 0)
       return broken(
-        `${taken.join(' and ')} on ${host} are taken by another program`,
-        'End that one, or set PORT and IDP_PORT.',
+        `${takenPorts.join(' and ')} on ${host}: already in use by another program`,
+        'Stop that program, or set PORT and IDP_PORT.',
       )
     const running = states.includes('ours')
-    return ok(`${port} and ${idpPort} on ${host} ${running ? 'answer: Gatehouse runs' : 'are free'}`)
+    return ok(`${port} and ${idpPort} on ${host} ${running ? 'are in use by a running Gatehouse' : 'are free'}`)
   },
 
   async mail(inspection) {
     const { config } = inspection
     if (config.mail.url === undefined) {
       return isLocal(config.baseUrl)
-        ? ok(`kept for ${config.baseUrl}/dev/mail`)
-        : warn('MAIL_URL is not set: no mail is sent', 'Set it to smtp://user:password@host:587, and MAIL_FROM.')
+        ? ok(`stored in the development inbox at ${config.baseUrl}/dev/mail`)
+        : warn(
+            'MAIL_URL is not set: no mail is sent',
+            'Set MAIL_URL to smtp://user:password@host:587, and set MAIL_FROM.',
+          )
     }
-    const fault = await reachMailServer(config)
-    if (fault !== undefined)
-      return broken(`the server of MAIL_URL does not take us: ${fault}`, 'Check MAIL_URL, port and password.')
+    const connectionError = await mailServerError(config)
+    if (connectionError !== undefined)
+      return broken(
+        `cannot sign in to the server of MAIL_URL: ${connectionError}`,
+        'Check the host, port, user and password in MAIL_URL.',
+      )
     return /@localhost>?$/.test(config.mail.from)
-      ? warn(`the server answers, but mail comes from ${config.mail.from}`, 'Set MAIL_FROM to an address of yours.')
-      : ok(`the server answers; mail comes from ${config.mail.from}`)
+      ? warn(
+          `the server responds, but the sender is ${config.mail.from}`,
+          'Set MAIL_FROM to an address of your domain.',
+        )
+      : ok(`the server responds; the sender is ${config.mail.from}`)
   },
 
   async redis({ config: { redisUrl } }) {
     if (redisUrl === undefined) return undefined
     try {
       await pingRedis(redisUrl)
-      return ok('answers, and counts rate limits')
+      return ok('the server responds; rate limits use it')
     } catch (error) {
-      const text = `the server of REDIS_URL does not answer: ${(error as Error).message}`
-      return warn(text, 'Check REDIS_URL; rate limits are counted in PostgreSQL meanwhile.')
+      const text = `the server of REDIS_URL does not respond: ${(error as Error).message}`
+      return warn(text, 'Check REDIS_URL. Until then, rate limits use PostgreSQL.')
     }
   },
 
-  async 'leaked passwords'({ config, database }) {
-    const rows = database && (await hasTables(database)) ? await database.query(CHECKING_ISSUERS) : []
+  async 'breached passwords'({ config, database }) {
+    const rows = database && (await hasTables(database)) ? await database.query(breachCheckingIssuersText) : []
     if (rows.length === 0 && config.breachedPasswordsUrl === defaultBreachedPasswordsUrl) return undefined
     const outbound = openOutbound({ allowPrivate: config.allowPrivateNetworks })
     try {
-      const found = await leakedDigests({ config, outbound }, '00000')
-      return ok(`${config.breachedPasswordsUrl} answers, ${found.length} begin with 00000`)
+      const digests = await fetchBreachedSuffixes({ config, outbound }, '00000')
+      return ok(`${config.breachedPasswordsUrl} responds with ${digests.length} hashes for the prefix 00000`)
     } catch (error) {
       return warn(
-        `${config.breachedPasswordsUrl} cannot be asked: ${(error as Error).message}`,
-        'Check BREACHED_PASSWORDS_URL and the way to it: meanwhile leaked passwords are taken.',
+        `${config.breachedPasswordsUrl} does not respond: ${(error as Error).message}`,
+        'Check BREACHED_PASSWORDS_URL and the network. Until then, breached passwords are accepted.',
       )
     } finally {
       await outbound.close()
@@ -221,41 +239,47 @@ export const checks: Readonly<Record<string, Check>> = {
   async addresses(inspection) {
     const { baseUrl, idpUrl, trustProxy } = inspection.config
     if (new URL(baseUrl).origin === new URL(idpUrl).origin)
-      return broken(`BASE_URL and IDP_URL are both at ${new URL(baseUrl).origin}`, 'Give each its own host or port.')
-    if (!isPublic(inspection.config)) return ok(`${baseUrl} and ${idpUrl}, for this machine only`)
+      return broken(
+        `BASE_URL and IDP_URL have the same origin ${new URL(baseUrl).origin}`,
+        'Set different hosts or ports.',
+      )
+    if (!isPublicDeployment(inspection.config)) return ok(`${baseUrl} and ${idpUrl}, for this machine only`)
     const plain = [baseUrl, idpUrl].filter((url) => url.startsWith('http:') && !isLocal(url))
     if (plain.length > 0)
       return broken(
         `${plain.join(' and ')} without TLS`,
-        'Passwords and tokens would travel in the clear: end TLS at a proxy, and set https here.',
+        'Passwords and tokens would be sent unencrypted: terminate TLS at a proxy, and set https URLs.',
       )
     return trustProxy === 0
       ? warn(
           `${baseUrl} and ${idpUrl}, but TRUST_PROXY is 0`,
-          'Behind a proxy all callers share its rate limits and address: set TRUST_PROXY to the number of hops.',
+          'Behind a proxy all clients would share one IP address and its rate limits: set TRUST_PROXY to the number of proxies.',
         )
       : ok(`${baseUrl} and ${idpUrl}, behind ${trustProxy} prox${trustProxy === 1 ? 'y' : 'ies'}`)
   },
 
   async protection(inspection) {
-    if (!isPublic(inspection.config)) return undefined
+    if (!isPublicDeployment(inspection.config)) return undefined
     const { allowPrivateNetworks, rateLimits, metricsToken } = inspection.config
-    const faults = [
-      ...(allowPrivateNetworks ? ['ALLOW_PRIVATE_NETWORKS lets tenants reach your own network'] : []),
+    const warnings = [
+      ...(allowPrivateNetworks ? ['ALLOW_PRIVATE_NETWORKS lets tenants send requests to your private network'] : []),
       ...(rateLimits === 'off' ? ['RATE_LIMITS is off'] : []),
-      ...(metricsToken === undefined ? ['/metrics is open to everybody'] : []),
+      ...(metricsToken === undefined ? ['/metrics requires no authentication'] : []),
     ]
-    if (faults.length === 0) return ok('rate limits, private networks and metrics are as they should be')
-    return warn(faults.join('; '), 'Unset the first two; set METRICS_TOKEN, or keep /metrics inside by the proxy.')
+    if (warnings.length === 0) return ok('rate limits are on, private networks are blocked, metrics require a token')
+    return warn(
+      warnings.join('; '),
+      'Unset ALLOW_PRIVATE_NETWORKS and RATE_LIMITS; set METRICS_TOKEN, or block /metrics at the proxy.',
+    )
   },
 }
 
 async function hasTables(database: NonNullable<Inspection['database']>): Promise<boolean> {
-  const [row] = await database.query<{ there: boolean }>(`SELECT to_regclass('webhooks') IS NOT NULL AS there`)
-  return row!.there
+  const [row] = await database.query<{ exists: boolean }>(`SELECT to_regclass('webhooks') IS NOT NULL AS exists`)
+  return row!.exists
 }
 
-/** Can we listen there, or does a Gatehouse already? */
+/** Returns whether the port is free, used by a Gatehouse, or used by another program. */
 async function portState(host: string, port: number): Promise<'free' | 'ours' | 'taken'> {
   const free = await new Promise<boolean>((done) => {
     const server = createServer()
@@ -264,10 +288,10 @@ async function portState(host: string, port: number): Promise<'free' | 'ours' | 
   })
   if (free) return 'free'
   return new Promise((done) => {
-    const request = get({ host, port, path: '/healthz', timeout: 3000 }, (answer) => {
+    const request = get({ host, port, path: '/healthz', timeout: limits.commandHealthCheckTimeout }, (response) => {
       let text = ''
-      answer.on('data', (chunk) => (text += chunk))
-      answer.on('end', () => done(text.includes('"status":"ok"') ? 'ours' : 'taken'))
+      response.on('data', (chunk) => (text += chunk))
+      response.on('end', () => done(text.includes('"status":"ok"') ? 'ours' : 'taken'))
     })
     request.on('timeout', () => request.destroy())
     request.on('error', () => done('taken'))

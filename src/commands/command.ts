@@ -1,93 +1,87 @@
-/** What a row of the command table says, and how rows become what commander runs. */
+/** The type of the rows of the command table, and the commander program created from them. */
+
 import { Argument, Command, Option } from 'commander'
 import { type Config, readConfig } from '../config.js'
-import { version } from '../platform/package-root.js'
-import { Misuse, tellFailure } from './failures.js'
+import { version } from '../platform/package-info.js'
+import { printError, UsageError } from './errors.js'
+import type { OptionRow } from './option.js'
 
-/** What was typed: `--dry-run` as `dryRun`. */
-type Options = Readonly<Record<string, string | boolean | string[] | undefined>>
+/** The parsed options, by camel case name: `--dry-run` as `dryRun`. */
+type ParsedOptions = Readonly<Record<string, string | boolean | string[] | undefined>>
 
 export interface CommandRow {
-  /** As it is typed: `users import`. */
-  words: string
-  /** One line of help, in small letters. */
-  about: string
-  /** `<file>` must be there, `[status]` may. */
+  /** The name on the command line: `users import`. */
+  name: string
+  /** An alternative for the last word of the name, for scripts that use the name of an older version. */
+  alias?: string
+  /** One line of help, beginning in lowercase, without a period. */
+  description: string
+  /** `<file>` is required, `[status]` is optional. */
   arguments?: readonly [name: string, about: string, choices?: readonly string[]][]
   options?: readonly OptionRow[]
-  /** Complete commands, as somebody would paste them. */
+  /** Complete commands that can be copied. */
   examples: readonly string[]
-  /** Runs when `gatehouse`, or the group's word, stands alone. */
+  /** The default when `gatehouse` or the group is called without a command. */
   isDefault?: boolean
-  /** Loads the code when the command runs, so that help and short commands do not wait for all of it. */
-  load(): Promise<Handler>
+  /** Imports the handler when the command runs, so that help and short commands start quickly. */
+  load(): Promise<CommandHandler>
 }
 
-/** `flags` as commander reads them: `--issuer <issuer id>`. */
-export interface OptionRow {
-  flags: string
-  about: string
-  choices?: readonly string[]
-  /** It must be given. */
-  needed?: boolean
-  /** What the rules call it that check it: errors name the option instead. */
-  fields?: readonly string[]
-}
+/** Returns the exit code, or undefined for 0. */
+type CommandHandler = (config: Config, options: never, ...args: string[]) => Promise<unknown>
 
-/** Answers its exit code, or nothing when all is done. */
-type Handler = (config: Config, options: never, ...args: string[]) => Promise<unknown>
-
-/** What a process says with its exit code; commander's own, for words that it does not know, is 2. */
+/** The exit codes. */
 export const exitCodes = {
   done: 0,
   failed: 1,
-  misused: 2,
-  /** It ran to its end, but something is left to do: refused lines of an import, changes that nobody has agreed to. */
-  remains: 3,
-  /** By Ctrl-C, as shells count it. */
+  usageError: 2,
+  /** The command completed but action is required, such as refused lines of an import or planned changes to confirm. */
+  incomplete: 3,
+  /** SIGINT or SIGTERM; 128 plus the number of SIGINT, as in shells. */
   interrupted: 130,
 } as const
 
-export const json: OptionRow = { flags: '--json', about: 'answer as JSON' }
+export const json: OptionRow = { flags: '--json', description: 'print the result as JSON' }
 
-/** Puts the rows into one program; groups (`users`) come from the words. */
-export function programOf(rows: readonly CommandRow[], groups: Readonly<Record<string, string>>): Command {
+/** Creates the commander program from the rows; the first word of a two-word name is its group. */
+export function createProgram(rows: readonly CommandRow[], groups: Readonly<Record<string, string>>): Command {
   const program = new Command('gatehouse')
     .exitOverride()
-    .configureOutput({ outputError: tellMisuse })
+    .configureOutput({ outputError: printUsageError })
     .description('Self-hosted, multi-tenant identity provider')
     .version(version, '--version', 'print the version')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done, 1 failed, 2 wrong words, 3 done but something remains to be looked at, 130 interrupted.',
+      '\nExit codes: 0 success, 1 failure, 2 invalid arguments, 3 success but action is required, 130 interrupted.',
     )
   const parents = new Map<string, Command>()
   for (const row of rows) {
-    const [first = '', second] = row.words.split(' ')
+    const [first = '', second] = row.name.split(' ')
     let parent = program
     if (second !== undefined) {
       parent = parents.get(first) ?? program.command(first).description(groups[first] ?? '')
       parents.set(first, parent)
     }
-    add(parent, second ?? first, row)
+    addCommand(parent, second ?? first, row)
   }
   return program
 }
 
-/** Commander's word on words that it does not know. */
-function tellMisuse(text: string): void {
+/** Prints commander's error message for invalid arguments. */
+function printUsageError(text: string): void {
   const sentence = text.replace(/^error: /, '').trim()
-  tellFailure(new Misuse(sentence), process.argv.includes('--json'))
+  printError(new UsageError(sentence), process.argv.includes('--json'))
 }
 
-function add(parent: Command, name: string, row: CommandRow): void {
-  const command = parent.command(name, { isDefault: row.isDefault ?? false }).description(row.about)
+function addCommand(parent: Command, name: string, row: CommandRow): void {
+  const command = parent.command(name, { isDefault: row.isDefault ?? false }).description(row.description)
+  if (row.alias) command.alias(row.alias)
   for (const [name, about, choices] of row.arguments ?? []) {
     const argument = new Argument(name, about)
     command.addArgument(choices ? argument.choices([...choices]) : argument)
   }
-  for (const { flags, about, choices, needed } of row.options ?? []) {
-    const option = new Option(flags, about).makeOptionMandatory(needed ?? false)
+  for (const { flags, description: about, choices, required } of row.options ?? []) {
+    const option = new Option(flags, about).makeOptionMandatory(required ?? false)
     command.addOption(choices ? option.choices([...choices]) : option)
   }
   command.addHelpText(
@@ -95,19 +89,19 @@ function add(parent: Command, name: string, row: CommandRow): void {
     `\nExample${row.examples.length > 1 ? 's' : ''}:\n${row.examples.map((line) => `  ${line}`).join('\n')}`,
   )
   command.action(async (...all: unknown[]) => {
-    // Commander adds the options and the command itself behind the arguments.
+    // Commander passes the options and the command after the arguments.
     const args = all.slice(0, -2) as string[]
-    const options = all.at(-2) as Options
+    const options = all.at(-2) as ParsedOptions
     try {
       const run = await row.load()
       const code = await run(readConfig(), options as never, ...args)
       process.exitCode = typeof code === 'number' ? code : exitCodes.done
     } catch (error) {
-      // Whoever read the answer has seen enough (`| head`).
+      // The reader has closed the pipe (`| head`).
       if ((error as { code?: unknown }).code === 'EPIPE') process.exit(exitCodes.done)
-      tellFailure(error, options['json'] === true, row.options)
-      // The code that `start` and others leave behind must not keep a failed command alive.
-      process.exit(error instanceof Misuse ? exitCodes.misused : exitCodes.failed)
+      printError(error, options['json'] === true, row.options)
+      // exit() instead of exitCode, because open handles of a failed `start` would keep the process running.
+      process.exit(error instanceof UsageError ? exitCodes.usageError : exitCodes.failed)
     }
   })
 }

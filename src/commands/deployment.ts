@@ -1,58 +1,58 @@
-/** What commands share: the deployment's database, and where answers go. */
+/** Shared by commands: opens the deployment's database and prints output. */
 import type { Config } from '../config.js'
-import { makeGatehouse } from '../gatehouse.js'
 import type { Context } from '../platform/context.js'
-import { systemContext } from '../platform/jobs.js'
-import type { InIssuer } from '../resources/place.js'
-import { openStore } from '../store.js'
+import { systemContext } from '../platform/jobs/periodic-jobs.js'
+import { startDatabaseServer } from '../platform/postgres/database-server.js'
+import type { InIssuer } from '../resources/resource-path.js'
+import { createGatehouse } from '../server/root-context.js'
 import { exitCodes } from './command.js'
 
-/** A line of the answer. What is said beside the answer goes to stderr, see `note`. */
-export const say = (text: string): void => void process.stdout.write(`${text}\n`)
+/** Prints a line of the result to standard output. */
+export const print = (text: string): void => void process.stdout.write(`${text}\n`)
 
-/** A line for people beside the answer, which scripts do not read. */
-export const note = (text: string): void => void process.stderr.write(`${text}\n`)
+/** Prints a message to standard error, separate from the result that scripts read. */
+export const printNotice = (text: string): void => void process.stderr.write(`${text}\n`)
 
-/** Works on the deployment's database, beside processes that run on it. */
-export async function inDeployment<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
-  const store = await openStore(config, () => {}, true)
-  const gatehouse = makeGatehouse(config, store.url)
-  const ignore = onInterruption(store.close)
+/** Runs `work` on the deployment's database, also while Gatehouse is running on it. */
+export async function withDeployment<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
+  const store = await startDatabaseServer(config, () => {}, true)
+  const gatehouse = createGatehouse(config, store.url)
+  const removeSignalHandlers = onInterrupt(store.close)
   try {
     return await work(systemContext(gatehouse))
   } finally {
-    ignore()
+    removeSignalHandlers()
     await gatehouse.outbound.close()
-    gatehouse.postman.close()
-    await gatehouse.tools.close()
+    gatehouse.mailer.close()
+    await gatehouse.database.close()
     await store.close()
   }
 }
 
 /**
- * Ctrl-C in the middle: what is committed stays, the rest is undone, and an embedded database that was started for this
- * command stops with it. A second one ends at once.
- * @returns undoes it
+ * Handles the first SIGINT or SIGTERM: keeps committed changes, stops an embedded database that this command started,
+ * and exits. A second signal ends the process immediately.
+ * @returns a function that removes the handlers
  */
-function onInterruption(close: () => Promise<void>): () => void {
-  const interrupted = (): void => {
-    ignore()
-    note('\nInterrupted. What was done stays; run the command again to go on.')
+function onInterrupt(close: () => Promise<void>): () => void {
+  const handleInterrupt = (): void => {
+    removeSignalHandlers()
+    printNotice('\nInterrupted. Completed changes are kept; run the command again to continue.')
     void close()
       .catch(() => {})
       .then(() => process.exit(exitCodes.interrupted))
   }
-  const ignore = (): void => {
-    for (const signal of signals) process.off(signal, interrupted)
+  const removeSignalHandlers = (): void => {
+    for (const signal of signals) process.off(signal, handleInterrupt)
   }
-  for (const signal of signals) process.on(signal, interrupted)
-  return ignore
+  for (const signal of signals) process.on(signal, handleInterrupt)
+  return removeSignalHandlers
 }
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
-/** Where this issuer stands. @throws Error when there is none, or it was deleted */
-export async function placeOfIssuer(context: Context, issuerId: string): Promise<InIssuer> {
+/** Returns the resource path of an issuer. @throws Error when it does not exist or was deleted */
+export async function requireIssuerPath(context: Context, issuerId: string): Promise<InIssuer> {
   const where = { id: issuerId, status: { not: 'deleted' } }
   const issuer = await context.db.issuer.findFirst({ where, select: { accountId: true } })
   if (!issuer) throw new Error(`There is no issuer ${issuerId}.`)

@@ -1,84 +1,87 @@
 import type { Config } from '../config.js'
-import { makeGatehouse } from '../gatehouse.js'
-import { systemContext } from '../platform/jobs.js'
-import type { Severity } from '../resources/health/finding.js'
-import { healthOfAll, type Inspected } from '../resources/health/health.js'
-import { type Checked, checks } from './checks.js'
+import { systemContext } from '../platform/jobs/periodic-jobs.js'
+import type { Severity } from '../resources/health/finding-definition.js'
+import { type HealthReport, healthOfAll } from '../resources/health/health.js'
+import { createGatehouse } from '../server/root-context.js'
+import { type CheckResult, checks } from './checks.js'
 import { exitCodes } from './command.js'
-import { say } from './deployment.js'
+import { print } from './deployment.js'
 import { type Inspection, inspect } from './inspection.js'
 
-type NamedCheck = Checked & { check: string }
+type NamedCheck = CheckResult & { check: string }
 
-/** `gatehouse doctor`: looks, changes nothing, and says what to do. */
+/** `gatehouse doctor`: checks the deployment without changing it, and prints how to fix problems. */
 export async function run(config: Config, { json }: { json?: boolean }): Promise<number> {
   const report = json ? jsonReport() : textReport()
   let ok = true
   await inspect(config, async (inspection) => {
-    for (const [check, look] of Object.entries(checks)) {
-      const found = await look(inspection).catch(unknown)
-      if (!found) continue
-      ok &&= found.state !== 'broken'
-      report.check({ check, ...found })
+    for (const [check, runCheck] of Object.entries(checks)) {
+      const result = await runCheck(inspection).catch(failedCheck)
+      if (!result) continue
+      ok &&= result.state !== 'broken'
+      report.addCheck({ check, ...result })
     }
     try {
-      for await (const inspected of healthIn(inspection)) {
+      for await (const inspected of inspectHealth(inspection)) {
         ok &&= inspected.findings.every(({ severity }) => severity !== 'ERROR')
-        report.health(inspected)
+        report.addHealth(inspected)
       }
     } catch (error) {
       ok = false
-      report.check({ check: 'health', ...unknown(error) })
+      report.addCheck({ check: 'health', ...failedCheck(error) })
     }
   })
-  report.end(ok)
+  report.finish(ok)
   return ok ? exitCodes.done : exitCodes.failed
 }
 
-const unknown = (error: unknown): Checked => ({
+const failedCheck = (error: unknown): CheckResult => ({
   state: 'broken',
-  text: `could not be looked at: ${error instanceof Error ? error.message : String(error)}`,
+  text: `the check failed: ${error instanceof Error ? error.message : String(error)}`,
 })
 
-/** Accounts and issuers, one after the other, of a database that is as this version knows it. */
-async function* healthIn({ config, database, migrated }: Inspection): AsyncGenerator<Inspected> {
-  if (!database || !(await migrated())) return
-  const gatehouse = makeGatehouse(config, database.url)
+/** Yields the health reports of all accounts and issuers, if the database schema is that of this version. */
+async function* inspectHealth({ config, database, isSchemaCurrent }: Inspection): AsyncGenerator<HealthReport> {
+  if (!database || !(await isSchemaCurrent())) return
+  const gatehouse = createGatehouse(config, database.url)
   try {
     yield* healthOfAll(systemContext(gatehouse))
   } finally {
     await gatehouse.outbound.close()
-    gatehouse.postman.close()
-    await gatehouse.tools.close()
+    gatehouse.mailer.close()
+    await gatehouse.database.close()
   }
 }
 
-/** What is found is printed as it is found: a deployment has thousands of issuers. Checks come first, or at the very end. */
+/**
+ * Prints health reports as they arrive, because a deployment may have thousands of issuers. Checks are printed first as
+ * text and last as JSON.
+ */
 interface Report {
-  check(check: NamedCheck): void
-  health(inspected: Inspected): void
-  end(ok: boolean): void
+  addCheck(check: NamedCheck): void
+  addHealth(inspected: HealthReport): void
+  finish(ok: boolean): void
 }
 
-/** One JSON object; its findings are lines of their own. */
+/** Prints one JSON object with each finding on a separate line. */
 function jsonReport(): Report {
-  const kept: NamedCheck[] = []
+  const collectedChecks: NamedCheck[] = []
   let count = 0
-  const open = () => {
-    if (count === 0) say('{"findings": [')
+  const printOpening = () => {
+    if (count === 0) print('{"findings": [')
   }
   return {
-    check: (check) => void kept.push(check),
-    health({ accountId, issuerId, findings }) {
+    addCheck: (check) => void collectedChecks.push(check),
+    addHealth({ accountId, issuerId, findings }) {
       for (const { code, severity, message, fix, path } of findings) {
-        open()
+        printOpening()
         const finding = { code, severity, message, fix, path, account_id: accountId, issuer_id: issuerId }
-        say(`${count++ === 0 ? ' ' : ','}${JSON.stringify(finding)}`)
+        print(`${count++ === 0 ? ' ' : ','}${JSON.stringify(finding)}`)
       }
     },
-    end(ok) {
-      open()
-      say(`], "checks": ${JSON.stringify(kept)}, "ok": ${ok}}`)
+    finish(ok) {
+      printOpening()
+      print(`], "checks": ${JSON.stringify(collectedChecks)}, "ok": ${ok}}`)
     },
   }
 }
@@ -93,34 +96,34 @@ function textReport(): Report {
     INFO: 0,
   }
   return {
-    check({ check, state, text, fix }) {
+    addCheck({ check, state, text, fix }) {
       counts[state]++
-      say(`${state.padEnd(6)}  ${check.padEnd(14)}  ${text}`)
-      if (fix !== undefined) say(`${' '.repeat(24)}${fix}`)
+      print(`${state.padEnd(6)}  ${check.padEnd(18)}  ${text}`)
+      if (fix !== undefined) print(`${' '.repeat(28)}${fix}`)
     },
-    health({ accountId, issuerId, name, findings }) {
+    addHealth({ accountId, issuerId, name, findings }) {
       if (findings.length === 0) return
-      say(
+      print(
         `\n${issuerId === null ? `Account ${accountId}` : `Issuer ${issuerId} of ${accountId}`}${name ? `, ${oneLine(name)}` : ''}`,
       )
       for (const { severity, code, path, message, fix } of findings) {
         counts[severity]++
-        say(`  ${severity.padEnd(7)}  ${code} at ${oneLine(path)}`)
-        say(`${' '.repeat(11)}${oneLine(message)}`)
-        say(`${' '.repeat(11)}${oneLine(fix)}`)
+        print(`  ${severity.padEnd(7)}  ${code} at ${oneLine(path)}`)
+        print(`${' '.repeat(11)}${oneLine(message)}`)
+        print(`${' '.repeat(11)}${oneLine(fix)}`)
       }
     },
-    end() {
+    finish() {
       const { broken, warn, ERROR, WARNING, INFO } = counts
-      say(`\nDeployment: ${broken > 0 ? `${broken} broken` : 'nothing is broken'}, ${warn} to look at.`)
-      say(
-        `Accounts and issuers: ${[many(ERROR, 'error'), many(WARNING, 'warning'), `${INFO} for information`].join(', ')}.`,
+      print(`\nDeployment: ${broken > 0 ? `${broken} broken` : 'nothing is broken'}, ${pluralize(warn, 'warning')}.`)
+      print(
+        `Accounts and issuers: ${[pluralize(ERROR, 'error'), pluralize(WARNING, 'warning'), `${INFO} informational`].join(', ')}.`,
       )
     },
   }
 }
 
-const many = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+const pluralize = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
-/** Names are written by tenants; on a terminal they must not pass for lines of ours. */
+/** Removes control characters: tenants choose these names, and a name must not imitate lines of this output. */
 const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ')

@@ -1,39 +1,40 @@
-/** What the doctor looks at: the configuration, and the database as far as it can be reached. */
+/** The input of the doctor's checks: the configuration, and the database if it can be reached. */
 import pg from 'pg'
 import type { Config } from '../config.js'
-import { migrationStatus } from '../platform/migrate.js'
-import { makeSealer, type Sealer, secretKeysOf } from '../platform/secrets.js'
-import { reachStore } from '../store.js'
+import { limits } from '../kernel/limits.js'
+import { createEncryptor, type Encryptor, loadSecretKeys } from '../platform/crypto/secrets.js'
+import { connectDatabaseServer } from '../platform/postgres/database-server.js'
+import { migrationStatus } from '../platform/postgres/migrate.js'
 
 export interface Inspection {
   config: Config
   /** Unix milliseconds. */
   now(): number
-  sealer: Sealer
+  encryptor: Encryptor
   /** Undefined when the database cannot be reached. */
   database: { url: string; query<Row>(text: string, values?: unknown[]): Promise<Row[]> } | undefined
-  /** Why not. */
-  unreachable: string | undefined
-  /** Is the database as this version expects it? Without that, only checks look at it. */
-  migrated(): Promise<boolean>
+  /** Why the database cannot be reached. */
+  connectionError: string | undefined
+  /**
+   * Returns true when the schema is that of this version. Otherwise only the checks run, without the health reports.
+   */
+  isSchemaCurrent(): Promise<boolean>
 }
 
-const TIMEOUT = 15_000
-
-/** Opens the database without changing it, not even by migrations. */
+/** Opens the database without applying migrations. */
 export async function inspect(config: Config, work: (inspection: Inspection) => Promise<void>): Promise<void> {
   const { systemClock } = await import('../kernel/time.js')
-  const base = { config, now: systemClock, sealer: makeSealer(secretKeysOf(config)) }
+  const base = { config, now: systemClock, encryptor: createEncryptor(loadSecretKeys(config)) }
   let close = async (): Promise<void> => {}
   let database: Inspection['database']
   let unreachable: string | undefined
   try {
-    const store = await reachStore(config)
+    const store = await connectDatabaseServer(config)
     close = store.close
     const client = new pg.Client({
       connectionString: store.url,
       connectionTimeoutMillis: 5000,
-      statement_timeout: TIMEOUT,
+      statement_timeout: limits.inspectionStatementTimeout,
       application_name: 'gatehouse doctor',
     })
     client.on('error', () => {})
@@ -44,7 +45,7 @@ export async function inspect(config: Config, work: (inspection: Inspection) => 
     }
     database = { url: store.url, query: async (text, values) => (await client.query(text, values)).rows }
   } catch (error) {
-    // Of several addresses that were tried, the errors stand inside.
+    // When several IP addresses were tried, Node.js throws an AggregateError.
     const [first = error] = error instanceof AggregateError ? error.errors : []
     unreachable = first instanceof Error ? first.message : String(first)
   }
@@ -52,8 +53,8 @@ export async function inspect(config: Config, work: (inspection: Inspection) => 
     await work({
       ...base,
       database,
-      unreachable,
-      migrated: async () => database !== undefined && isMigrated(database.url),
+      connectionError: unreachable,
+      isSchemaCurrent: async () => database !== undefined && isMigrated(database.url),
     })
   } finally {
     await close()
@@ -64,7 +65,7 @@ async function isMigrated(url: string): Promise<boolean> {
   try {
     return (await migrationStatus(url)).every(({ appliedAt }) => appliedAt !== null)
   } catch {
-    // The check of migrations says why.
+    // The migrations check reports the reason.
     return false
   }
 }

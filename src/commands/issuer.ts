@@ -2,21 +2,24 @@ import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs'
 import { isNode, LineCounter, parseDocument, stringify } from 'yaml'
 import { type Config, environmentValue } from '../config.js'
 import { ApiError } from '../kernel/errors.js'
-import { gateFault } from '../kernel/gate.js'
-import { isObject } from '../kernel/merge.js'
-import { applyDeclaration, type Result } from '../resources/issuers/declaring/apply.js'
-import { declarationOf, presentOf } from '../resources/issuers/declaring/declaration.js'
+import { isObject } from '../kernel/merge-patch.js'
+import { unsafeInputError } from '../kernel/safe-json.js'
+import { type ApplyResult, applyDeclaration } from '../resources/issuers/declaring/apply.js'
+import { createDeclaration, readIssuerState } from '../resources/issuers/declaring/declaration.js'
 import type { Difference } from '../resources/issuers/declaring/differences.js'
 import { exitCodes } from './command.js'
-import { inDeployment, note, placeOfIssuer, say } from './deployment.js'
+import { print, printNotice, requireIssuerPath, withDeployment } from './deployment.js'
 
 /** `gatehouse issuer export`. */
 export async function exportIssuer(
   config: Config,
   { issuer, portable = false, json }: { issuer: string; portable?: boolean; json?: boolean },
 ): Promise<void> {
-  await inDeployment(config, async (context) => {
-    const declaration = declarationOf(await presentOf(context, await placeOfIssuer(context, issuer)), portable)
+  await withDeployment(config, async (context) => {
+    const declaration = createDeclaration(
+      await readIssuerState(context, await requireIssuerPath(context, issuer)),
+      portable,
+    )
     process.stdout.write(json ? `${JSON.stringify(declaration)}\n` : stringify(declaration, { lineWidth: 100 }))
   })
 }
@@ -32,88 +35,100 @@ export interface ApplyOptions {
 
 /** `gatehouse issuer apply`. */
 export async function applyIssuer(config: Config, options: ApplyOptions, file: string): Promise<number> {
-  const { value, lineOf } = readDocument(file)
-  const agreed = options.yes === true
+  const { value, lineOf } = readIssuerDocument(file)
+  const isConfirmed = options.yes === true
   try {
-    // Before anything is made whose secret could then be written nowhere.
-    if (options.secrets !== undefined && agreed) closeSync(openSync(options.secrets, 'a', 0o600))
-    const result = await inDeployment(config, async (context) => {
-      const id = options.issuer ?? idIn(value)
+    // Fails before any client is created if the secrets file cannot be written.
+    if (options.secrets !== undefined && isConfirmed) closeSync(openSync(options.secrets, 'a', 0o600))
+    const result = await withDeployment(config, async (context) => {
+      const id = options.issuer ?? issuerIdIn(value)
       if (id === undefined && options.account === undefined)
-        throw new Error('Which issuer? Name it by --issuer, by issuer.id in the file, or its account by --account.')
-      const place = id === undefined ? { accountId: options.account! } : await placeOfIssuer(context, id)
+        throw new Error('The issuer is not specified; set --issuer, or issuer.id in the file, or --account.')
+      const path = id === undefined ? { accountId: options.account! } : await requireIssuerPath(context, id)
       const prune = options.prune === true
-      return applyDeclaration(context, place, value, { agreed, prune, keepsSecrets: options.secrets !== undefined })
+      return applyDeclaration(context, path, value, {
+        confirmed: isConfirmed,
+        prune,
+        storesSecrets: options.secrets !== undefined,
+      })
     })
-    if (options.secrets !== undefined && result.made.length > 0)
-      writeFileSync(options.secrets, result.made.map((made) => `${JSON.stringify(made)}\n`).join(''), { mode: 0o600 })
-    tell(result, agreed, options)
-    return agreed || result.steps.length === 0 ? exitCodes.done : exitCodes.remains
+    if (options.secrets !== undefined && result.createdSecrets.length > 0)
+      writeFileSync(options.secrets, result.createdSecrets.map((secret) => `${JSON.stringify(secret)}\n`).join(''), {
+        mode: 0o600,
+      })
+    printApplyResult(result, isConfirmed, options)
+    return isConfirmed || result.steps.length === 0 ? exitCodes.done : exitCodes.incomplete
   } catch (error) {
-    if (!(error instanceof ApiError) || !error.more.details) throw error
-    const details = error.more.details.map((detail) => ({ ...detail, ...lineOf(detail.field) }))
+    if (!(error instanceof ApiError) || !error.options.details) throw error
+    const details = error.options.details.map((detail) => ({ ...detail, ...lineOf(detail.field) }))
     const text = details.map(({ field, line, message }) => `${file}:${line}: ${field} ${message}`)
-    throw Object.assign(new Error(text.join('\n')), { code: error.code, more: { details } })
+    throw Object.assign(new Error(text.join('\n')), { code: error.code, options: { details } })
   }
 }
 
-const idIn = (value: unknown): string | undefined => {
+const issuerIdIn = (value: unknown): string | undefined => {
   const id = isObject(value) && isObject(value['issuer']) ? value['issuer']['id'] : undefined
   return typeof id === 'string' ? id : undefined
 }
 
-function tell({ issuerId, steps, made }: Result, agreed: boolean, { json, secrets }: ApplyOptions): void {
+function printApplyResult(
+  { issuerId, steps, createdSecrets }: ApplyResult,
+  isConfirmed: boolean,
+  { json, secrets }: ApplyOptions,
+): void {
   if (json) {
-    const plain = steps.map(({ action, what, path, differences }) => ({
+    const plain = steps.map(({ action, label, path, differences }) => ({
       action,
-      what,
+      what: label,
       path: path.join('.'),
       changes: differences,
     }))
-    say(JSON.stringify({ issuer_id: issuerId ?? null, applied: agreed, changes: steps.length, steps: plain }))
+    print(JSON.stringify({ issuer_id: issuerId ?? null, applied: isConfirmed, changes: steps.length, steps: plain }))
     return
   }
   if (steps.length === 0) {
-    say('No changes.')
+    print('No changes.')
     return
   }
   const signs = { create: '+', update: '~', delete: '-' } as const
-  for (const { action, what, differences } of steps) {
-    say(`${signs[action]} ${action} ${what}`)
-    for (const difference of differences) say(`    ${lineFor(difference)}`)
+  for (const { action, label: what, differences } of steps) {
+    print(`${signs[action]} ${action} ${what}`)
+    for (const difference of differences) print(`    ${formatDifference(difference)}`)
   }
   const count = `${steps.length} change${steps.length === 1 ? '' : 's'}`
-  if (!agreed) note(`${count} planned, nothing written. Apply by --yes.`)
-  else say(`${count} applied to ${issuerId}.`)
-  if (made.length > 0)
-    note(`The secrets of ${made.length} new client${made.length === 1 ? '' : 's'} are in ${secrets}, this once.`)
+  if (!isConfirmed) printNotice(`${count} planned. Nothing was written; apply with --yes.`)
+  else print(`${count} applied to ${issuerId}.`)
+  if (createdSecrets.length > 0)
+    printNotice(
+      `The secrets of ${createdSecrets.length} new client${createdSecrets.length === 1 ? '' : 's'} were written to ${secrets}. They cannot be shown again.`,
+    )
 }
 
-function lineFor(difference: Difference): string {
+function formatDifference(difference: Difference): string {
   const field = difference.field.replace(/^\./, '')
   const [old, now] = [JSON.stringify(difference.old), JSON.stringify(difference.new)]
   if (old === undefined) return `${field}: ${now}`
   return now === undefined ? `${field}: ${old} → (removed)` : `${field}: ${old} → ${now}`
 }
 
-/** Reads YAML (or JSON, which is YAML) and finds the lines of its places again. */
-function readDocument(file: string): { value: unknown; lineOf(field: string): { line: number } } {
+/** Reads a YAML or JSON document. `lineOf` returns the line of a field for error messages. */
+function readIssuerDocument(file: string): { value: unknown; lineOf(field: string): { line: number } } {
   let text: string
   try {
     text = readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch {
-    throw new Error(`There is no file ${file} that can be read.`)
+    throw new Error(`The file ${file} cannot be read; check the path and its permissions.`)
   }
   const lines = new LineCounter()
   const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true })
-  const [fault] = document.errors
-  if (fault) throw new Error(`${file}:${fault.linePos?.[0].line ?? 1}: ${fault.message.split('\n')[0]}`)
-  // Few aliases: a document of a kilobyte must not become one of a gigabyte.
+  const [parseError] = document.errors
+  if (parseError) throw new Error(`${file}:${parseError.linePos?.[0].line ?? 1}: ${parseError.message.split('\n')[0]}`)
+  // Limits aliases, which could expand a small document to gigabytes.
   const value: unknown = document.toJS({ maxAliasCount: 100 })
-  const refused = gateFault(value)
-  if (refused !== undefined) throw new Error(`${file}: ${refused}`)
+  const inputError = unsafeInputError(value)
+  if (inputError !== undefined) throw new Error(`${file}: ${inputError}`)
   return {
-    value: withSecrets(value, file),
+    value: resolveSecrets(value, file),
     lineOf(field) {
       const path = field
         .split(/[.[\]]+/)
@@ -128,22 +143,22 @@ function readDocument(file: string): { value: unknown; lineOf(field: string): { 
   }
 }
 
-/** Secrets stand in the document as where they are found: `{env: NAME}` or `{file: path}`. */
-function withSecrets(value: unknown, file: string): unknown {
+/** Replaces references to secrets (`{env: NAME}` or `{file: path}`) by their values. */
+function resolveSecrets(value: unknown, file: string): unknown {
   if (!isObject(value)) return value
-  const found = (entry: unknown, key: string, place: string): unknown => {
+  const resolveSecretField = (entry: unknown, key: string, path: string): unknown => {
     if (!isObject(entry) || entry[key] === undefined || entry[key] === null) return entry
-    return { ...entry, [key]: secretAt(entry[key], `${file}: ${place}.${key}`) }
+    return { ...entry, [key]: readSecret(entry[key], `${file}: ${path}.${key}`) }
   }
-  const each = (name: string, change: (entry: unknown, place: string) => unknown) =>
+  const mapEntries = (name: string, change: (entry: unknown, path: string) => unknown) =>
     Array.isArray(value[name]) && { [name]: value[name].map((entry, at) => change(entry, `${name}.${at}`)) }
   return {
     ...value,
-    ...each('clients', (entry, place) => found(entry, 'secret', place)),
-    ...each('auth_methods', (entry, place) => {
+    ...mapEntries('clients', (entry, path) => resolveSecretField(entry, 'secret', path)),
+    ...mapEntries('auth_methods', (entry, path) => {
       if (!isObject(entry) || !isObject(entry['settings'])) return entry
       const settings = ['client_secret', 'private_key'].reduce<unknown>(
-        (kept, key) => found(kept, key, `${place}.settings`),
+        (resolved, key) => resolveSecretField(resolved, key, `${path}.settings`),
         entry['settings'],
       )
       return { ...entry, settings }
@@ -151,18 +166,18 @@ function withSecrets(value: unknown, file: string): unknown {
   }
 }
 
-function secretAt(source: unknown, place: string): string {
+function readSecret(source: unknown, path: string): string {
   const { env, file } = (isObject(source) ? source : {}) as { env?: unknown; file?: unknown }
   if (typeof env === 'string') {
     const secret = environmentValue(env)
-    if (secret === undefined) throw new Error(`${place}: the environment has no ${env}.`)
+    if (secret === undefined) throw new Error(`${path}: the environment variable ${env} is not set.`)
     return secret
   }
   if (typeof file !== 'string')
-    throw new Error(`${place} must be {env: NAME} or {file: path}: documents hold no secrets.`)
+    throw new Error(`${path} must be {env: NAME} or {file: path}: a document must not contain secrets.`)
   try {
     return readFileSync(file, 'utf8').trim()
   } catch {
-    throw new Error(`${place}: ${file} cannot be read.`)
+    throw new Error(`${path}: the file ${file} cannot be read; check the path and its permissions.`)
   }
 }

@@ -1,122 +1,130 @@
-/** `gatehouse jobs`: what there is to do, how it went, and a push for what does not go on by itself. */
+/** `gatehouse jobs`: the state of periodic and queued jobs, running a periodic job now, retrying a failed job. */
 import type { Config } from '../config.js'
-import { snake } from '../kernel/names.js'
+import { snakeCase } from '../kernel/field-names.js'
+import { limits } from '../kernel/limits.js'
 import { DAY, HOUR, MINUTE, SECOND } from '../kernel/time.js'
-import { runNow } from '../platform/jobs.js'
-import { failedJobs, type PeriodicState, periodicStates, queueStates, retryJob } from '../platform/overview.js'
-import { sendingState } from '../resources/webhooks/watching.js'
-import { schedule } from '../schedule.js'
-import { tasks } from '../tasks.js'
-import { inDeployment, say } from './deployment.js'
-
-/** Failed work shown at most, the latest first. */
-const FAILED_SHOWN = 50
+import { failedJobs, type PeriodicState, periodicStates, queueStates, retryJob } from '../platform/jobs/job-status.js'
+import { runJobNow } from '../platform/jobs/periodic-jobs.js'
+import { deliveryBacklog } from '../resources/webhooks/delivery-metrics.js'
+import { schedule, tasks } from '../schedule.js'
+import { print, withDeployment } from './deployment.js'
 
 /** `gatehouse jobs`. */
 export async function list(config: Config, { json }: { json?: boolean }): Promise<void> {
-  await inDeployment(config, async (context) => {
+  await withDeployment(config, async (context) => {
     const periodic = await periodicStates(context, schedule)
     const queue = await queueStates(context, tasks)
-    const failed = await failedJobs(context, FAILED_SHOWN)
-    const [webhooks] = await sendingState(context)
+    const failed = await failedJobs(context, limits.maxShownFailedJobs)
+    const [webhooks] = await deliveryBacklog(context)
     if (json) {
       const every = new Map(schedule.map((job) => [job.name, job.every]))
       const withInterval = periodic.map((state) => ({ ...state, every: every.get(state.name) }))
-      const rows = { periodic: withInterval.map(snaked), queue: queue.map(snaked), failed: failed.map(snaked) }
-      say(JSON.stringify({ ...rows, webhooks: snaked(webhooks!) }))
+      const rows = {
+        periodic: withInterval.map(toSnakeCaseKeys),
+        queue: queue.map(toSnakeCaseKeys),
+        failed: failed.map(toSnakeCaseKeys),
+      }
+      print(JSON.stringify({ ...rows, webhooks: toSnakeCaseKeys(webhooks!) }))
       return
     }
-    table(
-      ['PERIODIC JOB', 'EVERY', 'LAST RUN', 'TOOK', 'RESULT', 'NEXT RUN', 'HELD BY'],
+    printTable(
+      ['PERIODIC JOB', 'EVERY', 'LAST RUN', 'DURATION', 'RESULT', 'NEXT RUN', 'LEASE OWNER'],
       periodic.map((state) => [
         state.name,
-        lasting(schedule.find(({ name }) => name === state.name)!.every),
-        moment(state.endedAt),
-        state.took === null ? '-' : lasting(state.took),
+        formatDuration(schedule.find(({ name }) => name === state.name)!.every),
+        formatTime(state.endedAt),
+        state.durationMs === null ? '-' : formatDuration(state.durationMs),
         resultOf(state),
-        moment(state.nextAt),
-        state.holder ? `${state.holder} since ${moment(state.startedAt)}` : '-',
+        formatTime(state.nextRunAt),
+        state.leaseOwner ? `${state.leaseOwner} since ${formatTime(state.startedAt)}` : '-',
       ]),
     )
-    say('')
-    table(
-      ['QUEUED WORK', 'WAITING', 'RUNNING', 'FAILED', 'OLDEST'],
-      queue.map(({ task, waiting, running, failed: lost, oldestAt }) => [
+    print('')
+    printTable(
+      ['QUEUED JOBS', 'WAITING', 'RUNNING', 'FAILED', 'OLDEST'],
+      queue.map(({ task, waiting, running, failed: failedCount, oldestAt }) => [
         task,
-        ...[waiting, running, lost].map(String),
-        moment(oldestAt),
+        ...[waiting, running, failedCount].map(String),
+        formatTime(oldestAt),
       ]),
     )
-    say('')
-    table(
-      ['WEBHOOKS', 'WAITING', 'PAUSED', 'FAILING', 'OLDEST DUE'],
-      [['', ...[webhooks!.waiting, webhooks!.paused, webhooks!.failing].map(String), moment(webhooks!.oldestDueAt)]],
+    print('')
+    printTable(
+      ['WEBHOOKS', 'DUE', 'CIRCUIT OPEN', 'FAILING', 'OLDEST DUE'],
+      [
+        [
+          '',
+          ...[webhooks!.due, webhooks!.circuitOpen, webhooks!.failing].map(String),
+          formatTime(webhooks!.oldestDueAt),
+        ],
+      ],
     )
     if (failed.length === 0) return
-    say('')
-    table(
-      ['FAILED FOR GOOD', 'TASK', 'ATTEMPTS', 'PROMISED', 'FAILED', 'ERROR'],
+    print('')
+    printTable(
+      ['FAILED JOBS', 'TASK', 'ATTEMPTS', 'CREATED', 'FAILED', 'ERROR'],
       failed.map(({ id, task, attempts, createdAt, failedAt, error }) => [
         id,
         task,
         String(attempts),
-        moment(createdAt),
-        moment(failedAt),
+        formatTime(createdAt),
+        formatTime(failedAt),
         error ?? '-',
       ]),
     )
-    say('Have one tried again: gatehouse jobs retry <id>')
+    print('Retry one: gatehouse jobs retry <id>')
   })
 }
 
-/** `gatehouse jobs run`. Exit code 1 when the run failed, as the text says. */
+/** `gatehouse jobs run`. Exit code 1 when the run failed. */
 export async function run(config: Config, { json }: { json?: boolean }, name: string): Promise<void> {
-  const job = schedule.find((one) => one.name === name)
-  if (!job) throw new Error(`There is no periodic job ${name}; gatehouse jobs shows them all.`)
-  await inDeployment(config, async (context) => {
-    const result = await runNow(context, job)
+  const job = schedule.find((row) => row.name === name)
+  if (!job) throw new Error(`There is no periodic job ${name}; gatehouse jobs lists them.`)
+  await withDeployment(config, async (context) => {
+    const result = await runJobNow(context, job)
     const [state] = await periodicStates(context, [job])
-    if (!result) throw new Error(`${name} is being run by ${state?.holder ?? 'another process'} just now.`)
+    if (!result)
+      throw new Error(`${name} is already running; the lease owner is ${state?.leaseOwner ?? 'another process'}.`)
     if (result === 'failed') throw new Error(`${name} failed: ${state?.error}`)
-    if (json) say(JSON.stringify({ name, result, took: state?.took ?? null }))
-    else say(`${name} ran in ${lasting(state?.took ?? 0)}.`)
+    if (json) print(JSON.stringify({ name, result, duration_ms: state?.durationMs ?? null }))
+    else print(`${name} ran in ${formatDuration(state?.durationMs ?? 0)}.`)
   })
 }
 
 /** `gatehouse jobs retry`. */
 export async function retry(config: Config, { json }: { json?: boolean }, id: string): Promise<void> {
-  await inDeployment(config, async (context) => {
-    if (!(await retryJob(context, id))) throw new Error(`There is no job ${id} that waits or failed.`)
-    say(json ? JSON.stringify({ id, state: 'waiting' }) : `${id} is tried again by the next free worker.`)
+  await withDeployment(config, async (context) => {
+    if (!(await retryJob(context, id))) throw new Error(`There is no waiting or failed job ${id}.`)
+    print(json ? JSON.stringify({ id, state: 'waiting' }) : `The next free worker retries ${id}.`)
   })
 }
 
-/** One row of JSON, in the words of the REST contract. */
-const snaked = (row: object): object =>
-  Object.fromEntries(Object.entries(row).map(([key, value]) => [snake(key), value]))
+/** Converts the keys of a row to snake case, as in the REST API. */
+const toSnakeCaseKeys = (row: object): object =>
+  Object.fromEntries(Object.entries(row).map(([key, value]) => [snakeCase(key), value]))
 
-const moment = (at: number | null): string => (at ? new Date(at).toISOString().replace(/\.\d+Z$/, 'Z') : '-')
+const formatTime = (at: number | null): string => (at ? new Date(at).toISOString().replace(/\.\d+Z$/, 'Z') : '-')
 
-const resultOf = ({ result, failures, error }: PeriodicState): string =>
-  result === 'failed' ? `failed (${failures}): ${error?.slice(0, 60)}` : (result ?? '-')
+const resultOf = ({ result, consecutiveFailures, error }: PeriodicState): string =>
+  result === 'failed' ? `failed (${consecutiveFailures}): ${error?.slice(0, 60)}` : (result ?? '-')
 
-/** A span of milliseconds in the largest unit that does not hide it. */
-function lasting(span: number): string {
+/** Formats milliseconds in the largest unit that is at least 1. */
+function formatDuration(duration: number): string {
   const units: [string, number][] = [
     ['d', DAY],
     ['h', HOUR],
     ['min', MINUTE],
     ['s', SECOND],
   ]
-  const [unit, size] = units.find(([, length]) => span >= length) ?? ['ms', 1]
-  return `${Math.round((span / size) * 10) / 10} ${unit}`
+  const [unit, size] = units.find(([, length]) => duration >= length) ?? ['ms', 1]
+  return `${Math.round((duration / size) * 10) / 10} ${unit}`
 }
 
-function table(head: string[], rows: string[][]): void {
+function printTable(head: string[], rows: string[][]): void {
   const all = [head, ...rows]
   const widths = head.map((_, at) => Math.max(...all.map((row) => row[at]!.length)))
   for (const row of all)
-    say(
+    print(
       row
         .map((cell, at) => cell.padEnd(widths[at]!))
         .join('  ')

@@ -3,29 +3,29 @@ import type { Context } from '../platform/context.js'
 import {
   type ChangedKey,
   type KeyChange,
-  type KeyFacts,
+  type KeyInfo,
+  listIssuerIds,
   listKeys,
-  livingIssuers,
   replaceKeys,
   rotateKeys,
 } from '../resources/issuers/key-rotation.js'
 import { discardSpareKeys } from '../resources/issuers/signing-keys.js'
-import { inDeployment, note, placeOfIssuer, say } from './deployment.js'
+import { print, printNotice, requireIssuerPath, withDeployment } from './deployment.js'
 
 /** `gatehouse keys list`. */
 export async function list(config: Config, options: { issuer?: string; json?: boolean }): Promise<void> {
-  await inDeployment(config, async (context) => {
-    const keys: KeyFacts[] = []
+  await withDeployment(config, async (context) => {
+    const keys: KeyInfo[] = []
     for await (const issuerId of issuersOf(context, options.issuer)) keys.push(...(await listKeys(context, issuerId)))
     if (options.json) {
-      say(JSON.stringify(keys.map(plain)))
+      print(JSON.stringify(keys.map(keyToJson)))
       return
     }
-    for (const key of keys) say(`${key.issuerId}  ${key.alg.padEnd(5)}  ${key.kid}  ${described(key)}`)
+    for (const key of keys) print(`${key.issuerId}  ${key.alg.padEnd(5)}  ${key.kid}  ${describeKey(key)}`)
   })
 }
 
-const plain = ({ issuerId, kid, alg, state, createdAt, signsFrom, leavesAt }: KeyFacts) => ({
+const keyToJson = ({ issuerId, kid, alg, state, createdAt, signsFrom, leavesAt }: KeyInfo) => ({
   issuer_id: issuerId,
   kid,
   alg,
@@ -36,70 +36,77 @@ const plain = ({ issuerId, kid, alg, state, createdAt, signsFrom, leavesAt }: Ke
   leaves_at: leavesAt,
 })
 
-function described({ state, signsFrom, leavesAt }: KeyFacts): string {
-  if (state === 'retired') return `retired  leaves the key set after ${time(leavesAt!)}`
-  return state === 'next' ? `next     signs from ${time(signsFrom)}` : `current  signs since ${time(signsFrom)}`
+function describeKey({ state, signsFrom, leavesAt }: KeyInfo): string {
+  if (state === 'retired') return `retired  removed from the key set after ${formatTime(leavesAt!)}`
+  return state === 'next'
+    ? `next     signs from ${formatTime(signsFrom)}`
+    : `current  signs since ${formatTime(signsFrom)}`
 }
 
-const time = (moment: number): string => new Date(moment).toISOString()
+const formatTime = (moment: number): string => new Date(moment).toISOString()
 
 /** `gatehouse keys rotate`. */
 export async function rotate(
   config: Config,
   { issuer, now = false, json = false }: { issuer?: string; now?: boolean; json?: boolean },
 ): Promise<void> {
-  await inDeployment(config, async (context) => {
-    // An unknown issuer is an error before anything is announced or changed.
-    if (issuer) await placeOfIssuer(context, issuer)
+  await withDeployment(config, async (context) => {
+    // Checks the issuer before printing or changing anything.
+    if (issuer) await requireIssuerPath(context, issuer)
     if (now) await prepareReplacement(context, issuer)
     const changes: object[] = []
     for await (const issuerId of issuersOf(context, issuer)) {
       const change = await (now ? replaceKeys : rotateKeys)(context, issuerId)
       if (!change) continue
-      changes.push({ issuer_id: issuerId, ...inJson(change) })
-      if (!json) say(`${issuerId}: ${now ? replaced(change) : rotated(change, await listKeys(context, issuerId))}`)
+      changes.push({ issuer_id: issuerId, ...changeToJson(change) })
+      if (!json)
+        print(
+          `${issuerId}: ${now ? describeReplacement(change) : describeRotation(change, await listKeys(context, issuerId))}`,
+        )
     }
-    if (json) say(JSON.stringify({ issuers: changes }))
+    if (json) print(JSON.stringify({ issuers: changes }))
   })
 }
 
-/** One issuer that exists, or all of them. */
+/** Yields the given issuer, or all issuers. */
 async function* issuersOf(context: Context, issuer: string | undefined): AsyncGenerator<string> {
-  if (issuer === undefined) yield* livingIssuers(context)
-  else yield (await placeOfIssuer(context, issuer)).issuerId
+  if (issuer === undefined) yield* listIssuerIds(context)
+  else yield (await requireIssuerPath(context, issuer)).issuerId
 }
 
 async function prepareReplacement(context: Context, issuer: string | undefined): Promise<void> {
-  note(
-    `Replacing all signing keys of ${issuer ?? 'every issuer'}. Access tokens, ID tokens and personal tokens signed so far are no longer valid here; services that check signatures alone accept them until they fetch the key set again, after an hour at most. Sessions and refresh tokens go on. Personal tokens are revoked and must be created again.`,
+  printNotice(
+    `Replacing all signing keys of ${issuer ?? 'every issuer'}. All access tokens, ID tokens and personal tokens signed so far become invalid at Gatehouse; services that verify only signatures accept them until they fetch the key set again, within an hour. Sessions and refresh tokens stay valid. Personal tokens are revoked and must be created again.`,
   )
   await discardSpareKeys(context)
 }
 
-const inJson = (change: KeyChange & { personalTokens?: number }) => ({
-  published: change.published.map(keyInJson),
-  promoted: change.promoted.map(keyInJson),
-  removed: change.removed.map(keyInJson),
+const changeToJson = (change: KeyChange & { personalTokens?: number }) => ({
+  published: change.published.map(changedKeyToJson),
+  promoted: change.promoted.map(changedKeyToJson),
+  removed: change.removed.map(changedKeyToJson),
   ...(change.personalTokens !== undefined && { personal_tokens_revoked: change.personalTokens }),
 })
 
-const keyInJson = ({ alg, kid, signsFrom }: ChangedKey) => ({ alg, kid, signs_from: signsFrom })
+const changedKeyToJson = ({ alg, kid, signsFrom }: ChangedKey) => ({ alg, kid, signs_from: signsFrom })
 
-function replaced({ removed, personalTokens = 0 }: KeyChange & { personalTokens?: number }): string {
-  return `new keys sign now; ${counted(removed.length, 'old key')} removed, ${counted(personalTokens, 'personal token')} revoked.`
+function describeReplacement({ removed, personalTokens = 0 }: KeyChange & { personalTokens?: number }): string {
+  return `new keys are signing; ${pluralize(removed.length, 'old key')} removed, ${pluralize(personalTokens, 'personal token')} revoked.`
 }
 
-const counted = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
+const pluralize = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
-/** What a rotation on request did, and from when on the next keys sign. @param keys of the issuer after it */
-function rotated({ published, promoted }: KeyChange, keys: readonly KeyFacts[]): string {
-  const isPublished = ({ kid }: KeyFacts) => published.some((key) => key.kid === kid)
-  const waiting = keys.find((key) => key.state === 'next' && !isPublished(key))
+/**
+ * Describes a requested rotation and when the next keys start to sign. @param keys the issuer's keys after the rotation
+ */
+function describeRotation({ published, promoted }: KeyChange, keys: readonly KeyInfo[]): string {
+  const isPublished = ({ kid }: KeyInfo) => published.some((key) => key.kid === kid)
+  const waitingKey = keys.find((key) => key.state === 'next' && !isPublished(key))
   const [first] = published
-  const after = first ? ` New keys are published and sign from ${time(first.signsFrom)}.` : ''
-  if (waiting) {
-    const lead = first ? 'the next keys were published less than 71 minutes ago' : 'a rotation is waiting already'
-    return `${lead}; the next keys sign from ${time(waiting.signsFrom)}.${after}`
+  const after = first ? ` New keys are published and sign from ${formatTime(first.signsFrom)}.` : ''
+  if (waitingKey) {
+    const lead = first ? 'the next keys were published less than 71 minutes ago' : 'a rotation is already pending'
+    return `${lead}; the next keys sign from ${formatTime(waitingKey.signsFrom)}.${after}`
   }
-  return `${promoted.length > 0 ? 'the next keys sign now.' : 'there were no next keys.'}${after}`
+  return `${promoted.length > 0 ? 'the next keys are now signing.' : 'there were no next keys.'}${after}`
 }

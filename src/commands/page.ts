@@ -1,43 +1,56 @@
-/** docs/commands.md, made from the table: `npm run commands` writes it, a test holds it. */
+/** Generates docs/commands.md from the table. `npm run commands` writes it; a test checks that it is current. */
 import { fileURLToPath } from 'node:url'
 import type { CommandRow } from './command.js'
 import { commands } from './table.js'
 
 const heading = `# Commands
 
-Made from \`src/commands/table.ts\` by \`npm run commands\`; \`gatehouse <command> --help\` says the same.
+Generated from \`src/commands/table.ts\` by \`npm run commands\`. \`gatehouse <command> --help\` prints the same text.
 
-In the repository \`npm run -s gatehouse -- <command>\` stands for \`gatehouse <command>\`. Every command reads the
+In the repository, run \`npm run -s gatehouse -- <command>\` instead of \`gatehouse <command>\`. Every command reads the
 settings of the deployment from the environment (see the README) and works on its database, also while Gatehouse runs.
-With \`--json\` the answer is one line of JSON on standard output, and a failure one line of JSON on standard error,
-\`{"error", "error_description", "details"}\`. Long work shows a bar on standard error when that is a terminal.
+With \`--json\` the result is one line of JSON on standard output, and an error is one line of JSON on standard error,
+\`{"error", "error_description", "details"}\`. Long commands show a progress bar on standard error if it is a terminal.
 
-| Exit code | Meaning                                                                                                                                 |
-| --------- | --------------------------------------------------------------------------------------------------------------------------------------- |
-| 0         | done                                                                                                                                    |
-| 1         | failed, or the doctor found something broken                                                                                            |
-| 2         | wrong words                                                                                                                             |
-| 3         | done, but something remains: refused lines of an import, changes of a document that were only planned, secrets that are not sealed anew |
-| 130       | interrupted (Ctrl-C, SIGTERM); what was done stays, and long work goes on where it is run again                                         |
+| Exit code | Meaning                                                                                                                              |
+| --------- | ------------------------------------------------------------------------------------------------------------------------------------ |
+| 0         | success                                                                                                                              |
+| 1         | failure, or the doctor found a broken check or an ERROR                                                                              |
+| 2         | invalid arguments                                                                                                                    |
+| 3         | success, but action is required: refused lines of an import, planned changes of a document, values still encrypted with an older key |
+| 130       | interrupted (SIGINT, SIGTERM); completed changes are kept, and a long command continues when it is run again                         |
 `
 
-/** The page, as it is to stand in docs/commands.md. */
-export const commandsPage = (rows: readonly CommandRow[]): string => `${heading}\n${rows.map(section).join('\n')}`
+/** Returns the content of docs/commands.md. */
+export const commandReference = (rows: readonly CommandRow[]): string => `${heading}\n${rows.map(section).join('\n')}`
 
-function section({ words, about, arguments: given = [], options = [], examples }: CommandRow): string {
-  const usage = ['gatehouse', words, ...given.map(([name]) => name), ...(options.length > 0 ? ['[options]'] : [])].join(
-    ' ',
-  )
+function section({
+  name: commandName,
+  alias,
+  description,
+  arguments: given = [],
+  options = [],
+  examples,
+}: CommandRow): string {
+  const usage = [
+    'gatehouse',
+    commandName,
+    ...given.map(([name]) => name),
+    ...(options.length > 0 ? ['[options]'] : []),
+  ].join(' ')
   const lines = [
     ...given.map(([name, text, choices]) => `- \`${name}\`: ${text}${choices ? ` (${choices.join(', ')})` : ''}`),
-    ...options.map(({ flags, about: text, choices, needed }) => {
+    ...options.map(({ flags, description: text, choices, required }) => {
       const kinds = choices ? ` (${choices.join(', ')})` : ''
-      return `- \`${flags}\`: ${text}${kinds}${needed ? '; needed' : ''}`
+      return `- \`${flags}\`: ${text}${kinds}${required ? '; required' : ''}`
     }),
   ]
   const list = lines.length > 0 ? `${lines.join('\n')}\n\n` : ''
-  const sentence = `${about[0]!.toUpperCase()}${about.slice(1)}.`
-  return `## gatehouse ${words}\n\n${sentence}\n\n\`${usage}\`\n\n${list}\`\`\`sh\n${examples.join('\n')}\n\`\`\`\n`
+  const sentence = `${description[0]!.toUpperCase()}${description.slice(1)}.`
+  const aliasNote = alias
+    ? ` Also available as \`gatehouse ${[...commandName.split(' ').slice(0, -1), alias].join(' ')}\`, its name in older versions.`
+    : ''
+  return `## gatehouse ${commandName}\n\n${sentence}${aliasNote}\n\n\`${usage}\`\n\n${list}\`\`\`sh\n${examples.join('\n')}\n\`\`\`\n`
 }
 
-if (process.argv[1] === fileURLToPath(import.meta.url)) process.stdout.write(commandsPage(commands))
+if (process.argv[1] === fileURLToPath(import.meta.url)) process.stdout.write(commandReference(commands))

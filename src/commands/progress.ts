@@ -1,29 +1,28 @@
-/** A bar on stderr for long work; nothing where nobody looks. */
+/** A progress bar on standard error, if it is a terminal. */
 import { setTimeout as after } from 'node:timers'
+import { limits } from '../kernel/limits.js'
 
 export interface Progress {
-  /** @param share done, 0 to 1; undefined when nobody knows how much there is */
-  show(share: number | undefined, text: string): void
-  /** Clears the bar, so that the answer stands on a line of its own. */
+  /** @param fraction the completed fraction, 0 to 1; undefined when the total is unknown */
+  show(fraction: number | undefined, text: string): void
+  /** Clears the bar before other output. */
   end(): void
 }
 
 const WIDTH = 28
-/** Between two pictures (milliseconds). */
-const PAUSE = 100
 
-/** @param quiet for `--json` and the like */
+/** @param quiet shows no bar, such as with `--json` */
 export function progressBar(quiet = false): Progress {
   const { stderr } = process
   if (quiet || !stderr.isTTY) return { show: () => {}, end: () => {} }
-  let waiting = false
+  let isThrottled = false
   return {
     show(share, text) {
-      if (waiting) return
-      waiting = true
+      if (isThrottled) return
+      isThrottled = true
       after(() => {
-        waiting = false
-      }, PAUSE).unref()
+        isThrottled = false
+      }, limits.progressRedrawInterval).unref()
       const done = Math.round(Math.min(1, share ?? 0) * WIDTH)
       const bar =
         share === undefined ? '' : `[${'#'.repeat(done)}${'.'.repeat(WIDTH - done)}] ${Math.floor(share * 100)} %  `

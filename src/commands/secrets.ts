@@ -1,97 +1,119 @@
-/** `gatehouse secrets reseal`: the end of a change of SECRET_KEY (docs/production.md). */
+/**
+ * `gatehouse secrets reencrypt`: the last step of a rotation of SECRET_KEY
+ * (docs/production.md#changing-the-key-encryption-key).
+ */
 import type { Config } from '../config.js'
 import type { Context } from '../platform/context.js'
-import { opens, reseal, type SealedCount, sealedCountText } from '../platform/reseal.js'
-import { sealedPlaces } from '../sealed.js'
+import { canDecrypt, type EncryptedCount, encryptedCountSql, reencrypt } from '../platform/crypto/reencrypt.js'
+import { encryptedColumns } from '../resources/encrypted-columns.js'
 import { exitCodes } from './command.js'
-import { inDeployment, note, say } from './deployment.js'
+import { print, printNotice, withDeployment } from './deployment.js'
 import { progressBar } from './progress.js'
 
-interface Answer {
-  /** The key that seals. */
+interface ReencryptionReport {
+  /** The ID of the current key, which encrypts. */
   key: string
-  /** Keys of the list that nothing needs any more. */
+  /** The IDs of configured keys that are no longer needed. */
   removable: readonly string[]
-  resealed: number
-  /** What lies under older keys still. */
-  left: readonly SealedCount[]
-  /** What no key of the list opens. */
-  lost: readonly SealedCount[]
-  /** Processes that seal with an older key. */
+  reencrypted: number
+  /** Values that are still encrypted with older keys. */
+  left: readonly EncryptedCount[]
+  /** Values that no configured key can decrypt. */
+  lost: readonly EncryptedCount[]
+  /** Hosts of processes that encrypt with an older key. */
   behind: readonly string[]
 }
 
-/** `gatehouse secrets reseal`. */
-export async function resealSecrets(
+/** `gatehouse secrets reencrypt`. */
+export async function reencryptSecrets(
   config: Config,
   { dryRun = false, json = false }: { dryRun?: boolean; json?: boolean },
 ): Promise<number> {
-  return inDeployment(config, async (context) => {
-    const { keyIds } = context.sealer
+  return withDeployment(config, async (context) => {
+    const { keyIds } = context.encryptor
     const [key = ''] = keyIds
-    const before = await sealedByOthers(context, key)
+    const countsBefore = await encryptedWithOtherKeys(context, key)
     const running = await runningProcesses(context)
-    const blind = running.filter(({ keys }) => !keys.includes(key)).map(({ where }) => where)
-    if (blind.length > 0 && !dryRun) {
+    const hostsWithoutKey = running.filter(({ keys }) => !keys.includes(key)).map(({ where }) => where)
+    if (hostsWithoutKey.length > 0 && !dryRun) {
       throw new Error(
-        `A Gatehouse that runs at ${blind.join(' and ')} does not know key ${key}, the first of SECRET_KEY, and could not open what is sealed with it: restart it with this key in its SECRET_KEY first.`,
+        `The Gatehouse running on ${hostsWithoutKey.join(' and ')} does not have key ${key}, the first key in SECRET_KEY, and could not decrypt values encrypted with it: restart it with this key in its SECRET_KEY first.`,
       )
     }
-    const total = before.filter(({ key: id }) => keyIds.includes(id)).reduce((sum, { count }) => sum + count, 0)
-    let resealed = 0
+    const total = countsBefore.filter(({ key: id }) => keyIds.includes(id)).reduce((sum, { count }) => sum + count, 0)
+    let reencrypted = 0
     if (!dryRun) {
       const bar = progressBar(json)
-      resealed = await reseal(context, sealedPlaces, (count) =>
-        bar.show(total === 0 ? 1 : Math.min(1, count / total), `${count} of ${total} sealed anew`),
+      reencrypted = await reencrypt(context, encryptedColumns, (count) =>
+        bar.show(total === 0 ? 1 : Math.min(1, count / total), `${count} of ${total} re-encrypted`),
       )
       bar.end()
     }
-    const after = dryRun ? before : await sealedByOthers(context, key)
-    const openable = (one: SealedCount) => keyIds.includes(one.key) && opens(context.sealer, one.sample)
-    const left = after.filter(openable)
+    const countsAfter = dryRun ? countsBefore : await encryptedWithOtherKeys(context, key)
+    const isDecryptable = ({ key: id, sample }: EncryptedCount) =>
+      keyIds.includes(id) && canDecrypt(context.encryptor, sample)
+    const left = countsAfter.filter(isDecryptable)
     const behind = (dryRun ? running : await runningProcesses(context))
       .filter(({ keys }) => keys[0] !== key)
       .map(({ where }) => where)
     const needed = new Set(left.map(({ key: id }) => id))
     const removable = behind.length > 0 ? [] : keyIds.slice(1).filter((id) => !needed.has(id))
-    const answer: Answer = { key, removable, resealed, left, lost: after.filter((one) => !openable(one)), behind }
-    if (json) say(JSON.stringify({ ...answer, dry_run: dryRun, left: left.map(plain), lost: answer.lost.map(plain) }))
-    else tell(answer, dryRun, keyIds.length)
-    return left.length + answer.lost.length + behind.length > 0 ? exitCodes.remains : exitCodes.done
+    const report: ReencryptionReport = {
+      key,
+      removable,
+      reencrypted,
+      left,
+      lost: countsAfter.filter((row) => !isDecryptable(row)),
+      behind,
+    }
+    if (json)
+      print(
+        JSON.stringify({ ...report, dry_run: dryRun, left: left.map(countToJson), lost: report.lost.map(countToJson) }),
+      )
+    else printReport(report, dryRun, keyIds.length)
+    return left.length + report.lost.length + behind.length > 0 ? exitCodes.incomplete : exitCodes.done
   })
 }
 
-const plain = ({ what, key, count }: SealedCount) => ({ what, key, count })
+const countToJson = ({ what, key, count }: EncryptedCount) => ({ what, key, count })
 
-function tell({ key, removable, resealed, left, lost, behind }: Answer, dryRun: boolean, keys: number): void {
-  const list = (rows: readonly SealedCount[], out = say): void => {
+function printReport(
+  { key, removable, reencrypted, left, lost, behind }: ReencryptionReport,
+  dryRun: boolean,
+  keys: number,
+): void {
+  const list = (rows: readonly EncryptedCount[], out = print): void => {
     for (const row of rows) out(`  ${String(row.count).padStart(9)}  ${row.key}  ${row.what}`)
   }
   if (dryRun) {
-    say(left.length > 0 ? `Would be sealed anew with key ${key}:` : `Nothing is sealed with an older key than ${key}.`)
+    print(left.length > 0 ? `Would be re-encrypted with key ${key}:` : `All values are encrypted with key ${key}.`)
   } else {
-    say(`${resealed} sealed anew with key ${key}.`)
-    if (left.length > 0) say('Meanwhile something was sealed with an older key; run this again:')
+    print(`Re-encrypted ${reencrypted} values with key ${key}.`)
+    if (left.length > 0) print('In the meantime these values were encrypted with an older key; run this command again:')
   }
   list(left)
   if (lost.length > 0) {
-    note('No key in SECRET_KEY opens these; add the one that they were sealed with, or make them anew:')
-    list(lost, note)
+    printNotice('No key in SECRET_KEY decrypts these values; add the key that encrypted them, or replace the values:')
+    list(lost, printNotice)
   }
   if (behind.length > 0)
-    note(
-      `A Gatehouse that runs at ${behind.join(' and ')} still seals with an older key: restart it with key ${key} first in SECRET_KEY, then run this again.`,
+    printNotice(
+      `The Gatehouse running on ${behind.join(' and ')} still encrypts with an older key: restart it with key ${key} first in SECRET_KEY, then run this command again.`,
     )
   if (removable.length > 0 && !(dryRun && left.length > 0))
-    say(
-      `Nothing needs key ${removable.join(' and ')} any more: take ${removable.length > 1 ? 'them' : 'it'} out of SECRET_KEY after 24 hours, so that browsers and repeated requests have moved on too, and restart.`,
+    print(
+      `No stored value needs key ${removable.join(' and ')}. After 24 hours, when cookies and idempotent requests no longer use ${removable.length > 1 ? 'them' : 'it'}, remove ${removable.length > 1 ? 'them' : 'it'} from SECRET_KEY and restart.`,
     )
-  else if (keys === 1 && left.length + lost.length === 0) say('SECRET_KEY holds no older key.')
+  else if (keys === 1 && left.length + lost.length === 0) print('SECRET_KEY contains no older key.')
 }
 
-/** What lies sealed with other keys than this one, by place and key. */
-async function sealedByOthers({ tools }: Context, key: string): Promise<SealedCount[]> {
-  const rows = await tools.query<SealedCount & Record<string, unknown>>('', sealedCountText(sealedPlaces), [])
+/** Counts the values encrypted with other keys, by column and key. */
+async function encryptedWithOtherKeys({ database }: Context, key: string): Promise<EncryptedCount[]> {
+  const rows = await database.query<EncryptedCount & Record<string, unknown>>(
+    '',
+    encryptedCountSql(encryptedColumns),
+    [],
+  )
   return rows.filter((row) => row.key !== key)
 }
 
@@ -100,8 +122,11 @@ const runningText = `
     coalesce(host(client_addr), 'this machine') AS where
   FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'gatehouse keys %'`
 
-/** Who is connected, with which keys: connections say so by their name, see gatehouse.ts. */
-async function runningProcesses({ tools }: Context): Promise<{ keys: string[]; where: string }[]> {
-  const rows = await tools.query<{ keys: string; where: string }>('', runningText, [])
+/**
+ * Returns the hosts and key IDs of running processes, from the application names of their connections
+ * (root-context.ts).
+ */
+async function runningProcesses({ database }: Context): Promise<{ keys: string[]; where: string }[]> {
+  const rows = await database.query<{ keys: string; where: string }>('', runningText, [])
   return rows.map(({ keys, where }) => ({ keys: keys.split(','), where }))
 }

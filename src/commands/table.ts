@@ -1,62 +1,62 @@
-/** Every command of `gatehouse`: one row each. Help, docs/commands.md and the program come from it. */
+/** The commands of `gatehouse`. The program, its help and docs/commands.md are created from this table. */
 import { sources } from '../resources/users/importing/sources.js'
 import { type CommandRow, json } from './command.js'
 
-/** What the first words of two-word commands are about. */
+/** Descriptions of the command groups. */
 export const groups = {
   account: 'accounts of this deployment',
   admin: 'administrators of this deployment',
   key: 'API keys',
   keys: 'signing keys of issuers',
-  secrets: 'what lies sealed with SECRET_KEY',
-  issuer: 'an issuer as a document',
-  billing: 'how accounts are billed, which no request can change',
-  jobs: 'periodic jobs and queued work, over all processes',
-  users: 'users of an issuer, by the file',
+  secrets: 'values encrypted with SECRET_KEY',
+  issuer: 'the configuration of an issuer as a document',
+  billing: 'billing modes and payments of accounts',
+  jobs: 'periodic and queued jobs of all processes',
+  users: 'import and export of the users of an issuer',
 } as const
 
 export const commands: readonly CommandRow[] = [
   {
-    words: 'start',
-    about: 'run the Core API, the IdP API and the jobs, or one of them',
+    name: 'start',
+    description: 'run the Core API, the IdP API and the background jobs, or one of them',
     isDefault: true,
-    options: [{ flags: '--only <role>', about: 'run one role', choices: ['core', 'idp', 'worker'] }],
+    options: [{ flags: '--only <role>', description: 'run one role', choices: ['core', 'idp', 'worker'] }],
     examples: ['gatehouse start', 'gatehouse start --only idp'],
     load: async () => (await import('./start.js')).run,
   },
   {
-    words: 'migrate',
-    about: 'bring the database up to date; with status, say what is applied',
-    arguments: [['[status]', 'say what is applied', ['status']]],
+    name: 'migrate',
+    description: 'apply pending migrations to the database; with status, list the migrations',
+    arguments: [['[status]', 'list migrations without applying them', ['status']]],
     options: [json],
     examples: ['gatehouse migrate', 'gatehouse migrate status --json'],
     load: async () => (await import('./migrate.js')).run,
   },
   {
-    words: 'account create',
-    about: 'make an account and its first API key, which is shown once',
+    name: 'account create',
+    description: 'create an account and its first API key; the secret is shown once',
     options: [
-      { flags: '--name <name>', about: 'what people call it', fields: ['name'] },
-      { flags: '--description <text>', about: 'Markdown' },
-      { flags: '--owner <user id>', about: 'a user of the console issuer', fields: ['ownerUserId'] },
+      { flags: '--name <name>', description: 'display name', fields: ['name'] },
+      { flags: '--description <text>', description: 'description in Markdown' },
+      { flags: '--owner <user id>', description: 'owner, a user of the console issuer', fields: ['ownerUserId'] },
       json,
     ],
     examples: ['gatehouse account create --name "Acme" --json'],
     load: async () => (await import('./account.js')).create,
   },
   {
-    words: 'admin create',
-    about: 'make the first administrator, without a browser',
+    name: 'admin create',
+    description: 'create the first administrator without a browser',
     options: [
       {
         flags: '--email <address>',
-        about: 'what they sign in with at the console',
-        needed: true,
+        description: 'email address that the administrator signs in to the console with',
+        required: true,
         fields: ['username'],
       },
       {
         flags: '--password-file <file>',
-        about: 'where the password stands; - for standard input; one is made if not said',
+        description: 'file with the password; - for standard input; without it a password is generated',
         fields: ['password'],
       },
       json,
@@ -68,17 +68,20 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./admin.js')).create,
   },
   {
-    words: 'admin recover',
-    about:
-      'print a link by which an administrator signs in to the console without password or second factor, once within 15 minutes, and sets up new ones; repair the console if need be',
+    name: 'admin recover',
+    description:
+      'print a link with which an administrator signs in to the console without a password or second factor and sets up new ones; it works once, within 15 minutes; also repairs the console if necessary',
     options: [
       {
         flags: '--email <address>',
-        about: 'the username or email address of the administrator',
-        needed: true,
+        description: 'the username or email address of the administrator',
+        required: true,
         fields: ['username'],
       },
-      { flags: '--reactivate', about: 'lift a suspension, a block or a deletion of the last day' },
+      {
+        flags: '--reactivate',
+        description: 'reactivate a suspended, blocked or disabled user, or one whose deletion is pending',
+      },
       json,
     ],
     examples: [
@@ -88,24 +91,31 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./admin.js')).recover,
   },
   {
-    words: 'key create',
-    about: 'make an API key of an account; its secret is shown once',
+    name: 'key create',
+    description: 'create an API key of an account; the secret is shown once',
     options: [
-      { flags: '--account <account id>', about: 'whose key', needed: true },
-      { flags: '--name <name>', about: 'what people call it', needed: true, fields: ['name'] },
+      { flags: '--account <account id>', description: 'account of the key', required: true },
+      { flags: '--name <name>', description: 'display name', required: true, fields: ['name'] },
       {
         flags: '--scope <scopes...>',
-        about: 'what it may do; svc:all for everything',
-        needed: true,
+        description: 'scopes of the key; svc:all for all',
+        required: true,
         fields: ['scopes', 'restrictions.scopes'],
       },
-      { flags: '--issuer <issuer ids...>', about: 'these issuers only', fields: ['restrictions.issuer_ids'] },
+      {
+        flags: '--issuer <issuer ids...>',
+        description: 'restrict the key to these issuers',
+        fields: ['restrictions.issuer_ids'],
+      },
       {
         flags: '--ip <ranges...>',
-        about: 'from these addresses only, as in 203.0.113.0/24',
+        description: 'restrict the key to these IP addresses and ranges, such as 203.0.113.0/24',
         fields: ['restrictions.ip_allowlist'],
       },
-      { flags: '--expires-in <days>', about: 'until then' },
+      {
+        flags: '--expires-in <days>',
+        description: 'number of days until the key expires; without it the key does not expire',
+      },
       json,
     ],
     examples: [
@@ -114,21 +124,22 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./key.js')).create,
   },
   {
-    words: 'keys list',
-    about: 'the keys of every issuer, or of one: which one signs, which is next and from when on, which are retired',
-    options: [{ flags: '--issuer <issuer id>', about: 'of this issuer only' }, json],
+    name: 'keys list',
+    description: 'list the signing keys of all issuers, or of one: current, next and retired keys',
+    options: [{ flags: '--issuer <issuer id>', description: 'list the keys of this issuer only' }, json],
     examples: ['gatehouse keys list', 'gatehouse keys list --issuer iss_… --json'],
     load: async () => (await import('./keys.js')).list,
   },
   {
-    words: 'keys rotate',
-    about:
-      'rotate the keys of every issuer, or of one: the next key signs once it has been published for 71 minutes; with --now, after a compromise, replace all keys at once',
+    name: 'keys rotate',
+    description:
+      'rotate the signing keys of all issuers, or of one: the next key starts to sign after it has been published for 71 minutes; with --now, after a compromise, replace all keys immediately',
     options: [
-      { flags: '--issuer <issuer id>', about: 'this issuer only' },
+      { flags: '--issuer <issuer id>', description: 'rotate the keys of this issuer only' },
       {
         flags: '--now',
-        about: 'after a compromise: new keys sign at once, all old ones are removed, and every token they signed ends',
+        description:
+          'after a compromise: new keys sign immediately, all old keys are removed, and every token signed with them becomes invalid',
       },
       json,
     ],
@@ -136,55 +147,74 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./keys.js')).rotate,
   },
   {
-    words: 'secrets reseal',
-    about: 'seal everything anew with the first key of SECRET_KEY, beside running processes; then older ones may go',
-    options: [{ flags: '--dry-run', about: 'say what lies under which key, change nothing' }, json],
-    examples: ['gatehouse secrets reseal --dry-run', 'gatehouse secrets reseal --json'],
-    load: async () => (await import('./secrets.js')).resealSecrets,
+    name: 'secrets reencrypt',
+    alias: 'reseal', // words-ok: the name in earlier versions
+    description:
+      'encrypt all stored secrets with the first key of SECRET_KEY, also while Gatehouse runs; then older keys can be removed',
+    options: [
+      { flags: '--dry-run', description: 'print how many values each key has encrypted, change nothing' },
+      json,
+    ],
+    examples: ['gatehouse secrets reencrypt --dry-run', 'gatehouse secrets reencrypt --json'],
+    load: async () => (await import('./secrets.js')).reencryptSecrets,
   },
   {
-    words: 'issuer export',
-    about: 'print settings, authentication methods and clients of an issuer as YAML, without secrets',
+    name: 'issuer export',
+    description: 'print the settings, authentication methods and clients of an issuer as YAML, without secrets',
     options: [
-      { flags: '--issuer <issuer id>', about: 'which one', needed: true },
-      { flags: '--portable', about: 'without ids, to be applied to another issuer' },
+      { flags: '--issuer <issuer id>', description: 'issuer to export', required: true },
+      { flags: '--portable', description: 'omit IDs, so that the document can be applied to another issuer' },
       json,
     ],
     examples: ['gatehouse issuer export --issuer iss_… > issuer.yaml'],
     load: async () => (await import('./issuer.js')).exportIssuer,
   },
   {
-    words: 'issuer apply',
-    about: 'say what a document would change of an issuer, and with --yes change it, all or nothing',
-    arguments: [['<file>', 'YAML or JSON; - for standard input']],
+    name: 'issuer apply',
+    description:
+      'print the changes that a document would make to an issuer; with --yes apply all of them in one transaction',
+    arguments: [['<file>', 'YAML or JSON document; - for standard input']],
     options: [
-      { flags: '--issuer <issuer id>', about: 'which one, if the document does not say' },
-      { flags: '--account <account id>', about: 'where the issuer of this name is, or is made' },
-      { flags: '--yes', about: 'apply the changes' },
-      { flags: '--prune', about: 'delete authentication methods and clients that the document does not name' },
-      { flags: '--secrets <file>', about: 'write the secrets of new confidential clients there, as JSON lines' },
+      { flags: '--issuer <issuer id>', description: 'issuer to change, if the document has no issuer.id' },
+      { flags: '--account <account id>', description: 'account in which the issuer is found by name, or created' },
+      { flags: '--yes', description: 'apply the changes' },
+      { flags: '--prune', description: 'delete authentication methods and clients that are not in the document' },
+      {
+        flags: '--secrets <file>',
+        description: 'write the secrets of new confidential clients to this file, as JSON lines',
+      },
       json,
     ],
     examples: ['gatehouse issuer apply issuer.yaml', 'gatehouse issuer apply issuer.yaml --account acc_… --yes --json'],
     load: async () => (await import('./issuer.js')).applyIssuer,
   },
   {
-    words: 'users import',
-    about:
-      'take over users with their passwords from Auth0, Keycloak, Logto or another Gatehouse; run it again to go on',
+    name: 'users import',
+    description:
+      'import users with their passwords from Auth0, Keycloak, Logto or another Gatehouse; run it again to continue after an interruption',
     arguments: [['<file>', 'JSON lines, a JSON array or a realm export, also .gz; - for standard input']],
     options: [
-      { flags: '--issuer <issuer id>', about: 'whose users they become', needed: true },
-      { flags: '--from <product>', about: 'who wrote the file, if it does not show', choices: sources },
-      { flags: '--dry-run', about: 'read and check everything, write nothing' },
+      { flags: '--issuer <issuer id>', description: 'issuer that the users are imported into', required: true },
+      {
+        flags: '--from <product>',
+        description: 'product that exported the file, if it cannot be detected',
+        choices: sources,
+      },
+      { flags: '--dry-run', description: 'validate the file, write nothing' },
       {
         flags: '--login <name>',
-        about: 'what they sign in with, where they have it',
+        description: 'property to use as username, if a user has it',
         choices: ['email', 'username', 'phone'],
       },
-      { flags: '--drop-unsupported', about: 'take users whose password or second factor cannot be taken, without it' },
-      { flags: '--errors <file>', about: 'write each refused line there, with reason and fix, as JSON lines' },
-      { flags: '--ids <file>', about: 'write the old and the new id of each user there, as JSON lines' },
+      {
+        flags: '--drop-unsupported',
+        description: 'import users without a password or second factor that has an unsupported format',
+      },
+      {
+        flags: '--errors <file>',
+        description: 'write each refused line with reason and fix to this file, as JSON lines',
+      },
+      { flags: '--ids <file>', description: 'write the old and new ID of each user to this file, as JSON lines' },
       json,
     ],
     examples: [
@@ -194,12 +224,12 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./users.js')).importFile,
   },
   {
-    words: 'users export',
-    about: 'write the users of an issuer as JSON lines, which users import takes back',
+    name: 'users export',
+    description: 'write the users of an issuer as JSON lines, which users import can read',
     options: [
-      { flags: '--issuer <issuer id>', about: 'whose users', needed: true },
-      { flags: '--out <file>', about: 'where to; standard output if not said' },
-      { flags: '--with-credentials', about: 'password hashes and TOTP secrets as well' },
+      { flags: '--issuer <issuer id>', description: 'issuer of the users', required: true },
+      { flags: '--out <file>', description: 'output file; without it standard output' },
+      { flags: '--with-credentials', description: 'include password hashes and TOTP secrets' },
     ],
     examples: [
       'gatehouse users export --issuer iss_… --out users.ndjson',
@@ -208,22 +238,23 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./users.js')).exportFile,
   },
   {
-    words: 'billing show',
-    about: 'billing mode and why, credit, payments that are not concluded',
-    arguments: [['<account id>', 'of which account']],
+    name: 'billing show',
+    description: 'print the billing mode of an account and its reason, the credit balance, and unresolved payments',
+    arguments: [['<account id>', 'account to show']],
     options: [json],
     examples: ['gatehouse billing show acc_…'],
     load: async () => (await import('./billing.js')).show,
   },
   {
-    words: 'billing credit',
-    about: 'credit a payment whose outcome stayed unknown and which stands on the chain; once, whoever else is at it',
-    arguments: [['<payment id>', 'as billing show has it']],
+    name: 'billing credit',
+    description:
+      'credit a payment with an unknown outcome that is on the blockchain; a payment is never credited twice',
+    arguments: [['<payment id>', 'ID of the payment, from billing show']],
     options: [
       {
         flags: '--transaction <name>',
-        about: 'by which it was settled, as 0x… or network:0x…',
-        needed: true,
+        description: 'transaction that settled the payment, as 0x… or network:0x…',
+        required: true,
         fields: ['transaction'],
       },
       json,
@@ -232,65 +263,66 @@ export const commands: readonly CommandRow[] = [
     load: async () => (await import('./billing.js')).credit,
   },
   {
-    words: 'billing reject',
-    about: 'end a payment whose outcome stayed unknown and which does not stand on the chain',
-    arguments: [['<payment id>', 'as billing show has it']],
+    name: 'billing reject',
+    description: 'reject a payment with an unknown outcome that is not on the blockchain',
+    arguments: [['<payment id>', 'ID of the payment, from billing show']],
     options: [json],
     examples: ['gatehouse billing reject top_…'],
     load: async () => (await import('./billing.js')).reject,
   },
   {
-    words: 'billing override',
-    about: 'bill an account so, whatever its payment methods; none: as they say again',
+    name: 'billing override',
+    description: 'set the billing mode of an account regardless of its payment methods; none removes the override',
     arguments: [
-      ['<account id>', 'which account'],
-      ['<mode>', 'how', ['gated', 'ungated', 'none']],
+      ['<account id>', 'account to change'],
+      ['<mode>', 'billing mode', ['gated', 'ungated', 'none']],
     ],
     options: [json],
     examples: ['gatehouse billing override acc_… ungated'],
     load: async () => (await import('./billing.js')).override,
   },
   {
-    words: 'jobs list',
-    about: 'last run, result, next run and holder of each periodic job; what waits in the queue, and what failed',
+    name: 'jobs list',
+    description:
+      'list the last run, result, next run and lease owner of each periodic job, and waiting and failed jobs of the queue',
     isDefault: true,
     options: [json],
     examples: ['gatehouse jobs list', 'gatehouse jobs list --json'],
     load: async () => (await import('./jobs.js')).list,
   },
   {
-    words: 'jobs run',
-    about: 'run a periodic job now, in this process',
-    arguments: [['<name>', 'as the list has it']],
+    name: 'jobs run',
+    description: 'run a periodic job now, in this process',
+    arguments: [['<name>', 'name of the job, from jobs list']],
     options: [json],
     examples: ['gatehouse jobs run purge-expired'],
     load: async () => (await import('./jobs.js')).run,
   },
   {
-    words: 'jobs retry',
-    about: 'have queued work tried again now: what failed for good begins anew',
-    arguments: [['<job id>', 'as the list has it']],
+    name: 'jobs retry',
+    description: 'retry a queued job now; a failed job gets all its attempts again',
+    arguments: [['<job id>', 'ID of the job, from jobs list']],
     options: [json],
     examples: ['gatehouse jobs retry job_…'],
     load: async () => (await import('./jobs.js')).retry,
   },
   {
-    words: 'doctor',
-    about:
-      'look over the deployment (settings, database, keys, ports, mail, clock, disk) and the health of all accounts and issuers, and say what to do; changes nothing; exit code 1 when something is broken or a finding is an ERROR',
+    name: 'doctor',
+    description:
+      'check the deployment (settings, database, keys, ports, mail, clock, disk) and the health of all accounts and issuers, and print how to fix problems; changes nothing; exit code 1 when a check is broken or a finding is an ERROR',
     options: [json],
     examples: ['gatehouse doctor', 'gatehouse doctor --json'],
     load: async () => (await import('./doctor.js')).run,
   },
   {
-    words: 'schema',
-    about: 'print the GraphQL schema (SDL)',
+    name: 'schema',
+    description: 'print the GraphQL schema (SDL)',
     examples: ['gatehouse schema > schema.graphql'],
     load: async () => (await import('./documents.js')).schema,
   },
   {
-    words: 'openapi',
-    about: 'print the OpenAPI document of /v1',
+    name: 'openapi',
+    description: 'print the OpenAPI document of /v1',
     examples: ['gatehouse openapi > openapi.json'],
     load: async () => (await import('./documents.js')).openapi,
   },

@@ -1,21 +1,24 @@
-/** The console's cookies. Koa's own would judge by the connection, which behind a proxy is not the browser's. */
+/**
+ * Cookies of the console. Koa's cookie API derives `Secure` from the connection, which behind a proxy is not the
+ * browser's.
+ */
 import type { IncomingMessage } from 'node:http'
 import type { Context as KoaContext } from 'koa'
 
 export interface Cookies {
   read(name: string): string | undefined
-  /** @param maxAge seconds; 0 removes it, undefined keeps it until the browser is closed */
+  /** @param maxAge seconds; 0 deletes the cookie, undefined makes it a session cookie */
   write(name: string, value: string, maxAge?: number): void
 }
 
-/** Cookies for addresses below /console alone: no script reads them, no other site's form sends them. */
+/** Cookies for paths below /console: `HttpOnly`, `SameSite=Lax`, and `Secure` if the base URL is https. */
 export function cookiesOf(ctx: KoaContext, baseUrl: string): Cookies {
   const secure = baseUrl.startsWith('https:')
-  const full = (name: string) => `${secure ? '__Secure-' : ''}gatehouse_console_${name}`
+  const fullName = (name: string) => `${secure ? '__Secure-' : ''}gatehouse_console_${name}`
   return {
-    read: (name) => readCookie(ctx.req, full(name)),
+    read: (name) => readCookie(ctx.req, fullName(name)),
     write(name, value, maxAge) {
-      const parts = [`${full(name)}=${value}`, 'Path=/console', 'HttpOnly', 'SameSite=Lax']
+      const parts = [`${fullName(name)}=${value}`, 'Path=/console', 'HttpOnly', 'SameSite=Lax']
       if (secure) parts.push('Secure')
       if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`)
       ctx.append('Set-Cookie', parts.join('; '))

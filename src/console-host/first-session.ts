@@ -1,49 +1,47 @@
 /**
- * The console session of whoever has just made the first administrator: they have proved who they are a second ago, so
- * nobody asks them again. A session of the console's client as any other, listed and ended like one; but without a
- * refresh token: when its access token ends, the ordinary sign-in follows.
+ * Signs the first administrator in to the console right after setup, without another sign-in at the issuer. The session
+ * belongs to the console's client and can be listed and revoked like any other, but it has no refresh token: when its
+ * access token expires, the administrator signs in at the issuer.
  */
 import type { Context as KoaContext } from 'koa'
 import { newId } from '../kernel/ids.js'
-import { ALL } from '../kernel/scopes.js'
-import { HOUR, seconds } from '../kernel/time.js'
+import { limits } from '../kernel/limits.js'
+import { ALL_SCOPES } from '../kernel/scopes.js'
+import { toUnixSeconds } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
-import { transaction } from '../platform/database.js'
-import { signJwt } from '../platform/jwt.js'
-import { randomSecret } from '../platform/secrets.js'
-import { consolePlace } from '../resources/console-place.js'
-import { currentKey } from '../resources/issuer-keys.js'
+import { signJwt } from '../platform/crypto/jws.js'
+import { randomSecret } from '../platform/crypto/secrets.js'
+import { transaction } from '../platform/postgres/transaction.js'
+import { consolePath } from '../resources/console-path.js'
+import { currentSigningKey } from '../resources/issuer-keys.js'
 import { issuerUrl } from '../resources/issuer-url.js'
-import { beginSession } from '../resources/sessions/sessions.js'
+import { createSession } from '../resources/sessions/sessions.js'
 import { cookiesOf } from './cookies.js'
-import { openSession } from './sessions.js'
-
-/** Long enough for the first issuer and application (milliseconds). */
-const LIFE = HOUR
+import { createConsoleSession } from './sessions.js'
 
 /**
- * Signs the new administrator in to the console, in the browser that this answer goes to.
- * @param amr how they will sign in: what they have just set up and shown to have (RFC 8176)
+ * Creates a console session for the new administrator and sets its cookie in the response.
+ * @param amr the authentication methods that the administrator has just set up (RFC 8176)
  */
-export async function beginFirstSession(
+export async function createFirstSession(
   context: Context,
   ctx: KoaContext,
   userId: string,
   amr: readonly string[],
 ): Promise<void> {
   const { config, request } = context
-  const place = await consolePlace(context)
-  if (!place) throw new Error('There is no console issuer.')
-  const at = { accountId: place.account_id, issuerId: place.issuer_id }
+  const path = await consolePath(context)
+  if (!path) throw new Error('This deployment has no console issuer. Restart Gatehouse to create it.')
+  const issuerPath = { accountId: path.account_id, issuerId: path.issuer_id }
   const now = context.now()
   const sid = newId('ses', now)
   const jti = newId('tok', now)
-  const signingKey = await currentKey(context, place.issuer_id, 'ES256')
-  const iat = seconds(now)
+  const signingKey = await currentSigningKey(context, path.issuer_id, 'ES256')
+  const iat = toUnixSeconds(now)
   const claims = {
-    iss: issuerUrl(config, place.issuer_id),
+    iss: issuerUrl(config, path.issuer_id),
     sub: userId,
-    exp: iat + seconds(LIFE),
+    exp: iat + toUnixSeconds(limits.firstConsoleSessionLifetime),
     iat,
     auth_time: iat,
     sid,
@@ -53,30 +51,30 @@ export async function beginFirstSession(
     aud: config.baseUrl,
     nbf: iat,
     jti,
-    client_id: place.client_id,
-    scope: `openid ${ALL}`,
+    client_id: path.client_id,
+    scope: `openid ${ALL_SCOPES}`,
   }
-  const secret = await transaction(context, async (inside) => {
-    await beginSession(inside, {
-      ...at,
+  const secret = await transaction(context, async (tx) => {
+    await createSession(tx, {
+      ...issuerPath,
       id: sid,
       userId,
-      clientId: place.client_id,
+      clientId: path.client_id,
       orgId: null,
-      // No sign-in at the issuer and no grant stand behind it: names that nothing else has.
+      // The session has no session at the issuer and no grant, so both references are random.
       browserUid: randomSecret(),
       grantId: randomSecret(),
       device: { user_agent: request.userAgent, ip_address: request.ip, fingerprint: null },
       authTime: iat,
       acr: null,
       amr,
-      expiresAt: now + LIFE,
+      expiresAt: now + limits.firstConsoleSessionLifetime,
       idleExpiresAt: null,
     })
-    return openSession(inside, {
+    return createConsoleSession(tx, {
       access: signJwt(signingKey, 'at+jwt', access),
       refresh: '',
-      id: signJwt(signingKey, 'JWT', { ...claims, aud: place.client_id, amr }),
+      id: signJwt(signingKey, 'JWT', { ...claims, aud: path.client_id, amr }),
     })
   })
   cookiesOf(ctx, config.baseUrl).write('session', secret)

@@ -1,31 +1,32 @@
 /**
- * The server part of the console: its files, its sign-in, and the way of its documents to GraphQL. It holds the tokens,
- * the browser only a cookie; so whatever changes something must come from a page of ours (security rule 10).
+ * The server part of the console: static files, sign-in, and the proxy from the console to GraphQL. Tokens stay on the
+ * server and the browser has only a cookie, so a request that changes something must prove that it comes from a page of
+ * the console.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Context as KoaContext, Middleware } from 'koa'
-import { contextOfStranger } from '../access/admit.js'
+import { anonymousContext } from '../access/authenticate-request.js'
 import { system } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
-import { bundleIn, sendBundleFile } from '../platform/bundle.js'
 import type { Context, Gatehouse } from '../platform/context.js'
-import { packageRoot } from '../platform/package-root.js'
-import { consolePlace } from '../resources/console-place.js'
+import { readBundle, sendBundleFile } from '../platform/http/static-files.js'
+import { packageRoot, version } from '../platform/package-info.js'
+import { consolePath } from '../resources/console-path.js'
 import { cookiesOf } from './cookies.js'
-import { messagePage, shellPage } from './pages.js'
-import { accessToken, closeSession, findSession } from './sessions.js'
-import { backchannelLogout, callback, signIn, signOut } from './sign-in.js'
-import { openTokens } from './tokens.js'
+import { sendMessagePage, sendShellPage } from './pages.js'
+import { currentAccessToken, deleteConsoleSession, findSession } from './sessions.js'
+import { backchannelLogout, completeSignIn, signOut, startSignIn } from './sign-in.js'
+import { openTokenClient } from './token-client.js'
 
-/** What a page of the console sends with its requests; other sites cannot without being asked first (CORS). */
-const MARK = 'x-gatehouse-console'
+/** Header that pages of the console send. Another site can send it only after a CORS preflight, which fails. */
+const CONSOLE_HEADER = 'x-gatehouse-console'
 
 /**
- * `/console` and everything below it.
- * @param graphql answers documents for whoever the Authorization header names
- * @param localIdp where this process's own IdP listens, if it has one
- * @param folder where the bundle lies
+ * Serves `/console` and every path below it.
+ * @param graphql runs a GraphQL document for the caller of the Authorization header
+ * @param localIdp returns the base URL of the IdP in this process, if there is one
+ * @param folder folder of the built console
  */
 export function mountConsole(
   gatehouse: Gatehouse,
@@ -35,39 +36,39 @@ export function mountConsole(
 ): { middleware: Middleware; close(): Promise<void> } {
   const { baseUrl, idpUrl } = gatehouse.config
   const { origin } = new URL(baseUrl)
-  const tokens = openTokens(gatehouse, localIdp)
-  const bundle = openBundle(folder)
-  const contextOf = (ctx: KoaContext): Context => ({ ...contextOfStranger(gatehouse, ctx.req), actor: system })
+  const tokens = openTokenClient(gatehouse, localIdp)
+  const bundle = openReloadingBundle(folder)
+  const contextOf = (ctx: KoaContext): Context => ({ ...anonymousContext(gatehouse, ctx.req), actor: system })
   const sessionOf = (context: Context, ctx: KoaContext) => findSession(context, cookiesOf(ctx, baseUrl).read('session'))
 
-  /** Sent by a page of this very address? Browsers say where a request comes from; the cookie alone proves nothing. */
-  const fromOurPage = (ctx: KoaContext): boolean => {
+  /** Checks Origin and Sec-Fetch-Site, because the cookie alone does not prevent cross-site request forgery. */
+  const isFromConsolePage = (ctx: KoaContext): boolean => {
     const site = ctx.get('Sec-Fetch-Site')
     return ctx.get('Origin') === origin && (site === '' || site === 'same-origin')
   }
-  const refuseOthers = (ctx: KoaContext, marked: boolean): void => {
-    if (fromOurPage(ctx) && (!marked || ctx.get(MARK) === '1')) return
-    throw new ApiError('forbidden', 'This address is for pages of the console.')
+  const requireConsolePage = (ctx: KoaContext, isHeaderRequired: boolean): void => {
+    if (isFromConsolePage(ctx) && (!isHeaderRequired || ctx.get(CONSOLE_HEADER) === '1')) return
+    throw new ApiError('forbidden', 'Only pages of the console can send requests to this address.')
   }
 
-  async function answerGraphql(ctx: KoaContext): Promise<void> {
-    refuseOthers(ctx, true)
+  async function serveGraphql(ctx: KoaContext): Promise<void> {
+    requireConsolePage(ctx, true)
     const context = contextOf(ctx)
     const session = await sessionOf(context, ctx)
-    const token = session && (await accessToken(context, tokens, session))
+    const token = session && (await currentAccessToken(context, tokens, session))
     if (!token) throw new ApiError('unauthorized', 'You are not signed in.')
     delete ctx.req.headers.cookie
     ctx.req.headers.authorization = `Bearer ${token}`
     await graphql(ctx as Parameters<Middleware>[0], async () => {})
     if (ctx.status !== 401) return
-    // The session has ended elsewhere, or its user was suspended; and a browser must not ask for a password of its own.
+    // The session was revoked or its user suspended. With the challenge, browsers would open their own password prompt.
     ctx.remove('WWW-Authenticate')
-    await closeSession(context, session.id)
+    await deleteConsoleSession(context, session.id)
     cookiesOf(ctx, baseUrl).write('session', '', 0)
   }
 
-  /** Who is signed in. `?optional` is for pages that do as well without anybody: no refusal, but nobody. */
-  async function answerSession(ctx: KoaContext): Promise<void> {
+  /** Returns the signed-in user. Without a session it responds 401, or with `?optional` 200 and a null user. */
+  async function serveSession(ctx: KoaContext): Promise<void> {
     const context = contextOf(ctx)
     const session = await sessionOf(context, ctx)
     ctx.set('Cache-Control', 'no-store')
@@ -76,53 +77,54 @@ export function mountConsole(
       ctx.body = { user: null }
       return
     }
-    const place = await consolePlace(context)
-    const where = { id: session.userId, issuerId: place?.issuer_id ?? '' }
+    const path = await consolePath(context)
+    const where = { id: session.userId, issuerId: path?.issuer_id ?? '' }
     const user = await context.db.user.findFirst({ where, select: { id: true, username: true, profile: true } })
     const { name } = (user?.profile ?? {}) as { name?: unknown }
     ctx.body = {
       user: { id: session.userId, username: user?.username ?? '', name: typeof name === 'string' ? name : null },
-      // Where administrators are kept, of every account.
-      home: place && { accountId: place.account_id, issuerId: place.issuer_id },
+      // The console issuer, whose users are the administrators of all accounts.
+      home: path && { accountId: path.account_id, issuerId: path.issuer_id },
       idpUrl,
-      // The account that the console itself lives in: nobody's customers belong there.
-      consoleAccountId: place?.account_id,
+      // The system account, which contains the console issuer and no customers.
+      consoleAccountId: path?.account_id,
+      version,
     }
   }
 
-  async function answerPage(ctx: KoaContext): Promise<void> {
+  async function servePage(ctx: KoaContext): Promise<void> {
     const template = bundle.page()
     if (!template) {
-      return messagePage(ctx, 503, 'The console is not built', 'Run npm run build and start Gatehouse again.')
+      return sendMessagePage(ctx, 503, 'The console is not built', 'Run npm run build, then restart Gatehouse.')
     }
-    if (await sessionOf(contextOf(ctx), ctx)) return shellPage(ctx, template, new URL(idpUrl).origin)
+    if (await sessionOf(contextOf(ctx), ctx)) return sendShellPage(ctx, template, new URL(idpUrl).origin)
     ctx.set('Cache-Control', 'no-store')
     ctx.redirect(`/console/sign-in?${new URLSearchParams({ return_to: ctx.path + ctx.search })}`)
   }
 
-  const posts: Record<string, (ctx: KoaContext) => Promise<void>> = {
-    '/console/graphql': answerGraphql,
+  const postRoutes: Record<string, (ctx: KoaContext) => Promise<void>> = {
+    '/console/graphql': serveGraphql,
     '/console/sign-out': async (ctx) => {
-      refuseOthers(ctx, false)
+      requireConsolePage(ctx, false)
       await signOut(contextOf(ctx), ctx)
     },
     '/console/backchannel-logout': (ctx) => backchannelLogout(contextOf(ctx), ctx),
   }
-  const gets: Record<string, (ctx: KoaContext) => Promise<void>> = {
-    '/console/sign-in': (ctx) => signIn(contextOf(ctx), ctx),
-    '/console/callback': (ctx) => callback(contextOf(ctx), ctx, tokens),
-    '/console/session': answerSession,
+  const getRoutes: Record<string, (ctx: KoaContext) => Promise<void>> = {
+    '/console/sign-in': (ctx) => startSignIn(contextOf(ctx), ctx),
+    '/console/callback': (ctx) => completeSignIn(contextOf(ctx), ctx, tokens),
+    '/console/session': serveSession,
   }
 
   const middleware: Middleware = async (ctx) => {
     ctx.state['route'] = '/console'
-    const reads = ctx.method === 'GET' || ctx.method === 'HEAD'
+    const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
     const path = ctx.path
-    const answer = (reads ? gets : posts)[path]
-    if (answer) return answer(ctx)
-    if (!reads || path in posts) {
-      throw new ApiError('method_not_allowed', `This address takes ${path in posts ? 'POST' : 'GET'}.`, {
-        headers: { Allow: path in posts ? 'POST' : 'GET, HEAD' },
+    const handler = (isRead ? getRoutes : postRoutes)[path]
+    if (handler) return handler(ctx)
+    if (!isRead || path in postRoutes) {
+      throw new ApiError('method_not_allowed', `This path supports only ${path in postRoutes ? 'POST' : 'GET'}.`, {
+        headers: { Allow: path in postRoutes ? 'POST' : 'GET, HEAD' },
       })
     }
     const file = bundle.file(path.slice('/console'.length))
@@ -130,27 +132,27 @@ export function mountConsole(
       ctx.set('Cross-Origin-Resource-Policy', 'same-origin')
       return sendBundleFile(ctx, file)
     }
-    // A name with a hash that is no more: the page would not do for it.
+    // A hashed file of an earlier build: respond 404 instead of the page.
     if (path.startsWith('/console/assets/')) return
-    return answerPage(ctx)
+    return servePage(ctx)
   }
   return { middleware, close: () => tokens.close() }
 }
 
-/** The built files, looked at again after a build while we run. */
-function openBundle(folder: string) {
+/** The built files. They are read again when a build has replaced index.html while the process runs. */
+function openReloadingBundle(folder: string) {
   const index = join(folder, 'index.html')
   const builtAt = () => statSync(index, { throwIfNoEntry: false })?.mtimeMs
-  let seen: number | undefined
+  let loadedBuildTime: number | undefined
   let template: string | undefined
-  let files = bundleIn(folder)
+  let files = readBundle(folder)
   return {
     page(): string | undefined {
-      const built = builtAt()
-      if (built !== seen) {
-        seen = built
-        template = built === undefined ? undefined : readFileSync(index, 'utf8')
-        files = bundleIn(folder)
+      const buildTime = builtAt()
+      if (buildTime !== loadedBuildTime) {
+        loadedBuildTime = buildTime
+        template = buildTime === undefined ? undefined : readFileSync(index, 'utf8')
+        files = readBundle(folder)
       }
       return template
     },

@@ -1,29 +1,28 @@
 /**
- * Signing in and out: the authorization code flow with PKCE at the console issuer (RFC 6749, RFC 7636), ended by
- * RP-Initiated Logout 1.0 and by Back-Channel Logout 1.0. What has to be remembered between leaving and coming back is
- * sealed into a cookie of its own, so that any process can finish what another began.
+ * Sign-in and sign-out: the authorization code flow with PKCE at the console issuer (RFC 6749, RFC 7636), RP-Initiated
+ * Logout 1.0 and Back-Channel Logout 1.0. The state of a pending sign-in is encrypted in a cookie, so that any process
+ * can complete it.
  */
 import { createHash } from 'node:crypto'
 import { createLocalJWKSet, type JWK, jwtVerify } from 'jose'
 import type { Context as KoaContext } from 'koa'
 import { ApiError, badRequest } from '../kernel/errors.js'
-import { ALL } from '../kernel/scopes.js'
-import { MINUTE, SECOND } from '../kernel/time.js'
+import { limits } from '../kernel/limits.js'
+import { ALL_SCOPES } from '../kernel/scopes.js'
+import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
-import { mustBeForm, readBody } from '../platform/http.js'
-import { randomSecret, sameText } from '../platform/secrets.js'
-import { type ConsolePlace, consolePlace } from '../resources/console-place.js'
+import { isSameText, randomSecret } from '../platform/crypto/secrets.js'
+import { readBody, requireFormContentType } from '../platform/http/request.js'
+import { type ConsolePath, consolePath } from '../resources/console-path.js'
 import { issuerUrl } from '../resources/issuer-url.js'
 import { cookiesOf } from './cookies.js'
-import { messagePage } from './pages.js'
-import { closeSession, closeSessionsOf, findSession, openSession } from './sessions.js'
-import { TokenRefusal, type TokenSet, type Tokens } from './tokens.js'
+import { sendMessagePage } from './pages.js'
+import { createConsoleSession, deleteConsoleSession, deleteConsoleSessionsBySid, findSession } from './sessions.js'
+import { type TokenClient, TokenRequestRefusedError, type TokenSet } from './token-client.js'
 
-/** How long somebody may take on the issuer's pages (milliseconds). */
-const PATIENCE = 15 * MINUTE
 const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
-interface Departure {
+interface PendingSignIn {
   state: string
   verifier: string
   nonce: string
@@ -31,148 +30,180 @@ interface Departure {
   until: number
 }
 
-/** Several tabs may sign in at once: each has a cookie of its own. */
-const departureCookie = (state: string): string => `way_${state.slice(0, 12)}`
+/** Each pending sign-in has its own cookie, so that several tabs can sign in at the same time. */
+const signInCookieName = (state: string): string => `way_${state.slice(0, 12)}`
 
-/** `GET /console/sign-in?return_to=/console/…[&max_age=300]`: off to the issuer. */
-export async function signIn(context: Context, ctx: KoaContext): Promise<void> {
+/** `GET /console/sign-in?return_to=/console/…[&max_age=300]`: redirects to the issuer's authorization endpoint. */
+export async function startSignIn(context: Context, ctx: KoaContext): Promise<void> {
   const { config } = context
-  const place = await placeOf(context)
-  const departure: Departure = {
+  const path = await requireConsolePath(context)
+  const pendingSignIn: PendingSignIn = {
     state: randomSecret(),
     verifier: randomSecret(),
     nonce: randomSecret(),
-    returnTo: safeReturn(ctx.URL.searchParams.get('return_to')),
-    until: context.now() + PATIENCE,
+    returnTo: safeReturnPath(ctx.URL.searchParams.get('return_to')),
+    until: context.now() + limits.consoleSignInTimeout,
   }
-  const url = new URL(`${issuerUrl(config, place.issuer_id)}/authorize`)
+  const url = new URL(`${issuerUrl(config, path.issuer_id)}/authorize`)
   const maxAge = ctx.URL.searchParams.get('max_age')
   url.search = new URLSearchParams({
     response_type: 'code',
-    client_id: place.client_id,
-    redirect_uri: callbackOf(context),
-    scope: `openid ${ALL}`,
+    client_id: path.client_id,
+    redirect_uri: redirectUriOf(context),
+    scope: `openid ${ALL_SCOPES}`,
     resource: config.baseUrl,
-    state: departure.state,
-    nonce: departure.nonce,
-    code_challenge: createHash('sha256').update(departure.verifier).digest('base64url'),
+    state: pendingSignIn.state,
+    nonce: pendingSignIn.nonce,
+    code_challenge: createHash('sha256').update(pendingSignIn.verifier).digest('base64url'),
     code_challenge_method: 'S256',
     ...(maxAge && /^\d{1,6}$/.test(maxAge) && { max_age: maxAge }),
   }).toString()
-  const sealed = context.sealer.seal(JSON.stringify(departure))
-  cookiesOf(ctx, config.baseUrl).write(departureCookie(departure.state), sealed, PATIENCE / SECOND)
-  goTo(ctx, url.href)
+  const encrypted = context.encryptor.encrypt(JSON.stringify(pendingSignIn))
+  cookiesOf(ctx, config.baseUrl).write(
+    signInCookieName(pendingSignIn.state),
+    encrypted,
+    limits.consoleSignInTimeout / SECOND,
+  )
+  redirectTo(ctx, url.href)
 }
 
-/** `GET /console/callback`: back with a code, or with the issuer's reason for having none. */
-export async function callback(context: Context, ctx: KoaContext, tokens: Tokens): Promise<void> {
+/** `GET /console/callback`: handles the authorization response, a code or an error, and creates the session. */
+export async function completeSignIn(context: Context, ctx: KoaContext, tokens: TokenClient): Promise<void> {
   const { baseUrl } = context.config
   const cookies = cookiesOf(ctx, baseUrl)
-  const asked = ctx.URL.searchParams
-  const state = asked.get('state') ?? ''
-  const departure = readDeparture(context, cookies.read(departureCookie(state)), state)
-  cookies.write(departureCookie(state), '', 0)
-  if (!departure) {
-    return messagePage(ctx, 400, 'This sign-in is not yours or took too long', 'Begin again; it takes a moment.')
+  const query = ctx.URL.searchParams
+  const state = query.get('state') ?? ''
+  const pendingSignIn = readPendingSignIn(context, cookies.read(signInCookieName(state)), state)
+  cookies.write(signInCookieName(state), '', 0)
+  if (!pendingSignIn) {
+    return sendMessagePage(
+      ctx,
+      400,
+      'This sign-in has expired',
+      'It took too long, or it was started in another browser. Sign in again.',
+    )
   }
-  const place = await placeOf(context)
-  // RFC 9207: the answer must come from the issuer that was asked.
-  const from = asked.get('iss')
-  const code = asked.get('code')
-  if ((from !== null && from !== issuerUrl(context.config, place.issuer_id)) || code === null) {
-    const reason =
-      asked.get('error') === 'access_denied' ? 'You have not signed in.' : 'The issuer did not sign you in.'
-    return messagePage(ctx, 400, reason, 'Nothing has changed. You can try again.')
+  const path = await requireConsolePath(context)
+  // RFC 9207: the response must come from the issuer of the request.
+  const responseIssuer = query.get('iss')
+  const code = query.get('code')
+  if ((responseIssuer !== null && responseIssuer !== issuerUrl(context.config, path.issuer_id)) || code === null) {
+    const reason = query.get('error') === 'access_denied' ? 'The sign-in was canceled' : 'The sign-in failed'
+    return sendMessagePage(ctx, 400, reason, 'You are not signed in. You can try again.')
   }
-  let found: TokenSet
+  let tokenSet: TokenSet
   try {
-    found = await tokens.exchange(context, { code, verifier: departure.verifier, redirectUri: callbackOf(context) })
+    tokenSet = await tokens.exchange(context, {
+      code,
+      verifier: pendingSignIn.verifier,
+      redirectUri: redirectUriOf(context),
+    })
   } catch (error) {
-    if (!(error instanceof TokenRefusal)) {
-      context.log.error({ err: error }, 'the console could not reach its token endpoint')
-      return messagePage(ctx, 503, 'The issuer does not answer', 'The console could not finish signing you in.')
+    if (!(error instanceof TokenRequestRefusedError)) {
+      context.log.error({ err: error }, 'console sign-in failed: the token endpoint cannot be reached')
+      return sendMessagePage(
+        ctx,
+        503,
+        'The issuer is not responding',
+        'The console could not complete your sign-in. Try again in a few seconds.',
+      )
     }
-    return messagePage(ctx, 400, 'This sign-in has been used already', 'Begin again; it takes a moment.')
+    return sendMessagePage(
+      ctx,
+      400,
+      'The sign-in failed',
+      'The issuer refused the authorization code: it has expired or was already used. Sign in again.',
+    )
   }
-  if (!(await idTokenFits(context, place, found.id, departure.nonce))) {
-    return messagePage(ctx, 400, 'This sign-in is not yours', 'Begin again; it takes a moment.')
+  if (!(await isIdTokenValid(context, path, tokenSet.id, pendingSignIn.nonce))) {
+    return sendMessagePage(
+      ctx,
+      400,
+      'The sign-in failed',
+      'The ID token does not belong to this sign-in. Sign in again.',
+    )
   }
   const before = await findSession(context, cookies.read('session'))
-  if (before) await closeSession(context, before.id)
-  cookies.write('session', await openSession(context, found))
-  goTo(ctx, baseUrl + departure.returnTo)
+  if (before) await deleteConsoleSession(context, before.id)
+  cookies.write('session', await createConsoleSession(context, tokenSet))
+  redirectTo(ctx, baseUrl + pendingSignIn.returnTo)
 }
 
-/** `POST /console/sign-out`, by a form of the console: ends the session here and then at the issuer. */
+/**
+ * `POST /console/sign-out`, a form of the console: deletes the session and redirects to the issuer's logout endpoint.
+ */
 export async function signOut(context: Context, ctx: KoaContext): Promise<void> {
   const { config } = context
   const cookies = cookiesOf(ctx, config.baseUrl)
   const session = await findSession(context, cookies.read('session'))
-  const ended = session && (await closeSession(context, session.id))
+  const ended = session && (await deleteConsoleSession(context, session.id))
   cookies.write('session', '', 0)
-  const place = await placeOf(context)
+  const path = await requireConsolePath(context)
   const params = {
-    client_id: place.client_id,
+    client_id: path.client_id,
     post_logout_redirect_uri: `${config.baseUrl}/console`,
     ...(ended && { id_token_hint: ended.id }),
   }
-  goTo(ctx, `${issuerUrl(config, place.issuer_id)}/logout?${new URLSearchParams(params)}`)
+  redirectTo(ctx, `${issuerUrl(config, path.issuer_id)}/logout?${new URLSearchParams(params)}`)
 }
 
-/** `POST /console/backchannel-logout` by the issuer, section 2.5 and 2.6. */
+/** `POST /console/backchannel-logout`, called by the issuer (Back-Channel Logout 1.0, sections 2.5 and 2.6). */
 export async function backchannelLogout(context: Context, ctx: KoaContext): Promise<void> {
   ctx.set('Cache-Control', 'no-store')
-  mustBeForm(ctx.req)
-  const token = new URLSearchParams(await readBody(ctx.req, 64 * 1024)).get('logout_token') ?? ''
-  const place = await placeOf(context)
-  const claims = await verified(context, place, token, 'logout+jwt')
+  requireFormContentType(ctx.req)
+  const token = new URLSearchParams(await readBody(ctx.req, limits.maxConsoleLogoutBodyBytes)).get('logout_token') ?? ''
+  const path = await requireConsolePath(context)
+  const claims = await verifyToken(context, path, token, 'logout+jwt')
   const events = claims?.['events'] as Record<string, unknown> | undefined
   if (!claims || !events?.[LOGOUT_EVENT] || claims['nonce'] !== undefined || typeof claims['sid'] !== 'string') {
     throw badRequest('logout_token is not a logout token of the console issuer.')
   }
-  await closeSessionsOf(context, claims['sid'])
+  await deleteConsoleSessionsBySid(context, claims['sid'])
   ctx.status = 200
   ctx.body = ''
 }
 
-const callbackOf = ({ config }: Context): string => `${config.baseUrl}/console/callback`
+const redirectUriOf = ({ config }: Context): string => `${config.baseUrl}/console/callback`
 
-/** A path of the console and nothing else: `//host`, `/\host` and other rooms lead elsewhere. */
-export function safeReturn(path: string | null): string {
+/**
+ * Returns the path if it is a path of the console, else `/console`: `//host` and `/\host` would redirect to another
+ * site.
+ */
+export function safeReturnPath(path: string | null): string {
   return path !== null && /^\/console(\/[\w\-./~%]*)?(\?[\w\-./~%=&+,:@!*()]*)?$/.test(path) && !path.includes('//')
     ? path
     : '/console'
 }
 
-async function placeOf(context: Context): Promise<ConsolePlace> {
-  const place = await consolePlace(context)
-  if (!place) throw new ApiError('unavailable', 'This deployment has no console issuer yet; start Gatehouse once.')
-  return place
+async function requireConsolePath(context: Context): Promise<ConsolePath> {
+  const path = await consolePath(context)
+  if (!path) throw new ApiError('unavailable', 'This deployment has no console issuer. Restart Gatehouse to create it.')
+  return path
 }
 
-function readDeparture(context: Context, sealed: string | undefined, state: string): Departure | undefined {
-  if (!sealed) return undefined
+function readPendingSignIn(context: Context, encrypted: string | undefined, state: string): PendingSignIn | undefined {
+  if (!encrypted) return undefined
   try {
-    const departure = JSON.parse(context.sealer.open(sealed)) as Departure
-    return sameText(departure.state, state) && departure.until > context.now() ? departure : undefined
+    const pendingSignIn = JSON.parse(context.encryptor.decrypt(encrypted)) as PendingSignIn
+    return isSameText(pendingSignIn.state, state) && pendingSignIn.until > context.now() ? pendingSignIn : undefined
   } catch {
     return undefined
   }
 }
 
-async function idTokenFits(context: Context, place: ConsolePlace, token: string, nonce: string): Promise<boolean> {
-  const claims = await verified(context, place, token)
+async function isIdTokenValid(context: Context, path: ConsolePath, token: string, nonce: string): Promise<boolean> {
+  const claims = await verifyToken(context, path, token)
   return claims?.['nonce'] === nonce
 }
 
-/** The claims of a token that the console issuer has signed for the console, or nothing. */
-async function verified(context: Context, place: ConsolePlace, token: string, typ?: string) {
-  const rows = await context.db.signingKey.findMany({ where: { issuerId: place.issuer_id } })
+/** Verifies a token that the console issuer signed for the console. @returns its claims; undefined if it is invalid */
+async function verifyToken(context: Context, path: ConsolePath, token: string, typ?: string) {
+  const rows = await context.db.signingKey.findMany({ where: { issuerId: path.issuer_id } })
   const keys = rows.map(({ kid, alg, publicJwk }) => ({ ...(publicJwk as JWK), kid, alg }))
   try {
     const { payload } = await jwtVerify(token, createLocalJWKSet({ keys }), {
-      issuer: issuerUrl(context.config, place.issuer_id),
-      audience: place.client_id,
+      issuer: issuerUrl(context.config, path.issuer_id),
+      audience: path.client_id,
       currentDate: new Date(context.now()),
       clockTolerance: 5,
       ...(typ && { typ }),
@@ -183,7 +214,7 @@ async function verified(context: Context, place: ConsolePlace, token: string, ty
   }
 }
 
-function goTo(ctx: KoaContext, url: string): void {
+function redirectTo(ctx: KoaContext, url: string): void {
   ctx.set({ 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer', Location: url })
   ctx.status = 303
   ctx.body = ''

@@ -1,16 +1,16 @@
-/** The console's addresses. Everything has one; what is open is never anywhere else than in the address. */
+/** The routes of the console. What is open is always in the URL. */
 import { accounts } from 'documents/accounts'
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { Redirect, Route, Router, Switch, useParams } from 'wouter'
-import { useAsk } from './graphql/hooks'
-import { type Resource, resources } from './navigation'
-import { Boundary } from './parts/boundary'
-import { EmptyState, FaultState, PageLoading } from './parts/states'
-import { accountHref, PlaceOf, usePlace } from './place'
-import { lastAccount, rememberAccount } from './remember'
-import { useVisit } from './shell/person'
+import { ErrorBoundary } from './components/error-boundary'
+import { EmptyState, ErrorState, PageLoading } from './components/states'
+import { accountHref, ConsoleContextProvider, useConsoleContext } from './console-context'
+import { useQuery } from './graphql/hooks'
+import { getLastAccountId, saveLastAccountId } from './last-account'
+import { type ConsoleResource, consoleResources } from './navigation'
+import { useConsoleSession } from './shell/console-session'
 import { Shell } from './shell/shell'
-import { useWish } from './step-up/wish'
+import { useStepUpRequest } from './step-up/request'
 
 const Welcome = lazy(() => import('./pages/welcome'))
 const TrySignIn = lazy(() => import('./pages/welcome/try'))
@@ -21,120 +21,121 @@ export function Console() {
   return (
     <Router base="/console">
       <Switch>
-        <Route path="/accounts/:accountId/issuers/:issuerId/*?">{() => <InPlace of="issuer" />}</Route>
-        <Route path="/accounts/:accountId/*?">{() => <InPlace of="account" />}</Route>
+        <Route path="/accounts/:accountId/issuers/:issuerId/*?">{() => <ResourceRoutes of="issuer" />}</Route>
+        <Route path="/accounts/:accountId/*?">{() => <ResourceRoutes of="account" />}</Route>
         <Route path="/">
           {() => (
-            <Alone>
-              <Home />
-            </Alone>
+            <StandalonePage>
+              <HomeRedirect />
+            </StandalonePage>
           )}
         </Route>
         <Route path="/welcome">
           {() => (
-            <Alone>
+            <StandalonePage>
               <Welcome />
-            </Alone>
+            </StandalonePage>
           )}
         </Route>
         <Route path="/try">
           {() => (
-            <Alone>
+            <StandalonePage>
               <TrySignIn />
-            </Alone>
+            </StandalonePage>
           )}
         </Route>
         <Route path="/signed-in">
           {() => (
-            <Alone>
+            <StandalonePage>
               <SignedIn />
-            </Alone>
+            </StandalonePage>
           )}
         </Route>
         <Route>{() => <NotFound />}</Route>
       </Switch>
-      <AskedToSignIn />
+      <StepUpPrompt />
     </Router>
   )
 }
 
-/** Over whatever is open, so that nothing of it is lost. */
-function AskedToSignIn() {
-  const wish = useWish()
-  return wish ? (
+/** Opens the step-up dialog above the current page, so that unsaved input is kept. */
+function StepUpPrompt() {
+  const request = useStepUpRequest()
+  return request ? (
     <Suspense>
-      <StepUp wish={wish} />
+      <StepUp request={request} />
     </Suspense>
   ) : null
 }
 
-/** Pages outside of any account. */
-const Alone = ({ children }: { children: ReactNode }) => (
-  <Boundary>
+/** A page outside any account. */
+const StandalonePage = ({ children }: { children: ReactNode }) => (
+  <ErrorBoundary>
     <Suspense fallback={<PageLoading />}>{children}</Suspense>
-  </Boundary>
+  </ErrorBoundary>
 )
 
-/** The account that was open last, or the first one that somebody can reach; where there is none yet, the first run. */
-function Home() {
-  const { data, fault, loading, again } = useAsk(accounts, { limit: 2 })
-  const own = useVisit()?.consoleAccountId
-  const last = lastAccount()
+/** Redirects to the account that was open last, else to the first one that the user can open, else to the first run. */
+function HomeRedirect() {
+  const { data, error, loading, refetch } = useQuery(accounts, { limit: 2 })
+  const consoleAccountId = useConsoleSession()?.consoleAccountId
+  const lastAccountId = getLastAccountId()
   const all = data?.accounts.data
-  const first = last ?? all?.find(({ id }) => id !== own)?.id ?? all?.[0]?.id
-  if (first && first === own && last === undefined) return <Redirect to="/welcome" replace />
-  if (first) return <Redirect to={accountHref(first)} replace />
+  const targetAccountId = lastAccountId ?? all?.find(({ id }) => id !== consoleAccountId)?.id ?? all?.[0]?.id
+  if (targetAccountId && targetAccountId === consoleAccountId && lastAccountId === undefined)
+    return <Redirect to="/welcome" replace />
+  if (targetAccountId) return <Redirect to={accountHref(targetAccountId)} replace />
   if (loading) return <PageLoading />
-  if (fault) return <FaultState fault={fault} again={again} />
+  if (error) return <ErrorState error={error} onRetry={refetch} />
   return (
-    <EmptyState icon="home" title="No account yet">
-      You are signed in, but no account is yours. Ask an operator to make you an administrator of one.
+    <EmptyState icon="home" title="No accounts yet">
+      You are signed in, but you are not an administrator of any account. Ask an operator to add you to one.
     </EmptyState>
   )
 }
 
-function InPlace({ of }: { of: Resource['in'] }) {
+function ResourceRoutes({ of: level }: { of: ConsoleResource['level'] }) {
   const { accountId = '', issuerId = '' } = useParams<{ accountId: string; issuerId?: string }>()
-  useEffect(() => rememberAccount(accountId), [accountId])
-  const base = of === 'issuer' ? '/accounts/:accountId/issuers/:issuerId' : '/accounts/:accountId'
+  useEffect(() => saveLastAccountId(accountId), [accountId])
+  const base = level === 'issuer' ? '/accounts/:accountId/issuers/:issuerId' : '/accounts/:accountId'
   return (
-    <PlaceOf accountId={accountId} issuerId={of === 'issuer' ? issuerId : ''}>
+    <ConsoleContextProvider accountId={accountId} issuerId={level === 'issuer' ? issuerId : ''}>
       <Shell>
-        <Boundary>
+        <ErrorBoundary>
           <Suspense fallback={<PageLoading />}>
             <Switch>
-              {resources
-                .filter((resource) => resource.in === of)
+              {consoleResources
+                .filter((resource) => resource.level === level)
                 .map((resource) => (
                   <Route key={resource.path} path={resource.path === '' ? base : `${base}/${resource.path}/*?`}>
-                    {() => <Allowed resource={resource} />}
+                    {() => <ResourcePage resource={resource} />}
                   </Route>
                 ))}
               <Route>{() => <NotFound />}</Route>
             </Switch>
           </Suspense>
-        </Boundary>
+        </ErrorBoundary>
       </Shell>
-    </PlaceOf>
+    </ConsoleContextProvider>
   )
 }
 
-/** Offers nothing that the caller may not see; the server would refuse it anyway. */
-function Allowed({ resource }: { resource: Resource }) {
-  const { may, known } = usePlace()
-  if (!known) return <PageLoading />
-  if (!may(resource.needs)) return <NotAllowed />
+/** Shows a page if the caller may run its query. The server enforces permissions; this avoids requests that fail. */
+function ResourcePage({ resource }: { resource: ConsoleResource }) {
+  const { may, isLoaded } = useConsoleContext()
+  if (!isLoaded) return <PageLoading />
+  if (!may(resource.requiredQuery)) return <NotAllowed />
   return <resource.page />
 }
 
 const NotAllowed = () => (
-  <EmptyState icon="lock" title="There is nothing here for you">
-    It does not exist, or it belongs to somebody else. Ask an administrator of the account if you should see it.
+  <EmptyState icon="lock" title="You do not have access">
+    This page does not exist, or you do not have permission to see it. Ask an administrator of the account for access.
   </EmptyState>
 )
 
 const NotFound = () => (
-  <EmptyState icon="search" title="There is no such page" href="/" action="To the console">
-    The address may be mistyped, or what it named is gone.
+  <EmptyState icon="search" title="Page not found" href="/" action="Open the console">
+    Check the address. The resource may have been deleted.
   </EmptyState>
 )

@@ -8,14 +8,14 @@ import { createRoot } from 'react-dom/client'
 import { Provider } from 'urql'
 import { Console } from './console'
 import { client } from './graphql/client'
-import { loadAhead } from './navigation'
+import { prefetchPage } from './navigation'
 import { theme } from './theme'
 
-/** What the program writes into style elements carries the nonce of the page, or the policy refuses it. */
+/** The page's CSP nonce. The browser refuses inserted style elements without it. */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 
-loadAhead(location.pathname)
+prefetchPage(location.pathname)
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <MantineProvider theme={theme} defaultColorScheme="auto" getStyleNonce={() => nonce}>

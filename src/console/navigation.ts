@@ -1,195 +1,194 @@
 /**
- * The console's resources: one row each. A row makes the entry of the menu, the addresses below `path`, and the entry of
- * the command palette; its page is loaded when it is opened.
+ * The resources of the console, one row each. A row defines the menu entry, the routes below `path`, and the entry of
+ * the command palette. Its page is loaded when it is opened.
  */
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
-import type { IconName } from './parts/icon'
+import type { IconName } from './components/icon'
 
-export interface Resource {
-  /** What it belongs to. */
-  in: 'account' | 'issuer'
-  /** Below the address of what it belongs to; empty for its overview. */
+export interface ConsoleResource {
+  /** What the resource belongs to. */
+  level: 'account' | 'issuer'
+  /** Path below that of the account or issuer; empty for the overview. */
   path: string
   label: string
   icon: IconName
-  /** The query that somebody must be allowed for the entry to be offered. */
-  needs: string
-  /** Answers `path` and everything below it. */
+  /** The entry is shown only to callers who may run this query. */
+  requiredQuery: string
+  /** Renders `path` and every path below it. */
   page: LazyExoticComponent<ComponentType> & { load: () => Promise<unknown> }
-  /** Another heading of the menu stands above it. */
-  heading?: string
 }
 
-const loaded = (load: () => Promise<{ default: ComponentType }>) => Object.assign(lazy(load), { load })
+const lazyPage = (load: () => Promise<{ default: ComponentType }>) => Object.assign(lazy(load), { load })
 
-export const resources: readonly Resource[] = [
+export const consoleResources: readonly ConsoleResource[] = [
   {
-    in: 'account',
+    level: 'account',
     path: '',
     label: 'Overview',
     icon: 'home',
-    needs: 'account',
-    page: loaded(() => import('./pages/accounts/overview')),
+    requiredQuery: 'account',
+    page: lazyPage(() => import('./pages/accounts/overview')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'issuers',
     label: 'Issuers',
     icon: 'gate',
-    needs: 'issuers',
-    page: loaded(() => import('./pages/issuers/list')),
+    requiredQuery: 'issuers',
+    page: lazyPage(() => import('./pages/issuers/list')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'administrators',
     label: 'Administrators',
     icon: 'shield',
-    needs: 'account',
-    page: loaded(() => import('./pages/administrators')),
+    requiredQuery: 'account',
+    page: lazyPage(() => import('./pages/administrators')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'api-keys',
     label: 'API keys',
     icon: 'key',
-    needs: 'apiKeys',
-    page: loaded(() => import('./pages/api-keys')),
+    requiredQuery: 'apiKeys',
+    page: lazyPage(() => import('./pages/api-keys')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'webhooks',
     label: 'Webhooks',
     icon: 'webhook',
-    needs: 'webhooks',
-    page: loaded(() => import('./pages/webhooks')),
+    requiredQuery: 'webhooks',
+    page: lazyPage(() => import('./pages/webhooks')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'events',
     label: 'Events',
     icon: 'pulse',
-    needs: 'events',
-    page: loaded(() => import('./pages/events')),
+    requiredQuery: 'events',
+    page: lazyPage(() => import('./pages/events')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'domains',
     label: 'Domains',
     icon: 'globe',
-    needs: 'domains',
-    page: loaded(() => import('./pages/domains')),
+    requiredQuery: 'domains',
+    page: lazyPage(() => import('./pages/domains')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'credits',
     label: 'Credits',
     icon: 'inbox',
-    needs: 'ledgerEntries',
-    page: loaded(() => import('./pages/payments/credits')),
+    requiredQuery: 'ledgerEntries',
+    page: lazyPage(() => import('./pages/payments/credits')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'payment-methods',
     label: 'Payment methods',
     icon: 'card',
-    needs: 'paymentMethods',
-    page: loaded(() => import('./pages/payments/methods')),
+    requiredQuery: 'paymentMethods',
+    page: lazyPage(() => import('./pages/payments/methods')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'notes',
     label: 'Notes',
     icon: 'note',
-    needs: 'notes',
-    page: loaded(() => import('./pages/notes')),
+    requiredQuery: 'notes',
+    page: lazyPage(() => import('./pages/notes')),
   },
   {
-    in: 'account',
+    level: 'account',
     path: 'settings',
     label: 'Settings',
     icon: 'settings',
-    needs: 'account',
-    page: loaded(() => import('./pages/accounts/settings')),
+    requiredQuery: 'account',
+    page: lazyPage(() => import('./pages/accounts/settings')),
   },
   {
-    in: 'issuer',
+    level: 'issuer',
     path: '',
     label: 'Overview',
     icon: 'home',
-    needs: 'issuer',
-    page: loaded(() => import('./pages/issuers/overview')),
+    requiredQuery: 'issuer',
+    page: lazyPage(() => import('./pages/issuers/overview')),
   },
   {
-    in: 'issuer',
+    level: 'issuer',
     path: 'clients',
     label: 'Clients',
     icon: 'app',
-    needs: 'clients',
-    page: loaded(() => import('./pages/clients')),
+    requiredQuery: 'clients',
+    page: lazyPage(() => import('./pages/clients')),
   },
   {
-    in: 'issuer',
+    level: 'issuer',
     path: 'users',
     label: 'Users',
     icon: 'users',
-    needs: 'users',
-    page: loaded(() => import('./pages/users')),
+    requiredQuery: 'users',
+    page: lazyPage(() => import('./pages/users')),
   },
   {
-    in: 'issuer',
+    level: 'issuer',
     path: 'approvals',
     label: 'Approvals',
     icon: 'inbox',
-    needs: 'approvals',
-    page: loaded(() => import('./pages/approvals')),
+    requiredQuery: 'approvals',
+    page: lazyPage(() => import('./pages/approvals')),
   },
   {
-    in: 'issuer',
+    level: 'issuer',
     path: 'organizations',
     label: 'Organizations',
     icon: 'building',
-    needs: 'organizations',
-    page: loaded(() => import('./pages/organizations')),
+    requiredQuery: 'organizations',
+    page: lazyPage(() => import('./pages/organizations')),
   },
   {
-    in: 'issuer',
+    level: 'issuer',
     path: 'agents',
     label: 'Agents',
     icon: 'robot',
-    needs: 'agents',
-    page: loaded(() => import('./pages/agents')),
+    requiredQuery: 'agents',
+    page: lazyPage(() => import('./pages/agents')),
   },
   {
-    in: 'issuer',
+    level: 'issuer',
     path: 'authentication',
     label: 'Authentication',
     icon: 'fingerprint',
-    needs: 'authMethods',
-    page: loaded(() => import('./pages/authentication')),
+    requiredQuery: 'authMethods',
+    page: lazyPage(() => import('./pages/authentication')),
   },
   {
-    in: 'issuer',
+    level: 'issuer',
     path: 'signing-keys',
     label: 'Signing keys',
     icon: 'key',
-    needs: 'issuer',
-    page: loaded(() => import('./pages/signing-keys')),
+    requiredQuery: 'issuer',
+    page: lazyPage(() => import('./pages/signing-keys')),
   },
   {
-    in: 'issuer',
+    level: 'issuer',
     path: 'settings',
     label: 'Settings',
     icon: 'settings',
-    needs: 'issuer',
-    page: loaded(() => import('./pages/issuers/settings')),
+    requiredQuery: 'issuer',
+    page: lazyPage(() => import('./pages/issuers/settings')),
   },
 ]
 
-/** Begins to load the page of an address, while it is still being asked who is there and what they may do. */
-export function loadAhead(pathname: string): void {
-  const [, issuer, place = ''] = /^\/console\/accounts\/[^/]+(\/issuers\/iss_[^/]+)?(?:\/([^/]+))?/.exec(pathname) ?? []
-  const of = issuer ? 'issuer' : 'account'
-  const resource = resources.find(({ in: where, path }) => where === of && path === place)
-  // What fails is told when the page is drawn.
+/** Starts to load the code of a page while the session and the permissions are still being fetched. */
+export function prefetchPage(pathname: string): void {
+  const [, issuer, segment = ''] =
+    /^\/console\/accounts\/[^/]+(\/issuers\/iss_[^/]+)?(?:\/([^/]+))?/.exec(pathname) ?? []
+  const level = issuer ? 'issuer' : 'account'
+  const resource = consoleResources.find(({ level: where, path }) => where === level && path === segment)
+  // A failed import is reported when the page is rendered.
   resource?.page.load().catch(() => {})
 }

@@ -1,6 +1,6 @@
 import { createTheme, type MantineColorsTuple } from '@mantine/core'
 
-/** The blue of the gate. */
+/** The brand color. */
 const gate: MantineColorsTuple = [
   '#eef3ff',
   '#dbe5ff',
@@ -13,7 +13,7 @@ const gate: MantineColorsTuple = [
   '#2440a6',
   '#1f3580',
 ]
-/** Greys with a little blue, for both schemes. */
+/** Grays with a tint of blue, for both color schemes. */
 const gray: MantineColorsTuple = [
   '#f8f9fb',
   '#f1f3f6',
@@ -39,7 +39,7 @@ const dark: MantineColorsTuple = [
   '#0b0d12',
 ]
 
-/** Dark enough to be read on white, light enough on black. */
+/** The dark shades are readable on white, the light ones on black. */
 const red: MantineColorsTuple = [
   '#fff1f1',
   '#ffdede',
@@ -92,7 +92,7 @@ export const theme = createTheme({
       },
     },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: true } },
-    // Also the one inside of a field for colours: its sliders have no names of their own.
+    // Also applies inside ColorInput. Its sliders have no accessible names by default.
     ColorPicker: { defaultProps: { saturationLabel: 'Saturation and lightness', hueLabel: 'Hue' } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },

@@ -1,4 +1,4 @@
-/** How the console becomes dist/console: the shell, a file for each page, nothing from another host. */
+/** Builds the console into dist/console: the shell, a chunk for each page, nothing from another host. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const root = join(here, '../..')
 const out = join(root, 'dist/console')
 
-/** Vite strips types without reading them, so the compiler looks at them first. */
+/** Vite strips types without checking them, so the compiler checks them first. */
 const checkTypes = {
   name: 'check-types',
   buildStart() {
@@ -22,7 +22,7 @@ const checkTypes = {
   },
 }
 
-/** Compressing once, as well as can be, costs less than doing it with each request. */
+/** Compresses the files once, at high levels, instead of for each request. */
 const compressOnce = {
   name: 'compress-once',
   async writeBundle() {
@@ -48,13 +48,13 @@ export default {
   publicDir: false,
   logLevel: 'error',
   resolve: { alias: { documents: join(root, 'graphql/console/made') } },
-  // The server writes a new one into each answer.
+  // The server replaces it in each response.
   html: { cspNonce: '%NONCE%' },
   build: {
     outDir: out,
     emptyOutDir: true,
     target: 'es2022',
-    // Inlined files would be data: addresses, which the content security policy refuses for all but pictures.
+    // Inlined files would be data: URLs, which the content security policy allows for images only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     license: { fileName: 'licenses.md' },

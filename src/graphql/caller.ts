@@ -1,9 +1,9 @@
 import { Ctx, Field, ID, ObjectType, Query, Resolver } from 'type-graphql'
 import { isPlatformScope } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
-import { Authenticated } from '../resources/graphql.js'
+import { Authenticated } from '../resources/graphql-types.js'
 
-@ObjectType({ description: 'Who is asking (decisions D29).' })
+@ObjectType({ description: 'The authenticated caller.' })
 class Caller {
   @Field(() => String, { description: 'api_key, user, client, agent or personal_token.' })
   type!: string
@@ -13,7 +13,7 @@ class Caller {
   accountId!: string | null
   @Field(() => ID, { nullable: true })
   issuerId!: string | null
-  @Field(() => [String], { description: 'The platform scopes in force.' })
+  @Field(() => [String], { description: 'The effective platform scopes.' })
   scopes!: string[]
 }
 

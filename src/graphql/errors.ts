@@ -1,42 +1,41 @@
 import { type DocumentNode, GraphQLError, type GraphQLFormattedError } from 'graphql'
 import { ApiError, type ErrorCode } from '../kernel/errors.js'
-import { translated } from '../platform/database.js'
 import type { Log } from '../platform/log.js'
+import { translateDatabaseError } from '../platform/postgres/errors.js'
 import { inputDetails } from './input-details.js'
 
 /**
- * The ApiError behind whatever an operation threw; unknown errors are masked and logged with the request id.
- * @param requestId so that the caller can name the failure and an operator can find it
- * @param document of a GraphQL request, where its inputs may be written
+ * Converts an error of an operation to an ApiError. Masks unknown errors and logs them with the request ID.
+ * @param document the document of a GraphQL request, to find the field of an invalid literal
  */
-export function apiErrorOf(error: unknown, log: Log, requestId: string, document?: DocumentNode): ApiError {
-  const cause = translated(originalOf(error))
+export function toApiError(error: unknown, log: Log, requestId: string, document?: DocumentNode): ApiError {
+  const cause = translateDatabaseError(originalErrorOf(error))
   if (cause instanceof ApiError) return cause
-  // graphql-js' own complaints about a document or its variables are the caller's fault.
-  if (cause instanceof GraphQLError) return invalidDocument([error as GraphQLError], document)
-  // What a caller nested too deeply ends the parser's stack, long before our own limits are asked.
+  // Errors of graphql-js itself are about the document or its variables.
+  if (cause instanceof GraphQLError) return invalidDocumentError([error as GraphQLError], document)
+  // A deeply nested document overflows the stack of the parser before the document limits apply.
   if (cause instanceof RangeError && /call stack/i.test(cause.message)) {
     return new ApiError('invalid_request', 'The document is nested too deeply.')
   }
   log.error({ err: cause, request_id: requestId }, 'request failed')
-  return new ApiError('internal_error', 'Something went wrong here; the request id helps to find out what.')
+  return new ApiError('internal_error', 'An unexpected error occurred. Contact the operator with the request_id.')
 }
 
-/** 400 for a document, or variables, that graphql-js does not take, by its first complaint with the details of all. */
-export function invalidDocument(errors: readonly GraphQLError[], document?: DocumentNode): ApiError {
-  // Where a variable is wrong stands in the outer error only.
+/** 400 for a document or variables that graphql-js rejects: the message of the first error, the details of all. */
+export function invalidDocumentError(errors: readonly GraphQLError[], document?: DocumentNode): ApiError {
+  // Only the outer error contains the path of an invalid variable.
   const details = errors.flatMap((error) => inputDetails(error, document))
-  const { message } = originalOf(errors[0]) as GraphQLError
+  const { message } = originalErrorOf(errors[0]) as GraphQLError
   return new ApiError('invalid_request', message, details.length > 0 ? { details } : {})
 }
 
-/** The error that a resolver threw, out of graphql-js' wrapping. */
-export function originalOf(error: unknown): unknown {
-  return error instanceof GraphQLError && error.originalError ? originalOf(error.originalError) : error
+/** Returns the error that a resolver threw, without the wrappers of graphql-js. */
+export function originalErrorOf(error: unknown): unknown {
+  return error instanceof GraphQLError && error.originalError ? originalErrorOf(error.originalError) : error
 }
 
-/** An error as GraphQL callers see it (decisions part 0): the REST code upper-cased, and its status. */
-export function formatted(error: ApiError, requestId: string, source?: GraphQLFormattedError): GraphQLFormattedError {
+/** Formats an error for GraphQL: the REST code in uppercase, and the status (docs/contract.md#graphql-api). */
+export function formatError(error: ApiError, requestId: string, source?: GraphQLFormattedError): GraphQLFormattedError {
   const code = error.code.toUpperCase() as Uppercase<ErrorCode>
   return {
     message: error.message,
@@ -46,9 +45,9 @@ export function formatted(error: ApiError, requestId: string, source?: GraphQLFo
       code,
       status: error.status,
       request_id: requestId,
-      ...(error.more.scope && { scope: error.more.scope }),
-      ...(error.more.details && { details: error.more.details }),
-      ...error.more.extra,
+      ...(error.options.scope && { scope: error.options.scope }),
+      ...(error.options.details && { details: error.options.details }),
+      ...error.options.extra,
     },
   }
 }

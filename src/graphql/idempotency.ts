@@ -1,166 +1,186 @@
 /**
- * Idempotency-Key (spec 4.1, decisions D20). A key is leased before the work and answered in the same transaction as
- * the change, so that a crash at any instruction leaves either both or neither, and the lease frees the key.
+ * Idempotency-Key (docs/contract.md#idempotency-key). A request leases its key before the work, and stores the response
+ * in the same transaction as the change. After a crash either both are stored or neither, and the key is free when the
+ * lease expires.
  */
 import { createHmac, randomUUID } from 'node:crypto'
-import { canonicalJson } from '../kernel/canonical.js'
+import { canonicalJson } from '../kernel/canonical-json.js'
 import type { Actor } from '../kernel/context.js'
 import { ApiError, conflict, invalidField } from '../kernel/errors.js'
-import { DAY, MINUTE } from '../kernel/time.js'
+import { limits } from '../kernel/limits.js'
 import type { Context } from '../platform/context.js'
-import { transaction } from '../platform/database.js'
+import { transaction } from '../platform/postgres/transaction.js'
 
-const LEASE = MINUTE
-const LIFETIME = DAY
-/** Larger answers are replayed with an empty body. */
-const MAX_BODY_BYTES = 512 * 1024
-
-/** What is kept and given again. */
-export interface Answer {
+/** A response that can be stored and replayed. */
+export interface StoredResponse {
   status: number
   body: string
   etag: string | null
   replayed?: boolean
-  /** Of this answer alone: they are not kept. */
+  /** Headers of the first response only; they are not stored. */
   headers?: Record<string, string>
 }
 
 /**
- * How an answer is kept: as it is; encrypted, because it holds a secret that a repetition is to have again; or not at
- * all (spec 4.1 rule 7).
+ * How a response is stored: as plain text; encrypted, because it contains a secret and must be replayed; or never
+ * (docs/contract.md#idempotency-key).
  */
-export type Keeping = 'plain' | 'encrypted' | 'never'
+export type ResponseStorage = 'plain' | 'encrypted' | 'never'
 
-/** What a request says of itself in the table of keys. */
-export interface KeyUse {
+/** The key and the fingerprints of a request. */
+export interface IdempotencyKeyUse {
   accountId: string
   key: string
-  /** Of what makes two requests the same; see fingerprintsOf. */
+  /** Two requests with a common fingerprint are the same; see `fingerprintsOf`. */
   fingerprints: readonly string[]
 }
 
-export interface IdempotentCall extends KeyUse {
-  /** Of a request that is never kept the key is refused all the same if it was used for another one. */
-  keeping: Keeping
+export interface IdempotentCall extends IdempotencyKeyUse {
+  /** With 'never', the key is still rejected if it was used for another request. */
+  responseStorage: ResponseStorage
   /**
-   * The work commits in transactions of its own, because what it does outside cannot be undone with one. Such work
-   * must know its own repetitions: a crash may come between it and the keeping of its answer.
+   * The work uses its own transactions because its external effects cannot be rolled back. It must detect repetitions
+   * itself: a crash can occur before its response is stored.
    */
   commitsItself: boolean
 }
 
 /**
- * @param field what the caller knows the key by: an argument, or a header
- * @throws invalid_request unless 1 to 256 characters
+ * @param field the name of the key for the caller: a GraphQL argument or a header
+ * @throws invalid_request unless the key has 1 to 256 characters
  */
-export function checkKey(field: 'idempotencyKey' | 'Idempotency-Key', key: string): string {
-  if (key.length < 1) throw invalidField(field, 'too_small', 'must have 1 to 256 characters.')
-  if (key.length > 256) throw invalidField(field, 'too_big', 'must have 1 to 256 characters.')
+export function checkIdempotencyKey(field: 'idempotencyKey' | 'Idempotency-Key', key: string): string {
+  if (key.length < 1)
+    throw invalidField(field, 'too_small', `must have 1 to ${limits.maxIdempotencyKeyLength} characters.`)
+  if (key.length > limits.maxIdempotencyKeyLength)
+    throw invalidField(field, 'too_big', `must have 1 to ${limits.maxIdempotencyKeyLength} characters.`)
   return key
 }
 
 /**
- * The fingerprint of a request: its parts joined by line feeds, by HMAC-SHA256. Bodies hold passwords, so what the
- * database keeps of them is worth nothing without a key from outside. The first entry is kept; the others are what
- * older keys of this deployment make of the same request, so that one from before a rotation is still known again.
+ * Returns the fingerprints of a request: the HMAC-SHA256 of its parts, joined by line feeds, with each key of the
+ * deployment. An HMAC is used because bodies contain passwords. The first fingerprint is stored; the others match
+ * requests that were stored before a key rotation.
  */
-export const fingerprintsOf = ({ sealer }: Context, ...parts: string[]): string[] =>
-  sealer.deriveEach('idempotency').map((key) => createHmac('sha256', key).update(parts.join('\n')).digest('hex'))
+export const fingerprintsOf = ({ encryptor }: Context, ...parts: string[]): string[] =>
+  encryptor.deriveKeys('idempotency').map((key) => createHmac('sha256', key).update(parts.join('\n')).digest('hex'))
 
 /**
- * What a caller may do, as a part of a fingerprint: an answer is then replayed to callers with the same authority only.
- * @param actor as `authorize` answered it
+ * Returns the caller's permissions as a part of a fingerprint, so that a response is replayed only to callers with the
+ * same permissions.
+ * @param actor the actor that `authorize` returned
  */
-export const authorityPart = ({ scopes, issuerId, orgId, issuerIds, orgIds, operator }: Actor): string =>
+export const authorityFingerprint = ({ scopes, issuerId, orgId, issuerIds, orgIds, operator }: Actor): string =>
   canonicalJson([[...scopes].sort(), issuerId, orgId, issuerIds, orgIds, operator])
 
 /**
- * Runs `work` once for a key. The first call runs it, with its answer kept if it succeeds; later ones get that answer.
- * `work` throws to fail, which frees the key; so it is `work` that checks the input, after the key.
- * @throws conflict with Retry-After while the first call runs, 422 when the key was used for another request
+ * Runs `work` once per key and stores its response if it succeeds; later calls return that response. If `work` throws,
+ * the key is released. `work` must validate the input, because the key is checked first.
+ * @throws conflict with Retry-After while the first call is running, 422 when the key was used for another request
  */
-export async function idempotent(
+export async function runIdempotently(
   context: Context,
   call: IdempotentCall,
-  work: (context: Context) => Promise<Answer>,
-): Promise<Answer> {
-  if (call.keeping === 'never') {
-    await refuseReuse(context, call)
+  work: (context: Context) => Promise<StoredResponse>,
+): Promise<StoredResponse> {
+  if (call.responseStorage === 'never') {
+    await requireSameRequest(context, call)
     return work(context)
   }
   const leaseId = randomUUID()
-  const kept = await lease(context, call, leaseId)
-  if (kept) return kept
+  const storedResponse = await acquireLease(context, call, leaseId)
+  if (storedResponse) return storedResponse
   try {
     if (call.commitsItself) {
-      const answer = await work(context)
-      await keep(context, call, leaseId, answer).catch((failure) =>
-        context.log.warn({ err: failure }, 'an answer could not be kept for its Idempotency-Key'),
+      const response = await work(context)
+      await storeResponse(context, call, leaseId, response).catch((failure) =>
+        context.log.warn({ err: failure }, 'storing a response for its Idempotency-Key failed'),
       )
-      return answer
+      return response
     }
-    return await transaction(context, async (inside) => {
-      const answer = await work(inside)
-      await keep(inside, call, leaseId, answer)
-      return answer
+    return await transaction(context, async (tx) => {
+      const response = await work(tx)
+      await storeResponse(tx, call, leaseId, response)
+      return response
     })
   } catch (error) {
-    await context.tools
+    await context.database
       .query(
         'idempotency-free',
         'DELETE FROM idempotent_requests WHERE account_id = $1 AND key = $2 AND lease_id = $3 AND status IS NULL',
         [call.accountId, call.key, leaseId],
       )
-      .catch((failure) => context.log.warn({ err: failure }, 'an idempotency key stays leased until its time is over'))
+      .catch((failure) =>
+        context.log.warn(
+          { err: failure },
+          'releasing an Idempotency-Key failed; it stays leased until the lease expires',
+        ),
+      )
     throw error
   }
 }
 
 const leaseText = `
-  INSERT INTO idempotent_requests AS kept (account_id, key, fingerprint, lease_id, lease_until, expires_at)
+  INSERT INTO idempotent_requests AS existing (account_id, key, fingerprint, lease_id, lease_expires_at, expires_at)
   VALUES ($1, $2, $3, $4, $5, $6)
-  ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = $3, lease_id = $4, lease_until = $5, expires_at = $6,
-    status = NULL, etag = NULL, body = NULL, sealed = NULL
-  WHERE kept.expires_at <= $7 OR (kept.status IS NULL AND kept.lease_until <= $7)
+  ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = $3, lease_id = $4, lease_expires_at = $5, expires_at = $6,
+    status = NULL, etag = NULL, body = NULL, encrypted_response = NULL
+  WHERE existing.expires_at <= $7 OR (existing.status IS NULL AND existing.lease_expires_at <= $7)
   RETURNING key`
 
-interface Row extends Record<string, unknown> {
+interface IdempotentRequestRow extends Record<string, unknown> {
   fingerprint: string
   status: number | null
   body: string
-  sealed: string | null
+  encryptedResponse: string | null
   etag: string | null
 }
 
 const readText = `
-  SELECT fingerprint, status, body, sealed, etag FROM idempotent_requests
-  WHERE account_id = $1 AND key = $2 AND expires_at > $3 AND (status IS NOT NULL OR lease_until > $3)`
+  SELECT fingerprint, status, body, encrypted_response AS "encryptedResponse", etag FROM idempotent_requests
+  WHERE account_id = $1 AND key = $2 AND expires_at > $3 AND (status IS NOT NULL OR lease_expires_at > $3)`
 
 /**
- * What is known of a key in use.
- * @throws 422 when it was used for another request
+ * Returns the row of a key, or undefined for an unused key.
+ * @throws invalid_request with status 422 when the key was used for another request
  */
-export async function refuseReuse(
+export async function requireSameRequest(
   context: Context,
-  { accountId, key, fingerprints }: KeyUse,
-): Promise<Row | undefined> {
-  const [row] = await context.tools.query<Row>('idempotency-read', readText, [accountId, key, context.now()])
+  { accountId, key, fingerprints }: IdempotencyKeyUse,
+): Promise<IdempotentRequestRow | undefined> {
+  const [row] = await context.database.query<IdempotentRequestRow>('idempotency-read', readText, [
+    accountId,
+    key,
+    context.now(),
+  ])
   if (row && !fingerprints.includes(row.fingerprint)) {
     throw new ApiError('invalid_request', 'This Idempotency-Key was used for a different request.', { status: 422 })
   }
   return row
 }
 
-/** Takes the lease, or answers what was kept. */
-async function lease(context: Context, call: IdempotentCall, leaseId: string): Promise<Answer | undefined> {
+/** Acquires the lease of the key, or returns the stored response. */
+async function acquireLease(
+  context: Context,
+  call: IdempotentCall,
+  leaseId: string,
+): Promise<StoredResponse | undefined> {
   const now = context.now()
   const { accountId, key, fingerprints } = call
-  const values = [accountId, key, fingerprints[0], leaseId, now + LEASE, now + LIFETIME, now]
-  const [taken] = await context.tools.query('idempotency-lease', leaseText, values)
-  if (taken) return undefined
-  const row = await refuseReuse(context, call)
+  const values = [
+    accountId,
+    key,
+    fingerprints[0],
+    leaseId,
+    now + limits.idempotencyLeaseDuration,
+    now + limits.idempotencyKeyLifetime,
+    now,
+  ]
+  const [acquired] = await context.database.query('idempotency-lease', leaseText, values)
+  if (acquired) return undefined
+  const row = await requireSameRequest(context, call)
   if (row?.status) {
-    const body = row.sealed === null ? row.body : context.sealer.open(row.sealed)
+    const body = row.encryptedResponse === null ? row.body : context.encryptor.decrypt(row.encryptedResponse)
     return { status: row.status, body, etag: row.etag, replayed: true }
   }
   throw new ApiError('conflict', 'The first request with this Idempotency-Key is still in progress.', {
@@ -168,22 +188,25 @@ async function lease(context: Context, call: IdempotentCall, leaseId: string): P
   })
 }
 
-/** Keeps the answer if the lease is still ours; if not, the change must not stand either. */
-async function keep(
+/** Stores the response. @throws conflict when the lease was lost, which also rolls back the change */
+async function storeResponse(
   context: Context,
-  { accountId, key, keeping }: IdempotentCall,
+  { accountId, key, responseStorage }: IdempotentCall,
   leaseId: string,
-  answer: Answer,
+  response: StoredResponse,
 ): Promise<void> {
-  const body = Buffer.byteLength(answer.body) > MAX_BODY_BYTES ? '' : answer.body
+  const body = Buffer.byteLength(response.body) > limits.maxReplayedBodyBytes ? '' : response.body
   const { count } = await context.db.idempotentRequest.updateMany({
     where: { accountId, key, leaseId, status: null },
     data: {
-      status: answer.status,
-      etag: answer.etag,
-      ...(keeping === 'encrypted' ? { body: '', sealed: context.sealer.seal(body) } : { body }),
-      leaseUntil: null,
+      status: response.status,
+      etag: response.etag,
+      ...(responseStorage === 'encrypted'
+        ? { body: '', encryptedResponse: context.encryptor.encrypt(body) }
+        : { body }),
+      leaseExpiresAt: null,
     },
   })
-  if (count !== 1) throw conflict('This request took too long and its Idempotency-Key was taken over by a repetition.')
+  if (count !== 1)
+    throw conflict('This request took too long, and a repeated request has taken over its Idempotency-Key.')
 }

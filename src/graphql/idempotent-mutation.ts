@@ -1,4 +1,7 @@
-/** `idempotencyKey` on a mutation (decisions part 0, D20): the whole answer of the document is kept and given again. */
+/**
+ * The `idempotencyKey` argument of mutations: the response of the whole document is stored and replayed
+ * (docs/contract.md#idempotency-key).
+ */
 import { type GraphQLResponse, HeaderMap } from '@apollo/server'
 import {
   type DocumentNode,
@@ -9,26 +12,29 @@ import {
   print,
   valueFromASTUntyped,
 } from 'graphql'
-import { authorize } from '../access/guard.js'
-import { canonicalJson } from '../kernel/canonical.js'
+import { authorize } from '../access/authorize.js'
+import { canonicalJson } from '../kernel/canonical-json.js'
 import { ApiError, badRequest } from '../kernel/errors.js'
-import { gateFault } from '../kernel/gate.js'
+import { unsafeInputError } from '../kernel/safe-json.js'
 import type { Context } from '../platform/context.js'
-import { commitsItself, demandOf, placeOf } from './demands.js'
-import { invalidDocument } from './errors.js'
+import { invalidDocumentError } from './errors.js'
 import {
-  authorityPart,
-  checkKey,
+  authorityFingerprint,
+  checkIdempotencyKey,
   fingerprintsOf,
   type IdempotentCall,
-  idempotent,
-  type Keeping,
-  refuseReuse,
+  type ResponseStorage,
+  requireSameRequest,
+  runIdempotently,
 } from './idempotency.js'
+import { commitsItself, requiredPermissionOf, resourcePathOf } from './required-permissions.js'
 import { rootFieldsOf } from './root-fields.js'
 import { schema } from './schema.js'
 
-/** Mutations whose answers hold a secret run anew each time (spec 4.1 rule 7). */
+/**
+ * Mutations whose responses contain a secret: they are never stored and run again each time
+ * (docs/contract.md#idempotency-key).
+ */
 const neverCached = new Set([
   'createAccount',
   'createApiKey',
@@ -42,8 +48,8 @@ const neverCached = new Set([
   'createPersonalToken',
 ])
 
-/** Of some others, it depends on what is made. */
-function keepingOf(mutation: string, input: unknown): Keeping {
+/** For other mutations the storage depends on the input. */
+function responseStorageOf(mutation: string, input: unknown): ResponseStorage {
   const { confidential, type, auth } = (input ?? {}) as { confidential?: boolean; type?: string; auth?: string }
   if (mutation === 'createClient' && confidential === true) return 'never'
   if (mutation === 'createAgentVerifier' && type === 'secret') return 'never'
@@ -53,22 +59,22 @@ function keepingOf(mutation: string, input: unknown): Keeping {
 }
 
 /**
- * The mutation that carries an idempotencyKey, for a caller who may run it. Its arguments are read without a look at
- * their types: a wrong input is another input, and must not hide that the key was used before.
+ * Returns the call of a mutation with an idempotencyKey, for an authorized caller. Reads the arguments without type
+ * checks: an invalid input is a different request and must be reported as reuse of the key.
  * @returns undefined for every other operation
- * @throws invalid_request when a key stands in a document of several mutations, and as authorize
+ * @throws invalid_request when the document has a key and several mutations; the errors of `authorize`
  */
-async function keyedCall(
+async function idempotentCallOf(
   context: Context,
   document: DocumentNode,
   operation: OperationDefinitionNode | null | undefined,
-  given: Record<string, unknown>,
+  requestVariables: Record<string, unknown>,
 ): Promise<IdempotentCall | undefined> {
   if (operation?.operation !== 'mutation') return undefined
   const defaults = (operation.variableDefinitions ?? []).flatMap(({ variable, defaultValue }) =>
     defaultValue ? [[variable.name.value, valueFromASTUntyped(defaultValue)]] : [],
   )
-  const variables = { ...Object.fromEntries(defaults), ...given }
+  const variables = { ...Object.fromEntries(defaults), ...requestVariables }
   const nodes = rootFieldsOf(document, operation)
   const calls = nodes.flatMap((node) => {
     const field = schema().getMutationType()!.getFields()[node.name.value]
@@ -77,80 +83,83 @@ async function keyedCall(
   })
   const keyed = calls.filter(({ args }) => typeof args['idempotencyKey'] === 'string')
   if (keyed.length === 0) return undefined
-  if (nodes.length > 1) throw badRequest('An idempotencyKey needs a document with a single mutation field.')
+  if (nodes.length > 1) throw badRequest('A document with an idempotencyKey must have a single mutation field.')
   const [{ field, args }] = keyed as [(typeof keyed)[number]]
-  const key = checkKey('idempotencyKey', args['idempotencyKey'] as string)
+  const key = checkIdempotencyKey('idempotencyKey', args['idempotencyKey'] as string)
   if (neverCached.has(field.name)) return undefined
-  // Without its place, or with one that no database can look up, it is a request to nowhere and refused as such.
-  const place = field.args.filter(({ name }) => name in placeOf({}))
-  const isPlaced = place.every(({ name, type }) => typeof args[name] === 'string' || !isNonNullType(type))
-  if (!isPlaced || gateFault([key, ...place.map(({ name }) => args[name])]) !== undefined) return undefined
-  const { actor } = await authorize(context, demandOf(field)!, placeOf(args))
+  // With missing or unsafe path arguments, the request has no resource path and is rejected by validation.
+  const pathArguments = field.args.filter(({ name }) => name in resourcePathOf({}))
+  const hasResourcePath = pathArguments.every(
+    ({ name, type }) => typeof args[name] === 'string' || !isNonNullType(type),
+  )
+  if (!hasResourcePath || unsafeInputError([key, ...pathArguments.map(({ name }) => args[name])]) !== undefined)
+    return undefined
+  const { actor } = await authorize(context, requiredPermissionOf(field)!, resourcePathOf(args))
   const accountId = (args['accountId'] as string | undefined) ?? actor.accountId ?? ''
-  // The whole document counts: a fragment decides what the answer holds. And relations in the selection ask for scopes
-  // of their own, so an answer is only good for callers with the same ones.
+  // The fingerprint includes the whole document, because fragments determine the response, and the caller's
+  // permissions, because relations in the selection require their own scopes.
   const name = `graphql ${operation.name?.value ?? ''}`
-  const parts = [name, print(document), canonicalJson(given), authorityPart(actor)]
-  const keeping = keepingOf(field.name, args['input'])
+  const parts = [name, print(document), canonicalJson(requestVariables), authorityFingerprint(actor)]
+  const responseStorage = responseStorageOf(field.name, args['input'])
   return {
     accountId,
     key,
     fingerprints: fingerprintsOf(context, ...parts),
-    keeping,
+    responseStorage,
     commitsItself: commitsItself(field),
   }
 }
 
 /**
- * Was the key of a document that validation refused used for another request? An operation that is not valid is never
- * resolved, so it is looked for here; a caller who may not run it learns nothing of the key.
- * @throws 422
+ * Checks the key of a document that failed validation, whose operation is never resolved. A caller without permission
+ * for the mutation learns nothing about the key.
+ * @throws invalid_request with status 422 when the key was used for another request
  */
-export async function refuseInvalidReuse(
+export async function requireSameInvalidRequest(
   context: Context,
   document: DocumentNode,
   operationName: string | null | undefined,
   variables: Record<string, unknown>,
 ): Promise<void> {
   const operation = getOperationAST(document, operationName)
-  const call = await keyedCall(context, document, operation, variables).catch((error) => {
-    // What is nested too deeply ends the stack of whoever reads it; validation has said so already.
+  const call = await idempotentCallOf(context, document, operation, variables).catch((error) => {
+    // RangeError: stack overflow of a deeply nested document, which validation has already reported.
     if (error instanceof ApiError || error instanceof RangeError) return undefined
     throw error
   })
-  if (call) await refuseReuse(context, call)
+  if (call) await requireSameRequest(context, call)
 }
 
 /**
- * Answers a mutation that carries an idempotencyKey; null for every other operation, which then runs as usual.
- * @throws invalid_request when a key stands in a document of several mutations
+ * Executes a mutation with an idempotencyKey. Returns null for every other operation, which Apollo then executes.
+ * @throws invalid_request when the document has a key and several mutations
  */
-export async function answerOnce(
+export async function executeIdempotently(
   context: Context,
   document: DocumentNode,
   operation: OperationDefinitionNode | null | undefined,
   variables: Record<string, unknown>,
 ): Promise<GraphQLResponse | null> {
-  const call = await keyedCall(context, document, operation, variables)
+  const call = await idempotentCallOf(context, document, operation, variables)
   if (!call) return null
   const operationName = operation?.name?.value
-  const answer = await idempotent(context, call, async (inside) => {
+  const response = await runIdempotently(context, call, async (tx) => {
     const result = await execute({
       schema: schema(),
       document,
       ...(operationName !== undefined && { operationName }),
-      contextValue: inside,
+      contextValue: tx,
       variableValues: variables,
     })
     const [error] = result.errors ?? []
-    if (error && !error.path) throw invalidDocument(result.errors!, document)
+    if (error && !error.path) throw invalidDocumentError(result.errors!, document)
     if (error) throw error.originalError ?? error
     return { status: 200, body: JSON.stringify(result.data), etag: null }
   })
   const headers = new HeaderMap()
-  if (answer.replayed) headers.set('idempotent-replayed', 'true')
+  if (response.replayed) headers.set('idempotent-replayed', 'true')
   return {
     http: { status: 200, headers },
-    body: { kind: 'single', singleResult: { data: answer.body === '' ? null : JSON.parse(answer.body) } },
+    body: { kind: 'single', singleResult: { data: response.body === '' ? null : JSON.parse(response.body) } },
   }
 }

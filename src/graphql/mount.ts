@@ -1,4 +1,4 @@
-/** `POST /graphql`: Apollo Server behind Koa, for callers with a credential only. */
+/** `POST /graphql`: Apollo Server as Koa middleware. Requires a credential. */
 
 import type { IncomingMessage } from 'node:http'
 import { ApolloServer, type ApolloServerPlugin, type GraphQLResponse, HeaderMap } from '@apollo/server'
@@ -8,58 +8,56 @@ import {
 } from '@apollo/server/plugin/disabled'
 import type { GraphQLFormattedError } from 'graphql'
 import type { Middleware } from 'koa'
-import { admit, contextOfStranger, spend } from '../access/admit.js'
-import { challenges } from '../access/authenticate.js'
+import { wwwAuthenticateHeader } from '../access/authenticate.js'
+import { anonymousContext, authenticateAndRateLimit, consumeRateLimit } from '../access/authenticate-request.js'
 import { ApiError, badRequest } from '../kernel/errors.js'
-import { GateError, parseJson } from '../kernel/gate.js'
+import { limits } from '../kernel/limits.js'
+import { parseJson, UnsafeInputError } from '../kernel/safe-json.js'
 import type { Context, Gatehouse } from '../platform/context.js'
-import { mustBeJson, readBody } from '../platform/http.js'
-import { apiErrorOf, formatted } from './errors.js'
-import { answerOnce, refuseInvalidReuse } from './idempotent-mutation.js'
-import { documentLimits, MAX_TOKENS } from './limits.js'
-import { literalGate } from './literals.js'
+import { readBody, requireJsonContentType } from '../platform/http/request.js'
+import { documentLimitsRule } from './document-limits.js'
+import { formatError, toApiError } from './errors.js'
+import { executeIdempotently, requireSameInvalidRequest } from './idempotent-mutation.js'
+import { literalInputRule } from './literal-input.js'
 import { rootFieldsOf } from './root-fields.js'
 import { checkPrices, schema } from './schema.js'
-import { makeStreams, wantsStream } from './streams.js'
+import { acceptsEventStream, createSubscriptionStreams } from './subscriptions.js'
 
-/** Bytes (decisions D19). */
-const BODY_LIMIT = 256 * 1024
-
-/** Each mutation of a document counts towards the caller's write limit (security rule 26). */
-const countsMutations: ApolloServerPlugin<Context> = {
+/** Counts each mutation of a document against the caller's write limit (docs/contract.md#graphql-limits). */
+const mutationRateLimitPlugin: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {
       async didResolveOperation({ document, operation, contextValue }) {
         if (operation?.operation !== 'mutation') return
         for (const _ of rootFieldsOf(document, operation))
-          await spend(contextValue, 'core_write', contextValue.actor.id ?? '')
+          await consumeRateLimit(contextValue, 'core_write', contextValue.actor.id ?? '')
       },
     }
   },
 }
 
-/** What Apollo would run once and answer with nothing. */
-const refusesSubscriptions: ApolloServerPlugin<Context> = {
+/** Rejects subscriptions without a stream, which Apollo would execute once with an empty result. */
+const rejectSubscriptionsPlugin: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {
       async didResolveOperation({ operation }) {
         if (operation?.operation !== 'subscription') return
-        throw badRequest('Subscriptions are answered as a stream: send Accept: text/event-stream.')
+        throw badRequest('A subscription requires a stream: send Accept: text/event-stream.')
       },
     }
   },
 }
 
-/** A mutation with an idempotencyKey is answered here instead of by Apollo's own execution. */
-const answersOnce: ApolloServerPlugin<Context> = {
+/** Executes mutations with an idempotencyKey instead of Apollo. */
+const idempotencyPlugin: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {
       async responseForOperation({ document, operation, request, contextValue }): Promise<GraphQLResponse | null> {
         try {
-          return await answerOnce(contextValue, document, operation, request.variables ?? {})
+          return await executeIdempotently(contextValue, document, operation, request.variables ?? {})
         } catch (error) {
-          const { log, request: facts } = contextValue
-          const errors = [formatted(apiErrorOf(error, log, facts.id), facts.id)]
+          const { log, request: requestInfo } = contextValue
+          const errors = [formatError(toApiError(error, log, requestInfo.id), requestInfo.id)]
           return {
             http: { headers: new HeaderMap() },
             body: { kind: 'single', singleResult: { errors } },
@@ -70,8 +68,8 @@ const answersOnce: ApolloServerPlugin<Context> = {
   },
 }
 
-/** Errors leave in our own form, with the request id, which Apollo's formatError does not know. */
-const formatsErrors: ApolloServerPlugin<Context> = {
+/** Formats errors with the request ID, which is not available in Apollo's formatError. */
+const errorFormatPlugin: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {
       async willSendResponse({
@@ -86,36 +84,38 @@ const formatsErrors: ApolloServerPlugin<Context> = {
         const { log, request } = contextValue
         if (document && !operation) {
           try {
-            await refuseInvalidReuse(contextValue, document, operationName, variables ?? {})
+            await requireSameInvalidRequest(contextValue, document, operationName, variables ?? {})
           } catch (error) {
             response.http.status = 200
-            response.body.singleResult.errors = [formatted(apiErrorOf(error, log, request.id), request.id)]
+            response.body.singleResult.errors = [formatError(toApiError(error, log, request.id), request.id)]
             return
           }
         }
-        const known = errors.map((error) => apiErrorOf(error, log, request.id, document))
-        response.body.singleResult.errors = errors.map((error, i) => formatted(known[i]!, request.id, error.toJSON()))
-        // Apollo takes whatever stops a request before its execution, such as a rate limit, for a failure of ours.
+        const apiErrors = errors.map((error) => toApiError(error, log, request.id, document))
+        response.body.singleResult.errors = errors.map((error, i) =>
+          formatError(apiErrors[i]!, request.id, error.toJSON()),
+        )
+        // Apollo uses status 500 for every error before execution, such as a rate limit.
         if ((response.http.status ?? 200) < 500) return
-        response.http.status = known[0]!.status
-        for (const [name, value] of Object.entries(known[0]!.more.headers ?? {}))
+        response.http.status = apiErrors[0]!.status
+        for (const [name, value] of Object.entries(apiErrors[0]!.options.headers ?? {}))
           response.http.headers.set(name.toLowerCase(), value)
       },
     }
   },
 }
 
-/** GraphQL as Koa middleware. Its streams are ended first, so that the server can stop listening. */
-export interface Graphql {
+/** GraphQL as Koa middleware. At shutdown, call `closeStreams` first, so that the server can stop listening. */
+export interface GraphqlApi {
   middleware: Middleware
-  endStreams(): void
+  closeStreams(): void
   stop(): Promise<void>
 }
 
-/** Makes it ready. */
-export async function mountGraphql(gatehouse: Gatehouse): Promise<Graphql> {
+/** Starts Apollo Server and returns the middleware. */
+export async function mountGraphql(gatehouse: Gatehouse): Promise<GraphqlApi> {
   checkPrices(gatehouse.prices)
-  const streams = makeStreams(gatehouse)
+  const streams = createSubscriptionStreams(gatehouse)
   const apollo = new ApolloServer<Context>({
     schema: schema(),
     introspection: true,
@@ -124,69 +124,73 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<Graphql> {
     persistedQueries: false,
     includeStacktraceInErrorResponses: false,
     stopOnTerminationSignals: false,
-    parseOptions: { maxTokens: MAX_TOKENS },
-    validationRules: [documentLimits, literalGate],
+    parseOptions: { maxTokens: limits.maxGraphqlTokens },
+    validationRules: [documentLimitsRule, literalInputRule],
     plugins: [
       ApolloServerPluginLandingPageDisabled(),
       ApolloServerPluginCacheControlDisabled(),
-      countsMutations,
-      refusesSubscriptions,
-      answersOnce,
-      formatsErrors,
+      mutationRateLimitPlugin,
+      rejectSubscriptionsPlugin,
+      idempotencyPlugin,
+      errorFormatPlugin,
     ],
     logger: gatehouse.log,
   })
   await apollo.start()
 
   const middleware: Middleware = async (ctx) => {
-    const stranger = contextOfStranger(gatehouse, ctx.req)
-    ctx.set('X-Request-Id', stranger.request.id)
+    const anonymous = anonymousContext(gatehouse, ctx.req)
+    ctx.set('X-Request-Id', anonymous.request.id)
     ctx.set('Cache-Control', 'no-store')
     ctx.state['route'] = '/graphql'
     try {
-      const { context, headers } = await admit(stranger, ctx.get('Authorization') || undefined, 'core_read')
+      const { context, headers } = await authenticateAndRateLimit(
+        anonymous,
+        ctx.get('Authorization') || undefined,
+        'core_read',
+      )
       ctx.set(headers)
       if (context.actor.type === 'unauthenticated') {
         throw new ApiError(
           'unauthorized',
-          'GraphQL needs credentials: an API key (Basic) or an access token (Bearer).',
+          'Authentication is required: send an API key (Basic) or an access token (Bearer).',
           {
-            headers: { 'WWW-Authenticate': challenges(gatehouse.config.baseUrl) },
+            headers: { 'WWW-Authenticate': wwwAuthenticateHeader(gatehouse.config.baseUrl) },
           },
         )
       }
       if (ctx.method !== 'POST') {
-        throw new ApiError('method_not_allowed', 'This address takes POST.', { headers: { Allow: 'POST' } })
+        throw new ApiError('method_not_allowed', 'This path supports only POST.', { headers: { Allow: 'POST' } })
       }
-      if (wantsStream(ctx)) return await streams.answer(ctx, context, await jsonBody(ctx.req))
-      const answer = await apollo.executeHTTPGraphQLRequest({
+      if (acceptsEventStream(ctx)) return await streams.serve(ctx, context, await readJsonBody(ctx.req))
+      const response = await apollo.executeHTTPGraphQLRequest({
         httpGraphQLRequest: {
           method: ctx.method,
           headers: headerMap(ctx.headers),
           search: ctx.search,
-          body: await jsonBody(ctx.req),
+          body: await readJsonBody(ctx.req),
         },
         context: async () => context,
       })
-      for (const [name, value] of answer.headers) ctx.set(name, value)
-      ctx.status = answer.status ?? 200
-      const text = answer.body.kind === 'complete' ? answer.body.string : null
-      ctx.body = text !== null && ctx.status >= 400 ? inOurWords(text, stranger.request.id) : text
+      for (const [name, value] of response.headers) ctx.set(name, value)
+      ctx.status = response.status ?? 200
+      const text = response.body.kind === 'complete' ? response.body.string : null
+      ctx.body = text !== null && ctx.status >= 400 ? formatApolloErrors(text, anonymous.request.id) : text
     } catch (error) {
-      const known = apiErrorOf(error, gatehouse.log, stranger.request.id)
-      ctx.set(known.more.headers ?? {})
-      ctx.status = known.status
-      ctx.body = { errors: [formatted(known, stranger.request.id)] }
+      const apiError = toApiError(error, gatehouse.log, anonymous.request.id)
+      ctx.set(apiError.options.headers ?? {})
+      ctx.status = apiError.status
+      ctx.body = { errors: [formatError(apiError, anonymous.request.id)] }
     }
   }
-  return { middleware, endStreams: streams.end, stop: () => apollo.stop() }
+  return { middleware, closeStreams: streams.closeAll, stop: () => apollo.stop() }
 }
 
-/** What Apollo refuses before it has a request to speak of has a code of its own; callers know ours only. */
-function inOurWords(text: string, requestId: string): string {
+/** Replaces Apollo's own error codes for requests that it rejects before execution. */
+function formatApolloErrors(text: string, requestId: string): string {
   const body = JSON.parse(text) as { errors?: GraphQLFormattedError[] }
   const errors = body.errors?.map((error) =>
-    error.extensions?.['status'] === undefined ? formatted(badRequest(error.message), requestId, error) : error,
+    error.extensions?.['status'] === undefined ? formatError(badRequest(error.message), requestId, error) : error,
   )
   return JSON.stringify({ ...body, ...(errors && { errors }) })
 }
@@ -197,13 +201,13 @@ function headerMap(headers: NodeJS.Dict<string | string[]>): HeaderMap {
   return map
 }
 
-async function jsonBody(request: IncomingMessage): Promise<unknown> {
-  const text = await readBody(request, BODY_LIMIT)
-  mustBeJson(request)
+async function readJsonBody(request: IncomingMessage): Promise<unknown> {
+  const text = await readBody(request, limits.maxGraphqlBodyBytes)
+  requireJsonContentType(request)
   try {
     return parseJson(text)
   } catch (error) {
-    if (error instanceof GateError) throw badRequest(error.message)
+    if (error instanceof UnsafeInputError) throw badRequest(error.message)
     throw error
   }
 }

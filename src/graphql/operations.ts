@@ -1,6 +1,6 @@
 /**
- * Operations that Gatehouse itself runs: the documents behind `/v1`, parsed and then executed in-process.
- * They are part of a build like its code, so that a test holds that they are valid, and no start does.
+ * GraphQL operations that Gatehouse executes in-process, such as those of `/v1`. A test validates them, so they are not
+ * validated at startup.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,10 +14,10 @@ import {
   visit,
 } from 'graphql'
 import type { Context } from '../platform/context.js'
-import { packageRoot } from '../platform/package-root.js'
+import { packageRoot } from '../platform/package-info.js'
 import { schema } from './schema.js'
 
-/** One operation with the root field that it runs. */
+/** An operation with its root field. */
 export interface Operation {
   name: string
   document: DocumentNode
@@ -28,9 +28,9 @@ export interface Operation {
 }
 
 /**
- * Reads all documents of a folder of `graphql/`. Fragments of one file serve the others.
- * @param wireName what an alias is called in the answer, where that is no name of GraphQL's
- * @throws Error naming the operation whose root field is not in the schema
+ * Reads all documents of a directory of `graphql/`. Fragments can be used across files.
+ * @param wireName converts an alias to the name in the response, which need not be a valid GraphQL name
+ * @throws Error when the root field of an operation is not in the schema
  */
 export function readOperations(folder: string, wireName = (alias: string): string => alias): Map<string, Operation> {
   const path = join(packageRoot, 'graphql', folder)
@@ -49,14 +49,14 @@ export function readOperations(folder: string, wireName = (alias: string): strin
     if (definition.kind !== 'OperationDefinition') continue
     const name = definition.name?.value ?? ''
     const used = usedFragments(definition, fragments)
-    const own: DocumentNode = { kind: document.kind, definitions: [definition, ...used] }
+    const operationDocument: DocumentNode = { kind: document.kind, definitions: [definition, ...used] }
     const root = definition.selectionSet.selections[0] as FieldNode
     const type = definition.operation === 'mutation' ? schema().getMutationType() : schema().getQueryType()
     const field = type!.getFields()[root.name.value]
-    if (!field) throw new Error(`graphql/${folder}: ${name}: there is no ${root.name.value} in the schema`)
+    if (!field) throw new Error(`graphql/${folder}: ${name}: the schema has no root field ${root.name.value}`)
     operations.set(name, {
       name,
-      document: own,
+      document: operationDocument,
       definition,
       field,
       key: root.alias?.value ?? root.name.value,
@@ -82,10 +82,10 @@ function usedFragments<F extends { name: { value: string } }>(
 }
 
 /**
- * Runs an operation and answers what its root field gave.
- * @throws whatever the resolver threw
+ * Executes an operation and returns the result of its root field.
+ * @throws the error of the resolver
  */
-export async function run(
+export async function runOperation(
   operation: Operation,
   context: Context,
   variables: Record<string, unknown>,

@@ -1,32 +1,32 @@
 /**
- * What the caller may do at a place, for the console and for scripts. Nothing is decided here: each root field's demand
- * is put to the guard, so that this answer and the guard's later verdict cannot differ.
+ * The `permissions` query: what the caller can do with a resource, for the console and for scripts. It calls the same
+ * authorization as the operations, so the results cannot differ.
  */
 import { type GraphQLField, type GraphQLResolveInfo, isNonNullType } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, ObjectType, Query, Resolver } from 'type-graphql'
-import { authorityAt, isAuthorized, type Place } from '../access/guard.js'
+import { effectiveScopes, isAuthorized, type ResourcePath } from '../access/authorize.js'
 import { invalidField, notFound } from '../kernel/errors.js'
-import { coveredBy } from '../kernel/scopes.js'
+import { coveredScopes } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
-import { AccountPlace, Authenticated } from '../resources/graphql.js'
-import { requireAccount, requireIssuer, requireOrganization } from '../resources/place.js'
-import { demandOf, placeOf } from './demands.js'
+import { AccountPath, Authenticated } from '../resources/graphql-types.js'
+import { requireAccount, requireIssuer, requireOrganization } from '../resources/resource-path.js'
+import { requiredPermissionOf, resourcePathOf } from './required-permissions.js'
 
-@ObjectType({ description: 'What the caller may do at a place.' })
+@ObjectType({ description: 'The permissions of the caller on an account, issuer or organization.' })
 class Permissions {
-  @Field(() => [String], { description: 'The platform scopes in force there, each by its name; none is implied.' })
+  @Field(() => [String], { description: 'The effective platform scopes, including those that other scopes imply.' })
   scopes!: string[]
-  @Field(() => [String], { description: 'Queries that the caller may run with the ids of this place.' })
+  @Field(() => [String], { description: 'The queries that the caller can run on this resource.' })
   queries!: string[]
-  @Field(() => [String], { description: 'Mutations that the caller may run with the ids of this place.' })
+  @Field(() => [String], { description: 'The mutations that the caller can run on this resource.' })
   mutations!: string[]
 }
 
 @ArgsType()
-class PermissionsPlace extends AccountPlace {
+class PermissionsPath extends AccountPath {
   @Field(() => ID, { nullable: true })
   issuerId?: string | null
-  @Field(() => ID, { nullable: true, description: 'With its issuerId.' })
+  @Field(() => ID, { nullable: true, description: 'Requires issuerId.' })
   orgId?: string | null
 }
 
@@ -36,35 +36,41 @@ type RootField = GraphQLField<unknown, Context>
 export class PermissionsResolver {
   @Query(() => Permissions, {
     description:
-      'What you may do in an account, an issuer or an organization. An operation may still refuse its input.',
+      'Returns what the caller can do on an account, issuer or organization. An operation can still reject its input.',
   })
   @Authenticated()
   async permissions(
     @Ctx() context: Context,
-    @Args(() => PermissionsPlace) given: PermissionsPlace,
+    @Args(() => PermissionsPath) args: PermissionsPath,
     @Info() { schema }: GraphQLResolveInfo,
   ): Promise<Permissions> {
-    const place = placeOf(Object.fromEntries(Object.entries(given).filter(([, id]) => id !== null)))
-    const scopes = await authorityIn(context, place)
+    const path = resourcePathOf(Object.fromEntries(Object.entries(args).filter(([, id]) => id !== null)))
+    const scopes = await requireAuthorityAt(context, path)
     const allowed = async (fields: Record<string, RootField>) => {
-      const asked = Object.values(fields).map(async (field) => ({ field, may: await mayRun(context, field, place) }))
-      return (await Promise.all(asked)).flatMap(({ field, may }) => (may ? [field.name] : [])).sort()
+      const decisions = Object.values(fields).map(async (field) => ({
+        field,
+        isAllowed: await mayRun(context, field, path),
+      }))
+      return (await Promise.all(decisions)).flatMap(({ field, isAllowed }) => (isAllowed ? [field.name] : [])).sort()
     }
     return {
-      scopes: coveredBy(scopes),
+      scopes: coveredScopes(scopes),
       queries: await allowed(schema.getQueryType()?.getFields() ?? {}),
       mutations: await allowed(schema.getMutationType()?.getFields() ?? {}),
     }
   }
 }
 
-/** @throws not_found where the caller has no business or nothing is, invalid_request for an organization without issuer */
-async function authorityIn(context: Context, place: Place): Promise<readonly string[]> {
-  const { accountId = '', issuerId, orgId } = place
+/**
+ * @throws not_found when the resource does not exist or is outside of the caller's reach, invalid_request for an orgId
+ * without issuerId
+ */
+async function requireAuthorityAt(context: Context, path: ResourcePath): Promise<readonly string[]> {
+  const { accountId = '', issuerId, orgId } = path
   if (orgId !== undefined && issuerId === undefined) {
     throw invalidField('issuerId', 'required', 'is required with orgId.')
   }
-  const scopes = await authorityAt(context, place)
+  const scopes = await effectiveScopes(context, path)
   if (scopes === null) throw notFound('resource')
   if (issuerId === undefined) await requireAccount(context, { accountId })
   else if (orgId === undefined) await requireIssuer(context, { accountId, issuerId })
@@ -73,13 +79,20 @@ async function authorityIn(context: Context, place: Place): Promise<readonly str
 }
 
 /**
- * A field that needs none but these ids is put to the guard with those of them that it takes: with an issuer's, the
- * operations of its account are told as well.
+ * Returns true when the caller can run a root field whose required IDs are all in the path. With the path of an issuer,
+ * this includes operations on its account.
  */
-async function mayRun(context: Context, field: RootField, place: Place): Promise<boolean> {
-  const demand = demandOf(field)
-  const ids = field.args.filter(({ name }) => name in placeOf({}))
-  if (!demand || ids.some(({ name, type }) => isNonNullType(type) && place[name as keyof Place] === undefined))
+async function mayRun(context: Context, field: RootField, path: ResourcePath): Promise<boolean> {
+  const permission = requiredPermissionOf(field)
+  const idArguments = field.args.filter(({ name }) => name in resourcePathOf({}))
+  if (
+    !permission ||
+    idArguments.some(({ name, type }) => isNonNullType(type) && path[name as keyof ResourcePath] === undefined)
+  )
     return false
-  return isAuthorized(context, demand, Object.fromEntries(ids.map(({ name }) => [name, place[name as keyof Place]])))
+  return isAuthorized(
+    context,
+    permission,
+    Object.fromEntries(idArguments.map(({ name }) => [name, path[name as keyof ResourcePath]])),
+  )
 }

@@ -1,8 +1,8 @@
 import type { DocumentNode, FieldNode, OperationDefinitionNode, SelectionSetNode } from 'graphql'
 
 /**
- * The root fields of an operation, also those that stand inside of fragments. A fragment counts once, as it runs once,
- * so a document that nobody has validated may go around in circles.
+ * Returns the root fields of an operation, including those in fragments. Each fragment is visited once, so this is safe
+ * for documents with recursive fragments that have not been validated.
  */
 export function rootFieldsOf(document: DocumentNode, operation: OperationDefinitionNode): FieldNode[] {
   const found: FieldNode[] = []

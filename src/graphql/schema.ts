@@ -1,6 +1,6 @@
 /**
- * The schema: every resource's GraphQL types in one place, with the guard around each root and relation field. A field
- * that should have named its scope and did not keeps the product from starting.
+ * Builds the GraphQL schema of all resources and adds authorization to each root and relation field. A field without a
+ * scope is an error at startup.
  */
 import 'reflect-metadata'
 import {
@@ -12,7 +12,7 @@ import {
   printSchema,
 } from 'graphql'
 import { buildSchemaSync, getMetadataStorage } from 'type-graphql'
-import { authorize, type Demand } from '../access/guard.js'
+import { authorize, type RequiredPermission } from '../access/authorize.js'
 import { badRequest } from '../kernel/errors.js'
 import type { Context } from '../platform/context.js'
 import { AccountResolver } from '../resources/accounts/accounts.graphql.js'
@@ -34,7 +34,7 @@ import { InvitationResolver, OrganizationInvitationsResolver } from '../resource
 import { MemberResolver, OrganizationMembersResolver } from '../resources/organizations/members.graphql.js'
 import { OrganizationResolver, UserOrganizationsResolver } from '../resources/organizations/organizations.graphql.js'
 import { CreditResolver } from '../resources/payments/credits.graphql.js'
-import { metered } from '../resources/payments/metering.js'
+import { withMetering } from '../resources/payments/metering.js'
 import { PaymentMethodResolver } from '../resources/payments/payment-methods.graphql.js'
 import { requireRecentSignIn } from '../resources/recent-sign-in.js'
 import { SessionResolver } from '../resources/sessions/sessions.graphql.js'
@@ -44,8 +44,8 @@ import { UserResolver } from '../resources/users/users.graphql.js'
 import { WebhookDeliveryResolver } from '../resources/webhooks/deliveries.graphql.js'
 import { WebhookResolver } from '../resources/webhooks/webhooks.graphql.js'
 import { CallerResolver } from './caller.js'
-import { asksForRecentSignIn, commitsItself, demandOf, placeOf } from './demands.js'
 import { PermissionsResolver } from './permissions.js'
+import { commitsItself, requiredPermissionOf, requiresRecentSignIn, resourcePathOf } from './required-permissions.js'
 
 const resolvers = [
   AccountResolver,
@@ -83,109 +83,120 @@ const resolvers = [
   PermissionsResolver,
 ] as const
 
-/** Types that stand in answers only behind the interface that they implement. */
-const answers = [TotpEnrollment, NewBackupCodes] as const
+/** Types that are reachable only through the interface that they implement. */
+const interfaceImplementations = [TotpEnrollment, NewBackupCodes] as const
 
-/** type-graphql wants one wherever there are subscriptions; ours read the database. */
+/** type-graphql requires a PubSub for subscriptions. Ours define their own `subscribe`, which reads the database. */
 const noPubSub = {
   publish: () => undefined,
   subscribe: () => {
-    throw new Error('A subscription needs a subscribe of its own.')
+    throw new Error('A subscription must define its own subscribe function.')
   },
 }
 
-let built: GraphQLSchema | undefined
+let cachedSchema: GraphQLSchema | undefined
 
-/** The schema of this build, made once. @throws Error naming the fields that lack a scope */
+/** Returns the schema, which is built once. @throws Error that lists fields without a scope */
 export function schema(): GraphQLSchema {
-  built ??= guarded(
+  cachedSchema ??= addGuards(
     buildSchemaSync({
       resolvers: [...resolvers],
-      orphanedTypes: [...answers],
+      orphanedTypes: [...interfaceImplementations],
       validate: false,
       emitSchemaFile: false,
       pubSub: noPubSub,
     }),
   )
-  return built
+  return cachedSchema
 }
 
-/** The SDL, as committed in graphql/schema.graphql. */
+/** Returns the SDL, as committed in graphql/schema.graphql. */
 export const sdl = (): string => `${printSchema(lexicographicSortSchema(schema()))}\n`
 
-function guarded(schema: GraphQLSchema): GraphQLSchema {
-  const roots = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])
-  const related = new Set(
+function addGuards(schema: GraphQLSchema): GraphQLSchema {
+  const rootTypes = new Set([schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()])
+  const relationFields = new Set(
     getMetadataStorage().fieldResolvers.map((field) => `${field.getObjectType?.().name}.${field.schemaName}`),
   )
-  const open: string[] = []
+  const unguardedFields: string[] = []
   for (const type of Object.values(schema.getTypeMap())) {
     if (!(type instanceof GraphQLObjectType) || type.name.startsWith('__')) continue
     for (const field of Object.values(type.getFields())) {
-      const demand = demandOf(field)
-      if (demand && type === schema.getSubscriptionType()) guardSubscription(field, demand)
-      else if (demand) guardField(field, demand, roots.has(type) ? undefined : type.name)
-      else if (roots.has(type) || (related.has(`${type.name}.${field.name}`) && isTenantData(field))) {
-        open.push(`${type.name}.${field.name}`)
+      const permission = requiredPermissionOf(field)
+      if (permission && type === schema.getSubscriptionType()) guardSubscription(field, permission)
+      else if (permission) guardField(field, permission, rootTypes.has(type) ? undefined : type.name)
+      else if (rootTypes.has(type) || (relationFields.has(`${type.name}.${field.name}`) && isTenantData(field))) {
+        unguardedFields.push(`${type.name}.${field.name}`)
       }
     }
   }
-  if (open.length > 0) throw new Error(`These GraphQL fields name no scope: ${open.join(', ')}. Add @Scope(…).`)
+  if (unguardedFields.length > 0)
+    throw new Error(`These GraphQL fields have no scope: ${unguardedFields.join(', ')}. Add @Scope(…).`)
   return schema
 }
 
-/** Things with an id, and pages of them, belong to a tenant. */
+/** Types with an `id`, and pages of them, contain tenant data. */
 function isTenantData(field: GraphQLField<unknown, Context>): boolean {
   const type = getNamedType(field.type)
   return type instanceof GraphQLObjectType && ('id' in type.getFields() || 'data' in type.getFields())
 }
 
-function guardField(field: GraphQLField<unknown, Context>, demand: Demand, parent: string | undefined): void {
+function guardField(
+  field: GraphQLField<unknown, Context>,
+  permission: RequiredPermission,
+  parent: string | undefined,
+): void {
   const resolve = field.resolve!
-  const recent = asksForRecentSignIn(field)
+  const isRecentSignInRequired = requiresRecentSignIn(field)
   field.resolve = async (source, args, context, info) => {
-    const place = parent === undefined ? placeOf(args) : placeOf(placeOfParent(parent, source as Row))
-    if (demand.inIssuer) delete place.orgId
-    const allowed = await authorize(context, demand, place)
-    if (recent) requireRecentSignIn(allowed)
-    const work = (inside: Context) => resolve(source, args, inside, info)
-    return parent === undefined ? metered(allowed, field.name, place.accountId, work) : work(allowed)
+    const path =
+      parent === undefined ? resourcePathOf(args) : resourcePathOf(pathIdsOfParent(parent, source as ParentRow))
+    if (permission.movesToIssuer) delete path.orgId
+    const allowed = await authorize(context, permission, path)
+    if (isRecentSignInRequired) requireRecentSignIn(allowed)
+    const work = (tx: Context) => resolve(source, args, tx, info)
+    return parent === undefined ? withMetering(allowed, field.name, path.accountId, work) : work(allowed)
   }
 }
 
 /**
- * Does everything in the table of prices have a name that can cost something?
- * @throws Error at start, naming the others
+ * Checks that every price belongs to a root field that can be charged.
+ * @throws Error at startup that lists invalid prices
  */
 export function checkPrices(prices: Context['prices']): void {
   const roots = { ...schema().getQueryType()?.getFields(), ...schema().getMutationType()?.getFields() }
-  const wrong = Object.entries(prices).filter(([name, price]) => {
+  const invalidPrices = Object.entries(prices).filter(([name, price]) => {
     const field = Object.hasOwn(roots, name) ? roots[name] : undefined
     const inAccount = field?.args.some((arg) => arg.name === 'accountId')
     return !field || !inAccount || commitsItself(field) || !Number.isSafeInteger(price) || price < 1
   })
-  if (wrong.length > 0) {
-    const names = wrong.map(([name, price]) => `${name} (${price})`).join(', ')
-    throw new Error(`These can have no such price: ${names}. Name root fields below an account, in whole micro-USD.`)
+  if (invalidPrices.length > 0) {
+    const names = invalidPrices.map(([name, price]) => `${name} (${price})`).join(', ')
+    throw new Error(
+      `Invalid prices: ${names}. A price must belong to a root field with an accountId and be a positive whole number of micro-USD.`,
+    )
   }
 }
 
-/** Asked when the stream begins, and again whenever it wants to go on, of the caller as it is then. */
-function guardSubscription(field: GraphQLField<unknown, Context>, demand: Demand): void {
+/** Authorizes the caller when the stream begins and again while it continues, with the caller's current permissions. */
+function guardSubscription(field: GraphQLField<unknown, Context>, permission: RequiredPermission): void {
   const subscribe = field.subscribe!
   field.subscribe = async (source, args, context, info) => {
     const { stream } = context
     if (!stream) throw badRequest('Subscriptions are answered as a stream: send Accept: text/event-stream.')
-    const stillAllowed = async () => void (await authorize(await stream.readmit(), demand, placeOf(args)))
-    const inside = await authorize(context, demand, placeOf(args))
-    return subscribe(source, args, { ...inside, stream: { ...stream, stillAllowed } }, info)
+    const stillAllowed = async () =>
+      void (await authorize(await stream.reauthenticate(), permission, resourcePathOf(args)))
+    const tx = await authorize(context, permission, resourcePathOf(args))
+    return subscribe(source, args, { ...tx, stream: { ...stream, requireStillAuthorized: stillAllowed } }, info)
   }
 }
 
-type Row = { id: string; accountId?: string; issuerId?: string; orgId?: string }
+type ParentRow = { id: string; accountId?: string; issuerId?: string; orgId?: string }
 
-/** A row lies at the ids that it carries; an account, an issuer and an organization are places themselves. */
-function placeOfParent(type: string, row: Row): Record<string, unknown> {
+/**
+ * Returns the path IDs of a parent row: its own ID for an account, issuer or organization, and the IDs in its columns.
+ */
+function pathIdsOfParent(type: string, row: ParentRow): Record<string, unknown> {
   if (type === 'Account') return { accountId: row.id }
   if (type === 'Issuer') return { accountId: row.accountId, issuerId: row.id }
   if (type === 'Organization') return { accountId: row.accountId, issuerId: row.issuerId, orgId: row.id }

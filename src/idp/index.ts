@@ -1,88 +1,92 @@
 /**
- * The IdP API (spec 4.17): finds the issuer that an address names, and who answers: a document from memory, one of our
- * own endpoints, or the library. Refuses what no endpoint is to see: other hosts' names, bodies too large, text that no
- * database can hold, methods that are not there.
+ * The IdP API (docs/contract.md#openid-connect-endpoints). Finds the issuer and route of a request and dispatches it to
+ * a static document, one of our endpoints, or oidc-provider. Rejects requests before an endpoint sees them: unknown
+ * hosts, oversized bodies, text that PostgreSQL cannot store, and unsupported methods.
  */
 import type Koa from 'koa'
 import { errors } from 'oidc-provider'
-import { type RequestFacts, unauthenticated } from '../kernel/context.js'
+import { type RequestInfo, unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
-import { translated } from '../platform/database.js'
-import { requestFacts } from '../platform/http.js'
-import { endFamily, foresee } from './adapter.js'
-import { proveWallet } from './agent-proof.js'
-import { amendAnswer, failureOf, unforeseen } from './answers.js'
-import { refuseEarly } from './client-authentication.js'
-import { FORM, openDenials, REFUSAL } from './denials.js'
-import { challengeAgent } from './endpoints/agent-challenge.js'
+import { requestInfo } from '../platform/http/request.js'
+import { translateDatabaseError } from '../platform/postgres/errors.js'
+import { requireAuthenticationAllowed } from './client/authentication.js'
+import { authenticateWallet } from './client/wallet-authentication.js'
+import { DENIED_ERROR, openDenialRecorder, REQUEST_FORM } from './denials.js'
+import { issueAgentChallenge } from './endpoints/agent-challenge.js'
 import { checkSession, serveCheckSessionPage } from './endpoints/check-session.js'
-import { serveDocument } from './endpoints/documents.js'
-import { keySetCaching } from './endpoints/key-set.js'
-import { JWT_STAND_IN } from './endpoints/live-token.js'
-import { confirmLogout, logout } from './endpoints/logout.js'
-import { session } from './endpoints/session.js'
-import { answeredBy, carriesForm } from './hooks/contexts.js'
-import type { OpenIdContext } from './library.js'
-import { metadataLimit, spend } from './limits.js'
-import { dispatchLogin } from './login/dispatch.js'
-import { beginInvitation } from './login/invitation.js'
+import { keySetCacheControl } from './endpoints/key-set.js'
+import { JWT_PLACEHOLDER } from './endpoints/live-token.js'
+import { confirmLogout, serveLogout } from './endpoints/logout.js'
+import { serveSession } from './endpoints/session.js'
+import { serveStaticDocument } from './endpoints/static-documents.js'
+import { setParsedForm, setProvider } from './hooks/contexts.js'
+import { type IssuerRuntime, openIssuerRuntimes } from './issuer/runtime.js'
+import { handleInteraction } from './login/interaction.js'
+import { handleInvitationLink } from './login/invitation.js'
 import { errorPage } from './login/pages/error.js'
-import { beginRecovery } from './login/recovery.js'
-import { upstreamCallback } from './login/upstream/callback.js'
-import { makeProvider } from './provider.js'
-import { askedHost, canonicalise, checkQuery, type Form, field, readForm } from './request.js'
+import { handleRecoveryLink } from './login/recovery-link.js'
+import { handleUpstreamCallback } from './login/upstream/callback.js'
+import { createProvider } from './provider.js'
+import type { OpenIdContext } from './provider-types.js'
+import { consumeRateLimit, createMetadataRateLimit } from './rate-limits.js'
+import { type RequestContext, runInRequestContext } from './request-context.js'
+import { checkQuery, type Form, formField, readForm, requestedHost, setCanonicalHost } from './request-input.js'
+import { amendResponse, errorResponseOf, internalErrorResponse } from './responses.js'
 import { type Match, matchPath, type RouteName } from './routes.js'
-import { openRuntimes, type Runtime } from './runtime.js'
-import { inScope, type Scope } from './scope.js'
-import { AlreadyConsumed, SignedOutMeanwhile, Writes } from './writes.js'
+import { prefetchRedeemedArtifact, revokeTokenFamily } from './store/adapter.js'
+import { AlreadyConsumedError, SignInEndedError, UnitOfWork } from './store/unit-of-work.js'
 
 export interface Idp {
-  /** Answers one request, in an application that believes `X-Forwarded-*`: they are what we make of them. */
+  /**
+   * Answers one request. The Koa application must trust `X-Forwarded-*`, because this middleware overwrites those
+   * headers with verified values.
+   */
   readonly middleware: (ctx: Koa.Context) => Promise<void>
-  /** Stops listening for changes. Requests in flight are answered still. */
+  /** Stops listening for issuer changes. Requests in flight still complete. */
   close(): Promise<void>
 }
 
-/** Makes the IdP of one process; several can share a database. */
+/** Creates the IdP of one process. Several processes can share a database. */
 export function createIdp(gatehouse: Gatehouse): Idp {
-  const runtimes = openRuntimes(gatehouse)
-  const provider = makeProvider(gatehouse)
-  const limitMetadata = metadataLimit()
-  const denials = openDenials()
-  const own = new URL(gatehouse.config.idpUrl)
-  const prefix = own.pathname.replace(/\/$/, '')
+  const runtimes = openIssuerRuntimes(gatehouse)
+  const provider = createProvider(gatehouse)
+  const consumeMetadataRateLimit = createMetadataRateLimit()
+  const denials = openDenialRecorder()
+  const idpBaseUrl = new URL(gatehouse.config.idpUrl)
+  const prefix = idpBaseUrl.pathname.replace(/\/$/, '')
 
   async function middleware(ctx: Koa.Context): Promise<void> {
-    const facts = requestFacts(gatehouse, ctx.req)
-    const host = askedHost(ctx.req, own, gatehouse.config.trustProxy)
-    canonicalise(ctx.req, own, facts)
+    const facts = requestInfo(gatehouse, ctx.req)
+    const host = requestedHost(ctx.req, idpBaseUrl, gatehouse.config.trustProxy)
+    setCanonicalHost(ctx.req, idpBaseUrl, facts)
     ctx.set('X-Request-Id', facts.id)
     ctx.set('X-Content-Type-Options', 'nosniff')
     const context = contextFor(gatehouse, unauthenticated, facts)
     const match = matchPath(ctx.path, prefix)
     if (match) ctx.state['route'] = match.route.template
-    let runtime: Runtime | undefined
-    let refusal: unknown
+    let runtime: IssuerRuntime | undefined
+    let deniedError: unknown
     try {
-      if (!match) throw new ApiError('not_found', 'There is no such address.')
-      // What is asked for often, and by strangers: its limit is counted before anything is looked up.
-      const isDocument = documents.has(match.route.name)
-      if (isDocument || match.route.name === 'check_session') limitMetadata(ctx, context)
-      runtime = await runtimes.of(context, match.issuerId, host, isDocument)
+      if (!match) throw new ApiError('not_found', 'There is no resource at this path.')
+      // Anonymous callers request these often, so the rate limit is consumed before any lookup.
+      const isDocument = documentRoutes.has(match.route.name)
+      if (isDocument || match.route.name === 'check_session') consumeMetadataRateLimit(ctx, context)
+      runtime = await runtimes.find(context, match.issuerId, host, isDocument)
       if (!runtime) throw new ApiError('not_found', 'There is no such issuer.')
-      canonicalise(ctx.req, runtime.address, facts)
-      if (!match.route.methods.includes(ctx.method)) throw wrongMethod(match)
+      setCanonicalHost(ctx.req, runtime.parsedUrl, facts)
+      if (!match.route.methods.includes(ctx.method)) throw methodNotAllowed(match)
       if (ctx.method === 'OPTIONS') ctx.set('Allow', match.route.methods.join(', '))
-      if (isDocument) answerDocument(ctx, context, runtime, match)
-      else await answer(ctx, context, { runtime, provider }, match)
-      refusal = ctx.state[REFUSAL]
+      if (isDocument) serveIssuerDocument(ctx, context, runtime, match)
+      else await handleRequest(ctx, context, { runtime, provider }, match)
+      deniedError = ctx.state[DENIED_ERROR]
     } catch (caught) {
-      refusal = translated(caught)
-      answerError(ctx, context, facts, match, runtime, refusal)
+      deniedError = translateDatabaseError(caught)
+      respondWithError(ctx, context, facts, match, runtime, deniedError)
     }
-    if (refusal !== undefined && match && runtime) denials.note(ctx, { context, runtime, route: match.route }, refusal)
+    if (deniedError !== undefined && match && runtime)
+      denials.record(ctx, { context, runtime, route: match.route }, deniedError)
   }
 
   return {
@@ -94,15 +98,15 @@ export function createIdp(gatehouse: Gatehouse): Idp {
   }
 }
 
-const wrongMethod = ({ route }: Match): ApiError =>
-  new ApiError('method_not_allowed', `This address takes ${route.methods.join(', ')}.`, {
+const methodNotAllowed = ({ route }: Match): ApiError =>
+  new ApiError('method_not_allowed', `This path supports only ${route.methods.join(', ')}.`, {
     headers: { Allow: route.methods.join(', ') },
   })
 
-/** The same for everyone, and made without the database. */
-const documents = new Set<RouteName>(['metadata', 'keys', 'check_session_page'])
+/** Served from memory without the database, with the same response for every caller. */
+const documentRoutes = new Set<RouteName>(['metadata', 'keys', 'check_session_page'])
 
-function answerDocument(ctx: Koa.Context, { now }: Context, runtime: Runtime, { route }: Match): void {
+function serveIssuerDocument(ctx: Koa.Context, { now }: Context, runtime: IssuerRuntime, { route }: Match): void {
   if (route.name === 'check_session_page') {
     serveCheckSessionPage(ctx)
     return
@@ -110,7 +114,7 @@ function answerDocument(ctx: Koa.Context, { now }: Context, runtime: Runtime, { 
   if (ctx.method !== 'OPTIONS') {
     const { metadata, keySet, confirmedAt } = runtime
     const isKeySet = route.name === 'keys'
-    serveDocument(ctx, isKeySet ? { ...keySet, cacheControl: keySetCaching(now() - confirmedAt) } : metadata)
+    serveStaticDocument(ctx, isKeySet ? { ...keySet, cacheControl: keySetCacheControl(now() - confirmedAt) } : metadata)
     return
   }
   ctx.set('Access-Control-Allow-Origin', '*')
@@ -120,134 +124,156 @@ function answerDocument(ctx: Koa.Context, { now }: Context, runtime: Runtime, { 
   ctx.status = 204
 }
 
-/** Where clients prove who they are. */
-const takesClients: ReadonlySet<string> = new Set(['token', 'introspect', 'revoke'])
-/** Where they ask about a token. */
-const takesTokens: ReadonlySet<string> = new Set(['introspect', 'revoke'])
+/** Routes at which clients authenticate. */
+const clientAuthenticationRoutes: ReadonlySet<string> = new Set(['token', 'introspect', 'revoke'])
+/** Routes with a `token` parameter. */
+const tokenParameterRoutes: ReadonlySet<string> = new Set(['introspect', 'revoke'])
 
-type Answering = Pick<Scope, 'runtime' | 'provider'>
+type IssuerProvider = Pick<RequestContext, 'runtime' | 'provider'>
 
-async function answer(
+async function handleRequest(
   ctx: Koa.Context,
   context: Context,
-  { runtime, provider }: Answering,
+  { runtime, provider }: IssuerProvider,
   match: Match,
 ): Promise<void> {
   checkQuery(ctx)
-  const read = ctx.method === 'POST' ? await readForm(ctx) : undefined
-  const form = read ?? {}
-  ctx.state[FORM] = form
+  const parsedForm = ctx.method === 'POST' ? await readForm(ctx) : undefined
+  const form = parsedForm ?? {}
+  ctx.state[REQUEST_FORM] = form
   const { name } = match.route
-  if (name === 'authorize') await spend(ctx, context, 'authorize', networkOf(context.request.ip))
-  const jwt = takesTokens.has(name) ? jwtIn(form) : undefined
-  if (takesClients.has(name)) refuseEarly(ctx, context, runtime, form)
-  const proved = read && takesClients.has(name) ? await proveWallet(ctx, context, runtime, form) : undefined
-  const scope: Scope = {
-    proof: proved?.proof,
-    jwt,
+  if (name === 'authorize') await consumeRateLimit(ctx, context, 'authorize', networkOf(context.request.ip))
+  const presentedJwt = tokenParameterRoutes.has(name) ? presentedJwtOf(form) : undefined
+  if (clientAuthenticationRoutes.has(name)) requireAuthenticationAllowed(ctx, context, runtime, form)
+  const walletAuthentication =
+    parsedForm && clientAuthenticationRoutes.has(name)
+      ? await authenticateWallet(ctx, context, runtime, form)
+      : undefined
+  const requestContext: RequestContext = {
+    walletProof: walletAuthentication?.walletProof,
+    presentedJwt,
     context,
     runtime,
     provider,
-    writes: new Writes(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout),
+    unitOfWork: new UnitOfWork(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout),
   }
-  await inScope(scope, async () => {
-    if (name === 'token') foresee(form)
-    // Cookies are signed with the issuer's own key, by whoever sets them; programs get none.
-    if (match.route.pages || name === 'check_session') ctx.cookies = provider.createContext(ctx.req, ctx.res).cookies
+  await runInRequestContext(requestContext, async () => {
+    if (name === 'token') prefetchRedeemedArtifact(form)
+    // Cookies are signed with the issuer's own key, including those that oidc-provider sets. Machine endpoints get no
+    // cookies.
+    if (match.route.browserFacing || name === 'check_session')
+      ctx.cookies = provider.createContext(ctx.req, ctx.res).cookies
     switch (name) {
       case 'interaction':
-        return dispatchLogin(ctx, match.uid!, form)
+        return handleInteraction(ctx, match.pathParameter!, form)
       case 'callback':
-        return upstreamCallback(ctx, match.uid!, ctx.method === 'POST' ? form : { ...ctx.query })
+        return handleUpstreamCallback(ctx, match.pathParameter!, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'invitation':
-        return beginInvitation(ctx, { ...ctx.query })
+        return handleInvitationLink(ctx, { ...ctx.query })
       case 'recovery':
-        return beginRecovery(ctx, { ...ctx.query })
+        return handleRecoveryLink(ctx, { ...ctx.query })
       case 'logout':
-        return logout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
+        return serveLogout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout_confirm':
         return confirmLogout(ctx, form)
       case 'agent_challenge':
-        return challengeAgent(ctx, form)
+        return issueAgentChallenge(ctx, form)
       case 'session':
-        return session(ctx, form)
+        return serveSession(ctx, form)
       case 'check_session':
         return checkSession(ctx)
       default: {
-        const sent = proved?.form ?? form
-        if (read)
-          carriesForm(ctx as unknown as OpenIdContext, jwt === undefined ? sent : { ...sent, token: JWT_STAND_IN })
-        return runLibrary(ctx as unknown as OpenIdContext, scope, match, sent)
+        const libraryForm = walletAuthentication?.form ?? form
+        if (parsedForm)
+          setParsedForm(
+            ctx as unknown as OpenIdContext,
+            presentedJwt === undefined ? libraryForm : { ...libraryForm, token: JWT_PLACEHOLDER },
+          )
+        return runProvider(ctx as unknown as OpenIdContext, requestContext, match, libraryForm)
       }
     }
   })
 }
 
-/** Lets the library answer, then writes what the answer stands on, before it goes out. */
-async function runLibrary(ctx: OpenIdContext, scope: Scope, match: Match, form: Form): Promise<void> {
-  const { runtime, provider, writes, context } = scope
+/** Runs oidc-provider, then commits the unit of work before the response is sent. */
+async function runProvider(
+  ctx: OpenIdContext,
+  requestContext: RequestContext,
+  match: Match,
+  form: Form,
+): Promise<void> {
+  const { runtime, provider, unitOfWork, context } = requestContext
   const { route } = match
-  // Programs get OAuthError in JSON, whatever they say that they like to read.
-  if (!route.pages) ctx.req.headers.accept = 'application/json'
+  // Machine endpoints return OAuthError as JSON, whatever the request's Accept header says.
+  if (!route.browserFacing) ctx.req.headers.accept = 'application/json'
 
-  ctx['mountPath'] = runtime.address.pathname
-  ctx.path = route.template.replace('{uid}', match.uid ?? '')
-  answeredBy(ctx, provider)
+  ctx['mountPath'] = runtime.parsedUrl.pathname
+  ctx.path = route.template.replace('{uid}', match.pathParameter ?? '')
+  setProvider(ctx, provider)
   await provider.middleware[0]!(ctx as never, async () => undefined)
 
   const { failure } = ctx.state as { failure?: unknown }
   if (failure !== undefined) throw failure
   if (ctx.method === 'OPTIONS') {
-    // The library answers preflights, and takes any other question for what is allowed for an unknown address.
+    // oidc-provider answers CORS preflight requests. It responds 404 to other OPTIONS requests; an existing path
+    // answers 204.
     if (ctx.status === 404) ctx.status = 204
     return
   }
-  if (!route.pages) await amendAnswer(ctx, runtime, route, form)
-  // What a refused request would have given out or consumed stays as it was.
-  if (ctx.status >= 400) return writes.forget()
+  if (!route.browserFacing) await amendResponse(ctx, runtime, route, form)
+  // A failed request stores no new artifacts and consumes none.
+  if (ctx.status >= 400) return unitOfWork.discard()
   try {
-    await writes.flush(context)
+    await unitOfWork.commit(context)
   } catch (error) {
-    if (error instanceof SignedOutMeanwhile) return askAgain(ctx, match, scope)
-    if (!(error instanceof AlreadyConsumed)) throw error
-    // Security rule 2: who comes second may be a thief, and then so may who came first.
-    for (const grantId of error.grantIds) await endFamily(grantId, 'token_compromised')
+    if (error instanceof SignInEndedError) return restartAuthorization(ctx, match, requestContext)
+    if (!(error instanceof AlreadyConsumedError)) throw error
+    // Reuse can mean that either party is an attacker, so it revokes the whole family
+    // (docs/contract.md#reuse-of-codes-and-refresh-tokens).
+    for (const grantId of error.grantIds) await revokeTokenFamily(grantId, 'token_compromised')
     throw new errors.InvalidGrant({})
   }
 }
 
-/** The browser comes back for the same, without what it was signed in by, to begin anew. A POST cannot be sent back. */
-function askAgain(ctx: OpenIdContext, { route, uid }: Match, { runtime }: Scope): void {
-  // What another tab of the browser got meanwhile is newer.
+/**
+ * Redirects the browser to the same URL, so that it signs in again without its ended session. A POST cannot be
+ * redirected.
+ */
+function restartAuthorization(ctx: OpenIdContext, { route, pathParameter }: Match, { runtime }: RequestContext): void {
+  // Another tab of the browser may have set a newer cookie in the meantime.
   ctx.remove('Set-Cookie')
-  if (ctx.method !== 'GET') throw new errors.SessionNotFound('the sign-in was ended meanwhile')
-  const { pathname } = new URL(`${runtime.url}${route.template.replace('{uid}', uid ?? '')}`)
+  if (ctx.method !== 'GET')
+    throw new errors.SessionNotFound('the session ended during this request; start the sign-in again')
+  const { pathname } = new URL(`${runtime.url}${route.template.replace('{uid}', pathParameter ?? '')}`)
   ctx.status = 303
   ctx.set('Location', ctx.querystring === '' ? pathname : `${pathname}?${ctx.querystring}`)
   ctx.body = ''
 }
 
-/** The token of the form, if it looks like a JWT, signed (three parts) or encrypted (five): the library refuses both. */
-function jwtIn(form: Form): string | undefined {
-  const token = field(form, 'token')
+/**
+ * The `token` parameter if it looks like a JWT, signed (three parts) or encrypted (five). oidc-provider rejects both.
+ */
+function presentedJwtOf(form: Form): string | undefined {
+  const token = formField(form, 'token')
   return token !== undefined && [3, 5].includes(token.split('.').length) ? token : undefined
 }
 
-/** Errors that are ours, and what nobody foresaw: masked, and logged with the request's id. */
-function answerError(
+/** Sends the response of an expected error. Unexpected errors are masked, and logged with the request id. */
+function respondWithError(
   ctx: Koa.Context,
   context: Context,
-  facts: RequestFacts,
+  facts: RequestInfo,
   match: Match | undefined,
-  runtime: Runtime | undefined,
+  runtime: IssuerRuntime | undefined,
   caught: unknown,
 ): void {
-  const known = failureOf(caught)
-  if (!known) context.log.error({ err: caught, request_id: facts.id, path: facts.path }, 'the IdP failed')
-  const { status, body, headers } = known ?? unforeseen
+  const errorResponse = errorResponseOf(caught)
+  if (!errorResponse)
+    context.log.error({ err: caught, request_id: facts.id, path: facts.path }, 'unhandled error in the IdP')
+  const { status, body, headers } = errorResponse ?? internalErrorResponse
   for (const name of ['Location', 'WWW-Authenticate']) ctx.remove(name)
   ctx.status = status
-  if (match?.route.pages && runtime && status !== 405) {
+  if (match?.route.browserFacing && runtime && status !== 405) {
     const key = status === 503 ? 'unavailable' : status === 429 ? 'too_many' : 'error_lead'
     errorPage(ctx, runtime, body, key)
   } else {

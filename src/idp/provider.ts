@@ -1,65 +1,80 @@
-/** The library's configuration, and nothing else: what it is told to do differently stands in hooks. */
+/** The configuration of oidc-provider. Changes to its behavior beyond the documented options are in hooks/. */
 import Provider, { errors } from 'oidc-provider'
 import type { Gatehouse } from '../platform/context.js'
 import { authMethodKinds } from '../resources/issuers/auth-methods.js'
-import { claimsOfScope, findAccount, type Redeemed } from './account.js'
-import { adapterFor } from './adapter.js'
-import { checkAudience, checkOrganization } from './authorization.js'
-import { rowOf } from './client.js'
-import { REFUSAL } from './denials.js'
-import type { Grant, Handler } from './grants/grant.js'
-import { grants } from './grants/index.js'
-import { installHooks, libraryGrant } from './hooks/index.js'
-import { type AccessToken, type OpenIdContext, param } from './library.js'
-import { spendTokenLimit } from './limits.js'
+import { claimsByScope, findAccount, type PresentedToken } from './account/account.js'
+import { clientRowOf } from './client/client.js'
+import { isOriginAllowed } from './client/cors.js'
+import { redirectUriRefusalReason } from './client/redirect-uris.js'
+import { DENIED_ERROR } from './denials.js'
+import type { GrantType, TokenRequestHandler } from './grants/grant.js'
+import { grantTypes } from './grants/index.js'
+import { installHooks, libraryGrantHandler } from './hooks/index.js'
 import { acrOfMethod } from './login/acr.js'
 import { errorPage } from './login/pages/error.js'
-import { originAllowed } from './origins.js'
-import { redirectRefusal } from './redirects.js'
-import { scope } from './scope.js'
-import { grantFor, signInPolicy } from './sign-on.js'
-import { defaultResource, lifetimes, openidScopes, resourceServer, shapeAccessToken } from './tokens.js'
+import type { OpenIdProvider } from './provider-types.js'
+import { type AccessToken, type OpenIdContext, textParameter } from './provider-types.js'
+import { consumeTokenRateLimit } from './rate-limits.js'
+import { requestContext } from './request-context.js'
+import { checkAudience, checkOrganization } from './session/authorization-parameters.js'
+import { loadExistingGrant, signInPolicy } from './session/sign-in-policy.js'
+import { createAdapter } from './store/adapter.js'
+import {
+  defaultResource,
+  openidScopes,
+  resourceServerFor,
+  setAccessTokenClaims,
+  tokenLifetimes,
+} from './token/tokens.js'
 
-export type OpenIdProvider = Provider
-
-const notThere: Handler = async () => {
-  throw new Error('The library has no such grant.')
+const missingLibraryGrant: TokenRequestHandler = async () => {
+  throw new Error('oidc-provider has no handler for this grant type.')
 }
 
 /**
- * Spec 4.17: a selected organization is part of the grant, not of a request for tokens but for an exchange. An empty one
- * is none (RFC 6749 3.2). Here the client is known, so that its scripts may read the refusal.
+ * Rejects `org` at the token endpoint, except for grants that define it: the selected organization is part of the grant
+ * (docs/contract.md#grant-and-client-rules rule 6). An empty value counts as absent (RFC 6749 section 3.2). The client
+ * is authenticated by now, so the error response carries its CORS headers.
  * @throws InvalidRequest
  */
-function refuseOrganization(ctx: OpenIdContext, { parameters }: Grant): void {
+function requireNoOrgParameter(ctx: OpenIdContext, { parameters }: GrantType): void {
   if (!parameters.includes('org') && (ctx.oidc.body?.['org'] ?? '') !== '')
-    throw new errors.InvalidRequest('org cannot be sent to the token endpoint')
+    throw new errors.InvalidRequest('org is not allowed at the token endpoint; send it with the authorization request')
 }
 
-/** Cookies of an issuer: signed with a key of its own, seen by its own paths only (security rule 10). */
+/**
+ * Cookies of an issuer: signed with the issuer's key and limited to its paths
+ * (docs/contract.md#caches-and-cookies-per-tenant).
+ */
 export const cookieNames = {
   session: 'gatehouse_session',
   interaction: 'gatehouse_sign_in',
   resume: 'gatehouse_resume',
 }
 
-/** What an issuer signs with, as far as the library wants to know it beforehand; the keys come with each request. */
-const members = Object.fromEntries(
+/**
+ * Placeholders for the algorithms that oidc-provider must know at startup. The issuer's real keys come with each
+ * request (hooks/issuers.ts).
+ */
+const placeholderMembers = Object.fromEntries(
   ['x', 'y', 'n', 'e', 'd', 'p', 'q', 'dp', 'dq', 'qi'].map((name) => [name, 'of the issuer']),
 )
-const algorithms = [
-  { kid: 'ES256', alg: 'ES256', kty: 'EC', crv: 'P-256', ...members },
-  { kid: 'EdDSA', alg: 'EdDSA', kty: 'OKP', crv: 'Ed25519', ...members },
-  { kid: 'RS256', alg: 'RS256', kty: 'RSA', ...members },
+const placeholderKeys = [
+  { kid: 'ES256', alg: 'ES256', kty: 'EC', crv: 'P-256', ...placeholderMembers },
+  { kid: 'EdDSA', alg: 'EdDSA', kty: 'OKP', crv: 'Ed25519', ...placeholderMembers },
+  { kid: 'RS256', alg: 'RS256', kty: 'RSA', ...placeholderMembers },
 ]
 
-/** Makes the provider of a process, which answers for the issuer of whatever request is in progress (hooks/issuers.ts). */
-export function makeProvider({ config }: Gatehouse): OpenIdProvider {
+/**
+ * Creates the oidc-provider instance of a process. It acts for the issuer of the request in progress
+ * (hooks/issuers.ts).
+ */
+export function createProvider({ config }: Gatehouse): OpenIdProvider {
   const policy = signInPolicy()
-  const off = { enabled: false }
+  const disabled = { enabled: false }
   const provider = new Provider(config.idpUrl, {
-    adapter: adapterFor,
-    jwks: { keys: algorithms },
+    adapter: createAdapter,
+    jwks: { keys: placeholderKeys },
     cookies: {
       names: cookieNames,
       keys: ['of the issuer'],
@@ -80,7 +95,7 @@ export function makeProvider({ config }: Gatehouse): OpenIdProvider {
     scopes: openidScopes,
     claims: {
       openid: ['sub', 'auth_time', 'acr', 'amr', 'sid', 'organizations', 'org_id'],
-      ...claimsOfScope,
+      ...claimsByScope,
       acr: null,
       auth_time: null,
       iss: null,
@@ -100,11 +115,11 @@ export function makeProvider({ config }: Gatehouse): OpenIdProvider {
     clockTolerance: 0,
 
     features: {
-      devInteractions: off,
-      pushedAuthorizationRequests: off,
-      dPoP: off,
-      rpInitiatedLogout: off,
-      backchannelLogout: off,
+      devInteractions: disabled,
+      pushedAuthorizationRequests: disabled,
+      dPoP: disabled,
+      rpInitiatedLogout: disabled,
+      backchannelLogout: disabled,
       clientCredentials: { enabled: true },
       externalSigningSupport: { enabled: true, ack: 'experimental-01' },
       introspection: { enabled: true, allowedPolicy: (_, client, token) => token.clientId === client.clientId },
@@ -112,7 +127,7 @@ export function makeProvider({ config }: Gatehouse): OpenIdProvider {
       resourceIndicators: {
         enabled: true,
         defaultResource: (ctx, client, granted) => defaultResource(ctx, client, granted),
-        getResourceServerInfo: (_, indicator, client) => resourceServer(client, indicator),
+        getResourceServerInfo: (_, indicator, client) => resourceServerFor(client, indicator),
         useGrantedResource: () => true,
       },
     },
@@ -122,57 +137,64 @@ export function makeProvider({ config }: Gatehouse): OpenIdProvider {
       audience: checkAudience,
       org: (_, org, client) => (org === undefined ? undefined : checkOrganization(client, org)),
     },
-    interactions: { policy, url: (_, { uid }) => `${scope().runtime.address.pathname}/interaction/${uid}` },
-    loadExistingGrant: (ctx) => grantFor(ctx, policy),
-    findAccount: (ctx, sub, token) => findAccount(sub, token as Redeemed | undefined, ctx.oidc.client),
+    interactions: { policy, url: (_, { uid }) => `${requestContext().runtime.parsedUrl.pathname}/interaction/${uid}` },
+    loadExistingGrant: (ctx) => loadExistingGrant(ctx, policy),
+    findAccount: (ctx, sub, token) => findAccount(sub, token as PresentedToken | undefined, ctx.oidc.client),
 
-    // The session's row says whether its tokens live; the browser's sign-in may end before or after.
+    // Tokens live as long as our session row, not as long as the browser session.
     expiresWithSession: () => false,
     issueRefreshToken: (_, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
-    // A family ends with its session, and the grant with it.
+    // A refresh token family ends with its session, and the grant with it.
     revokeGrantPolicy: () => false,
-    ttl: lifetimes,
+    ttl: tokenLifetimes,
     formats: {
       customizers: {
         jwt: (ctx, token, jwt) =>
-          shapeAccessToken(ctx, token as AccessToken, jwt as { payload: Record<string, unknown> }),
+          setAccessTokenClaims(ctx, token as AccessToken, jwt as { payload: Record<string, unknown> }),
       },
     },
 
-    clientBasedCORS: (_, origin, client) => originAllowed(scope().runtime.issuer.settings, rowOf(client), origin),
+    clientBasedCORS: (_, origin, client) =>
+      isOriginAllowed(requestContext().runtime.issuer.settings, clientRowOf(client), origin),
     renderError: (ctx, out) => {
-      const refusal =
-        out.error === 'invalid_redirect_uri' ? redirectRefusal(ctx.oidc.client, param(ctx, 'redirect_uri')) : undefined
-      errorPage(ctx, scope().runtime, refusal === undefined ? out : { ...out, error_description: refusal })
+      const refusalReason =
+        out.error === 'invalid_redirect_uri'
+          ? redirectUriRefusalReason(ctx.oidc.client, textParameter(ctx, 'redirect_uri'))
+          : undefined
+      errorPage(
+        ctx,
+        requestContext().runtime,
+        refusalReason === undefined ? out : { ...out, error_description: refusalReason },
+      )
     },
-    // Nothing that clients register makes this server call anybody.
+    // Client registration data must not cause requests from this server.
     fetch: async () => {
-      throw new errors.InvalidRequest('outgoing requests are not made')
+      throw new errors.InvalidRequest('the server does not fetch URLs of clients')
     },
   })
   provider.proxy = true
 
-  for (const [type, grant] of Object.entries(grants)) {
-    const own = grant.ours ? notThere : libraryGrant(provider, type)
-    const handle: Handler = async (ctx) => {
-      await spendTokenLimit(ctx)
-      refuseOrganization(ctx, grant)
-      await grant.handle(ctx, own)
+  for (const [type, grant] of Object.entries(grantTypes)) {
+    const libraryHandler = grant.custom ? missingLibraryGrant : libraryGrantHandler(provider, type)
+    const handle: TokenRequestHandler = async (ctx) => {
+      await consumeTokenRateLimit(ctx)
+      requireNoOrgParameter(ctx, grant)
+      await grant.handle(ctx, libraryHandler)
     }
     provider.registerGrantType(type, handle, grant.parameters, grant.repeatable)
   }
-  installHooks(provider, Object.keys(grants))
-  // What the library could not deal with is for our own edge to answer and to log.
+  installHooks(provider, Object.keys(grantTypes))
+  // Errors that oidc-provider cannot handle are logged and answered in index.ts.
   provider.on('server_error', (ctx, error) => {
     ctx.state['failure'] = error
   })
-  const refused = (ctx: OpenIdContext, error: unknown): void => {
-    ctx.state[REFUSAL] = error
+  const recordDeniedError = (ctx: OpenIdContext, error: unknown): void => {
+    ctx.state[DENIED_ERROR] = error
   }
-  provider.on('grant.error', refused)
-  provider.on('introspection.error', refused)
-  provider.on('revocation.error', refused)
-  provider.on('authorization.error', refused)
+  provider.on('grant.error', recordDeniedError)
+  provider.on('introspection.error', recordDeniedError)
+  provider.on('revocation.error', recordDeniedError)
+  provider.on('authorization.error', recordDeniedError)
   return provider
 }

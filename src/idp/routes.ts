@@ -1,4 +1,7 @@
-/** Every address of the IdP below `/{issuer_id}` (spec 4.17): one row each. What is not here is 404. */
+/**
+ * Every path of the IdP below `/{issuer_id}` (docs/contract.md#openid-connect-endpoints), one row each. Any other path
+ * is 404.
+ */
 
 export type RouteName =
   | 'metadata'
@@ -22,21 +25,21 @@ export type RouteName =
 
 export interface Route {
   readonly name: RouteName
-  /** As metrics and logs name it. */
+  /** The path in metrics and logs. */
   readonly template: string
   readonly pattern: RegExp
   readonly methods: readonly string[]
-  /** People look at the answers: errors are pages, not JSON. */
-  readonly pages: boolean
-  /** The library answers; else we do. */
-  readonly library: boolean
+  /** Opened by a browser: errors are HTML pages instead of JSON. */
+  readonly browserFacing: boolean
+  /** oidc-provider serves this route; otherwise one of our endpoints does. */
+  readonly servedByLibrary: boolean
 }
 
 const route = (
   name: RouteName,
   template: string,
   methods: string[],
-  traits: { pages?: true; library?: true } = {},
+  options: { browserFacing?: true; servedByLibrary?: true } = {},
 ): Route => ({
   name,
   template,
@@ -47,27 +50,27 @@ const route = (
       .replace('{method_id}', '(am_[0-9a-hjkmnp-tv-z]{26})')}$`,
   ),
   methods,
-  pages: traits.pages ?? false,
-  library: traits.library ?? false,
+  browserFacing: options.browserFacing ?? false,
+  servedByLibrary: options.servedByLibrary ?? false,
 })
 
 export const routes: readonly Route[] = [
   route('metadata', '/.well-known/openid-configuration', ['GET', 'HEAD', 'OPTIONS']),
   route('metadata', '/.well-known/oauth-authorization-server', ['GET', 'HEAD', 'OPTIONS']),
   route('keys', '/jwks.json', ['GET', 'HEAD', 'OPTIONS']),
-  route('authorize', '/authorize', ['GET'], { pages: true, library: true }),
-  route('resume', '/authorize/{uid}', ['GET'], { pages: true, library: true }),
-  route('interaction', '/interaction/{uid}', ['GET', 'POST'], { pages: true }),
+  route('authorize', '/authorize', ['GET'], { browserFacing: true, servedByLibrary: true }),
+  route('resume', '/authorize/{uid}', ['GET'], { browserFacing: true, servedByLibrary: true }),
+  route('interaction', '/interaction/{uid}', ['GET', 'POST'], { browserFacing: true }),
   route('agent_challenge', '/agents/challenge', ['POST']),
-  route('callback', '/callback/{method_id}', ['GET', 'POST'], { pages: true }),
-  route('invitation', '/invitation', ['GET'], { pages: true }),
-  route('recovery', '/recovery', ['GET'], { pages: true }),
-  route('token', '/token', ['POST', 'OPTIONS'], { library: true }),
-  route('introspect', '/introspect', ['POST', 'OPTIONS'], { library: true }),
-  route('revoke', '/revoke', ['POST', 'OPTIONS'], { library: true }),
-  route('userinfo', '/userinfo', ['GET', 'POST', 'OPTIONS'], { library: true }),
-  route('logout', '/logout', ['GET', 'POST'], { pages: true }),
-  route('logout_confirm', '/logout/confirm', ['POST'], { pages: true }),
+  route('callback', '/callback/{method_id}', ['GET', 'POST'], { browserFacing: true }),
+  route('invitation', '/invitation', ['GET'], { browserFacing: true }),
+  route('recovery', '/recovery', ['GET'], { browserFacing: true }),
+  route('token', '/token', ['POST', 'OPTIONS'], { servedByLibrary: true }),
+  route('introspect', '/introspect', ['POST', 'OPTIONS'], { servedByLibrary: true }),
+  route('revoke', '/revoke', ['POST', 'OPTIONS'], { servedByLibrary: true }),
+  route('userinfo', '/userinfo', ['GET', 'POST', 'OPTIONS'], { servedByLibrary: true }),
+  route('logout', '/logout', ['GET', 'POST'], { browserFacing: true }),
+  route('logout_confirm', '/logout/confirm', ['POST'], { browserFacing: true }),
   route('session', '/session', ['GET', 'POST', 'OPTIONS']),
   route('check_session_page', '/check-session.html', ['GET', 'HEAD']),
   route('check_session', '/check-session', ['POST']),
@@ -76,27 +79,29 @@ export const routes: readonly Route[] = [
 export interface Match {
   issuerId: string
   route: Route
-  /** The part of the path that the route names, if it names one. */
-  uid: string | undefined
+  /** The value of the placeholder in the route's template, if it has one. */
+  pathParameter: string | undefined
 }
 
-const issuer = /^\/(iss_[0-9a-hjkmnp-tv-z]{26})(\/.*)$/
-// RFC 8414 section 3.1 puts the well-known part before the issuer's path.
-const inserted = /^(\/\.well-known\/(?:openid-configuration|oauth-authorization-server))(\/.*)$/
+const issuerPath = /^\/(iss_[0-9a-hjkmnp-tv-z]{26})(\/.*)$/
+// RFC 8414 section 3.1 inserts the well-known part before the issuer's path.
+const insertedWellKnownPath = /^(\/\.well-known\/(?:openid-configuration|oauth-authorization-server))(\/.*)$/
 
 /**
- * Which issuer and route a path names.
- * @param prefix the path of IDP_URL, empty for most
+ * Finds the issuer and route of a path.
+ * @param prefix path of IDP_URL, without a trailing slash; usually empty
  */
 export function matchPath(path: string, prefix: string): Match | undefined {
-  const wellKnown = inserted.exec(path)
-  const own = wellKnown ? `${wellKnown[2]}${wellKnown[1]}` : path
-  // A proxy may have taken the prefix off already.
-  const found = issuer.exec(own.startsWith(`${prefix}/`) ? own.slice(prefix.length) : own)
-  if (!found) return undefined
+  const wellKnown = insertedWellKnownPath.exec(path)
+  const normalizedPath = wellKnown ? `${wellKnown[2]}${wellKnown[1]}` : path
+  // A reverse proxy may have removed the prefix already.
+  const issuerMatch = issuerPath.exec(
+    normalizedPath.startsWith(`${prefix}/`) ? normalizedPath.slice(prefix.length) : normalizedPath,
+  )
+  if (!issuerMatch) return undefined
   for (const candidate of routes) {
-    const match = candidate.pattern.exec(found[2]!)
-    if (match) return { issuerId: found[1]!, route: candidate, uid: match[1] }
+    const match = candidate.pattern.exec(issuerMatch[2]!)
+    if (match) return { issuerId: issuerMatch[1]!, route: candidate, pathParameter: match[1] }
   }
   return undefined
 }

@@ -1,40 +1,48 @@
-/** Who is asking, as the audit trail and the guard know it. Pure words; the tools stand in platform/context.ts. */
+/**
+ * The actor and the request information of an operation, for authorization and the audit log. See also
+ * platform/context.ts.
+ */
 
 export type ActorType = 'api_key' | 'user' | 'client' | 'agent' | 'personal_token' | 'system' | 'unauthenticated'
 
-/** `auth_type` of events (spec 4.14). */
+/** `auth_type` of events (docs/contract.md#event-endpoints). */
 export type AuthType = 'user' | 'client' | 'token' | 'api_key' | 'system' | 'unauthenticated'
 
-/** A principal whose credential was verified, with what it may do; the guard turns it into a verdict. */
+/** An authenticated principal with its permissions. */
 export interface Actor {
   readonly type: ActorType
   readonly authType: AuthType
   readonly id: string | null
   readonly name: string | null
-  /** The person who acts, also through a personal token. */
+  /** The user, also when the credential is a personal token. */
   readonly userId: string | null
-  /** The account it belongs to; null for nobody. */
+  /** The account of the principal; null for the system and anonymous callers. */
   readonly accountId: string | null
-  /** The issuer it is bound to, if it is a principal of an ordinary issuer or an organization's key. */
+  /** The issuer that the principal is limited to; null for account keys and users of the console issuer. */
   readonly issuerId: string | null
-  /** The organization whose key it is. */
+  /** The organization of an organization API key. */
   readonly orgId: string | null
-  /** Scopes in force: the principal's own, cut down by the token's or the key's. */
+  /** The effective scopes: those of the principal, limited by the token or the key. */
   readonly scopes: readonly string[]
-  /** Issuers and organizations that it is restricted to; null for no restriction. */
+  /** The issuers and organizations that the credential is restricted to; null for no restriction. */
   readonly issuerIds: readonly string[] | null
   readonly orgIds: readonly string[] | null
-  /** Addresses and ranges that its credential may be used from; null for all. */
+  /** The IP addresses and ranges that the credential can be used from; null for all. */
   readonly ipAllowlist: readonly string[] | null
-  /** When the key or personal token that it uses ends, in milliseconds; null for those that stay and for sign-ins. */
+  /** When the API key or personal token expires, in Unix milliseconds; null for no expiry and for other credentials. */
   readonly expiresAt: number | null
-  /** When the person signed in, in milliseconds, if it is the console that they act through; null for all others. */
+  /**
+   * When the user signed in, in Unix milliseconds, for access tokens issued to the console; null for other credentials.
+   */
   readonly signedInAt: number | null
-  /** A principal of the system account with svc:all or accounts:manage: reaches every account (decisions part 0). */
+  /**
+   * True for principals of the system account with svc:all or accounts:manage, who can access every account
+   * (docs/contract.md#deployment).
+   */
   readonly operator: boolean
 }
 
-const nobodyElse = {
+const noIdentity = {
   id: null,
   name: null,
   userId: null,
@@ -48,20 +56,20 @@ const nobodyElse = {
   signedInAt: null,
 }
 
-/** Nobody: no credential was sent. */
+/** The actor of a request without a credential. */
 export const unauthenticated: Actor = {
-  ...nobodyElse,
+  ...noIdentity,
   type: 'unauthenticated',
   authType: 'unauthenticated',
   scopes: [],
   operator: false,
 }
 
-/** Gatehouse itself: first start, jobs, the command line. */
-export const system: Actor = { ...nobodyElse, type: 'system', authType: 'system', scopes: ['svc:all'], operator: true }
+/** Gatehouse itself: first start, background jobs and the command line. */
+export const system: Actor = { ...noIdentity, type: 'system', authType: 'system', scopes: ['svc:all'], operator: true }
 
-/** Facts of the request that events and logs carry. */
-export interface RequestFacts {
+/** Request information for events and logs. */
+export interface RequestInfo {
   readonly id: string
   readonly ip: string | null
   readonly userAgent: string | null

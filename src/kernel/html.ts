@@ -1,4 +1,7 @@
-/** HTML that cannot be broken out of (security rule 16): whatever is put into a template is escaped, unless it is HTML. */
+/**
+ * HTML templates with automatic escaping (docs/contract.md#output-escaping-and-page-headers). Only `Html` values are
+ * inserted unescaped.
+ */
 
 export class Html {
   constructor(readonly text: string) {}
@@ -7,19 +10,19 @@ export class Html {
   }
 }
 
-const escapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
+const htmlEscapes: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' }
 
-export const escaped = (text: string): string => text.replace(/[&<>"']/g, (character) => escapes[character]!)
+export const escapeHtml = (text: string): string => text.replace(/[&<>"']/g, (character) => htmlEscapes[character]!)
 
-type Part = Html | string | number | false | null | undefined | readonly Html[]
+type HtmlPart = Html | string | number | false | null | undefined | readonly Html[]
 
-/** `html\`<p>${anything}</p>\`` */
-export function html(strings: TemplateStringsArray, ...parts: Part[]): Html {
-  const shown = (part: Part): string => {
+/** Template tag: escapes interpolated values, joins arrays, and omits false, null and undefined. */
+export function html(strings: TemplateStringsArray, ...parts: HtmlPart[]): Html {
+  const render = (part: HtmlPart): string => {
     if (part === false || part === null || part === undefined) return ''
     if (part instanceof Html) return part.text
     if (Array.isArray(part)) return part.join('')
-    return escaped(String(part))
+    return escapeHtml(String(part))
   }
-  return new Html(strings.reduce((text, string, index) => text + shown(parts[index - 1]) + string))
+  return new Html(strings.reduce((text, string, index) => text + render(parts[index - 1]) + string))
 }

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto'
 
-/** Prefixes of identifiers (decisions part 0). The word in front tells a reader what the id names. */
+/** The prefixes of identifiers, one per resource type (docs/contract.md#identifiers). */
 export type IdPrefix =
   | 'acc'
   | 'iss'
@@ -31,20 +31,20 @@ export type IdPrefix =
   | 'job'
 
 const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-/** The 48 bits of time are the first of 128 in 26 digits of 5: two zeros stand before them. */
+/** The timestamp has 48 bits; with the two leading zero bits it occupies the first 10 digits of 5 bits. */
 const TIME_DIGITS = 10
-const shape = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
+const idPattern = /^[0-7][0-9a-hjkmnp-tv-z]{25}$/
 
 let lastTime = 0
 let counter = 0
 
 /**
- * A new identifier: the prefix, `_`, and a UUIDv7 (RFC 9562) as 26 characters of lower-case Crockford base32.
- * Ids of one process rise strictly, also within a millisecond: order by id is order by time.
- * @param now Unix milliseconds; the row's `created_at` is to be the same moment.
+ * Creates an identifier: the prefix, `_`, and a UUIDv7 (RFC 9562) as 26 characters of lowercase Crockford base32. IDs
+ * of one process increase strictly, also within a millisecond, so they sort by time.
+ * @param now Unix milliseconds; the row's `created_at` must be the same time
  */
 export function newId(prefix: IdPrefix, now: number): string {
-  const random = tenRandomBytes()
+  const random = nextRandomBytes()
   if (now > lastTime) {
     lastTime = now
     counter = random.readUInt16BE(0) & 0x07ff
@@ -52,85 +52,85 @@ export function newId(prefix: IdPrefix, now: number): string {
     lastTime += 1
     counter = 0
   }
-  bytes.writeUIntBE(lastTime, 0, 6)
-  bytes.writeUInt16BE(0x7000 | counter, 6)
-  random.copy(bytes, 8, 2)
-  bytes[8] = 0x80 | (bytes[8]! & 0x3f)
-  return `${prefix}_${base32(bytes)}`
+  idBytes.writeUIntBE(lastTime, 0, 6)
+  idBytes.writeUInt16BE(0x7000 | counter, 6)
+  random.copy(idBytes, 8, 2)
+  idBytes[8] = 0x80 | (idBytes[8]! & 0x3f)
+  return `${prefix}_${base32(idBytes)}`
 }
 
-/**
- * Forgets the last identifier, so that the next ones are of their own moment again: for a process that lives through
- * several clocks one after the other, as one that runs test files does.
- */
-export function forgetLastId(): void {
+/** Resets the last timestamp, so that tests can use another clock in the same process. */
+export function resetIdGenerator(): void {
   lastTime = 0
   counter = 0
 }
 
-/** Asking for random bytes costs more than the bytes do, so they are fetched for 400 ids at once. */
-const random = Buffer.alloc(4000)
-let spent = random.length
+/** Random bytes for 400 IDs: one call for many bytes is faster than many calls. */
+const randomPool = Buffer.alloc(4000)
+let usedBytes = randomPool.length
 
-function tenRandomBytes(): Buffer {
-  if (spent === random.length) {
-    randomFillSync(random)
-    spent = 0
+function nextRandomBytes(): Buffer {
+  if (usedBytes === randomPool.length) {
+    randomFillSync(randomPool)
+    usedBytes = 0
   }
-  spent += 10
-  return random.subarray(spent - 10, spent)
+  usedBytes += 10
+  return randomPool.subarray(usedBytes - 10, usedBytes)
 }
 
-/** 16 bytes, filled anew for each id. */
-const bytes = Buffer.alloc(16)
+/** A buffer of 16 bytes, reused for each ID. */
+const idBytes = Buffer.alloc(16)
 
-/** 128 bits as 26 characters of five bits, two zeros in front. */
+/** Encodes 128 bits as 26 characters of 5 bits, with two leading zero bits. */
 function base32(from: Buffer): string {
   let text = ''
   let bits = 0
-  let held = 2
+  let pendingBits = 2
   for (const byte of from) {
     bits = ((bits << 8) | byte) & 0xfff
-    for (held += 8; held >= 5; ) {
-      held -= 5
-      text += alphabet[(bits >> held) & 31]
+    for (pendingBits += 8; pendingBits >= 5; ) {
+      pendingBits -= 5
+      text += alphabet[(bits >> pendingBits) & 31]
     }
   }
   return text
 }
 
-/** The moment in an identifier, in Unix milliseconds. */
-export function timeOf(id: string): number {
+/** Returns the timestamp of an identifier in Unix milliseconds. */
+export function idTimestamp(id: string): number {
   const digits = id.slice(id.indexOf('_') + 1).slice(0, TIME_DIGITS)
   return [...digits].reduce((time, digit) => time * 32 + alphabet.indexOf(digit), 0)
 }
 
-/** The last moment that an identifier can hold: 48 bits. */
-const LAST_TIME = 2 ** 48 - 1
+/** The largest timestamp of an identifier: 48 bits. */
+const MAX_ID_TIMESTAMP = 2 ** 48 - 1
 
-/** What no identifier of this moment or a later one sorts before. @param time Unix milliseconds; any number will do */
-export function firstIdOf(prefix: IdPrefix, time: number): string {
-  let left = Math.min(Math.max(0, Math.ceil(time)), LAST_TIME)
+/**
+ * Returns a lower bound of all identifiers created at or after a time. @param time Unix milliseconds; values out of
+ * range are clamped
+ */
+export function lowestIdAt(prefix: IdPrefix, time: number): string {
+  let remaining = Math.min(Math.max(0, Math.ceil(time)), MAX_ID_TIMESTAMP)
   let text = ''
   for (let digit = 0; digit < TIME_DIGITS; digit++) {
-    text = alphabet[left % 32] + text
-    left = Math.floor(left / 32)
+    text = alphabet[remaining % 32] + text
+    remaining = Math.floor(remaining / 32)
   }
   return `${prefix}_${text}${'0'.repeat(26 - TIME_DIGITS)}`
 }
 
 /**
- * The id and times of a new row. Its `created_at` is the moment in its id, which lists rely on: another request may have
- * taken an id since `now` was read, and ids never go back.
+ * Creates the ID and times of a new row. `createdAt` is the timestamp of the ID, which lists rely on; it may be later
+ * than `now` because IDs increase strictly.
  * @param now Unix milliseconds
  */
 export function newRow(prefix: IdPrefix, now: number): { id: string; createdAt: number; updatedAt: number } {
   const id = newId(prefix, now)
-  const createdAt = timeOf(id)
+  const createdAt = idTimestamp(id)
   return { id, createdAt, updatedAt: createdAt }
 }
 
-/** Does this text have the form of an identifier with this prefix? Says nothing about whether the thing exists. */
+/** Returns true when the text has the format of an identifier with this prefix. */
 export function isId(prefix: IdPrefix, text: unknown): text is string {
-  return typeof text === 'string' && text.startsWith(`${prefix}_`) && shape.test(text.slice(prefix.length + 1))
+  return typeof text === 'string' && text.startsWith(`${prefix}_`) && idPattern.test(text.slice(prefix.length + 1))
 }

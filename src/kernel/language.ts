@@ -1,12 +1,15 @@
-/** Languages that Gatehouse speaks to people. A further one is a row here and a table wherever the compiler then asks. */
+/**
+ * The languages of hosted pages and mail. To add one, extend this list and add the texts that the compiler then
+ * requires.
+ */
 
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
 
 const isLanguage = (tag: string): tag is Language => (languages as readonly string[]).includes(tag)
 
-/** The first language of these tags (RFC 5646) that is spoken here, whatever its region. */
-export function knownLanguage(tags: readonly (string | undefined)[]): Language | undefined {
+/** Returns the first supported language of these tags (RFC 5646), ignoring the region. */
+export function matchLanguage(tags: readonly (string | undefined)[]): Language | undefined {
   for (const tag of tags) {
     const [primary = ''] = (tag ?? '').trim().toLowerCase().split('-')
     if (isLanguage(primary)) return primary
@@ -15,8 +18,8 @@ export function knownLanguage(tags: readonly (string | undefined)[]): Language |
 }
 
 /**
- * The language to speak: the first known one of what the application asks for (`ui_locales`, OpenID Connect Core
- * 3.1.2.1), then of what the browser prefers, then what the issuer speaks by default, then English.
+ * Chooses the first supported language of: `ui_locales` (OpenID Connect Core 1.0, section 3.1.2.1), Accept-Language,
+ * the issuer's default, English.
  */
 export function chooseLanguage(uiLocales: string | undefined, acceptLanguage: string, fallback?: string): Language {
   const preferred = acceptLanguage
@@ -24,5 +27,5 @@ export function chooseLanguage(uiLocales: string | undefined, acceptLanguage: st
     .map((part) => ({ tag: part.split(';')[0]!.trim(), weight: Number(/;\s*q=([0-9.]+)/.exec(part)?.[1] ?? 1) }))
     .sort((a, b) => b.weight - a.weight)
     .map(({ tag }) => tag)
-  return knownLanguage([...(uiLocales ?? '').split(' '), ...preferred, fallback]) ?? 'en'
+  return matchLanguage([...(uiLocales ?? '').split(' '), ...preferred, fallback]) ?? 'en'
 }

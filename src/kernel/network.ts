@@ -1,15 +1,15 @@
 /**
- * Who is counted as one stranger: an address of IPv4, the /64 network of one of IPv6, in which a host has as many
- * addresses as it likes.
- * @param ip an address; null where it is unknown
+ * Returns the network by which anonymous callers are rate-limited: an IPv4 address, or the /64 prefix of an IPv6
+ * address, because a host can use every address in its /64.
+ * @param ip an IP address; null when unknown
  */
 export function networkOf(ip: string | null): string {
   if (ip === null || !ip.includes(':') || ip.includes('.')) return ip ?? ''
   const [before = '', after] = ip.toLowerCase().split('::')
   const groups = before === '' ? [] : before.split(':')
-  const rest = after ? after.split(':') : []
-  const zeros = after === undefined ? [] : Array<string>(8 - groups.length - rest.length).fill('0')
-  return `${[...groups, ...zeros, ...rest]
+  const trailing = after ? after.split(':') : []
+  const zeros = after === undefined ? [] : Array<string>(8 - groups.length - trailing.length).fill('0')
+  return `${[...groups, ...zeros, ...trailing]
     .slice(0, 4)
     .map((group) => group.replace(/^0+(?=.)/, ''))
     .join(':')}::/64`

@@ -1,21 +1,22 @@
 /**
- * Platform scopes (decisions D7): path nouns joined by `.`, then `:` and an action. `manage` implies read, write and
- * delete of the same stem; a stem does not imply its children; `svc:all` implies all.
+ * Platform scopes (docs/contract.md#scopes-and-authorization): resource names joined by `.`, then `:` and an action.
+ * `manage` includes read, write and delete of the same resource; a resource does not include its children; `svc:all`
+ * includes every scope.
  */
-export const ALL = 'svc:all'
+export const ALL_SCOPES = 'svc:all'
 
-export const actions = ['read', 'write', 'delete', 'manage'] as const
-export type Action = (typeof actions)[number]
+export const scopeActions = ['read', 'write', 'delete', 'manage'] as const
+export type ScopeAction = (typeof scopeActions)[number]
 
-/** Stems with what stands behind them; the table that `permissions`, documents and checks read. */
-export const stems = {
+/** The resources of platform scopes with their descriptions, for `permissions`, the documentation and checks. */
+export const scopeResources = {
   accounts: 'accounts',
   credits: 'prepaid credit and its ledger',
   payment_methods: 'payment methods',
   domains: 'custom domains',
   api_keys: 'account API keys',
   webhooks: 'webhooks and their deliveries',
-  events: 'the audit trail',
+  events: 'the audit log',
   notes: 'notes',
   issuers: 'issuers',
   'issuers.auth_methods': 'authentication methods',
@@ -24,7 +25,7 @@ export const stems = {
   'issuers.users.tokens': 'personal tokens',
   'issuers.users.verifiers': 'credentials of users',
   'issuers.sessions': 'sessions',
-  'issuers.approvals': 'the approval desk',
+  'issuers.approvals': 'approvals of sign-ups',
   'issuers.organizations': 'organizations',
   'issuers.organizations.members': 'members of organizations',
   'issuers.organizations.groups': 'groups of organizations',
@@ -33,36 +34,43 @@ export const stems = {
   'issuers.agents.verifiers': 'credentials of agents',
 } as const
 
-export type Stem = keyof typeof stems
-export type PlatformScope = `${Stem}:${Action}` | typeof ALL
+export type ScopeResource = keyof typeof scopeResources
+export type PlatformScope = `${ScopeResource}:${ScopeAction}` | typeof ALL_SCOPES
 
 const platformScopes: ReadonlySet<string> = new Set([
-  ALL,
-  ...Object.keys(stems).flatMap((stem) => actions.map((action) => `${stem}:${action}`)),
+  ALL_SCOPES,
+  ...Object.keys(scopeResources).flatMap((stem) => scopeActions.map((action) => `${stem}:${action}`)),
 ])
 
-/** Is this one of the scopes that open the Core API (as opposed to a tenant's own)? */
+/** Returns true for a scope of the Core API, false for a tenant's own scope. */
 export const isPlatformScope = (scope: string): boolean => platformScopes.has(scope)
 
-/** Do the held scopes cover the needed one? */
-export function covers(held: readonly string[], needed: string): boolean {
+/** Returns true when the granted scopes include the required one. */
+export function coversScope(granted: readonly string[], required: string): boolean {
   return (
-    held.includes(needed) || held.includes(ALL) || held.includes(`${needed.slice(0, needed.lastIndexOf(':'))}:manage`)
+    granted.includes(required) ||
+    granted.includes(ALL_SCOPES) ||
+    granted.includes(`${required.slice(0, required.lastIndexOf(':'))}:manage`)
   )
 }
 
-/** Every platform scope that the held ones cover, by name. */
-export const coveredBy = (held: readonly string[]): string[] =>
-  [...platformScopes].filter((scope) => covers(held, scope)).sort()
+/** Returns every platform scope that the granted scopes include, sorted. */
+export const coveredScopes = (granted: readonly string[]): string[] =>
+  [...platformScopes].filter((scope) => coversScope(granted, scope)).sort()
 
-/** Every platform scope that the held ones do not cover, by name. */
-export const lackedBy = (held: readonly string[]): string[] =>
-  held.includes(ALL) ? [] : [...platformScopes].filter((scope) => !covers(held, scope)).sort()
+/** Returns every platform scope that the granted scopes do not include, sorted. */
+export const missingScopes = (granted: readonly string[]): string[] =>
+  granted.includes(ALL_SCOPES) ? [] : [...platformScopes].filter((scope) => !coversScope(granted, scope)).sort()
 
-/** What both lists cover. */
-export function intersection(one: readonly string[], other: readonly string[]): string[] {
-  return [...new Set([...one.filter((scope) => covers(other, scope)), ...other.filter((scope) => covers(one, scope))])]
+/** Returns the scopes that both lists include. */
+export function intersectScopes(one: readonly string[], other: readonly string[]): string[] {
+  return [
+    ...new Set([
+      ...one.filter((scope) => coversScope(other, scope)),
+      ...other.filter((scope) => coversScope(one, scope)),
+    ]),
+  ]
 }
 
-/** RFC 6749 3.3 scope-token: printable ASCII without space, quote and backslash. */
-export const scopeToken = /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/
+/** scope-token of RFC 6749, section 3.3: printable ASCII without space, quote and backslash. */
+export const scopeTokenPattern = /^[\x21\x23-\x5b\x5d-\x7e]{1,128}$/

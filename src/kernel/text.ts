@@ -1,5 +1,6 @@
 /**
- * The beginning of a text, never half a character: a lone surrogate is nothing that a database can hold.
- * @param length in UTF-16 code units
+ * Truncates a text without splitting a surrogate pair, because PostgreSQL cannot store a lone surrogate.
+ * @param maxLength in UTF-16 code units
  */
-export const startOf = (text: string, length: number): string => text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
+export const truncateText = (text: string, maxLength: number): string =>
+  text.slice(0, maxLength).replace(/[\ud800-\udbff]$/, '')

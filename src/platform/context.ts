@@ -1,85 +1,99 @@
 import type DataLoader from 'dataloader'
 import type { Config } from '../config.js'
-import type { Actor, RequestFacts } from '../kernel/context.js'
+import type { Actor, RequestInfo } from '../kernel/context.js'
 import type { Clock } from '../kernel/time.js'
-import type { Database, Tools } from './database.js'
+import type { Encryptor } from './crypto/secrets.js'
+import type { RateLimiter } from './http/rate-limiter.js'
 import type { Log } from './log.js'
-import type { Postman } from './mail-transport.js'
+import type { Mailer } from './mail/transport.js'
 import type { Metrics } from './metrics.js'
-import type { Outbound } from './outbound.js'
-import type { RateLimiter } from './rate-limit.js'
-import type { Sealer } from './secrets.js'
+import type { Outbound } from './outbound/outbound.js'
+import type { Database, DatabaseHandle } from './postgres/database.js'
 
-/** What lives as long as the process. Made once by gatehouse.ts. */
+/** The services of one process. `src/app.ts` creates them once, at startup. */
 export interface Gatehouse {
   readonly config: Config
   readonly now: Clock
-  readonly tools: Tools
+  readonly database: DatabaseHandle
   readonly log: Log
   readonly metrics: Metrics
-  readonly sealer: Sealer
+  readonly encryptor: Encryptor
   readonly rateLimiter: RateLimiter
-  /** The only way to call other people's addresses. */
+  /** The HTTP client for every request to an external URL. */
   readonly outbound: Outbound
-  readonly postman: Postman
-  /** What operations cost, in micro-USD, by the name of their root field (decisions D28). */
+  readonly mailer: Mailer
+  /**
+   * Prices in micro-USD, by the name of the GraphQL root field
+   * (docs/contract.md#account-ledger-and-payment-method-fields).
+   */
   readonly prices: Readonly<Record<string, number>>
 }
 
-/** What every operation gets first: the process's tools, who asks, and the database or the transaction in progress. */
+/**
+ * The first argument of every operation: the services of the process, the actor, and the database or the current
+ * transaction.
+ */
 export interface Context extends Gatehouse {
   readonly db: Database
-  /** The same for what happens all the time: one prepared statement, in the transaction in progress or on the pool. */
-  readonly query: Tools['query']
+  /** Runs one prepared statement in the current transaction, or on the pool outside of one. For frequent statements. */
+  readonly query: DatabaseHandle['query']
   readonly actor: Actor
-  readonly request: RequestFacts
-  /** DataLoaders of this request, by the function that fills them. Never shared between requests. */
+  readonly request: RequestInfo
+  /** The DataLoaders of this request, by their batch function. Never shared between requests. */
   readonly loaders: Map<unknown, DataLoader<string, unknown>>
-  /** Hands over what the transaction in progress is to write last; at once outside of one. */
-  readonly beforeCommit: <T>(last: LastStatement<T>, one: T) => Promise<void>
-  /** Does something when and if the transaction in progress commits; at once outside of one. It must not throw. */
+  /**
+   * Adds an item to a statement that runs right before COMMIT of the current transaction; runs it immediately outside
+   * of one.
+   */
+  readonly beforeCommit: <T>(statement: PreCommitStatement<T>, item: T) => Promise<void>
+  /** Calls `work` after the current transaction has committed; immediately outside of one. `work` must not throw. */
   readonly afterCommit: (work: () => void) => void
-  /** What the transaction in progress has asked of others, by name; see `outside` in database.ts. */
-  readonly answers?: ReadonlyMap<string, unknown>
-  /** Of a periodic job: it is to end soon, after the portion in hand. What is left waits for its next turn. */
-  readonly stop?: AbortSignal
-  /** Of a request whose answer stays open. */
-  readonly stream?: Stream
+  /** Results of external calls made for the current transaction, by key; see `externalCall` in database.ts. */
+  readonly externalResults?: ReadonlyMap<string, unknown>
+  /**
+   * Set for periodic jobs. When it is aborted, the job returns after the current batch and continues on its next run.
+   */
+  readonly stopSignal?: AbortSignal
+  /** Set for requests with a streaming response. */
+  readonly stream?: ResponseStream
 }
 
-/** What is written at the end of a transaction: one statement for all that was handed over for it. */
-export interface LastStatement<T> {
-  /** Of the prepared statement; one name, one text. */
+/** A statement that runs right before COMMIT, once for all items that the transaction has added to it. */
+export interface PreCommitStatement<T> {
+  /** The name of the prepared statement. Each name must always have the same text. */
   readonly name: string
   readonly text: string
-  values(all: T[]): unknown[]
-  /** Gets what the statement answered, once it has committed. It must not throw. */
-  committed(tools: Tools, all: T[], rows: unknown[]): void
+  values(items: T[]): unknown[]
+  /** Receives the rows that the statement returned, after COMMIT. Must not throw. */
+  onCommitted(tools: DatabaseHandle, all: T[], rows: unknown[]): void
 }
 
-/** An answer that goes on for as long as its caller listens and may. */
-export interface Stream {
-  /** Ends with the answer. */
+/** A streaming response, such as server-sent events. */
+export interface ResponseStream {
+  /** Aborted when the response ends. */
   readonly signal: AbortSignal
-  /** What the caller had of it before it was cut off: the header Last-Event-ID. */
+  /** The Last-Event-ID header: the last event that the client received before it reconnected. */
   readonly lastEventId: string | undefined
-  /** The caller as it is now, with what it may do now. @throws unauthorized when its credential counts no more */
-  readmit(): Promise<Context>
-  /** @throws ApiError when the caller may not have what it listens to any more */
-  stillAllowed(): Promise<void>
+  /**
+   * Authenticates the caller again and returns a context with its current permissions. @throws unauthorized when the
+   * credential is no longer valid
+   */
+  reauthenticate(): Promise<Context>
+  /** @throws ApiError when the caller has lost the permission for this stream */
+  requireStillAuthorized(): Promise<void>
 }
 
-/** A context for one request or job. */
-export function contextFor(gatehouse: Gatehouse, actor: Actor, request: RequestFacts): Context {
+/** Creates the context of one request or job. */
+export function contextFor(gatehouse: Gatehouse, actor: Actor, request: RequestInfo): Context {
   const context: Context = {
     ...gatehouse,
-    db: gatehouse.tools.prisma,
-    query: gatehouse.tools.query,
+    db: gatehouse.database.prisma,
+    query: gatehouse.database.query,
     actor,
     request,
     loaders: new Map(),
-    beforeCommit: async ({ name, text, values, committed }, one) =>
-      committed(gatehouse.tools, [one], await gatehouse.tools.query(name, text, values([one]))),
+    beforeCommit: async ({ name, text, values, onCommitted }, item) =>
+      onCommitted(gatehouse.database, [item], await gatehouse.database.query(name, text, values([item]))),
     afterCommit: (work) => work(),
   }
   return context

@@ -1,83 +1,87 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Prometheus metrics of the process. Labels hold templates and names of operations, never ids. */
+/** The Prometheus metrics of the process. Label values are route templates and operation names, never IDs. */
 export interface Metrics {
   readonly registry: Registry
   readonly requests: Histogram<'server' | 'method' | 'route' | 'status'>
-  readonly refusals: Counter<'limit'>
+  readonly rateLimited: Counter<'limit'>
   readonly periodicRuns: Counter<'job' | 'result'>
   readonly periodicDuration: Histogram<'job'>
-  readonly queueAttempts: Counter<'task' | 'outcome'>
+  readonly jobAttempts: Counter<'task' | 'outcome'>
 }
 
-/** What is measured of the process itself. Its observers never stop, so that there is one of each. */
-let ofProcess: Registry | undefined
+/**
+ * The default metrics of the process. prom-client cannot stop its observers, so they are registered once per process.
+ */
+let processRegistry: Registry | undefined
 
-function watchProcess(): Registry {
-  if (!ofProcess) {
-    ofProcess = new Registry()
-    collectDefaultMetrics({ register: ofProcess, prefix: 'gatehouse_' })
+function processMetrics(): Registry {
+  if (!processRegistry) {
+    processRegistry = new Registry()
+    collectDefaultMetrics({ register: processRegistry, prefix: 'gatehouse_' })
   }
-  return ofProcess
+  return processRegistry
 }
 
-/** A registry of its own for each application, so that several can live in one process. */
-export function openMetrics(): Metrics {
-  watchProcess()
+/**
+ * Creates the metrics of one application in a separate registry, so that several applications can run in one process.
+ */
+export function createMetrics(): Metrics {
+  processMetrics()
   const registry = new Registry()
   return {
     registry,
     requests: new Histogram({
       name: 'gatehouse_http_request_duration_seconds',
-      help: 'Time to answer, by server, method, route template and status.',
+      help: 'Response time, by server, method, route template and status.',
       labelNames: ['server', 'method', 'route', 'status'],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
       registers: [registry],
     }),
-    refusals: new Counter({
-      name: 'gatehouse_rate_limited_total',
+    rateLimited: new Counter({
+      name: 'gatehouse_rate_limited_requests_total',
       help: 'Requests refused by a rate limit.',
       labelNames: ['limit'],
       registers: [registry],
     }),
     periodicRuns: new Counter({
       name: 'gatehouse_periodic_job_runs_total',
-      help: 'Runs of periodic jobs in this process, by job and result (ok, failed, stopped).',
+      help: 'Runs of periodic jobs in this process, by job and result (succeeded, failed, interrupted).',
       labelNames: ['job', 'result'],
       registers: [registry],
     }),
     periodicDuration: new Histogram({
       name: 'gatehouse_periodic_job_duration_seconds',
-      help: 'How long runs of periodic jobs in this process took.',
+      help: 'Duration of runs of periodic jobs in this process.',
       labelNames: ['job'],
       buckets: [0.01, 0.1, 1, 10, 60, 600],
       registers: [registry],
     }),
-    queueAttempts: new Counter({
-      name: 'gatehouse_queue_attempts_total',
-      help: 'Attempts at queued work in this process, by task and outcome (done, again, postponed, failed).',
+    jobAttempts: new Counter({
+      name: 'gatehouse_job_attempts_total',
+      help: 'Attempts at queued jobs in this process, by task and outcome (succeeded, retried, postponed, failed).',
       labelNames: ['task', 'outcome'],
       registers: [registry],
     }),
   }
 }
 
-/** What is measured of this application and of the process, in Prometheus's text form. */
+/** Returns the metrics of the application and of the process in the Prometheus text format. */
 export async function readMetrics({ registry }: Metrics): Promise<{ type: string; text: string }> {
-  const all = Registry.merge([registry, watchProcess()])
+  const all = Registry.merge([registry, processMetrics()])
   return { type: all.contentType, text: await all.metrics() }
 }
 
 /**
- * A gauge that is filled whenever somebody reads the metrics.
- * @param fill what it cannot find out it leaves out
+ * Registers a gauge whose values are collected on each scrape.
+ * @param collectValues sets the values; a value that is not set is absent from the output
  */
-export function gauge<Label extends string>(
+export function registerGauge<Label extends string>(
   registry: Registry,
   name: string,
   help: string,
   labelNames: Label[],
-  fill: (set: (labels: Record<Label, string>, value: number) => void) => Promise<void>,
+  collectValues: (set: (labels: Record<Label, string>, value: number) => void) => Promise<void>,
 ): void {
   new Gauge({
     name,
@@ -86,20 +90,23 @@ export function gauge<Label extends string>(
     registers: [registry],
     async collect() {
       this.reset()
-      await fill((labels, value) => this.set(labels, value))
+      await collectValues((labels, value) => this.set(labels, value))
     },
   })
 }
 
-/** One look at the database for several gauges, and for several readers at once; nothing when it cannot be asked. */
-export function shared<State>(ask: () => Promise<State[]>): () => Promise<State[]> {
-  let answer: Promise<State[]> | undefined
+/**
+ * Shares one database query between concurrent collections of several gauges. Returns an empty list when the query
+ * fails.
+ */
+export function shareInFlight<State>(load: () => Promise<State[]>): () => Promise<State[]> {
+  let inFlight: Promise<State[]> | undefined
   return () => {
-    answer ??= ask()
+    inFlight ??= load()
       .catch(() => [])
       .finally(() => {
-        answer = undefined
+        inFlight = undefined
       })
-    return answer
+    return inFlight
   }
 }

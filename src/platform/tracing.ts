@@ -1,7 +1,7 @@
 /**
- * Spans for whoever puts an OpenTelemetry SDK beside Gatehouse (docs/observability.md). Only the API is here: without an
- * SDK nothing is made, and what would be traced runs as if this file were not there. Names and attributes are those of
- * the semantic conventions; no span holds a path, a query, a statement, a value, or anything of a person.
+ * OpenTelemetry spans (docs/observability.md). This package depends only on the API: without an SDK in the process no
+ * spans are created. Names and attributes follow the semantic conventions; spans contain no path, query, statement,
+ * value or personal data.
  */
 import { type IncomingMessage, METHODS } from 'node:http'
 import {
@@ -18,7 +18,7 @@ import {
 import type { ClientBase } from 'pg'
 import type { Role } from '../config.js'
 
-/** Undefined without an SDK. */
+/** Returns undefined without an SDK. */
 function tracer(): Tracer | undefined {
   const provider = trace.getTracerProvider()
   return provider instanceof ProxyTracerProvider
@@ -26,45 +26,45 @@ function tracer(): Tracer | undefined {
     : provider.getTracer('gatehouse')
 }
 
-/** Ends the span with what went wrong, by a word that says nothing of the request. */
-function fail(span: Span, type: string): void {
+/** Marks the span as failed. @param type the `error.type` attribute; must not contain request data */
+function markFailed(span: Span, type: string): void {
   span.setAttribute('error.type', type)
   span.setStatus({ code: SpanStatusCode.ERROR })
 }
 
-export interface AnsweredRequest {
+export interface CompletedRequest {
   server: Role
-  /** Known when it is answered. */
+  /** The route template, which is known after routing. */
   route: string
   status: number
   requestId: string | undefined
 }
 
-/** Ends a request's span; to be called when the answer is out. */
-export type EndOfTrace = (facts: AnsweredRequest) => void
+/** Ends the span of a request; call it after the response is sent. */
+export type EndSpan = (facts: CompletedRequest) => void
 
 /**
- * Runs the handling of a request in a span below the caller's `traceparent`.
- * @param handle gets what ends the span, if there is one
+ * Handles a request in a span whose parent is the `traceparent` header.
+ * @param handle receives the function that ends the span; undefined without an SDK
  */
-export function traceRequest<T>(request: IncomingMessage, handle: (end?: EndOfTrace) => T): T {
-  const made = tracer()
-  if (!made) return handle()
+export function traceRequest<T>(request: IncomingMessage, handle: (end?: EndSpan) => T): T {
+  const activeTracer = tracer()
+  if (!activeTracer) return handle()
   const method = METHODS.includes(request.method ?? '') ? request.method! : '_OTHER'
   const parent = propagation.extract(context.active(), request.headers)
   const attributes = { 'http.request.method': method }
-  const span = made.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)
-  const end: EndOfTrace = ({ server, route, status, requestId }) => {
+  const span = activeTracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, parent)
+  const end: EndSpan = ({ server, route, status, requestId }) => {
     span.updateName(`${method === '_OTHER' ? 'HTTP' : method} ${route}`)
     span.setAttributes({ 'http.route': route, 'http.response.status_code': status, 'gatehouse.server': server })
     if (requestId !== undefined) span.setAttribute('gatehouse.request_id', requestId)
-    if (status >= 500) fail(span, String(status))
+    if (status >= 500) markFailed(span, String(status))
     span.end()
   }
   return context.with(trace.setSpan(parent, span), () => handle(end))
 }
 
-/** Does work that calls somebody else in a span of its own; `describe` tells it what came of it. */
+/** Runs an external call in a client span. @param describe returns the span attributes for the result */
 export async function traceCall<T>(
   name: string,
   attributes: Attributes,
@@ -75,24 +75,24 @@ export async function traceCall<T>(
   if (!span) return work()
   try {
     const result = await context.with(trace.setSpan(context.active(), span), work)
-    const facts = describe(result)
-    span.setAttributes(facts)
-    if (facts['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR })
+    const resultAttributes = describe(result)
+    span.setAttributes(resultAttributes)
+    if (resultAttributes['error.type'] !== undefined) span.setStatus({ code: SpanStatusCode.ERROR })
     return result
   } catch (error) {
-    fail(span, (error as Error).name)
+    markFailed(span, (error as Error).name)
     throw error
   } finally {
     span.end()
   }
 }
 
-/** Keeps the span in progress for a callback that waits for its turn, such as one for a connection. */
-export const keepTrace = <T extends (...values: never[]) => unknown>(callback: T): T =>
+/** Binds a callback to the active span, such as one that waits for a connection. */
+export const bindTraceContext = <T extends (...values: never[]) => unknown>(callback: T): T =>
   tracer() ? context.bind(context.active(), callback) : callback
 
-/** `SELECT users`: the verb and the first table, which is all that is told of a statement. */
-function summaryOf(text: string): { operation: string; summary: string } {
+/** Returns a summary such as `SELECT users`: spans contain only the operation and the first table of a statement. */
+function querySummary(text: string): { operation: string; summary: string } {
   const operation = /^\s*(\w+)/.exec(text)?.[1]?.toUpperCase() ?? 'QUERY'
   const table = /\b(?:FROM|INTO|UPDATE)\s+(?:ONLY\s+)?(?:"?public"?\.)?"?([a-z_]+)"?/i.exec(text)?.[1]
   return { operation, summary: table ? `${operation} ${table}` : operation }
@@ -101,8 +101,8 @@ function summaryOf(text: string): { operation: string; summary: string } {
 type Query = (...args: unknown[]) => unknown
 
 /**
- * Makes a span of each statement of a connection that some other span asked for; what jobs ask all the time is none. Call
- * it when the connection is made; without an SDK it does nothing.
+ * Creates a span for each statement of a connection that runs within another span; statements of background polling get
+ * none. Call it when the connection is created. Without an SDK it does nothing.
  */
 export function traceQueries(client: ClientBase): void {
   if (!tracer()) return
@@ -110,14 +110,14 @@ export function traceQueries(client: ClientBase): void {
   const traced: Query = (...args) => {
     if (!trace.getActiveSpan()) return query(...args)
     const config = args[0] as string | { text?: string }
-    const { operation, summary } = summaryOf(typeof config === 'string' ? config : (config.text ?? ''))
+    const { operation, summary } = querySummary(typeof config === 'string' ? config : (config.text ?? ''))
     const attributes = { 'db.system.name': 'postgresql', 'db.operation.name': operation, 'db.query.summary': summary }
     const span = tracer()?.startSpan(summary, { kind: SpanKind.CLIENT, attributes })
     if (!span) return query(...args)
     const end = (error: unknown): void => {
       const { code } = (error ?? {}) as { code?: string }
       if (code !== undefined) span.setAttribute('db.response.status_code', code)
-      if (error) fail(span, code ?? 'error')
+      if (error) markFailed(span, code ?? 'error')
       span.end()
     }
     const callback = args.at(-1)

@@ -1,16 +1,16 @@
 /**
- * Authority cannot grow (docs/security.md, "Authority"): no operation leaves its caller with more reach than it began
- * with. Reach is what the caller may do itself, together with everyone it can sign in as and everything that it can read
- * by way of what it set up. So granting a scope, changing a credential and weakening how people sign in each ask for the
- * scopes that the caller would gain by it.
+ * Prevents privilege escalation (docs/contract.md#authority-for-changes): no operation leaves its caller with more
+ * authority than before. That includes the authority of every principal that the caller could sign in as and everything
+ * that it could read afterwards. So granting a scope, changing a credential and weakening a sign-in setting require the
+ * scopes that the caller would gain.
  */
 import { insufficientScope } from '../kernel/errors.js'
-import { ALL, covers, isPlatformScope, lackedBy } from '../kernel/scopes.js'
+import { ALL_SCOPES, coversScope, isPlatformScope, missingScopes } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
-import { isOfConsole } from './console-place.js'
-import { goneUser } from './place.js'
+import { isConsoleResource } from './console-path.js'
+import { deletedUserStatuses } from './resource-path.js'
 
-/** SQL: the effective scopes of a member `m`, of an organization `o`, whatever their state. */
+/** SQL: the effective scopes of a member `m` of an organization `o`. Does not check the status of either. */
 export const effectiveScopesSql = `ARRAY(
     SELECT unnest(o.default_member_scopes) UNION SELECT unnest(m.scopes) UNION
     SELECT unnest(g.scopes) FROM organization_group_members gm JOIN organization_groups g ON g.id = gm.group_id
@@ -18,58 +18,62 @@ export const effectiveScopesSql = `ARRAY(
 
 /** @throws insufficient_scope */
 export function requireScope({ actor }: Context, scope: string): void {
-  if (!covers(actor.scopes, scope)) throw insufficientScope(scope)
+  if (!coversScope(actor.scopes, scope)) throw insufficientScope(scope)
 }
 
-/** The platform scopes among these that those before do not cover. */
-export const addedTo = (before: readonly string[], scopes: readonly string[]): string[] =>
-  scopes.filter((scope) => isPlatformScope(scope) && !covers(before, scope))
+/** Returns the platform scopes in `scopes` that `before` does not cover. */
+export const addedPlatformScopes = (before: readonly string[], scopes: readonly string[]): string[] =>
+  scopes.filter((scope) => isPlatformScope(scope) && !coversScope(before, scope))
 
 /**
- * Refuses to grant platform scopes that the caller does not hold. A tenant's own scopes open nothing here and pass.
- * Only what is added counts: less of what was there before is for everybody to give.
- * @param before the scopes that the principal has already
+ * Refuses to grant platform scopes that the caller does not have. Scopes that a tenant defines for its own services are
+ * not checked. Removing scopes is always allowed.
+ * @param before the scopes that the principal already has
  * @throws insufficient_scope
  */
-export function mayGrant(context: Context, scopes: readonly string[], before: readonly string[] = []): void {
-  for (const scope of addedTo(before, scopes)) requireScope(context, scope)
+export function requireGrantableScopes(
+  context: Context,
+  scopes: readonly string[],
+  before: readonly string[] = [],
+): void {
+  for (const scope of addedPlatformScopes(before, scopes)) requireScope(context, scope)
 }
 
 /**
- * The same for what members of an organization are given. Members of an administrator organization act on the whole
- * account that it administers, so there the caller may not be bound to an organization or to some issuers.
+ * Like `requireGrantableScopes`, for members of an organization. Members of an administrator organization act on the
+ * whole account that it administers, so there the caller must not be restricted to an organization or to issuers.
  * @throws insufficient_scope
  */
-export async function mayGrantToMembers(
+export async function requireGrantableMemberScopes(
   context: Context,
   orgId: string,
   scopes: readonly string[],
   before: readonly string[] = [],
 ): Promise<void> {
-  mayGrant(context, scopes, before)
+  requireGrantableScopes(context, scopes, before)
   const { orgId: ownOrgId, issuerIds, orgIds } = context.actor
   if (ownOrgId === null && issuerIds === null && orgIds === null) return
-  const [added] = addedTo(before, scopes)
+  const [added] = addedPlatformScopes(before, scopes)
   if (added === undefined || !(await isAdministratorOrganization(context, orgId))) return
   throw insufficientScope(
     added,
-    `Members of this organization have ${added} on a whole account; you have it in a part only.`,
+    `Members of this organization get ${added} on a whole account, but your credentials have it on a part of the account only.`,
   )
 }
 
 /**
- * Full authority on the account that the operation is about: `svc:all`, and none of the restrictions of decisions D8.
+ * Requires the scope `svc:all` without restrictions (docs/contract.md#restrictions-of-keys-and-tokens).
  * @throws insufficient_scope
  */
 export function requireFullAuthority({ actor }: Context): void {
   const { scopes, issuerId, orgId, issuerIds, orgIds, ipAllowlist } = actor
   const restricted = [issuerId, orgId, issuerIds, orgIds, ipAllowlist].some((bound) => bound !== null)
-  if (!covers(scopes, ALL)) throw insufficientScope(ALL)
-  if (restricted) throw insufficientScope(ALL, `This needs the scope ${ALL} without restrictions.`)
+  if (!coversScope(scopes, ALL_SCOPES)) throw insufficientScope(ALL_SCOPES)
+  if (restricted) throw insufficientScope(ALL_SCOPES, `This requires the scope ${ALL_SCOPES} without restrictions.`)
 }
 
-/** A scope among $3 that a user holds: its own, or by a membership, whatever the state of the user or the membership. */
-const ofUserText = `
+/** Selects a scope in $3 that a user has, directly or through a membership. Does not check the status of either. */
+const userScopeText = `
   SELECT scope FROM (
     SELECT unnest(u.scopes) AS scope FROM users u WHERE u.id = $1 AND u.issuer_id = $2
     UNION ALL
@@ -78,24 +82,25 @@ const ofUserText = `
   ) AS held WHERE scope = ANY($3::text[]) LIMIT 1`
 
 /**
- * Asks the caller to cover the authority of a user. Changing a credential of the user calls it, because with the
- * credential comes the user's authority. A credential is a verifier and whatever leads to one: username, mail address,
- * `email_verified`, an upstream identity, the removal of a second factor (decisions D30). Users of the console issuer own
- * and administer accounts, so their credentials ask for full authority.
- * @throws insufficient_scope naming a scope that the user holds and the caller lacks
+ * Requires the caller to have every platform scope of a user, because a caller that changes a credential of the user
+ * can sign in as the user. A credential is a verifier, and everything that leads to one: the username, the email
+ * address, `email_verified`, an upstream identity, the removal of a second factor
+ * (docs/contract.md#authority-for-changes). Users of the console issuer own and administer accounts, so their
+ * credentials require full authority.
+ * @throws insufficient_scope naming a scope that the user has and the caller lacks
  */
 export async function requireAuthorityOfUser(
   context: Context,
   { id, issuerId }: { id: string; issuerId: string },
 ): Promise<void> {
-  await requireAuthorityOver(context, issuerId, 'authority-of-user', ofUserText, [id, issuerId])
+  await requireCoveredScopes(context, issuerId, 'authority-of-user', userScopeText, [id, issuerId])
 }
 
-/** A scope among $2 that a user or a member of an issuer holds. Rows without scopes are left out by partial indexes. */
-const ofIssuerText = `
+/** Selects a scope in $2 that a user or a member of an issuer has. The conditions match partial indexes. */
+const issuerScopeText = `
   SELECT scope FROM (
     SELECT unnest(u.scopes) AS scope FROM users u
-    WHERE u.issuer_id = $1 AND u.scopes <> '{}' AND u.scopes && $2::text[] AND u.status <> ALL('{${goneUser.join(',')}}')
+    WHERE u.issuer_id = $1 AND u.scopes <> '{}' AND u.scopes && $2::text[] AND u.status <> ALL('{${deletedUserStatuses.join(',')}}')
     UNION ALL
     SELECT unnest(m.scopes) FROM organization_members m
     WHERE m.issuer_id = $1 AND m.scopes <> '{}' AND m.scopes && $2::text[]
@@ -110,17 +115,17 @@ const ofIssuerText = `
   ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
 
 /**
- * Asks the caller to cover every platform scope that any user or member of an issuer holds. Whatever changes how all of
- * them sign in calls it: a weaker `security` or `signup` setting, a federated method, the end of a second factor, the
- * host that links in mails lead to.
+ * Requires the caller to have every platform scope that a user or a member of an issuer has. For changes of how all of
+ * them sign in: a weaker `security` or `signup` setting, a federated method, a second factor that is no longer used,
+ * the host of the links in mails.
  * @throws insufficient_scope naming a scope that the caller lacks
  */
 export async function requireAuthorityOfIssuer(context: Context, issuerId: string): Promise<void> {
-  await requireAuthorityOver(context, issuerId, 'authority-of-issuer', ofIssuerText, [issuerId])
+  await requireCoveredScopes(context, issuerId, 'authority-of-issuer', issuerScopeText, [issuerId])
 }
 
-/** A scope among $2 that a client or an agent of an issuer has, which come back with it. */
-const ofProgramsText = `
+/** Selects a scope in $2 that an active client or agent of an issuer has. */
+const clientAndAgentScopeText = `
   SELECT scope FROM (
     SELECT jsonb_array_elements_text(c.settings->'scopes') AS scope FROM clients c
     WHERE c.issuer_id = $1 AND c.status = 'active'
@@ -129,59 +134,59 @@ const ofProgramsText = `
   ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
 
 /**
- * Asks the caller to cover every platform scope in an issuer: of its users, members, clients and agents. All of them act
- * again when it is enabled again.
+ * Requires the caller to have every platform scope of the users, members, clients and agents of an issuer. For enabling
+ * the issuer again, after which all of them can act again.
  * @throws insufficient_scope naming a scope that the caller lacks
  */
-export async function requireAuthorityOfAllIn(context: Context, issuerId: string): Promise<void> {
+export async function requireAuthorityOfAllPrincipals(context: Context, issuerId: string): Promise<void> {
   await requireAuthorityOfIssuer(context, issuerId)
-  await requireAuthorityOver(context, issuerId, 'authority-of-programs', ofProgramsText, [issuerId])
+  await requireCoveredScopes(context, issuerId, 'authority-of-clients-and-agents', clientAndAgentScopeText, [issuerId])
 }
 
-/** A scope among $2 that a member of an organization has there, or an API key of it. One without scopes has all. */
-const ofOrganizationText = `
+/** Selects a scope in $2 that a member or an API key of an organization has. A key without scopes has all scopes. */
+const organizationScopeText = `
   SELECT scope FROM (
     SELECT unnest(${effectiveScopesSql}) AS scope FROM organization_members m JOIN organizations o ON o.id = m.org_id
     WHERE m.org_id = $1
     UNION ALL
-    SELECT jsonb_array_elements_text(coalesce(k.restrictions->'scopes', '["${ALL}"]')) FROM api_keys k
+    SELECT jsonb_array_elements_text(coalesce(k.restrictions->'scopes', '["${ALL_SCOPES}"]')) FROM api_keys k
     WHERE k.org_id = $1 AND k.status <> 'revoked'
   ) AS held WHERE scope = ANY($2::text[]) LIMIT 1`
 
 /**
- * Asks the caller to cover every platform scope that a member or an API key has by an organization.
+ * Requires the caller to have every platform scope that a member or an API key has through an organization.
  * @throws insufficient_scope naming a scope that the caller lacks
  */
 export async function requireAuthorityOfOrganization(
   context: Context,
   { id, issuerId }: { id: string; issuerId: string },
 ): Promise<void> {
-  await requireAuthorityOver(context, issuerId, 'authority-of-organization', ofOrganizationText, [id])
+  await requireCoveredScopes(context, issuerId, 'authority-of-organization', organizationScopeText, [id])
 }
 
 /**
- * Asks for full authority where an issuer is the console's, whose users own and administer accounts.
+ * Requires full authority if the issuer is the console issuer, because its users own and administer accounts.
  * @throws insufficient_scope
  */
-export async function requireAuthorityAtConsole(context: Context, issuerId: string): Promise<void> {
-  if (await isOfConsole(context, 'issuer_id', issuerId)) requireFullAuthority(context)
+export async function requireFullAuthorityIfConsoleIssuer(context: Context, issuerId: string): Promise<void> {
+  if (await isConsoleResource(context, 'issuer_id', issuerId)) requireFullAuthority(context)
 }
 
-async function requireAuthorityOver(
+async function requireCoveredScopes(
   context: Context,
   issuerId: string,
   name: string,
   text: string,
   values: string[],
 ): Promise<void> {
-  if (await isOfConsole(context, 'issuer_id', issuerId)) return requireFullAuthority(context)
-  const lacked = lackedBy(context.actor.scopes)
-  if (lacked.length === 0) return
-  const [held] = await context.query<{ scope: string }>(name, text, [...values, lacked])
-  if (held) {
+  if (await isConsoleResource(context, 'issuer_id', issuerId)) return requireFullAuthority(context)
+  const uncoveredScopes = missingScopes(context.actor.scopes)
+  if (uncoveredScopes.length === 0) return
+  const [uncovered] = await context.query<{ scope: string }>(name, text, [...values, uncoveredScopes])
+  if (uncovered) {
     throw insufficientScope(
-      held.scope,
-      `This needs the scope ${held.scope}, because this credential or setting lets someone act with it.`,
+      uncovered.scope,
+      `This requires the scope ${uncovered.scope}, because a principal that this change gives access to has it.`,
     )
   }
 }

@@ -1,15 +1,15 @@
 /**
- * The signing keys of an issuer as they are stored, published and used (spec 5.3). How they come and go is the business
- * of issuers/key-rotation.ts; when each one signs is in its row, so that every process reaches the same answer (decision
- * D32, docs/decisions/0060).
+ * The signing keys of an issuer: how they are stored, published and selected
+ * (docs/contract.md#signing-key-publication). Each row has the time from which its key signs, so that every process
+ * selects the same key (docs/decisions/0047). issuers/key-rotation.ts creates and removes keys.
  */
 import type { Context } from '../platform/context.js'
-import type { JwtKey } from '../platform/jwt.js'
+import type { JwtKey } from '../platform/crypto/jws.js'
 
 export const signingAlgorithms = ['ES256', 'EdDSA', 'RS256'] as const
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
 
-/** The public half as it is published: RFC 7517 members, `use` and `alg` included. */
+/** The public key as published: RFC 7517 members, including `use` and `alg`. */
 export interface PublicJwk {
   kty: string
   use: 'sig'
@@ -22,33 +22,37 @@ export interface PublicJwk {
   e?: string
 }
 
-/** What decides when a key signs. Unix milliseconds. */
-export interface KeyTimes {
+/** Determines when a key signs. Times in Unix milliseconds. */
+export interface SigningSchedule {
   alg: string
-  /** When it was published. */
+  /** Time of publication. */
   createdAt: number
-  /** From when on it may sign. */
+  /** The key does not sign before this time. */
   signsFrom: number
 }
 
-/** A key of an issuer. */
-export interface SigningKey extends KeyTimes {
+export interface SigningKey extends SigningSchedule {
   kid: string
   alg: SigningAlgorithm
   publicJwk: PublicJwk
-  /** Encrypted. */
+  /** JSON Web Key, encrypted with SECRET_KEY. */
   privateJwk: string
 }
 
 /**
- * The key that signs at this moment: of those whose time has come the one with the latest `signsFrom`. While none has
- * come (a clock behind that of the process that created the issuer), the first one.
- * @param keys in the order of `signsFrom`
+ * Returns the key that signs at `now`: the one with the latest `signsFrom` that has been reached. If none has been
+ * reached, because the clock is behind that of the process that created the issuer, the first key signs.
+ * @param keys sorted by `signsFrom`
+ * @param now Unix milliseconds
  */
-export const signingKeyAt = <Key extends KeyTimes>(keys: readonly Key[], alg: string, now: number): Key | undefined =>
+export const signingKeyAt = <Key extends SigningSchedule>(
+  keys: readonly Key[],
+  alg: string,
+  now: number,
+): Key | undefined =>
   keys.findLast((key) => key.alg === alg && key.signsFrom <= now) ?? keys.find((key) => key.alg === alg)
 
-/** The keys of an issuer in the order in which they sign, which is also that of the published key set. */
+/** Returns the keys of an issuer sorted by `signsFrom`, which is also the order of the published key set. */
 export async function signingKeysOf(context: Context, issuerId: string): Promise<SigningKey[]> {
   return context.query<SigningKey & Record<string, unknown>>(
     'signing-keys-of-issuer',
@@ -60,19 +64,20 @@ export async function signingKeysOf(context: Context, issuerId: string): Promise
 }
 
 /**
- * The key that an issuer signs with now, with its private half decrypted, for tokens made outside of the IdP's requests.
- * @throws Error when there is none
+ * Returns the key that an issuer signs with now, with its private key decrypted. For tokens that are issued outside of
+ * the IdP's endpoints.
+ * @throws Error if the issuer has no key of this algorithm
  */
-export async function currentKey(context: Context, issuerId: string, alg: string): Promise<JwtKey> {
+export async function currentSigningKey(context: Context, issuerId: string, alg: string): Promise<JwtKey> {
   const key = signingKeyAt(await signingKeysOf(context, issuerId), alg, context.now())
-  if (!key) throw new Error(`The issuer ${issuerId} has no ${alg} key to sign with.`)
-  return { kid: key.kid, alg, jwk: JSON.parse(context.sealer.open(key.privateJwk)) }
+  if (!key) throw new Error(`The issuer ${issuerId} has no ${alg} signing key.`)
+  return { kid: key.kid, alg, jwk: JSON.parse(context.encryptor.decrypt(key.privateJwk)) }
 }
 
-/** The key set as published (RFC 7517 section 5): public parameters only. */
-export const publicKeySet = (keys: readonly SigningKey[]): { keys: PublicJwk[] } => ({
+/** The published key set (RFC 7517 section 5), without private parameters. */
+export const publicJwkSet = (keys: readonly SigningKey[]): { keys: PublicJwk[] } => ({
   keys: keys.map(({ publicJwk: { kty, use, alg, kid, crv, x, y, n, e } }) =>
-    // JSON leaves out what is undefined, so each kind of key shows its own members only.
+    // JSON omits undefined members, so each key type has only its own members.
     JSON.parse(JSON.stringify({ kty, use, alg, kid, crv, x, y, n, e })),
   ),
 })

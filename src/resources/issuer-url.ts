@@ -1,11 +1,11 @@
-/** Issuer identifiers: the names under which an issuer is known, and what such a name says. */
+/** Creates and parses issuer identifiers (the `iss` of tokens). */
 import type { Config } from '../config.js'
 import { isId } from '../kernel/ids.js'
 import type { Context } from '../platform/context.js'
 
 /**
- * The issuer identifier: `{IDP_URL}/{issuer_id}`, or the same under a custom domain. Scheme, port and path are those of
- * IDP_URL: whoever serves the domain serves it the same way.
+ * Returns the issuer identifier: `{IDP_URL}/{issuer_id}`, or the same with a custom domain as the host. A custom domain
+ * has the scheme, port and path of IDP_URL.
  */
 export function issuerUrl({ idpUrl }: Pick<Config, 'idpUrl'>, issuerId: string, host: string | null = null): string {
   if (host === null) return `${idpUrl}/${issuerId}`
@@ -15,10 +15,10 @@ export function issuerUrl({ idpUrl }: Pick<Config, 'idpUrl'>, issuerId: string, 
 }
 
 /**
- * Reads an issuer identifier. Whether the host is the issuer's is for the database to say.
- * @returns `host` null for the IdP's own address; undefined for what is written in no way that we write
+ * Parses an issuer identifier. Does not check that the host is a domain of the issuer.
+ * @returns `host` is null for the host of IDP_URL; undefined for a text that `issuerUrl` cannot return
  */
-export function readIssuerUrl(
+export function parseIssuerUrl(
   config: Pick<Config, 'idpUrl'>,
   text: string,
 ): { issuerId: string; host: string | null } | undefined {
@@ -26,15 +26,15 @@ export function readIssuerUrl(
   if (!isId('iss', issuerId) || !URL.canParse(text)) return undefined
   if (text === issuerUrl(config, issuerId)) return { issuerId, host: null }
   const { hostname: host } = new URL(text)
-  // Compared as text, for URL repairs what it reads.
+  // Compared as text, because URL normalizes its input.
   return text === issuerUrl(config, issuerId, host) ? { issuerId, host } : undefined
 }
 
 /**
- * The name by which people know an issuer: of its custom domains the one that was verified first, else the IdP's own address. For
- * links that begin outside of a browser, in mails.
+ * Returns the issuer identifier for links in mails: with the custom domain that was verified first, otherwise with the
+ * host of IDP_URL.
  */
-export async function homeUrl(
+export async function preferredIssuerUrl(
   context: Context,
   { accountId, issuerId }: { accountId: string; issuerId: string },
 ): Promise<string> {
@@ -43,6 +43,6 @@ export async function homeUrl(
   return issuerUrl(context.config, issuerId, domain?.host)
 }
 
-/** SQL: are these hosts among those that the issuer `i` is served under? */
-export const servesHost = (host: string): string =>
+/** SQL: whether `host` (SQL) is a verified domain that is assigned to the issuer `i`. */
+export const servesHostSql = (host: string): string =>
   `EXISTS (SELECT 1 FROM domains d WHERE d.account_id = i.account_id AND d.host = ${host} AND d.verified AND d.issuer_id = i.id)`

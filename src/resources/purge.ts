@@ -1,22 +1,24 @@
-/** How rows leave whose time is over. */
+import { limits } from '../kernel/limits.js'
 import type { Context } from '../platform/context.js'
-import { sql } from '../platform/database.js'
-import { inPortions } from '../platform/sweep.js'
-
-/** Rows per statement, so that none holds its locks for long. */
-const BATCH = 500
+import { runInBatches } from '../platform/jobs/batch-delete.js'
+import { sql } from '../platform/postgres/database.js'
 
 /**
- * Deletes batch by batch what a condition finds. A periodic job may run twice, or in two processes at once: each row is
- * taken by one of them. What belongs to a deleted issuer is left alone, as the issuer itself is.
- * @param table the row is `t` in the condition, whose values begin with $1
+ * Deletes in batches the rows that match a condition. A periodic job may run twice or in two processes at the same
+ * time: SKIP LOCKED lets only one of them delete a row. Rows of a deleted issuer are kept, like the issuer itself.
+ * @param condition SQL with the row as `t` and values from $1
  */
-export async function purge(context: Context, table: string, condition: string, ...values: unknown[]): Promise<void> {
+export async function purgeRows(
+  context: Context,
+  table: string,
+  condition: string,
+  ...values: unknown[]
+): Promise<void> {
   const text = `
     DELETE FROM ${table} WHERE id IN (
       SELECT t.id FROM ${table} t WHERE ${condition}
         AND NOT EXISTS (SELECT 1 FROM issuers i WHERE i.id = t.issuer_id AND i.status = 'deleted')
-      LIMIT ${BATCH} FOR UPDATE OF t SKIP LOCKED)
+      LIMIT ${limits.purgeBatchSize} FOR UPDATE OF t SKIP LOCKED)
     RETURNING id`
-  await inPortions(context, BATCH, async () => (await sql(context.db, text, ...values)).length)
+  await runInBatches(context, limits.purgeBatchSize, async () => (await sql(context.db, text, ...values)).length)
 }

@@ -1,25 +1,24 @@
 /**
- * Step-up (RFC 9470, decisions D25): an unattended console must not be enough to make lasting access or to do lasting
- * harm. So who acts through the console has signed in a short while ago when a key is made, a secret rotated, the owner
- * of an account changed or an issuer deleted. Programs have no sign-in to repeat and are not asked.
+ * Step-up authentication (RFC 9470, docs/contract.md#recent-sign-in): someone who finds an unattended console must not
+ * gain lasting access or do lasting damage. So a person at the console must have signed in recently to create a key,
+ * rotate a secret, change the owner of an account or delete an issuer. API keys and tokens of other applications are
+ * exempt.
  */
 import { ApiError } from '../kernel/errors.js'
-import { MINUTE, SECOND } from '../kernel/time.js'
+import { limits } from '../kernel/limits.js'
+import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 
-/** How long ago the sign-in may be (seconds). */
-const MAX_AGE = (5 * MINUTE) / SECOND
-
 /**
- * Lets everybody through but a person at the console whose sign-in is too long ago.
+ * Refuses a person at the console whose sign-in is too old. All other callers pass.
  * @throws insufficient_user_authentication, with `max_age` in seconds for the next sign-in
  */
 export function requireRecentSignIn({ actor, now }: Context): void {
-  if (actor.signedInAt === null || now() - actor.signedInAt <= MAX_AGE * SECOND) return
-  throw new ApiError('insufficient_user_authentication', 'Your sign-in is too long ago for this: sign in again.', {
-    extra: { max_age: MAX_AGE },
+  if (actor.signedInAt === null || now() - actor.signedInAt <= limits.maxSignInAgeSeconds * SECOND) return
+  throw new ApiError('insufficient_user_authentication', 'This needs a more recent sign-in. Sign in again.', {
+    extra: { max_age: limits.maxSignInAgeSeconds },
     headers: {
-      'WWW-Authenticate': `Bearer error="insufficient_user_authentication", acr_values="urn:svc:method:passkey", max_age="${MAX_AGE}"`,
+      'WWW-Authenticate': `Bearer error="insufficient_user_authentication", acr_values="urn:svc:method:passkey", max_age="${limits.maxSignInAgeSeconds}"`,
     },
   })
 }

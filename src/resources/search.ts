@@ -1,54 +1,53 @@
 /**
- * Search by the beginning of a name, in the order of names (docs/decisions/0050). A page is a range of one index, that of
- * the parent, the name and the id, so that it costs the same whatever is sought, at every depth and among any number of
- * rows of others. The collation is that of bytes: by it the names with one beginning lie together.
+ * Prefix search by name, sorted by name (docs/decisions/0041). A page is a range of an index on the parent, the name
+ * and the id, so its cost depends on neither the search text, the position of the page nor the number of other rows.
+ * The collation is "C" (bytes), in which all names with the same prefix are adjacent.
  */
 import { type IdPrefix, isId } from '../kernel/ids.js'
-import { limitOf, type Page, type PageRequest, unknownCursor } from '../kernel/page.js'
+import { checkPageLimit, invalidCursor, type Page, type PageRequest } from '../kernel/pagination.js'
 import type { Context } from '../platform/context.js'
-import { sql } from '../platform/database.js'
+import { sql } from '../platform/postgres/database.js'
 
 export interface NameSearch {
   table: string
-  /** Of the rows' ids. */
+  /** Prefix of the ids. */
   prefix: IdPrefix
-  /** What is looked at, as the index has it; `lower(name)` if not given. */
+  /** SQL: the indexed expression that is searched; `lower(name)` by default. */
   key?: string
-  /** SQL: what a sought text is made into, to be compared with that; in small letters if not given. */
-  sought?: (text: string) => string
-  /** Columns, as the models call them, and what they must hold; a list means one of it. Undefined and null say nothing. */
+  /** SQL: converts the search text to the form of `key`; `lower(…)` by default. */
+  searchKeySql?: (text: string) => string
+  /** Prisma field names and their values; an array matches any of its values. Undefined and null add no condition. */
   where: Readonly<Record<string, unknown>>
-  /** More conditions, as SQL; values of anybody go in by `value`. */
+  /** More conditions as SQL. `value` adds a parameter and returns its placeholder. */
   and?: string | ((value: (one: unknown) => string) => string)
 }
 
-interface Found {
+interface FoundName {
   id: string
   name: string
 }
 
-/** A page of what was found. */
-export interface FoundNames {
-  /** The rows to be read, in place of those behind the cursor; whoever reads them checks their place once more. */
+export interface NameSearchResult {
+  /** Prisma filter for the found rows, instead of that of the cursor. Combine it with the filter of the tenant. */
   where: { id: { in: string[] } }
-  /** Puts the rows into the order of names. */
+  /** Returns the rows as a page sorted by name. */
   pageOf<Row extends { id: string }>(rows: readonly Row[]): Page<Row>
 }
 
 /**
- * Finds the rows whose name begins with the text, in any case, or the one whose id it is.
- * @returns undefined when nothing is sought: then the list is in its own order
- * @throws invalid_request for a bad limit, or the cursor of another list
+ * Finds the rows whose name begins with the text, in any case, or the row with the text as its id.
+ * @returns undefined if no text is given; the list then has its default order
+ * @throws invalid_request for an invalid limit, or the cursor of another list
  */
 export async function searchNames(
   context: Context,
   search: NameSearch,
   text: string | null | undefined,
   request: PageRequest,
-): Promise<FoundNames | undefined> {
+): Promise<NameSearchResult | undefined> {
   if (!text) return undefined
-  const limit = limitOf(request)
-  const found = await find(context, search, text, cursorOf(search, request), limit + 1)
+  const limit = checkPageLimit(request)
+  const found = await findByName(context, search, text, decodeCursor(search, request), limit + 1)
   const page = found.slice(0, limit)
   const hasMore = found.length > limit
   return {
@@ -56,46 +55,46 @@ export async function searchNames(
     pageOf(rows) {
       const byId = new Map(rows.map((row) => [row.id, row]))
       const data = page.flatMap(({ id }) => byId.get(id) ?? [])
-      return { data, hasMore, nextCursor: hasMore ? textOf(page.at(-1)!) : null }
+      return { data, hasMore, nextCursor: hasMore ? encodeCursor(page.at(-1)!) : null }
     },
   }
 }
 
-function find(context: Context, search: NameSearch, text: string, after: Found | undefined, count: number) {
-  const { table, prefix, key = lower('name'), sought = lower, where, and } = search
+function findByName(context: Context, search: NameSearch, text: string, after: FoundName | undefined, count: number) {
+  const { table, prefix, key = lowerSql('name'), searchKeySql = lowerSql, where, and } = search
   const values: unknown[] = []
   const value = (one: unknown): string => `$${values.push(one)}`
   const [name, id] = [`${key} COLLATE "C"`, 'id COLLATE "C"']
-  const conditions = Object.entries(where).flatMap(([name, wanted]) =>
-    wanted === undefined || wanted === null
+  const conditions = Object.entries(where).flatMap(([name, expected]) =>
+    expected === undefined || expected === null
       ? []
-      : [`${snake(name)} = ${Array.isArray(wanted) ? `ANY (${value(wanted)}::text[])` : value(wanted)}`],
+      : [`${toSnakeCase(name)} = ${Array.isArray(expected) ? `ANY (${value(expected)}::text[])` : value(expected)}`],
   )
   if (and) conditions.push(typeof and === 'string' ? and : and(value))
   if (isId(prefix, text)) conditions.push(`id = ${value(text)}`)
   else {
-    const from = sought(`${value(text)}::text`)
-    // Everything that begins like this sorts before it with the last of all characters behind it.
+    const from = searchKeySql(`${value(text)}::text`)
+    // The upper bound is the prefix followed by the last Unicode character.
     conditions.push(`${name} >= ${from}`, `${name} < ${from} || chr(1114111)`)
   }
   if (after) conditions.push(`(${name}, ${id}) > (${value(after.name)}, ${value(after.id)})`)
   const statement = `SELECT id, ${key} AS name FROM ${table} WHERE ${conditions.join(' AND ')}
     ORDER BY ${name}, ${id} LIMIT ${value(count)}`
-  return sql<Found>(context.db, statement, ...values)
+  return sql<FoundName>(context.db, statement, ...values)
 }
 
-const lower = (text: string): string => `lower(${text})`
+const lowerSql = (text: string): string => `lower(${text})`
 
-const snake = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const toSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** A name may change and its row may go while somebody reads: the place in the list is both, the name and the id. */
-const textOf = ({ name, id }: Found): string => Buffer.from(JSON.stringify([name, id])).toString('base64url')
+/** The cursor has the name and the id, so that it stays valid if the row is renamed or deleted. */
+const encodeCursor = ({ name, id }: FoundName): string => Buffer.from(JSON.stringify([name, id])).toString('base64url')
 
-function cursorOf({ prefix }: NameSearch, { cursor }: PageRequest): Found | undefined {
+function decodeCursor({ prefix }: NameSearch, { cursor }: PageRequest): FoundName | undefined {
   if (cursor === undefined || cursor === null) return undefined
   try {
     const [name, id, more] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
     if (typeof name === 'string' && isId(prefix, id) && more === undefined && !name.includes('\0')) return { name, id }
   } catch {}
-  throw unknownCursor()
+  throw invalidCursor()
 }

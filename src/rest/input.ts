@@ -1,6 +1,6 @@
 /**
- * From REST to GraphQL, driven by the types of the operation's variables: snake_case becomes camelCase, absent stays
- * absent, null stays null, and whatever does not fit is told in the words of the REST contract, all of it at once.
+ * Converts REST input to GraphQL variables by the types of the variables: snake_case becomes camelCase, absent stays
+ * absent, null stays null. Reports all errors together, with REST field names.
  */
 import {
   GraphQLEnumType,
@@ -13,12 +13,12 @@ import {
 } from 'graphql'
 import type { Operation } from '../graphql/operations.js'
 import { schema } from '../graphql/schema.js'
-import type { Detail } from '../kernel/errors.js'
-import { isObject } from '../kernel/merge.js'
-import { camel, folded, snake } from '../kernel/names.js'
+import type { ErrorDetail } from '../kernel/errors.js'
+import { camelCase, normalizeMicroSign, snakeCase } from '../kernel/field-names.js'
+import { isObject } from '../kernel/merge-patch.js'
 
-/** Variables of an operation with their types. */
-export function variablesOf(operation: Operation): Map<string, GraphQLInputType> {
+/** Returns the variables of an operation with their types. */
+export function variableTypesOf(operation: Operation): Map<string, GraphQLInputType> {
   return new Map(
     (operation.definition.variableDefinitions ?? []).map((definition) => [
       definition.variable.name.value,
@@ -27,106 +27,108 @@ export function variablesOf(operation: Operation): Map<string, GraphQLInputType>
   )
 }
 
-const fault = (field: string, code: string, message: string): Detail => ({ field, code, message })
+const errorDetail = (field: string, code: string, message: string): ErrorDetail => ({ field, code, message })
 
-/** Turns a JSON value into the GraphQL input of a type; faults are added to `details`. */
-export function inputOf(type: GraphQLInputType, value: unknown, field: string, details: Detail[]): unknown {
+/** Converts a JSON value to the GraphQL input of a type. Adds errors to `details`. */
+export function parseInput(type: GraphQLInputType, value: unknown, field: string, details: ErrorDetail[]): unknown {
   if (isNonNullType(type)) {
     if (value === null || value === undefined) {
-      details.push(fault(field, 'required', value === null ? 'must not be null.' : 'is required.'))
+      details.push(errorDetail(field, 'required', value === null ? 'must not be null.' : 'is required.'))
       return undefined
     }
-    return inputOf(type.ofType, value, field, details)
+    return parseInput(type.ofType, value, field, details)
   }
   if (value === null || value === undefined) return value
   if (isListType(type)) {
     if (!Array.isArray(value)) {
-      details.push(fault(field, 'invalid_type', 'must be an array.'))
+      details.push(errorDetail(field, 'invalid_type', 'must be an array.'))
       return undefined
     }
-    return value.map((item, index) => inputOf(type.ofType as GraphQLInputType, item, `${field}[${index}]`, details))
+    return value.map((item, index) => parseInput(type.ofType as GraphQLInputType, item, `${field}[${index}]`, details))
   }
-  if (type instanceof GraphQLInputObjectType) return objectOf(type, value, field, details)
-  if (type instanceof GraphQLEnumType) return enumValue(type, value, field, details)
-  return scalarOf(type as GraphQLScalarType, value, field, details)
+  if (type instanceof GraphQLInputObjectType) return parseObject(type, value, field, details)
+  if (type instanceof GraphQLEnumType) return parseEnum(type, value, field, details)
+  return parseScalar(type as GraphQLScalarType, value, field, details)
 }
 
-function objectOf(type: GraphQLInputObjectType, value: unknown, field: string, details: Detail[]): unknown {
-  const at = (name: string) => (field ? `${field}.${name}` : name)
+function parseObject(type: GraphQLInputObjectType, value: unknown, field: string, details: ErrorDetail[]): unknown {
+  const fieldPathOf = (name: string) => (field ? `${field}.${name}` : name)
   if (!isObject(value)) {
-    details.push(fault(field || 'body', 'invalid_type', 'must be a JSON object.'))
+    details.push(errorDetail(field || 'body', 'invalid_type', 'must be a JSON object.'))
     return undefined
   }
   const fields = type.getFields()
   const result: Record<string, unknown> = {}
-  for (const [written, part] of Object.entries(value)) {
-    const name = folded(written)
-    const key = camel(name)
-    const known = snake(key) === name ? fields[key] : undefined
-    if (known && key in result) details.push(fault(at(name), 'repeated', 'may be given once only.'))
-    else if (known) result[key] = inputOf(known.type, part, at(name), details)
-    else details.push(fault(at(name), 'unknown_field', 'is not a field that can be set here.'))
+  for (const [rawName, part] of Object.entries(value)) {
+    const name = normalizeMicroSign(rawName)
+    const key = camelCase(name)
+    const known = snakeCase(key) === name ? fields[key] : undefined
+    if (known && key in result) details.push(errorDetail(fieldPathOf(name), 'repeated', 'must occur only once.'))
+    else if (known) result[key] = parseInput(known.type, part, fieldPathOf(name), details)
+    else details.push(errorDetail(fieldPathOf(name), 'unknown_field', 'is not a field that can be set here.'))
   }
   for (const [key, { type: fieldType }] of Object.entries(fields)) {
-    if (isNonNullType(fieldType) && !(key in result)) details.push(fault(at(snake(key)), 'required', 'is required.'))
+    if (isNonNullType(fieldType) && !(key in result))
+      details.push(errorDetail(fieldPathOf(snakeCase(key)), 'required', 'is required.'))
   }
   return result
 }
 
-function enumValue(type: GraphQLEnumType, value: unknown, field: string, details: Detail[]): unknown {
+function parseEnum(type: GraphQLEnumType, value: unknown, field: string, details: ErrorDetail[]): unknown {
   const names = type.getValues().map((item) => item.name)
   if (typeof value === 'string' && names.includes(value)) return value
-  details.push(fault(field, 'invalid_value', `must be one of ${names.join(', ')}.`))
+  details.push(errorDetail(field, 'invalid_value', `must be one of ${names.join(', ')}.`))
   return undefined
 }
 
-const scalars: Record<string, { fits: (value: unknown) => boolean; message: string }> = {
-  ID: { fits: (value) => typeof value === 'string', message: 'must be a string.' },
-  String: { fits: (value) => typeof value === 'string', message: 'must be a string.' },
-  Boolean: { fits: (value) => typeof value === 'boolean', message: 'must be true or false.' },
+const scalars: Record<string, { isValid: (value: unknown) => boolean; message: string }> = {
+  ID: { isValid: (value) => typeof value === 'string', message: 'must be a string.' },
+  String: { isValid: (value) => typeof value === 'string', message: 'must be a string.' },
+  Boolean: { isValid: (value) => typeof value === 'boolean', message: 'must be true or false.' },
   Int: {
-    fits: (value) => Number.isInteger(value) && Math.abs(value as number) <= 2_147_483_647,
+    isValid: (value) => Number.isInteger(value) && Math.abs(value as number) <= 2_147_483_647,
     message: 'must be a whole number.',
   },
-  Timestamp: { fits: Number.isSafeInteger, message: 'must be a whole number of Unix milliseconds.' },
-  MicroUsd: { fits: Number.isSafeInteger, message: 'must be a whole number of micro-USD.' },
-  JSONObject: { fits: isObject, message: 'must be a JSON object.' },
+  Timestamp: { isValid: Number.isSafeInteger, message: 'must be a whole number of Unix milliseconds.' },
+  MicroUsd: { isValid: Number.isSafeInteger, message: 'must be a whole number of micro-USD.' },
+  JSONObject: { isValid: isObject, message: 'must be a JSON object.' },
 }
 
-function scalarOf(type: GraphQLScalarType, value: unknown, field: string, details: Detail[]): unknown {
+function parseScalar(type: GraphQLScalarType, value: unknown, field: string, details: ErrorDetail[]): unknown {
   const rule = scalars[type.name]
-  if (!rule) throw new Error(`rest/input knows no scalar ${type.name}; add it to the table.`)
-  if (rule.fits(value)) return value
-  details.push(fault(field, 'invalid_type', rule.message))
+  if (!rule) throw new Error(`The scalar ${type.name} has no input rule; add it to the table in rest/input.ts.`)
+  if (rule.isValid(value)) return value
+  details.push(errorDetail(field, 'invalid_type', rule.message))
   return undefined
 }
 
-/** Turns query parameters into variables; they are text, so numbers and truth values are read from it. */
-export function queryOf(
+/** Converts query parameters to variables; parses numbers and booleans from text. */
+export function parseQuery(
   types: Map<string, GraphQLInputType>,
   query: URLSearchParams,
-  details: Detail[],
+  details: ErrorDetail[],
 ): Record<string, unknown> {
   const result: Record<string, unknown> = {}
   for (const name of new Set(query.keys())) {
-    const key = camel(name)
-    const type = snake(key) === name ? types.get(key) : undefined
+    const key = camelCase(name)
+    const type = snakeCase(key) === name ? types.get(key) : undefined
     const values = query.getAll(name)
-    if (!type) details.push(fault(name, 'unknown_parameter', 'is not a parameter of this request.'))
-    else if (values.length > 1) details.push(fault(name, 'repeated', 'may be given once only.'))
-    else result[key] = inputOf(type, textValue(type, values[0]!), name, details)
+    if (!type) details.push(errorDetail(name, 'unknown_parameter', 'is not a parameter of this request.'))
+    else if (values.length > 1) details.push(errorDetail(name, 'repeated', 'must occur only once.'))
+    else result[key] = parseInput(type, parseQueryValue(type, values[0]!), name, details)
   }
   for (const [key, type] of types) {
-    if (isNonNullType(type) && !query.has(snake(key))) details.push(fault(snake(key), 'required', 'is required.'))
+    if (isNonNullType(type) && !query.has(snakeCase(key)))
+      details.push(errorDetail(snakeCase(key), 'required', 'is required.'))
   }
   return result
 }
 
-function textValue(type: GraphQLInputType, text: string): unknown {
+function parseQueryValue(type: GraphQLInputType, text: string): unknown {
   if (isListType(type)) return text === '' ? [] : text.split(',')
   const name = isNonNullType(type) ? String(type.ofType) : String(type)
   if (name === 'Boolean' && (text === 'true' || text === 'false')) return text === 'true'
-  // Spec 4.13: «boolean or null». No filter either way.
+  // `null` is the same as no filter (docs/contract.md#note-endpoints).
   if (name === 'Boolean' && text === 'null') return null
   if ((name === 'Int' || name === 'Timestamp') && /^-?\d{1,16}$/.test(text)) return Number(text)
   return text

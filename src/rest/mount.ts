@@ -1,27 +1,33 @@
 import type { Middleware } from 'koa'
-import { admit, contextOfStranger } from '../access/admit.js'
-import { apiErrorOf } from '../graphql/errors.js'
+import { anonymousContext, authenticateAndRateLimit } from '../access/authenticate-request.js'
+import { toApiError } from '../graphql/errors.js'
 import type { Gatehouse } from '../platform/context.js'
 import { errorBody } from './errors.js'
-import { match } from './match.js'
 import { exposedHeaders } from './payment.js'
-import { readEntries, serve } from './serve.js'
+import { matchRoute } from './route-match.js'
+import { loadRouteBindings, serveRequest } from './serve.js'
 
-/** `/v1` as Koa middleware: admits the caller, serves the request, writes the answer or the error body. */
+/**
+ * `/v1` as Koa middleware: authenticates and rate-limits the caller, serves the request, writes the response or error.
+ */
 export function mountRest(gatehouse: Gatehouse): Middleware {
-  const entries = readEntries()
+  const entries = loadRouteBindings()
   return async (ctx) => {
-    const stranger = contextOfStranger(gatehouse, ctx.req)
-    ctx.set('X-Request-Id', stranger.request.id)
+    const anonymous = anonymousContext(gatehouse, ctx.req)
+    ctx.set('X-Request-Id', anonymous.request.id)
     ctx.set('Cache-Control', 'no-store')
     ctx.set(exposedHeaders)
     try {
       const limit = ctx.method === 'GET' || ctx.method === 'HEAD' ? 'core_read' : 'core_write'
-      const { context, headers } = await admit(stranger, ctx.get('Authorization') || undefined, limit)
+      const { context, headers } = await authenticateAndRateLimit(
+        anonymous,
+        ctx.get('Authorization') || undefined,
+        limit,
+      )
       ctx.set(headers)
-      // Now, so that refusals have it as well.
-      ctx.state['route'] = match(ctx.method, ctx.path)?.route?.path
-      const reply = await serve(entries, context, ctx.req)
+      // Set before serving, so that error responses have the route label too.
+      ctx.state['route'] = matchRoute(ctx.method, ctx.path)?.route?.path
+      const reply = await serveRequest(entries, context, ctx.req)
       ctx.set(reply.headers)
       ctx.status = reply.status
       if (reply.body !== '') {
@@ -32,11 +38,11 @@ export function mountRest(gatehouse: Gatehouse): Middleware {
         ctx.status = reply.status
       }
     } catch (error) {
-      const known = apiErrorOf(error, gatehouse.log, stranger.request.id)
-      ctx.set(known.more.headers ?? {})
-      ctx.status = known.status
+      const apiError = toApiError(error, gatehouse.log, anonymous.request.id)
+      ctx.set(apiError.options.headers ?? {})
+      ctx.status = apiError.status
       ctx.type = 'application/json'
-      ctx.body = errorBody(known, stranger.request.id)
+      ctx.body = errorBody(apiError, anonymous.request.id)
     }
   }
 }

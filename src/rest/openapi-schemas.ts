@@ -1,4 +1,4 @@
-/** Types of GraphQL as JSON Schema: what an operation takes and gives, in the names of REST. */
+/** Converts GraphQL types to JSON Schema with REST field names. */
 import {
   type FragmentDefinitionNode,
   GraphQLEnumType,
@@ -11,7 +11,7 @@ import {
   type SelectionSetNode,
 } from 'graphql'
 import { schema } from '../graphql/schema.js'
-import { snake } from '../kernel/names.js'
+import { snakeCase } from '../kernel/field-names.js'
 
 export type Json = Record<string, unknown>
 
@@ -26,7 +26,7 @@ const scalars: Record<string, Json> = {
   JSONObject: { type: 'object', additionalProperties: true },
 }
 
-/** What a selection gives. @param fragments by name @param omitted fields that are not always there */
+/** Returns the schema of a selection. @param fragments by name @param omitted fields that are not always present */
 export function selectionSchema(
   type: GraphQLObjectType,
   set: SelectionSetNode,
@@ -35,19 +35,19 @@ export function selectionSchema(
 ): Json {
   const properties: Record<string, Json> = {}
   const required: string[] = []
-  const collect = (selections: SelectionSetNode, at: GraphQLObjectType): void => {
+  const collect = (selections: SelectionSetNode, parentType: GraphQLObjectType): void => {
     for (const selection of selections.selections) {
-      if (selection.kind === 'FragmentSpread') collect(fragments.get(selection.name.value)!.selectionSet, at)
+      if (selection.kind === 'FragmentSpread') collect(fragments.get(selection.name.value)!.selectionSet, parentType)
       else if (selection.kind === 'InlineFragment') {
         const kind = selection.typeCondition?.name.value
-        collect(selection.selectionSet, kind ? (schema().getType(kind) as GraphQLObjectType) : at)
+        collect(selection.selectionSet, kind ? (schema().getType(kind) as GraphQLObjectType) : parentType)
       } else {
-        const field = at.getFields()[selection.name.value]!
+        const field = parentType.getFields()[selection.name.value]!
         const name = selection.alias?.value ?? selection.name.value
         const shape = outputSchema(field.type, selection.selectionSet, fragments, omitted)
         properties[name] = field.description ? { description: field.description, ...shape } : shape
-        // What only some kinds of the thing have is not always there.
-        if (at === type && !omitted.includes(name)) required.push(name)
+        // Fields of a concrete type behind an interface are optional.
+        if (parentType === type && !omitted.includes(name)) required.push(name)
       }
     }
   }
@@ -61,7 +61,7 @@ function outputSchema(
   fragments: Map<string, FragmentDefinitionNode>,
   omitted: readonly string[],
 ): Json {
-  if (!isNonNullType(type)) return orNull(bareOutput(type, set, fragments, omitted))
+  if (!isNonNullType(type)) return nullableSchema(bareOutput(type, set, fragments, omitted))
   return bareOutput(type.ofType, set, fragments, omitted)
 }
 
@@ -78,17 +78,17 @@ function bareOutput(
   return leafSchema(type)
 }
 
-/** What a variable takes. `inQuery`: a parameter that is not given is absent, never null. */
+/** Returns the schema of a variable. @param inQuery query parameters can be absent, but not null */
 export function inputSchema(type: GraphQLInputType, inQuery: boolean): Json {
   if (isNonNullType(type)) return bareInput(type.ofType as GraphQLInputType)
-  return inQuery ? bareInput(type) : orNull(bareInput(type))
+  return inQuery ? bareInput(type) : nullableSchema(bareInput(type))
 }
 
 function bareInput(type: GraphQLInputType): Json {
   if (isListType(type)) return { type: 'array', items: inputSchema(type.ofType as GraphQLInputType, false) }
   if (!(type instanceof GraphQLInputObjectType)) return leafSchema(type)
   const fields = Object.values(type.getFields())
-  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snake(field.name))
+  const required = fields.filter((field) => isNonNullType(field.type)).map((field) => snakeCase(field.name))
   return {
     type: 'object',
     additionalProperties: false,
@@ -96,7 +96,7 @@ function bareInput(type: GraphQLInputType): Json {
     properties: Object.fromEntries(
       fields.map((field) => {
         const schema = inputSchema(field.type, false)
-        return [snake(field.name), field.description ? { ...schema, description: field.description } : schema]
+        return [snakeCase(field.name), field.description ? { ...schema, description: field.description } : schema]
       }),
     ),
   }
@@ -105,12 +105,13 @@ function bareInput(type: GraphQLInputType): Json {
 function leafSchema(type: unknown): Json {
   if (type instanceof GraphQLEnumType) return { type: 'string', enum: type.getValues().map((value) => value.name) }
   const schema = scalars[String(type)]
-  if (!schema) throw new Error(`rest/openapi knows no scalar ${String(type)}; add it to the table.`)
+  if (!schema)
+    throw new Error(`The scalar ${String(type)} has no JSON Schema; add it to the table in rest/openapi-schemas.ts.`)
   return schema
 }
 
-/** The same schema that also takes null. */
-function orNull(schema: Json): Json {
+/** Returns the schema with null as an additional type. */
+function nullableSchema(schema: Json): Json {
   if (typeof schema['type'] !== 'string') return { anyOf: [schema, { type: 'null' }] }
   return {
     ...schema,

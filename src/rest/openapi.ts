@@ -1,15 +1,15 @@
-/** The OpenAPI 3.1 document of `/v1`, made from the route table, the operations and the schema: none of it by hand. */
+/** The OpenAPI 3.1 document of `/v1`, generated from the route table, the operations and the GraphQL schema. */
 import { type GraphQLObjectType, getNamedType, isListType, isNonNullType } from 'graphql'
 import type { Middleware } from 'koa'
-import { demandOf } from '../graphql/demands.js'
 import type { Operation } from '../graphql/operations.js'
-import { snake } from '../kernel/names.js'
+import { requiredPermissionOf } from '../graphql/required-permissions.js'
+import { snakeCase } from '../kernel/field-names.js'
 import type { Gatehouse } from '../platform/context.js'
-import { variablesOf } from './input.js'
+import { variableTypesOf } from './input.js'
 import { inputSchema, type Json, selectionSchema } from './openapi-schemas.js'
 import { paymentHeaders, withoutSettlement } from './payment.js'
 import { type Route, routes } from './routes.js'
-import { readEntries } from './serve.js'
+import { loadRouteBindings } from './serve.js'
 
 const errorSchema: Json = {
   type: 'object',
@@ -46,24 +46,24 @@ const statusText: Record<number, string> = {
   401: 'Authentication required or failed',
   402: 'Payment required or settlement failed',
   403: 'Permission denied',
-  404: 'Resource absent',
+  404: 'Resource not found',
   409: 'Conflict',
   412: 'If-Match does not match',
   413: 'Body too large',
-  415: 'Body is not JSON',
+  415: 'Body is not JSON or has a Content-Encoding',
   422: 'Idempotency-Key reused with a different request',
   429: 'Rate or resource limit reached',
   500: 'Internal error',
-  502: 'The payment facilitator is unavailable',
-  503: 'The database is away',
+  502: 'Payment facilitator unavailable',
+  503: 'Database unavailable',
 }
 
 /**
- * @param baseUrl the public address of the Core API
- * @param prices micro-USD by operation: who has a price may answer 402
+ * @param baseUrl the public URL of the Core API
+ * @param prices micro-USD by root field; operations with a price can return 402
  */
 export function openApiDocument(baseUrl: string, prices: Readonly<Record<string, number>>): Json {
-  const entries = readEntries()
+  const entries = loadRouteBindings()
   const paths: Record<string, Json> = {}
   for (const route of routes) {
     paths[route.path] ??= {}
@@ -90,11 +90,11 @@ export function openApiDocument(baseUrl: string, prices: Readonly<Record<string,
 }
 
 function operationObject(route: Route, operation: Operation, prices: Readonly<Record<string, number>>): Json {
-  const variables = variablesOf(operation)
-  const inPath = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+  const variables = variableTypesOf(operation)
+  const pathParameters = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
   const input = variables.get('input')
   const query = [...variables].filter(
-    ([name]) => !inPath.includes(snake(name)) && !['input', 'ifMatch', 'paymentSignature'].includes(name),
+    ([name]) => !pathParameters.includes(snakeCase(name)) && !['input', 'ifMatch', 'paymentSignature'].includes(name),
   )
   const statuses = new Set([
     ...route.errors,
@@ -104,7 +104,7 @@ function operationObject(route: Route, operation: Operation, prices: Readonly<Re
     429,
     500,
     503,
-    ...(inPath.length > 0 ? [404] : []),
+    ...(pathParameters.length > 0 ? [404] : []),
     ...(route.method === 'POST' ? [409, 422] : []),
     ...(prices[operation.field.name] ? [402] : []),
   ])
@@ -112,21 +112,30 @@ function operationObject(route: Route, operation: Operation, prices: Readonly<Re
   return {
     operationId: route.operation,
     summary: route.summary,
-    description: `Specification section ${route.section}. Needs the scope \`${demandOf(operation.field)?.scope}\`.`,
+    description: `Requires the scope \`${requiredPermissionOf(operation.field)?.scope}\`.`,
     tags: [tagOf(route)],
     parameters: [
-      ...inPath.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
+      ...pathParameters.map((name) => ({ name, in: 'path', required: true, schema: { type: 'string' } })),
       ...query.map(([name, type]) => ({
-        name: snake(name),
+        name: snakeCase(name),
         in: 'query',
         required: isNonNullType(type),
-        // Several values stand in one parameter, with commas between them.
+        // Lists are comma-separated in one parameter.
         ...(isListType(type) && { explode: false }),
         schema: inputSchema(type, true),
       })),
-      ...(route.ifMatch ? [header('If-Match', 'A quoted version, a comma-separated list of them, or *.')] : []),
-      ...(route.payment ? [header('PAYMENT-SIGNATURE', 'A PaymentPayload of x402 v2, as base64 of its JSON.')] : []),
-      ...(route.method === 'POST' ? [header('Idempotency-Key', '1 to 256 characters; good for 24 hours.')] : []),
+      ...(route.ifMatch
+        ? [header('If-Match', 'The ETag of the expected version, a comma-separated list of ETags, or *.')]
+        : []),
+      ...(route.payment ? [header('PAYMENT-SIGNATURE', 'An x402 v2 PaymentPayload, as base64-encoded JSON.')] : []),
+      ...(route.method === 'POST'
+        ? [
+            header(
+              'Idempotency-Key',
+              '1 to 256 characters. A repeated request with the same key within 24 hours returns the first response.',
+            ),
+          ]
+        : []),
     ],
     ...(input && {
       requestBody: {
@@ -149,12 +158,12 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 })
 
-/** Last words of paths that name an action, not a thing. */
-const action =
+/** Path segments that are actions instead of resources. */
+const actionSegment =
   /^(rotate|block|unblock|revoke|resend|secret|ledger|topups|verify|assign|unassign|suspend|reactivate|count|backlinks|aggregate|\w+-enrollment|\w+-challenge)$/
 
 const tagOf = ({ path }: Route): string =>
-  path.split('/').findLast((part) => !/^(|v1|\{.*)$/.test(part) && !action.test(part)) ?? 'accounts'
+  path.split('/').findLast((part) => !/^(|v1|\{.*)$/.test(part) && !actionSegment.test(part)) ?? 'accounts'
 
 const errorResponse = (status: number, route: Route): Json => ({
   description: statusText[status] ?? 'Error',
@@ -170,7 +179,7 @@ function successResponse(route: Route, operation: Operation): Json {
   if (route.success === 204) return { description: 'Done.' }
   if (route.success === 202) return { description: 'Accepted.' }
   const root = operation.definition.selectionSet.selections[0]
-  if (root?.kind !== 'Field' || !root.selectionSet) throw new Error(`${operation.name} selects nothing.`)
+  if (root?.kind !== 'Field' || !root.selectionSet) throw new Error(`${operation.name} has no selection.`)
   const fragments = new Map(
     operation.document.definitions.flatMap((node) =>
       node.kind === 'FragmentDefinition' ? [[node.name.value, node] as const] : [],
@@ -181,27 +190,27 @@ function successResponse(route: Route, operation: Operation): Json {
     type,
     route.payment ? withoutSettlement(root.selectionSet) : root.selectionSet,
     fragments,
-    route.omitted,
+    route.omittedWhenNull,
   )
   const isPage = 'hasMore' in type.getFields()
   return {
     description: isPage ? 'One page.' : 'The resource.',
     ...(!isPage &&
-      !route.bare && {
+      !route.unwrapped && {
         headers: {
-          ETag: { description: 'The quoted version.', schema: { type: 'string' } },
+          ETag: { description: 'The version of the resource.', schema: { type: 'string' } },
           ...(route.payment && paymentHeaders[200]),
         },
       }),
     content: {
       'application/json': {
-        schema: isPage || route.bare ? value : { type: 'object', required: ['data'], properties: { data: value } },
+        schema: isPage || route.unwrapped ? value : { type: 'object', required: ['data'], properties: { data: value } },
       },
     },
   }
 }
 
-/** `GET /openapi.json`, made for the first who asks. */
+/** `GET /openapi.json`. Generated on the first request. */
 export function mountOpenApi({ config, prices }: Gatehouse): Middleware {
   let text: string | undefined
   return (ctx, next) => {

@@ -1,30 +1,30 @@
-/** Payment headers of x402 v2 in `/v1` (decisions D18): base64 of JSON. */
+/** The payment headers of x402 v2 in `/v1`: base64-encoded JSON (docs/contract.md#payment-challenge). */
 import type { SelectionSetNode } from 'graphql'
 
-/** What scripts of other origins may read of an answer. */
+/** The response headers that scripts of other origins can read. */
 export const exposedHeaders = { 'Access-Control-Expose-Headers': 'PAYMENT-REQUIRED, PAYMENT-RESPONSE' }
 
 const header = (description: string) => ({ description, schema: { type: 'string' } })
 
-/** As the OpenAPI document tells them, by status. */
+/** The headers in the OpenAPI document, by status. */
 export const paymentHeaders: Record<number, Record<string, unknown>> = {
-  200: { 'PAYMENT-RESPONSE': header('SettlementResponse, base64 of JSON.') },
+  200: { 'PAYMENT-RESPONSE': header('SettlementResponse, as base64-encoded JSON.') },
   402: {
-    'PAYMENT-REQUIRED': header('PaymentRequired, base64 of JSON.'),
-    'PAYMENT-RESPONSE': header('SettlementResponse, if there was one and it failed.'),
+    'PAYMENT-REQUIRED': header('PaymentRequired, as base64-encoded JSON.'),
+    'PAYMENT-RESPONSE': header('SettlementResponse of a failed settlement.'),
   },
 }
 
-/** The alias in graphql/rest of what goes into a header, not into the body. */
-const SETTLEMENT = 'payment_response'
+/** The alias in graphql/rest of the settlement, which is returned in a header instead of the body. */
+const SETTLEMENT_ALIAS = 'payment_response'
 
 export const withoutSettlement = (set: SelectionSetNode): SelectionSetNode => ({
   ...set,
-  selections: set.selections.filter((node) => node.kind !== 'Field' || node.alias?.value !== SETTLEMENT),
+  selections: set.selections.filter((node) => node.kind !== 'Field' || node.alias?.value !== SETTLEMENT_ALIAS),
 })
 
-/** Takes the settlement out of what a paid operation gave. */
-export function settlementOf(value: unknown): { headers: Record<string, string>; body: unknown } {
-  const { [SETTLEMENT]: settlement, ...body } = value as Record<string, unknown>
+/** Moves the settlement from the result of a paid operation to the PAYMENT-RESPONSE header. */
+export function splitSettlement(value: unknown): { headers: Record<string, string>; body: unknown } {
+  const { [SETTLEMENT_ALIAS]: settlement, ...body } = value as Record<string, unknown>
   return { headers: { 'PAYMENT-RESPONSE': Buffer.from(JSON.stringify(settlement)).toString('base64') }, body }
 }

@@ -1,137 +1,151 @@
 /**
- * One request to `/v1`, as named steps. The order matters: who, may they, was this key used before, and only then
- * what do they say, so that a key sent with another body is refused as such, whatever that body is (decisions D20).
+ * Serves a request to `/v1`. The order of the steps matters: authorization and the check of the Idempotency-Key come
+ * before input validation, so that a key that was used with another body is reported even if the new body is invalid
+ * (docs/contract.md#idempotency-key).
  */
 import type { IncomingMessage } from 'node:http'
 import type { GraphQLInputType } from 'graphql'
-import { authorize } from '../access/guard.js'
-import { commitsItself, demandOf, placeOf } from '../graphql/demands.js'
+import { authorize } from '../access/authorize.js'
 import {
-  type Answer,
-  authorityPart,
-  checkKey,
+  authorityFingerprint,
+  checkIdempotencyKey,
   fingerprintsOf,
-  idempotent,
-  type Keeping,
+  type ResponseStorage,
+  runIdempotently,
+  type StoredResponse,
 } from '../graphql/idempotency.js'
-import { type Operation, readOperations, run } from '../graphql/operations.js'
+import { type Operation, readOperations, runOperation } from '../graphql/operations.js'
+import { commitsItself, requiredPermissionOf, resourcePathOf } from '../graphql/required-permissions.js'
 import type { Actor } from '../kernel/context.js'
-import { ApiError, badRequest, type Detail, insufficientScope, invalid } from '../kernel/errors.js'
-import { etagOf, noneMatch } from '../kernel/etag.js'
-import { GateError, gateFault, parseJson } from '../kernel/gate.js'
-import { isObject } from '../kernel/merge.js'
-import { camel, wireName } from '../kernel/names.js'
-import { covers, isPlatformScope } from '../kernel/scopes.js'
+import { ApiError, badRequest, type ErrorDetail, insufficientScope, invalidFields } from '../kernel/errors.js'
+import { etagOf, matchesIfNoneMatch } from '../kernel/etag.js'
+import { camelCase, restNameOfAlias } from '../kernel/field-names.js'
+import { limits } from '../kernel/limits.js'
+import { isObject } from '../kernel/merge-patch.js'
+import { parseJson, UnsafeInputError, unsafeInputError } from '../kernel/safe-json.js'
+import { coversScope, isPlatformScope } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
-import { mustBeJson, readBody } from '../platform/http.js'
-import { inWireWords } from './errors.js'
-import { inputOf, queryOf, variablesOf } from './input.js'
-import { match } from './match.js'
-import { settlementOf } from './payment.js'
+import { readBody, requireJsonContentType } from '../platform/http/request.js'
+import { toRestError } from './errors.js'
+import { parseInput, parseQuery, variableTypesOf } from './input.js'
+import { splitSettlement } from './payment.js'
+import { matchRoute } from './route-match.js'
 import { type Route, routes } from './routes.js'
 
-/** Bytes (decisions D19). */
-const BODY_LIMIT = 1024 * 1024
-
-interface Entry {
+interface RouteBinding {
   operation: Operation
   input: GraphQLInputType | undefined
-  /** Variables that come from the query string. */
+  /** The types of variables from the query string. */
   query: Map<string, GraphQLInputType>
 }
 
-let read: Map<Route, Entry> | undefined
+let routeBindings: Map<Route, RouteBinding> | undefined
 
-/** The operation of each route, read once. @throws Error at start when a row names none, or its parameters do not fit */
-export function readEntries(): Map<Route, Entry> {
-  if (!read) {
-    const operations = readOperations('rest', wireName)
-    read = new Map(routes.map((route) => [route, entryOf(route, operations.get(route.operation))]))
+/**
+ * Returns the operation of each route. @throws Error at startup when an operation is missing or its variables do not
+ * match the route
+ */
+export function loadRouteBindings(): Map<Route, RouteBinding> {
+  if (!routeBindings) {
+    const operations = readOperations('rest', restNameOfAlias)
+    routeBindings = new Map(routes.map((route) => [route, createRouteBinding(route, operations.get(route.operation))]))
   }
-  return read
+  return routeBindings
 }
 
-function entryOf(route: Route, operation: Operation | undefined): Entry {
+function createRouteBinding(route: Route, operation: Operation | undefined): RouteBinding {
   if (!operation)
     throw new Error(`${route.method} ${route.path}: there is no operation ${route.operation} in graphql/rest.`)
-  const query = variablesOf(operation)
+  const query = variableTypesOf(operation)
   for (const [, name] of route.path.matchAll(/\{(\w+)\}/g)) {
-    if (!query.delete(camel(name!))) throw new Error(`${route.operation} does not take ${name}.`)
+    if (!query.delete(camelCase(name!)))
+      throw new Error(`${route.operation} has no variable for the path parameter ${name}.`)
   }
   if (query.delete('ifMatch') !== (route.ifMatch === true))
-    throw new Error(`${route.operation}: ifMatch and its row differ.`)
+    throw new Error(`${route.operation}: the variable ifMatch and the route differ.`)
   if (query.delete('paymentSignature') !== (route.payment === true))
-    throw new Error(`${route.operation}: paymentSignature and its row differ.`)
+    throw new Error(`${route.operation}: the variable paymentSignature and the route differ.`)
   const input = query.get('input')
   query.delete('input')
   return { operation, input, query }
 }
 
-/** A `/v1` answer before it is written. */
-export interface Reply extends Answer {
+/** A response of `/v1`. */
+export interface RestResponse extends StoredResponse {
   headers: Record<string, string>
 }
 
 /**
- * Answers one request.
- * @param context of a caller already authenticated
- * @throws ApiError for everything that is not a success
+ * Serves one request.
+ * @param context the context of the authenticated caller
+ * @throws ApiError for every error response
  */
-export async function serve(entries: Map<Route, Entry>, context: Context, request: IncomingMessage): Promise<Reply> {
-  // 1. Which row?
+export async function serveRequest(
+  bindings: Map<Route, RouteBinding>,
+  context: Context,
+  request: IncomingMessage,
+): Promise<RestResponse> {
+  // 1. Find the route.
   const [path = '/', search = ''] = splitUrl(request.url ?? '/')
-  const found = match(request.method ?? 'GET', path)
-  if (!found) throw new ApiError('not_found', 'There is no such address.')
-  const { route, parameters } = found
+  const routeMatch = matchRoute(request.method ?? 'GET', path)
+  if (!routeMatch) throw new ApiError('not_found', 'There is no resource at this path.')
+  const { route, parameters } = routeMatch
   if (!route) {
-    const headers = { Allow: found.allowed.join(', ') }
-    throw new ApiError('method_not_allowed', `This address takes ${found.allowed.join(', ')}.`, { headers })
+    const headers = { Allow: routeMatch.allowedMethods.join(', ') }
+    throw new ApiError('method_not_allowed', `This path supports only ${routeMatch.allowedMethods.join(', ')}.`, {
+      headers,
+    })
   }
-  const { operation, input, query } = entries.get(route)!
+  const { operation, input, query } = bindings.get(route)!
 
-  // 2. May they?
-  const place = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [camel(name), value]))
-  const { actor } = await authorize(context, demandOf(operation.field)!, placeOf(place))
+  // 2. Authorize.
+  const pathVariables = Object.fromEntries(Object.entries(parameters).map(([name, value]) => [camelCase(name), value]))
+  const { actor } = await authorize(context, requiredPermissionOf(operation.field)!, resourcePathOf(pathVariables))
 
-  // 3. What is to be done: check what they say, and do it.
-  const text = route.method === 'GET' ? '' : await readBody(request, BODY_LIMIT)
-  const work = async (inside: Context): Promise<Answer> => {
-    if (text !== '') mustBeJson(request)
-    const variables = { ...place, ...inputs({ input, query }, search, text) }
+  // 3. Define the work: validate the input and run the operation.
+  const text = route.method === 'GET' ? '' : await readBody(request, limits.maxRestBodyBytes)
+  const work = async (tx: Context): Promise<StoredResponse> => {
+    if (text !== '') requireJsonContentType(request)
+    const variables = { ...pathVariables, ...readInputs({ input, query }, search, text) }
     if (route.ifMatch && request.headers['if-match'] !== undefined) variables['ifMatch'] = request.headers['if-match']
     const payment = request.headers['payment-signature']
     if (route.payment && payment !== undefined) variables['paymentSignature'] = String(payment)
     try {
-      return answerOf(route, await run(operation, inside, variables))
+      return createResponse(route, await runOperation(operation, tx, variables))
     } catch (error) {
-      throw inWireWords(error)
+      throw toRestError(error)
     }
   }
 
-  // 4. Answered before? If not, do it.
-  const once = async (key: string): Promise<Answer> => {
-    const body = looseBody(text)
-    const keeping = keepingOf(route, body)
-    const fingerprints = fingerprintsOf(context, path, text, ...(keeping === 'encrypted' ? [authorityPart(actor)] : []))
+  // 4. Replay a stored response for the Idempotency-Key, or run the work.
+  const runOnce = async (key: string): Promise<StoredResponse> => {
+    const body = parseBodyLeniently(text)
+    const responseStorage = responseStorageOf(route, body)
+    const fingerprints = fingerprintsOf(
+      context,
+      path,
+      text,
+      ...(responseStorage === 'encrypted' ? [authorityFingerprint(actor)] : []),
+    )
     const accountId = parameters['account_id'] ?? actor.accountId ?? ''
-    const call = { accountId, key, fingerprints, keeping, commitsItself: commitsItself(operation.field) }
-    const answer = await idempotent(context, call, work)
-    if (answer.replayed) mayRepeat(actor, body)
+    const call = { accountId, key, fingerprints, responseStorage, commitsItself: commitsItself(operation.field) }
+    const answer = await runIdempotently(context, call, work)
+    if (answer.replayed) requireReplayAllowed(actor, body)
     return answer
   }
   const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined
-  const isKeyed = key !== undefined && checkKey('Idempotency-Key', String(key)) && route.neverCached !== true
-  const answer = isKeyed ? await once(String(key)) : await work(context)
+  const isKeyed = key !== undefined && checkIdempotencyKey('Idempotency-Key', String(key)) && route.neverCached !== true
+  const answer = isKeyed ? await runOnce(String(key)) : await work(context)
 
-  // 5. Do they have it already?
-  const tag = route.method === 'GET' && !route.derived ? answer.etag : null
-  const fresh = tag !== null && noneMatch(request.headers['if-none-match'], tag)
+  // 5. Evaluate If-None-Match.
+  const tag = route.method === 'GET' && !route.hasDerivedFields ? answer.etag : null
+  const isNotModified = tag !== null && matchesIfNoneMatch(request.headers['if-none-match'], tag)
   const headers = {
     ...answer.headers,
     ...(answer.etag && { ETag: answer.etag }),
     ...(answer.replayed && { 'Idempotent-Replayed': 'true' }),
   }
-  return { ...answer, ...(fresh && { status: 304, body: '' }), headers }
+  return { ...answer, ...(isNotModified && { status: 304, body: '' }), headers }
 }
 
 const splitUrl = (url: string): [string, string] => {
@@ -139,40 +153,40 @@ const splitUrl = (url: string): [string, string] => {
   return mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)]
 }
 
-/** @throws invalid_request with all faults of query and body */
-function inputs(
-  { input, query }: Pick<Entry, 'input' | 'query'>,
+/** @throws invalid_request with all errors in query and body */
+function readInputs(
+  { input, query }: Pick<RouteBinding, 'input' | 'query'>,
   search: string,
   text: string,
 ): Record<string, unknown> {
-  const details: Detail[] = []
+  const details: ErrorDetail[] = []
   const parameters = new URLSearchParams(search)
-  const fault = gateFault([...parameters.entries()].flat())
-  if (fault) throw badRequest(fault.replace(/^\[\d+\]/, 'The query'))
-  const variables = queryOf(query, parameters, details)
-  const body = text === '' ? undefined : jsonOf(text)
+  const inputError = unsafeInputError([...parameters.entries()].flat())
+  if (inputError) throw badRequest(inputError.replace(/^\[\d+\]/, 'The query'))
+  const variables = parseQuery(query, parameters, details)
+  const body = text === '' ? undefined : parseJsonBody(text)
   if (body !== undefined && !isObject(body)) throw badRequest('The body must be a JSON object.')
   if (input) {
     const required = String(input).endsWith('!')
-    if (body !== undefined || required) variables['input'] = inputOf(input, body ?? {}, '', details)
+    if (body !== undefined || required) variables['input'] = parseInput(input, body ?? {}, '', details)
   } else if (body !== undefined && Object.keys(body).length > 0) {
-    throw badRequest('This request takes no body.')
+    throw badRequest('This request must not have a body.')
   }
-  if (details.length > 0) throw invalid(details)
+  if (details.length > 0) throw invalidFields(details)
   return variables
 }
 
-function jsonOf(text: string): unknown {
+function parseJsonBody(text: string): unknown {
   try {
     return parseJson(text)
   } catch (error) {
-    if (error instanceof GateError) throw badRequest(error.message)
+    if (error instanceof UnsafeInputError) throw badRequest(error.message)
     throw error
   }
 }
 
-/** A body that nobody has checked yet, for what is asked of it before: empty where it is no JSON object. */
-function looseBody(text: string): Record<string, unknown> {
+/** Parses a body before its validation. Returns an empty object if it is not a JSON object. */
+function parseBodyLeniently(text: string): Record<string, unknown> {
   try {
     const body: unknown = JSON.parse(text)
     return isObject(body) ? body : {}
@@ -182,37 +196,43 @@ function looseBody(text: string): Record<string, unknown> {
 }
 
 /**
- * A replay must not show a weaker caller what only a stronger one could make (security rule 9): the platform scopes that
- * a body gives away are asked for here too, since the rules behind the operation do not run again.
+ * Checks that the caller has the platform scopes that a replayed body grants, because the rules of the operation do not
+ * run again for a replay (docs/contract.md#no-granting-beyond-the-callers-authority).
  * @throws insufficient_scope
  */
-function mayRepeat(actor: Actor, { scopes, settings }: Record<string, unknown>): void {
-  const given = [scopes, isObject(settings) ? settings['scopes'] : undefined].flatMap((list) =>
+function requireReplayAllowed(actor: Actor, { scopes, settings }: Record<string, unknown>): void {
+  const grantedScopes = [scopes, isObject(settings) ? settings['scopes'] : undefined].flatMap((list) =>
     Array.isArray(list) ? list.map(String) : [],
   )
-  for (const scope of given) {
-    if (isPlatformScope(scope) && !covers(actor.scopes, scope)) throw insufficientScope(scope)
+  for (const scope of grantedScopes) {
+    if (isPlatformScope(scope) && !coversScope(actor.scopes, scope)) throw insufficientScope(scope)
   }
 }
 
-function keepingOf({ neverCached, encrypted }: Route, body: Record<string, unknown>): Keeping {
+function responseStorageOf({ neverCached, encrypted }: Route, body: Record<string, unknown>): ResponseStorage {
   if (typeof neverCached === 'function' && neverCached(body)) return 'never'
   return encrypted?.(body) ? 'encrypted' : 'plain'
 }
 
-const bareBody = ({ omitted }: Route, value: unknown): string =>
-  JSON.stringify(value, omitted && ((key, part) => (part === null && omitted.includes(key) ? undefined : part)))
+const serializeUnwrapped = ({ omittedWhenNull }: Route, value: unknown): string =>
+  JSON.stringify(
+    value,
+    omittedWhenNull && ((key, part) => (part === null && omittedWhenNull.includes(key) ? undefined : part)),
+  )
 
-/** One resource is `{data}` with its ETag (spec 2.1, 4.1); a page is itself; a deletion has no body. */
-function answerOf(route: Route, value: unknown): Answer {
+/**
+ * Creates the response: `{data}` with an ETag for a resource, the page itself for a list, no body for a deletion
+ * (docs/contract.md#resource-conventions).
+ */
+function createResponse(route: Route, value: unknown): StoredResponse {
   const { success: status } = route
   if (route.payment) {
-    const { headers, body } = settlementOf(value)
-    return { ...answerOf({ ...route, payment: undefined }, body), headers }
+    const { headers, body } = splitSettlement(value)
+    return { ...createResponse({ ...route, payment: undefined }, body), headers }
   }
   if (status === 204 || status === 202) return { status, body: '', etag: null }
   const page = value as { data?: unknown }
-  if (route.bare || Array.isArray(page.data)) return { status, body: bareBody(route, value), etag: null }
+  if (route.unwrapped || Array.isArray(page.data)) return { status, body: serializeUnwrapped(route, value), etag: null }
   const { updated_at } = value as { updated_at?: number }
   const etag = updated_at === undefined ? null : etagOf({ updatedAt: updated_at })
   return { status, body: JSON.stringify({ data: value }), etag }

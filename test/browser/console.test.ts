@@ -1,43 +1,50 @@
-/** A platform team's first hour in the console, in a real Chromium (issue 6 item 1). */
+/** Issuers, clients, users, lists, search and sessions in the console, in Chromium. */
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
-import { must } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
-import { barriersOn } from './barriers.js'
-import { ADMIN, type ConsoleWorld, screenshots, signIn, startConsole } from './console-world.js'
+import { version } from '../../src/platform/package-info.js'
+import { expectStatus } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
+import { accessibilityViolations } from './accessibility.js'
+import {
+  ADMIN,
+  type ConsoleFixture,
+  saveScreenshots,
+  signInAsAdministrator,
+  startConsoleFixture,
+} from './console-fixture.js'
 
-let world: ConsoleWorld
+let fixture: ConsoleFixture
 let page: Page
 let unexpected: () => string[]
 let accountId: string
 
 beforeAll(async () => {
-  world = await startConsole()
+  fixture = await startConsoleFixture()
   const input = { name: 'Acme', description: 'Sells everything.' }
-  const made = await world.app.operator.graphql(
+  const response = await fixture.app.operator.graphql(
     'mutation ($input: CreateAccountInput!) { createAccount(input: $input) { account { id } } }',
     { input },
   )
-  accountId = made.body.data.createAccount.account.id
-  const opened = await world.open({ viewport: { width: 1280, height: 860 }, acceptDownloads: true })
+  accountId = response.body.data.createAccount.account.id
+  const opened = await fixture.openPage({ viewport: { width: 1280, height: 860 }, acceptDownloads: true })
   page = opened.page
-  unexpected = opened.unexpected
+  unexpected = opened.unexpectedProblems
 }, 60_000)
-afterAll(() => world?.close())
+afterAll(() => fixture?.close())
 
-const at = (path: string) => `${world.app.baseUrl}/console${path}`
+const at = (path: string) => `${fixture.app.baseUrl}/console${path}`
 const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
 
-const barriers: string[] = []
+const violations: string[] = []
 
-/** Notes what seriously keeps people out, in light and in dark; the last test looks at the notes. */
-async function accessible(): Promise<void> {
-  barriers.push(...(await barriersOn(page)))
+/** Collects accessibility violations; the last test expects none. */
+async function expectAccessible(): Promise<void> {
+  violations.push(...(await accessibilityViolations(page)))
 }
 
-/** What is on the page fits into it, also on a phone. */
-async function fitsPhones(): Promise<void> {
+/** Expects no horizontal scrolling on a phone. */
+async function expectFitsPhone(): Promise<void> {
   await page.setViewportSize({ width: 390, height: 844 })
   expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true)
   await page.setViewportSize({ width: 1280, height: 860 })
@@ -46,86 +53,86 @@ async function fitsPhones(): Promise<void> {
 let issuerPath: string
 let issuerId: string
 
-test('a deep link leads to the issuer and, signed in, back to itself', async () => {
-  await signIn(page, at(`/accounts/${accountId}`))
+test('a deep link redirects to the sign-in and back', async () => {
+  await signInAsAdministrator(page, at(`/accounts/${accountId}`))
   await heading('Acme')
   expect(page.url()).toBe(at(`/accounts/${accountId}`))
-  await accessible()
-  await fitsPhones()
+  await expectAccessible()
+  await expectFitsPhone()
 })
 
-test('an issuer is made, and its settings are saved', async () => {
-  await page.getByRole('link', { name: 'New issuer' }).click()
-  const dialog = page.getByRole('dialog', { name: 'New issuer' })
-  await dialog.getByRole('button', { name: 'Make issuer' }).click()
-  await dialog.getByText('Name is needed.').waitFor()
+test('an issuer can be created, and its settings saved', async () => {
+  await page.getByRole('link', { name: 'Create issuer' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Create issuer' })
+  await dialog.getByRole('button', { name: 'Create issuer' }).click()
+  await dialog.getByText('Name is required.').waitFor()
   await dialog.getByLabel('Name').fill('Customers')
-  await accessible()
+  await expectAccessible()
   await page.keyboard.press('Enter')
   await heading('Customers')
   issuerPath = new URL(page.url()).pathname.slice('/console'.length)
   issuerId = issuerPath.split('/').at(-1)!
-  await accessible()
+  await expectAccessible()
 
   await page.goto(at(`${issuerPath}/settings/branding`))
-  await page.getByLabel('Name that people see').fill('Acme shop')
-  await page.getByLabel('Primary colour').fill('#0f766e')
+  await page.getByLabel('Display name').fill('Acme shop')
+  await page.getByLabel('Primary color').fill('#0f766e')
   await page.getByRole('figure', { name: 'Preview of the sign-in page' }).getByText('Acme shop').waitFor()
-  await accessible()
+  await expectAccessible()
   await page.getByRole('button', { name: 'Save changes' }).click()
   await page.getByText('Issuer saved').waitFor()
-  const { settings } = must(await world.app.operator.get(`/v1${issuerPath}`), 200).data
+  const { settings } = expectStatus(await fixture.app.operator.get(`/v1${issuerPath}`), 200).data
   expect(settings.branding).toEqual({ display_name: 'Acme shop', theme: { primary_color: '#0f766e' } })
   expect(settings.security).toBeDefined()
 
   await page.goto(at(`${issuerPath}/settings/security`))
-  await page.getByRole('combobox', { name: /^Origins that may call/ }).fill('not an origin')
+  await page.getByRole('combobox', { name: /^Allowed CORS origins/ }).fill('not an origin')
   await page.keyboard.press('Enter')
   await page.getByRole('button', { name: 'Save changes' }).first().click()
   await page.getByText(/must be an origin such as/).waitFor()
-  await accessible()
+  await expectAccessible()
 
-  // D34: which redirect URIs clients may have.
+  // Rules for the redirect URIs of clients.
   await page.reload()
   const form = page.locator('form', { has: page.getByLabel('Allow loopback redirect URIs') })
   await form.getByLabel('Allow loopback redirect URIs').uncheck()
   await form.getByRole('combobox', { name: /^Allowed hosts/ }).fill('*.example.com')
   await page.keyboard.press('Enter')
   await form.scrollIntoViewIfNeeded()
-  await screenshots(page, 'redirect-uri-rules')
+  await saveScreenshots(page, 'redirect-uri-rules')
   await form.getByRole('button', { name: 'Save changes' }).click()
   await page.getByText('Issuer saved').waitFor()
   const rulesNow = async () =>
-    must(await world.app.operator.get(`/v1${issuerPath}`), 200).data.settings.security.redirect_uri_rules
+    expectStatus(await fixture.app.operator.get(`/v1${issuerPath}`), 200).data.settings.security.redirect_uri_rules
   expect(await rulesNow()).toEqual({ allow_loopback: false, allowed_hosts: ['*.example.com'] })
   // An empty list allows any host again.
   await form.getByRole('combobox', { name: /^Allowed hosts/ }).focus()
   await page.keyboard.press('Backspace')
   await form.getByLabel('Allow loopback redirect URIs').check()
   const saved = page.waitForResponse(
-    async (answer) => (await answer.request().postData())?.includes('updateIssuer') === true,
+    async (response) => (await response.request().postData())?.includes('updateIssuer') === true,
   )
   await form.getByRole('button', { name: 'Save changes' }).click()
   await saved
   expect(await rulesNow()).toEqual({ allow_loopback: true })
 })
 
-test('a server app is registered: its secret is shown once, the snippet holds its id, the secret can be rotated', async () => {
+test('creating a server app shows its secret once and its id in the snippet; the secret can be rotated', async () => {
   await page.getByRole('link', { name: 'Clients' }).click()
   await heading('Clients')
-  await accessible()
-  await page.getByRole('button', { name: 'New client' }).first().click()
-  const dialog = page.getByRole('dialog', { name: 'New client' })
-  // A list takes nothing in while the dialog has yet to move the cursor to its first field.
+  await expectAccessible()
+  await page.getByRole('button', { name: 'Create client' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Create client' })
+  // A list field loses input until the dialog has moved the focus to its first field.
   await dialog.locator(':focus').waitFor()
   await dialog.getByRole('radio', { name: 'Server app' }).click()
   await dialog.getByLabel('Name').fill('Back office')
-  await dialog.getByLabel('Callbacks').fill('https://office.example.com/callback')
+  await dialog.getByLabel('Redirect URIs', { exact: true }).fill('https://office.example.com/callback')
   await page.keyboard.press('Enter')
-  await accessible()
-  await dialog.getByRole('button', { name: 'Make client' }).click()
+  await expectAccessible()
+  await dialog.getByRole('button', { name: 'Create client' }).click()
 
-  const secretDialog = page.getByRole('dialog', { name: 'Your client’s secret' })
+  const secretDialog = page.getByRole('dialog', { name: 'Client secret' })
   await secretDialog.waitFor()
   const [id, secret] = await secretDialog.locator('[data-secret]').allTextContents()
   await page.keyboard.press('Escape')
@@ -134,83 +141,86 @@ test('a server app is registered: its secret is shown once, the snippet holds it
     page.waitForEvent('download'),
     secretDialog.getByRole('button', { name: 'Download' }).click(),
   ])
-  expect(readFileSync(await download.path(), 'utf8')).toBe(`Client id: ${id}\nClient secret: ${secret}\n`)
-  await accessible()
-  await secretDialog.getByRole('button', { name: 'I have kept it' }).click()
+  expect(readFileSync(await download.path(), 'utf8')).toBe(`Client ID: ${id}\nClient secret: ${secret}\n`)
+  await expectAccessible()
+  await secretDialog.getByRole('button', { name: "I've saved it" }).click()
 
   await heading('Back office')
   await page.getByText(`clientID: '${id}'`).waitFor()
   expect(await page.content()).not.toContain(secret!)
-  await accessible()
-  await fitsPhones()
+  await expectAccessible()
+  await expectFitsPhone()
   await page.getByRole('button', { name: 'Rotate secret' }).click()
-  await page.getByRole('button', { name: 'Make a new secret' }).click()
-  const rotated = page.getByRole('dialog', { name: 'The new secret' })
+  await page.getByRole('button', { name: 'Create new secret' }).click()
+  const rotated = page.getByRole('dialog', { name: 'New secret' })
   expect(await rotated.locator('[data-secret]').textContent()).not.toBe(secret)
-  await rotated.getByRole('button', { name: 'I have kept it' }).click()
+  await rotated.getByRole('button', { name: "I've saved it" }).click()
 })
 
-test('two people change the same thing: the later one sees both versions and chooses', async () => {
-  await page.getByRole('navigation', { name: 'Parts of Back office' }).getByRole('link', { name: 'Settings' }).click()
+test('after concurrent edits, the second user sees both versions and chooses one', async () => {
+  await page
+    .getByRole('navigation', { name: 'Sections of Back office' })
+    .getByRole('link', { name: 'Settings' })
+    .click()
   const name = page.getByRole('textbox', { name: /^Name/ })
   await name.fill('Mine')
   await page.getByLabel('Description').fill('Only for us')
-  const { owner, path } = await otherPerson()
-  must(await owner.patch(path, { name: 'Theirs' }), 200)
+  const { owner, path } = await getOtherEditor()
+  expectStatus(await owner.patch(path, { name: 'Theirs' }), 200)
   await page.getByRole('button', { name: 'Save changes' }).first().click()
 
   const dialog = page.getByRole('dialog', { name: 'Changed by someone else' })
   await dialog.waitFor()
   expect(await dialog.getByRole('row', { name: /^Name/ }).textContent()).toBe('NameTheirsMine')
   expect(await dialog.getByRole('row', { name: /^Description/ }).textContent()).toBe('Description–Only for us')
-  await accessible()
-  await dialog.getByRole('button', { name: 'Save mine over it' }).click()
+  await expectAccessible()
+  await dialog.getByRole('button', { name: 'Overwrite with my changes' }).click()
   await dialog.waitFor({ state: 'hidden' })
-  expect(must(await owner.get(path), 200).data).toMatchObject({ name: 'Mine', description: 'Only for us' })
+  expect(expectStatus(await owner.get(path), 200).data).toMatchObject({ name: 'Mine', description: 'Only for us' })
 
   await name.fill('Mine again')
-  must(await owner.patch(path, { name: 'Theirs again' }), 200)
+  expectStatus(await owner.patch(path, { name: 'Theirs again' }), 200)
   await page.getByRole('button', { name: 'Save changes' }).first().click()
-  await dialog.getByRole('button', { name: 'Discard mine' }).click()
+  await dialog.getByRole('button', { name: 'Discard my changes' }).click()
   await heading('Theirs again')
   expect(await name.inputValue()).toBe('Theirs again')
-  expect(must(await owner.get(path), 200).data.name).toBe('Theirs again')
+  expect(expectStatus(await owner.get(path), 200).data.name).toBe('Theirs again')
 })
 
-async function otherPerson() {
+async function getOtherEditor() {
   const clientId = new URL(page.url()).pathname.split('/').at(-2)
-  return { owner: world.app.operator, path: `/v1${issuerPath}/clients/${clientId}` }
+  return { owner: fixture.app.operator, path: `/v1${issuerPath}/clients/${clientId}` }
 }
 
-test('a user is made, found, given another password, suspended and deleted', async () => {
+test('a user can be created, found, suspended and deleted', async () => {
   await page.goto(at(`${issuerPath}/users?new=1`))
-  const dialog = page.getByRole('dialog', { name: 'New user' })
+  const dialog = page.getByRole('dialog', { name: 'Create user' })
   await dialog.getByLabel('Username').fill('grace@example.com')
   await dialog.getByLabel('Full name').fill('Grace Hopper')
   await dialog.getByLabel('Password', { exact: true }).fill(ADMIN.password)
-  await dialog.getByRole('button', { name: 'Make user' }).click()
+  await dialog.getByRole('button', { name: 'Create user' }).click()
   await heading('Grace Hopper')
   const userPath = new URL(page.url()).pathname.slice('/console'.length)
-  await accessible()
-  await page.getByRole('link', { name: 'Ways to sign in' }).click()
-  await page.getByRole('table', { name: 'Ways to sign in' }).getByText('Password').first().waitFor()
-  await accessible()
+  await expectAccessible()
+  await page.getByRole('link', { name: 'Credentials' }).click()
+  await page.getByRole('table', { name: 'Credentials' }).getByText('Password').first().waitFor()
+  await expectAccessible()
 
   await page.getByRole('link', { name: 'Users' }).first().click()
   await page.getByRole('table', { name: 'Users' }).getByText('Grace Hopper').waitFor()
-  await page.getByRole('searchbox').fill('nobody')
-  await page.getByRole('heading', { name: 'Nothing matches' }).waitFor()
-  expect(new URL(page.url()).searchParams.get('search')).toBe('nobody')
+  await page.getByRole('searchbox').fill('unknown')
+  await page.getByRole('heading', { name: 'No results' }).waitFor()
+  expect(new URL(page.url()).searchParams.get('search')).toBe('unknown')
   await page.getByRole('searchbox').fill('grace@')
   await page.getByRole('table', { name: 'Users' }).getByText('Grace Hopper').click()
   await heading('Grace Hopper')
 
   await page.getByRole('combobox', { name: 'Status' }).click()
   await page.getByRole('option', { name: 'Suspended' }).click()
-  await page.getByLabel('Why').fill('On leave')
+  await page.getByLabel('Reason').fill('On leave')
   await page.getByRole('button', { name: 'Save changes' }).click()
   await page.getByText('User saved').waitFor()
-  expect(must(await world.app.operator.get(`/v1${userPath}`), 200).data).toMatchObject({
+  expect(expectStatus(await fixture.app.operator.get(`/v1${userPath}`), 200).data).toMatchObject({
     status: 'suspended',
     status_reason: 'On leave',
   })
@@ -220,13 +230,13 @@ test('a user is made, found, given another password, suspended and deleted', asy
   expect(await confirm.getByRole('button', { name: 'Delete user' }).isDisabled()).toBe(true)
   await confirm.getByRole('textbox').fill('grace@example.com')
   await confirm.getByRole('button', { name: 'Delete user' }).click()
-  await page.getByRole('heading', { name: 'Nobody is here yet' }).waitFor()
+  await page.getByRole('heading', { name: 'No users yet' }).waitFor()
 })
 
-test('a list of many is paged, and the back button pages back', async () => {
+test('lists are paged, and the back button returns to the previous page', async () => {
   for (let n = 1; n <= 30; n++) {
     const body = { username_type: 'unique', username: `person${n}`, profile: { name: `Person ${n}` } }
-    must(await world.app.operator.post(`/v1${issuerPath}/users`, body), 201)
+    expectStatus(await fixture.app.operator.post(`/v1${issuerPath}/users`, body), 201)
   }
   await page.goto(at(`${issuerPath}/users`))
   const table = page.getByRole('table', { name: 'Users' })
@@ -241,22 +251,22 @@ test('a list of many is paged, and the back button pages back', async () => {
   await table.getByText('Person 30', { exact: true }).waitFor()
 })
 
-test('what is not among the newest is found by the server: in a list, in the palette, among the accounts', async () => {
-  const { operator } = world.app
-  must(await operator.post(`/v1${issuerPath}/organizations`, { name: 'Zebra crossing' }), 201)
+test('lists, the command palette and the account switcher search on the server', async () => {
+  const { operator } = fixture.app
+  expectStatus(await operator.post(`/v1${issuerPath}/organizations`, { name: 'Zebra crossing' }), 201)
   const many = 'mutation ($input: CreateAccountInput!) { createAccount(input: $input) { account { id } } }'
   for (let n = 1; n <= 30; n++) {
-    must(await operator.post(`/v1${issuerPath}/organizations`, { name: `Newer ${n}` }), 201)
+    expectStatus(await operator.post(`/v1${issuerPath}/organizations`, { name: `Newer ${n}` }), 201)
     await operator.graphql(many, { input: { name: `Tenant ${n}` } })
   }
   await page.goto(at(`${issuerPath}/organizations`))
   const table = page.getByRole('table', { name: 'Organizations' })
   await table.getByText('Newer 30', { exact: true }).waitFor()
   expect(await table.getByText('Zebra crossing').count()).toBe(0)
-  await page.getByRole('searchbox', { name: 'Search by name or id' }).fill('zeb')
+  await page.getByRole('searchbox', { name: 'Search by name or ID' }).fill('zeb')
   await table.getByText('Zebra crossing').waitFor()
   expect(await table.getByText('Newer 30', { exact: true }).count()).toBe(0)
-  await accessible()
+  await expectAccessible()
   await page.keyboard.press('Control+k')
   await page.locator('input[aria-label="Find anything"]').fill('zebra')
   await page.getByRole('button', { name: /Zebra crossing/ }).click()
@@ -271,7 +281,7 @@ test('what is not among the newest is found by the server: in a list, in the pal
   await heading('Users')
 })
 
-test('the palette goes anywhere by keyboard', async () => {
+test('the command palette works by keyboard', async () => {
   await page.keyboard.press('Control+k')
   await page.locator('input[aria-label="Find anything"]').fill('Person 7')
   await page.getByRole('button', { name: /Person 7/ }).waitFor()
@@ -281,66 +291,71 @@ test('the palette goes anywhere by keyboard', async () => {
   await page.keyboard.press('Control+k')
   await page.locator('input[aria-label="Find anything"]').fill('System')
   await page.getByRole('button', { name: /System/ }).waitFor()
-  await accessible()
+  await expectAccessible()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   await heading('System')
 })
 
-test('only what the caller’s scopes allow is offered', async () => {
-  const { page: theirs, unexpected: trouble } = await world.open({ viewport: { width: 1280, height: 860 } })
-  const { app } = world
-  const [system] = must(await app.operator.get('/v1/accounts'), 200).data.slice(-1)
-  const [own] = must(await app.operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
+test('the console shows only what the caller’s scopes allow', async () => {
+  const { page: readerPage, unexpectedProblems } = await fixture.openPage({
+    viewport: { width: 1280, height: 860 },
+  })
+  const { app } = fixture
+  const [system] = expectStatus(await app.operator.get('/v1/accounts'), 200).data.slice(-1)
+  const [own] = expectStatus(await app.operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
   const I = `/v1/accounts/${system.id}/issuers/${own.id}`
-  const user = must(
+  const user = expectStatus(
     await app.operator.post(`${I}/users`, { username_type: 'email', username: 'reader@example.com' }),
     201,
   )
   const password = { type: 'password', name: null, password: ADMIN.password }
-  must(await app.operator.post(`${I}/users/${user.data.id}/verifiers`, password), 201)
-  const account: Loose = must(await app.operator.get(`/v1/accounts/${accountId}`), 200).data
+  expectStatus(await app.operator.post(`${I}/users/${user.data.id}/verifiers`, password), 201)
+  const account: AnyJson = expectStatus(await app.operator.get(`/v1/accounts/${accountId}`), 200).data
   const member = { member_id: user.data.id, scopes: ['accounts:read', 'issuers:read', 'issuers.clients:read'] }
-  must(await app.operator.post(`${I}/organizations/${account.admin_org_id}/members`, member), 201)
+  expectStatus(await app.operator.post(`${I}/organizations/${account.admin_org_id}/members`, member), 201)
 
-  await theirs.goto(at(`${issuerPath}/clients`))
-  await theirs.getByLabel('Username or email').fill('reader@example.com')
-  await theirs.getByLabel('Password').fill(ADMIN.password)
-  await theirs.keyboard.press('Enter')
-  await theirs.getByRole('table', { name: 'Clients' }).getByText('Theirs again').click()
-  await theirs.getByRole('heading', { level: 1, name: 'Theirs again' }).waitFor()
-  expect(await theirs.getByRole('button', { name: 'Rotate secret' }).count()).toBe(0)
-  expect(await theirs.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Users' }).count()).toBe(0)
-  await theirs.goto(at(`${issuerPath}/users`))
-  await theirs.getByRole('heading', { name: 'There is nothing here for you' }).waitFor()
-  expect(trouble()).toEqual([])
-  await theirs.context().close()
+  await readerPage.goto(at(`${issuerPath}/clients`))
+  await readerPage.getByLabel('Username or email').fill('reader@example.com')
+  await readerPage.getByLabel('Password').fill(ADMIN.password)
+  await readerPage.keyboard.press('Enter')
+  await readerPage.getByRole('table', { name: 'Clients' }).getByText('Theirs again').click()
+  await readerPage.getByRole('heading', { level: 1, name: 'Theirs again' }).waitFor()
+  expect(await readerPage.getByRole('button', { name: 'Rotate secret' }).count()).toBe(0)
+  expect(await readerPage.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'Users' }).count()).toBe(
+    0,
+  )
+  await readerPage.goto(at(`${issuerPath}/users`))
+  await readerPage.getByRole('heading', { name: 'You do not have access' }).waitFor()
+  expect(unexpectedProblems()).toEqual([])
+  await readerPage.context().close()
 })
 
-test('a session that ends elsewhere leads to the sign-in, and that back to the same page', async () => {
+test('a console session that was deleted redirects to the sign-in and back to the same page', async () => {
   await page.goto(at(`${issuerPath}/clients`))
   await page.getByRole('table', { name: 'Clients' }).waitFor()
-  await world.app.gatehouse.tools.prisma.consoleSession.deleteMany()
+  await fixture.app.gatehouse.database.prisma.consoleSession.deleteMany()
   await page.getByRole('link', { name: 'Users' }).first().click()
-  // The issuer still knows who this is, and asks nothing.
+  // The session at the issuer still exists, so it does not ask for credentials.
   await page.getByRole('table', { name: 'Users' }).waitFor()
   expect(new URL(page.url()).pathname).toBe(`/console${issuerPath}/users`)
-  const refusals = unexpected().filter(
-    (fault) => !/status of 401|the server responded with a status of 401/.test(fault),
+  const otherProblems = unexpected().filter(
+    (problem) => !/status of 401|the server responded with a status of 401/.test(problem),
   )
-  expect(refusals).toEqual([])
+  expect(otherProblems).toEqual([])
 })
 
-test('signing out ends at the issuer, who asks again', async () => {
+test('the user menu shows the version; signing out ends the session at the issuer', async () => {
   await page.getByRole('button', { name: /: menu/ }).click()
+  await page.getByRole('menu').getByText(`Gatehouse ${version}`, { exact: true }).waitFor()
   await page.getByRole('menuitem', { name: 'Sign out' }).click()
   await page.getByLabel('Password').waitFor()
-  expect(new URL(page.url()).origin).toBe(world.app.idpUrl)
+  expect(new URL(page.url()).origin).toBe(fixture.app.idpUrl)
   await page.goto(at(`/accounts/${accountId}`))
   await page.getByLabel('Password').waitFor()
   expect(issuerId).toMatch(/^iss_/)
 })
 
-test('no page of this story keeps anybody out', () => {
-  expect(barriers).toEqual([])
+test('no page had accessibility violations', () => {
+  expect(violations).toEqual([])
 })

@@ -1,12 +1,12 @@
-/** A person signs in on the hosted page, in a real Chromium (issue 2 item 7). */
+/** Sign-in and sign-out on the hosted pages, in Chromium. */
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Browser } from 'playwright-core'
-import { PASSWORD, Realm, type TestClient } from '../idp/setup.js'
+import { PASSWORD, Realm, type TestClient } from '../idp/realm.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { startStrictBrowser, watchedPage } from './watched-page.js'
+import { launchBrowser, openMonitoredPage } from './monitored-page.js'
 
 let app: TestApp
 let realm: Realm
@@ -22,19 +22,19 @@ const challenge = {
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app, 'Northwind')
-  await realm.user('ada@example.com')
+  realm = await Realm.create(app, 'Northwind')
+  await realm.createUser('ada@example.com')
   application = createServer((_, res) =>
     res.setHeader('content-type', 'text/html').end('<link rel="icon" href="data:,"><h1>Notebook</h1>'),
   )
   await new Promise<void>((done) => application.listen(0, '127.0.0.1', done))
   callback = `http://127.0.0.1:${(application.address() as AddressInfo).port}/callback`
-  client = await realm.client({
+  client = await realm.createClient({
     application_type: 'spa',
     redirect_uris: [callback],
     post_logout_redirect_uris: [callback],
   })
-  browser = await startStrictBrowser()
+  browser = await launchBrowser()
 }, 60_000)
 afterAll(async () => {
   await browser?.close()
@@ -45,11 +45,11 @@ afterAll(async () => {
 test.each([
   { javaScriptEnabled: true, colorScheme: 'light' as const, viewport: { width: 1280, height: 800 } },
   { javaScriptEnabled: false, colorScheme: 'dark' as const, viewport: { width: 360, height: 640 } },
-])('wrong password first, then in, then out: %j', async (options) => {
-  const { page, faults, requests } = await watchedPage(browser, new URL(realm.url).origin, options)
+])('a wrong password, then sign-in and sign-out: %j', async (options) => {
+  const { page, problems, requests } = await openMonitoredPage(browser, new URL(realm.url).origin, options)
   await page.goto(realm.authorizeUrl(client, { ...challenge, redirect_uri: callback }))
 
-  // By keyboard and label alone.
+  // Uses only the keyboard and labels.
   await page.getByLabel('Username or email').fill('ada@example.com')
   await page.keyboard.press('Tab')
   await page.keyboard.type('not the password')
@@ -63,13 +63,13 @@ test.each([
   expect(box.x).toBeGreaterThanOrEqual(0)
   expect(box.x + box.width).toBeLessThanOrEqual(options.viewport.width)
 
-  // The cursor is where the next attempt begins.
+  // The focus is on the password field.
   await page.keyboard.type(PASSWORD)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Notebook' }).waitFor()
   const back = new URL(page.url())
   expect(back.href.startsWith(callback)).toBe(true)
-  const tokens = await realm.exchange(client, {
+  const tokens = await realm.exchangeCode(client, {
     code: back.searchParams.get('code')!,
     code_verifier: verifier,
     redirect_uri: callback,
@@ -83,22 +83,22 @@ test.each([
   await page.getByRole('heading', { name: 'Notebook' }).waitFor()
   expect((await realm.refresh(client, tokens.body.refresh_token)).body.error).toBe('invalid_grant')
 
-  // The application is another host by right, and an icon in a data: address asks nobody.
-  const expected = ['asked data:', `asked ${callback}`]
-  expect(faults.filter((fault) => !expected.some((start) => fault.startsWith(start)))).toEqual([])
+  // Requests to the application are expected, and a data: URL is no network request.
+  const expected = ['requested data:', `requested ${callback}`]
+  expect(problems.filter((problem) => !expected.some((prefix) => problem.startsWith(prefix)))).toEqual([])
   expect(requests.some((url) => url.startsWith(`${realm.url}/interaction/`))).toBe(true)
   await page.context().close()
 })
 
-test("D23: a form on another site's page signs out the person whose cookie it does not bring", async () => {
-  const { page } = await watchedPage(browser, new URL(callback).origin, {})
+test('a logout form on another site signs the user out after confirmation, although its request has no cookies', async () => {
+  const { page } = await openMonitoredPage(browser, new URL(callback).origin, {})
   await page.goto(realm.authorizeUrl(client, { ...challenge, redirect_uri: callback }))
   await page.getByLabel('Username or email').fill('ada@example.com')
   await page.getByLabel('Password').fill(PASSWORD)
   await page.keyboard.press('Enter')
   await page.getByRole('heading', { name: 'Notebook' }).waitFor()
 
-  // The same server, but for browsers another site.
+  // The same server, but another site for the browser.
   await page.goto(callback.replace('127.0.0.1', 'localhost'))
   await page.setContent(`<form method="post" action="${realm.url}/logout">
     <input name="client_id" value="${client.id}"><input name="post_logout_redirect_uri" value="${callback}">
@@ -112,8 +112,8 @@ test("D23: a form on another site's page signs out the person whose cookie it do
   await page.context().close()
 })
 
-test('the page does what its policy says: nothing frames it', async () => {
-  const { page } = await watchedPage(browser, new URL(callback).origin, {})
+test('the sign-in page cannot be framed', async () => {
+  const { page } = await openMonitoredPage(browser, new URL(callback).origin, {})
   await page.goto(callback)
   await page.setContent(
     `<iframe src="${realm.authorizeUrl(client, { ...challenge, redirect_uri: callback })}"></iframe>`,

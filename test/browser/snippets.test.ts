@@ -1,4 +1,4 @@
-/** The snippets that the console shows, copied as they stand and run: each ends in tokens. */
+/** Runs the code snippets that the console shows: each must get tokens. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -7,12 +7,13 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { decodeJwt } from 'jose'
 import type { Page } from 'playwright-core'
-import { packageRoot } from '../../src/platform/package-root.js'
-import { makeTenant, must, type Tenant } from '../setup/actors.js'
+import { packageRoot } from '../../src/platform/package-info.js'
+import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import { freePorts } from '../setup/start-app.js'
-import { type ConsoleWorld, signIn, startConsole } from './console-world.js'
+import { waitUntil } from '../setup/wait-until.js'
+import { type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
 
-let world: ConsoleWorld
+let fixture: ConsoleFixture
 let tenant: Tenant
 let admin: Page
 let folder: string
@@ -20,44 +21,50 @@ const children: ChildProcess[] = []
 const PERSON = { username: 'grace@example.com', password: 'a long first password' }
 
 beforeAll(async () => {
-  world = await startConsole()
-  tenant = await makeTenant(world.app)
+  fixture = await startConsoleFixture()
+  tenant = await createTenant(fixture.app)
   const { owner, I } = tenant
   const profile = { name: 'Grace Hopper' }
-  const user = must(await owner.post(`${I}/users`, { username_type: 'email', username: PERSON.username, profile }), 201)
+  const user = expectStatus(
+    await owner.post(`${I}/users`, { username_type: 'email', username: PERSON.username, profile }),
+    201,
+  )
   const password = { type: 'password', name: null, password: PERSON.password }
-  must(await owner.post(`${I}/users/${user.data.id}/verifiers`, password), 201)
-  admin = (await world.open()).page
-  await signIn(admin, `${world.app.baseUrl}/console/accounts/${tenant.accountId}`)
+  expectStatus(await owner.post(`${I}/users/${user.data.id}/verifiers`, password), 201)
+  admin = (await fixture.openPage()).page
+  await signInAsAdministrator(admin, `${fixture.app.baseUrl}/console/accounts/${tenant.accountId}`)
   await admin.getByRole('heading', { level: 1 }).first().waitFor()
-  // Where the libraries are found that the snippets say how to install.
+  // The libraries that the snippets install.
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-snippets-'))
   symlinkSync(join(packageRoot, 'node_modules'), join(folder, 'node_modules'))
 }, 60_000)
 afterAll(async () => {
   for (const child of children) child.kill()
-  await world?.close()
+  await fixture?.close()
   rmSync(folder, { recursive: true, force: true })
 })
 
-/** Registers a client in the console. @returns what its page shows to be copied, by title, and the secret it got */
-async function register(kind: string, callback?: string): Promise<{ blocks: Record<string, string>; secret: string }> {
+/** Creates a client in the console. @returns its code blocks by title, and its secret */
+async function createClient(
+  kind: string,
+  callback?: string,
+): Promise<{ blocks: Record<string, string>; secret: string }> {
   const { accountId, issuerId } = tenant
-  await admin.goto(`${world.app.baseUrl}/console/accounts/${accountId}/issuers/${issuerId}/clients?new=1`)
-  const dialog = admin.getByRole('dialog', { name: 'New client' })
+  await admin.goto(`${fixture.app.baseUrl}/console/accounts/${accountId}/issuers/${issuerId}/clients?new=1`)
+  const dialog = admin.getByRole('dialog', { name: 'Create client' })
   await dialog.getByRole('radio', { name: kind }).click()
   await dialog.getByLabel('Name').fill(kind)
   if (callback) {
-    await dialog.getByLabel('Callbacks').fill(callback)
+    await dialog.getByLabel('Redirect URIs', { exact: true }).fill(callback)
     await admin.keyboard.press('Enter')
   }
-  await dialog.getByRole('button', { name: 'Make client' }).click()
+  await dialog.getByRole('button', { name: 'Create client' }).click()
   let secret = ''
-  if (['Server app', 'Machine'].includes(kind)) {
-    const shown = admin.getByRole('dialog', { name: 'Your client’s secret' })
+  if (['Server app', 'Machine-to-machine'].includes(kind)) {
+    const shown = admin.getByRole('dialog', { name: 'Client secret' })
     await shown.waitFor()
     secret = (await shown.locator('[data-secret]').allTextContents())[1]!
-    await shown.getByRole('button', { name: 'I have kept it' }).click()
+    await shown.getByRole('button', { name: "I've saved it" }).click()
   }
   await admin.getByRole('heading', { level: 1, name: kind }).waitFor()
   return { secret, blocks: await blocksOf() }
@@ -67,45 +74,48 @@ async function blocksOf(): Promise<Record<string, string>> {
   const blocks = admin.locator('figure:has(pre)')
   await blocks.first().waitFor()
   const texts = await blocks.evaluateAll((all) =>
-    all.map((one) => [
-      one.querySelector('figcaption span')?.textContent ?? '',
-      one.querySelector('pre')?.textContent ?? '',
+    all.map((block) => [
+      block.querySelector('figcaption span')?.textContent ?? '',
+      block.querySelector('pre')?.textContent ?? '',
     ]),
   )
   return Object.fromEntries(texts)
 }
 
-/** Runs a program beside the libraries. */
+/** Runs a snippet in the folder with the libraries. */
 function run(file: string, text: string, env: Record<string, string> = {}) {
   writeFileSync(join(folder, file), text)
-  const given = { PATH: process.env['PATH'] ?? '', ...env }
+  const environment = { PATH: process.env['PATH'] ?? '', ...env }
   const [command, args] = file.endsWith('.sh') ? ['sh', [file]] : [process.execPath, [file]]
-  const child = spawn(command, args, { cwd: folder, env: given, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(command, args, { cwd: folder, env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
   children.push(child)
   let output = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (output += chunk))
   const ended = new Promise<number | null>((done) => child.once('close', done))
   const printed = async (pattern: RegExp): Promise<string> => {
-    for (let look = 0; look < 300; look++) {
-      const found = pattern.exec(output)
-      if (found) return found[1] ?? found[0]
-      if (child.exitCode !== null) break
-      await new Promise((done) => setTimeout(done, 50))
-    }
-    throw new Error(`${file} never printed ${pattern}:\n${output}`)
+    const found = await waitUntil(
+      `${file} has printed ${pattern}`,
+      () => {
+        const match = pattern.exec(output)
+        if (!match && child.exitCode !== null) throw new Error(`${file} ended without ${pattern}:\n${output}`)
+        return match
+      },
+      { details: () => output },
+    )
+    return found![1] ?? found![0]
   }
   return { ended, printed, output: () => output }
 }
 
-/** Somebody with a browser of their own signs in where an application has led them. */
+/** Opens a URL of an application in a new browser and signs in on the page that it redirects to. */
 async function visit(address: string): Promise<Page> {
-  const { page } = await world.open()
-  for (let look = 0; look < 100; look++) {
-    const answers = await page.goto(address).then(
+  const { page } = await fixture.openPage()
+  for (let attempt = 0; attempt < 100; attempt++) {
+    const isResponding = await page.goto(address).then(
       () => true,
       () => false,
     )
-    if (answers) break
+    if (isResponding) break
     await page.waitForTimeout(100)
   }
   await page.getByLabel('Username or email').fill(PERSON.username)
@@ -117,14 +127,14 @@ async function visit(address: string): Promise<Page> {
 test('single-page app', async () => {
   const [port] = await freePorts(1)
   const home = `http://localhost:${port}`
-  const { blocks } = await register('Single-page app', `${home}/callback`)
+  const { blocks } = await createClient('Single-page app', `${home}/callback`)
   const modules = {
     '/auth.js': blocks['auth.ts']!,
     '/oidc-client-ts.js': 'oidc-client-ts/dist/esm/oidc-client-ts.js',
     '/jwt-decode.js': 'jwt-decode/build/esm/index.js',
   }
   const imports = '{"imports":{"oidc-client-ts":"/oidc-client-ts.js","jwt-decode":"/jwt-decode.js"}}'
-  // What a bundler does in life.
+  // Replaces a bundler.
   const page = `<!doctype html><script type="importmap">${imports}</script><script type="module" src="/auth.js"></script>`
   const server = createServer((request, response) => {
     const path = request.url!.split('?')[0] as keyof typeof modules
@@ -136,7 +146,7 @@ test('single-page app', async () => {
   try {
     const person = await visit(home)
     await person.waitForURL(`${home}/`)
-    const keys = 'Object.values(sessionStorage).map((text) => JSON.parse(text)).find((one) => one.access_token)'
+    const keys = 'Object.values(sessionStorage).map((text) => JSON.parse(text)).find((entry) => entry.access_token)'
     const user = await person.evaluate<{ access_token: string; refresh_token: string; profile: { name: string } }>(keys)
     expect(decodeJwt(user.access_token).iss).toContain(tenant.issuerId)
     expect(user.profile.name).toBe('Grace Hopper')
@@ -146,10 +156,10 @@ test('single-page app', async () => {
   }
 })
 
-test.each(['/callback', '/auth/came-back'])('server app, whose callback is %s', async (path) => {
+test.each(['/callback', '/auth/return'])('server app with the callback path %s', async (path) => {
   const [port] = await freePorts(1)
   const home = `http://localhost:${port}`
-  const { blocks, secret } = await register('Server app', `${home}${path}`)
+  const { blocks, secret } = await createClient('Server app', `${home}${path}`)
   const server = run('server.mjs', blocks['server.mjs']!, { CLIENT_SECRET: secret, COOKIE_SECRET: 'c'.repeat(64) })
   const person = await visit(`${home}/profile`)
   await person.waitForURL(`${home}/profile`)
@@ -158,8 +168,8 @@ test.each(['/callback', '/auth/came-back'])('server app, whose callback is %s', 
   await person.context().close()
 })
 
-test('native app: a program that waits on a port of its own', async () => {
-  const { blocks } = await register('Native app', 'http://127.0.0.1/callback')
+test('native app: a program that listens on a loopback port', async () => {
+  const { blocks } = await createClient('Native app', 'http://127.0.0.1/callback')
   const program = run('sign-in.mjs', blocks['sign-in.mjs']!)
   const person = await visit(await program.printed(/Open (\S+)/))
   await person.getByText('You can close this window.').waitFor()
@@ -168,8 +178,8 @@ test('native app: a program that waits on a port of its own', async () => {
   await person.context().close()
 })
 
-test('machine: by a line of shell, and in Node.js', async () => {
-  const { blocks, secret } = await register('Machine')
+test('machine-to-machine: shell and Node.js', async () => {
+  const { blocks, secret } = await createClient('Machine-to-machine')
   const shell = run('token.sh', blocks['Terminal']!, { CLIENT_SECRET: secret })
   await shell.ended
   const { access_token, token_type } = JSON.parse(shell.output())
@@ -181,7 +191,7 @@ test('machine: by a line of shell, and in Node.js', async () => {
   expect(decodeJwt(program.output().trim()).sub).toMatch(/^cli_/)
 })
 
-test('a client without a callback says that nobody can come back to it yet', async () => {
-  await register('Server app')
-  await admin.getByText('Nobody can come back to the application.').waitFor()
+test('a client without a redirect URI shows a warning', async () => {
+  await createClient('Server app')
+  await admin.getByText('Users cannot return to the application').waitFor()
 })

@@ -1,18 +1,18 @@
-/** Through another provider in a real Chromium: its cookie rules decide whether somebody comes back. */
+/** Sign-in through external providers, in Chromium, whose cookie rules the redirects depend on. */
 import { createHash, randomBytes } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import Provider from 'oidc-provider'
 import type { Browser } from 'playwright-core'
-import { Codes, FakeOidc, FakeServer, SECRET } from '../idp/login/providers.js'
-import { type Method, WaysIn } from '../idp/login/ways-in.js'
-import { Realm } from '../idp/setup.js'
+import { type Method, UpstreamFixture } from '../idp/login/upstream-fixture.js'
+import { AuthorizationCodes, FakeOidc, FakeServer, SECRET } from '../idp/login/upstream-providers.js'
+import { Realm } from '../idp/realm.js'
 import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
-import { startStrictBrowser, watchedPage } from './watched-page.js'
+import { launchBrowser, openMonitoredPage } from './monitored-page.js'
 
 let app: TestApp
-let ways: WaysIn
+let fixture: UpstreamFixture
 let browser: Browser
 let application: Server
 let upstream: Server
@@ -25,15 +25,15 @@ const challenge = {
 
 beforeAll(async () => {
   app = await startApp({ env: { ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'silent' } })
-  const realm = await Realm.make(app, 'Northwind')
+  const realm = await Realm.create(app, 'Northwind')
   application = createServer((_, res) =>
     res.setHeader('content-type', 'text/html').end('<link rel="icon" href="data:,"><h1>Notebook</h1>'),
   )
   await new Promise<void>((done) => application.listen(0, '127.0.0.1', done))
   callback = `http://127.0.0.1:${(application.address() as AddressInfo).port}/callback`
-  const client = await realm.client({ application_type: 'spa', redirect_uris: [callback] })
-  ways = new WaysIn(realm, client)
-  browser = await startStrictBrowser()
+  const client = await realm.createClient({ application_type: 'spa', redirect_uris: [callback] })
+  fixture = new UpstreamFixture(realm, client)
+  browser = await launchBrowser()
 }, 60_000)
 afterAll(async () => {
   await browser?.close()
@@ -41,20 +41,24 @@ afterAll(async () => {
   for (const server of [application, upstream]) await new Promise((done) => server?.close(done))
 })
 
-const start = () => ways.realm.authorizeUrl(ways.client, { ...challenge, redirect_uri: callback })
+const start = () => fixture.realm.authorizeUrl(fixture.client, { ...challenge, redirect_uri: callback })
 
-/** The application got a code that is good for tokens. */
-async function tokensOf(url: string): Promise<number> {
+/** Exchanges the code of a callback URL. @returns the status of the token response */
+async function exchangeStatus(url: string): Promise<number> {
   const code = new URL(url).searchParams.get('code')!
-  const answer = await ways.realm.exchange(ways.client, { code, code_verifier: verifier, redirect_uri: callback })
-  return answer.status
+  const response = await fixture.realm.exchangeCode(fixture.client, {
+    code,
+    code_verifier: verifier,
+    redirect_uri: callback,
+  })
+  return response.status
 }
 
-test('a stock oidc-provider on another site: its pages, and back', async () => {
+test('a sign-in at an oidc-provider on another site', async () => {
   const [port] = await freePorts(1)
-  // localhost and 127.0.0.1 are two sites.
+  // For browsers, localhost and 127.0.0.1 are different sites.
   const url = `http://localhost:${port}`
-  const method = await ways.oidc(url, { name: 'Stock' })
+  const method = await fixture.addOidcMethod(url, { name: 'Stock' })
   const provider = new Provider(url, {
     clients: [{ client_id: 'us', client_secret: SECRET, redirect_uris: [method.callback_url] }],
     claims: { openid: ['sub'], email: ['email', 'email_verified'] },
@@ -67,7 +71,9 @@ test('a stock oidc-provider on another site: its pages, and back', async () => {
   upstream = createServer(provider.callback())
   await new Promise<void>((done) => upstream.listen(port, 'localhost', done))
 
-  const { page, faults } = await watchedPage(browser, new URL(ways.realm.url).origin, { javaScriptEnabled: false })
+  const { page, problems } = await openMonitoredPage(browser, new URL(fixture.realm.url).origin, {
+    javaScriptEnabled: false,
+  })
   await page.goto(start())
   await page.getByRole('button', { name: 'Continue with Stock' }).click()
   await page.getByPlaceholder('Enter any login').fill('grace')
@@ -75,39 +81,45 @@ test('a stock oidc-provider on another site: its pages, and back', async () => {
   await page.getByRole('button', { name: 'Sign-in' }).click()
   await page.getByRole('button', { name: 'Continue' }).click()
   await page.getByRole('heading', { name: 'Notebook' }).waitFor()
-  expect(await tokensOf(page.url())).toBe(200)
-  const users = await ways.users()
+  expect(await exchangeStatus(page.url())).toBe(200)
+  const users = await fixture.listUsers()
   expect(users).toMatchObject([{ username: 'grace@stock.example', verifiers: [{ type: 'oauth', name: 'Stock' }] }])
-  const expected = [`asked ${url}`, `asked ${callback}`, 'asked data:', 'console: ', 'asked https://fonts']
-  expect(faults.filter((fault) => !expected.some((begin) => fault.startsWith(begin)))).toEqual([])
+  const expected = [
+    `requested ${url}`,
+    `requested ${callback}`,
+    'requested data:',
+    'console: ',
+    'requested https://fonts',
+  ]
+  expect(problems.filter((problem) => !expected.some((prefix) => problem.startsWith(prefix)))).toEqual([])
   await page.context().close()
 })
 
-test('a form that another site posts back (as Apple does) comes without cookies, and its browser is known all the same', async () => {
+test('a cross-site form_post response (as from Apple) has no cookies, and the sign-in still completes', async () => {
   const signer = new FakeOidc()
-  const codes = new Codes()
+  const codes = new AuthorizationCodes()
   let method: Method | undefined
-  // Apple's own protocol but for its secret: that is tested elsewhere.
+  // Apple's protocol, except for its client secret, which other tests cover.
   const site = new FakeServer({
     ...signer.paths,
-    '/authorize': (asked) => {
-      const said = codes.issue(asked)
-      const answer = new URL((said as { location: string }).location).searchParams
-      const inputs = [...answer].map(([name, value]) => `<input type="hidden" name="${name}" value="${value}">`)
-      const action = asked.params.get('redirect_uri')
+    '/authorize': (request) => {
+      const issued = codes.issue(request)
+      const response = new URL((issued as { location: string }).location).searchParams
+      const inputs = [...response].map(([name, value]) => `<input type="hidden" name="${name}" value="${value}">`)
+      const action = request.params.get('redirect_uri')
       return {
         headers: { 'content-type': 'text/html' },
         text: `<h1>Apple</h1><form method="post" action="${action}">${inputs.join('')}<button>Allow</button></form>`,
       }
     },
   })
-  await site.open('localhost')
+  await site.pending('localhost')
   signer.url = site.url
   Object.assign(signer, { codes })
   try {
-    signer.person = { sub: 'form', email: 'form@stock.example', email_verified: true }
-    method = await ways.oidc(site.url, { name: 'Form' })
-    const { page } = await watchedPage(browser, new URL(ways.realm.url).origin, {})
+    signer.userClaims = { sub: 'form', email: 'form@stock.example', email_verified: true }
+    method = await fixture.addOidcMethod(site.url, { name: 'Form' })
+    const { page } = await openMonitoredPage(browser, new URL(fixture.realm.url).origin, {})
     const posted: Promise<string | undefined>[] = []
     page.on('request', (request) => {
       if (request.method() === 'POST' && request.url() === method!.callback_url)
@@ -118,8 +130,8 @@ test('a form that another site posts back (as Apple does) comes without cookies,
     await page.getByRole('button', { name: 'Allow' }).click()
     await page.getByRole('heading', { name: 'Notebook' }).waitFor()
     expect(await Promise.all(posted)).toEqual([undefined])
-    expect(await tokensOf(page.url())).toBe(200)
-    expect((await ways.users()).at(-1)).toMatchObject({ username: 'form@stock.example' })
+    expect(await exchangeStatus(page.url())).toBe(200)
+    expect((await fixture.listUsers()).at(-1)).toMatchObject({ username: 'form@stock.example' })
     await page.context().close()
   } finally {
     await site.close()

@@ -1,12 +1,12 @@
-/** `gatehouse issuer export | apply`: an issuer as a document, planned first, all or nothing, without secrets. */
+/** `gatehouse issuer export` and `apply`: the configuration of an issuer as a document without secrets. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { applyIssuer } from '../../src/commands/issuer.js'
 import { readConfig } from '../../src/config.js'
-import { makeTenant, must, type Tenant } from '../setup/actors.js'
-import { secretKey } from '../setup/database.js'
+import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import { testSecretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
@@ -17,7 +17,7 @@ let folder: string
 beforeAll(async () => {
   app = await startApp()
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-issuer-'))
-  tenant = await makeTenant(app, 'Declared')
+  tenant = await createTenant(app, 'Declared')
 })
 afterAll(async () => {
   await app.close()
@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 async function gatehouse(args: string[], env: Record<string, string> = {}) {
-  const own = { DATABASE_URL: app.databaseUrl, SECRET_KEY: secretKey, DATA_DIR: folder }
+  const own = { DATABASE_URL: app.databaseUrl, SECRET_KEY: testSecretKey, DATA_DIR: folder }
   return runCli(args, { ...own, ...env })
 }
 
@@ -64,14 +64,14 @@ clients:
         redirect_uris: [https://app.example.com/callback]
 ${more}`
 
-test('plan first: it says what would change, writes nothing, and ends with exit code 3', async () => {
+test('without --yes, apply prints the planned changes, writes nothing, and exits with code 3', async () => {
   const path = document('first.yaml', wanted())
-  const before = await app.gatehouse.tools.prisma.event.count()
+  const before = await app.gatehouse.database.prisma.event.count()
   const args = ['issuer', 'apply', path, '--issuer', tenant.issuerId, '--secrets', join(folder, 'secrets')]
   const { code, output } = await gatehouse(args, { GOOGLE_SECRET: GOOGLE })
   expect({ code, output }).toMatchObject({
     code: 3,
-    output: expect.stringContaining('4 changes planned, nothing written'),
+    output: expect.stringContaining('4 changes planned. Nothing was written'),
   })
   expect(output).toContain(
     '~ update issuer "Declared issuer"\n    name: "Declared issuer" → "Declared"\n    settings.sessions.idle_timeout: 1800',
@@ -79,24 +79,24 @@ test('plan first: it says what would change, writes nothing, and ends with exit 
   expect(output).toContain('~ update authentication method "Password"\n    enabled_signup: false → true')
   expect(output).toContain('+ create client "Web"')
   expect(output).not.toContain(GOOGLE)
-  expect(await app.gatehouse.tools.prisma.event.count()).toBe(before)
+  expect(await app.gatehouse.database.prisma.event.count()).toBe(before)
 })
 
-test('apply, and again: the second time there are no changes', async () => {
+test('a second apply of the same document changes nothing', async () => {
   const path = document('second.yaml', wanted())
-  const secrets = join(folder, 'made')
+  const secrets = join(folder, 'created-secrets')
   const args = ['issuer', 'apply', path, '--issuer', tenant.issuerId, '--yes', '--secrets', secrets]
   const { code, output } = await gatehouse(args, { GOOGLE_SECRET: GOOGLE })
   expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('4 changes applied') })
-  const made = JSON.parse(readFileSync(secrets, 'utf8'))
-  expect(made).toEqual({ id: expect.stringMatching(/^cli_/), name: 'Web', secret: expect.stringMatching(/^.{43}$/) })
+  const created = JSON.parse(readFileSync(secrets, 'utf8'))
+  expect(created).toEqual({ id: expect.stringMatching(/^cli_/), name: 'Web', secret: expect.stringMatching(/^.{43}$/) })
   expect(statSync(secrets).mode & 0o777).toBe(0o600)
-  expect(output).not.toContain(made.secret)
-  const trail = await app.gatehouse.tools.prisma.event.findMany({
+  expect(output).not.toContain(created.secret)
+  const events = await app.gatehouse.database.prisma.event.findMany({
     where: { issuerId: tenant.issuerId, authType: 'system' },
     orderBy: { id: 'asc' },
   })
-  expect(trail.map(({ type }) => type)).toEqual([
+  expect(events.map(({ type }) => type)).toEqual([
     'issuer.updated',
     'issuer.auth_method.updated',
     'issuer.auth_method.created',
@@ -113,7 +113,7 @@ test('apply, and again: the second time there are no changes', async () => {
   })
 })
 
-test('an export is a document of the same issuer, holds no secret, and applied to another account makes its like', async () => {
+test('an export contains no secrets, applies to the same issuer without changes, and creates a copy in another account', async () => {
   const { stdout } = await gatehouse(['issuer', 'export', '--issuer', tenant.issuerId])
   expect(stdout).toContain('client_id: google-client')
   expect(stdout).not.toMatch(new RegExp(`${GOOGLE}|secret`))
@@ -124,19 +124,19 @@ test('an export is a document of the same issuer, holds no secret, and applied t
   const copy = JSON.parse(portable.stdout)
   copy.auth_methods[1].settings.client_secret = { file: document('google', `${GOOGLE}\n`) }
   copy.clients[0].secret = { env: 'WEB_SECRET' }
-  const other = await makeTenant(app, 'Other')
+  const other = await createTenant(app, 'Other')
   const path = document('copy.json', JSON.stringify(copy))
   const args = ['issuer', 'apply', path, '--account', other.accountId, '--yes', '--json']
-  const made = await gatehouse(args, { WEB_SECRET: 'w'.repeat(40) })
-  const { issuer_id, changes } = JSON.parse(made.stdout)
+  const applied = await gatehouse(args, { WEB_SECRET: 'w'.repeat(40) })
+  const { issuer_id, changes } = JSON.parse(applied.stdout)
   expect(changes).toBe(4)
-  const clients = must(await other.owner.get(`${other.A}/issuers/${issuer_id}/clients`), 200)
+  const clients = expectStatus(await other.owner.get(`${other.A}/issuers/${issuer_id}/clients`), 200)
   expect(clients.data[0]).toMatchObject({ name: 'Web', settings: copy.clients[0].settings })
   const again = await gatehouse(args, { WEB_SECRET: 'w'.repeat(40) })
   expect(JSON.parse(again.stdout)).toMatchObject({ issuer_id, changes: 0 })
 })
 
-test('errors name the line and the path in the file, and nothing of it is written', async () => {
+test('errors name the line and path in the file, and nothing is written', async () => {
   const bad = wanted(`  - name: Bad
     type: external
     confidential: false
@@ -144,7 +144,7 @@ test('errors name the line and the path in the file, and nothing of it is writte
       openid:
         redirect_uris: ["javascript:alert(1)"]
 `)
-  const before = await app.gatehouse.tools.prisma.event.count()
+  const before = await app.gatehouse.database.prisma.event.count()
   const path = document('bad.yaml', bad.replace('1800', '-5'))
   const run = (file: string) =>
     gatehouse(['issuer', 'apply', file, '--issuer', tenant.issuerId, '--yes'], { GOOGLE_SECRET: GOOGLE })
@@ -160,10 +160,10 @@ test('errors name the line and the path in the file, and nothing of it is writte
   })
   const [, line] = /bad\.yaml:(\d+)/.exec(second.output)!
   expect(bad.split('\n')[Number(line) - 1]).toContain('javascript:')
-  expect(await app.gatehouse.tools.prisma.event.count()).toBe(before)
+  expect(await app.gatehouse.database.prisma.event.count()).toBe(before)
 })
 
-test('D34: redirect_uri_rules of a document hold for the clients of the same document', async () => {
+test('redirect_uri_rules of a document apply to the clients of the same document', async () => {
   const strict = wanted().replace(
     'sessions:',
     'security: {redirect_uri_rules: {allowed_hosts: [login.example.com]}}\n    sessions:',
@@ -179,7 +179,7 @@ test('D34: redirect_uri_rules of a document hold for the clients of the same doc
       /rules\.yaml:\d+: clients\.0\.settings\.openid\.redirect_uris\.0 is not allowed: .*\.allowed_hosts of the issuer refuses/,
     ),
   })
-  const { data } = must(await tenant.owner.get(tenant.I), 200)
+  const { data } = expectStatus(await tenant.owner.get(tenant.I), 200)
   expect(data.settings.security.redirect_uri_rules).toBeUndefined()
 })
 
@@ -189,18 +189,27 @@ test.each([
   ['gatehouse: issuer/v1\nissuer: {}\nusers: []', /:3: users is not a field/],
   [
     'gatehouse: issuer/v1\nissuer: {}\nclients: [{name: New, type: internal, confidential: true}]',
-    /clients\.0\.secret must be given/,
+    /clients\.0\.secret is required/,
   ],
-  ['gatehouse: issuer/v1\nissuer: {}\nclients: [{name: Web, secret: "in the clear"}]', /documents hold no secrets/],
+  [
+    'gatehouse: issuer/v1\nissuer: {}\nclients: [{name: Web, secret: "in the clear"}]',
+    /a document must not contain secrets/,
+  ],
   [
     'gatehouse: issuer/v1\nissuer: {}\nclients: [{name: Web, confidential: false}]',
     /clients\.0\.confidential cannot be changed/,
   ],
-  ['gatehouse: issuer/v1\nissuer: {}\nclients: [{name: Web}, {name: Web}]', /:3: clients\.1 means the same one/],
-  ['gatehouse: issuer/v1\nissuer: {}\nauth_methods: [{id: am_none, name: X}]', /auth_methods\.0\.id is not here/],
+  [
+    'gatehouse: issuer/v1\nissuer: {}\nclients: [{name: Web}, {name: Web}]',
+    /:3: clients\.1 is a duplicate of an earlier entry/,
+  ],
+  [
+    'gatehouse: issuer/v1\nissuer: {}\nauth_methods: [{id: am_none, name: X}]',
+    /auth_methods\.0\.id does not exist in this issuer/,
+  ],
   ['gatehouse: issuer/v1\nissuer: {settings: {__proto__: {a: 1}}}', /__proto__ is not allowed/],
-])('a document that cannot be applied says why: %j', async (text, message) => {
-  const config = readConfig({ DATABASE_URL: app.databaseUrl, SECRET_KEY: secretKey, DATA_DIR: folder })
+])('an invalid document is rejected with the reason: %j', async (text, message) => {
+  const config = readConfig({ DATABASE_URL: app.databaseUrl, SECRET_KEY: testSecretKey, DATA_DIR: folder })
   const apply = applyIssuer(config, { issuer: tenant.issuerId }, document('broken.yaml', text))
   const error = await apply.then(
     () => undefined,
@@ -210,7 +219,7 @@ test.each([
   expect(error?.message).not.toContain('in the clear')
 })
 
-test('what the document does not name stays, unless it is to be pruned', async () => {
+test('resources that are not in the document are kept without --prune and deleted with it', async () => {
   const text = 'gatehouse: issuer/v1\nissuer: {}\nauth_methods: [{name: Password, method: password}]\nclients: []\n'
   const path = document('few.yaml', text)
   expect((await gatehouse(['issuer', 'apply', path, '--issuer', tenant.issuerId])).output).toBe('No changes.\n')

@@ -1,16 +1,25 @@
-/** `gatehouse admin recover`: nobody who runs the server is locked out of the console (decision 0067). */
+/**
+ * `gatehouse admin recover`: restores the access of an administrator (docs/decisions/0053-administrator-recovery.md).
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { systemContext } from '../../src/platform/jobs.js'
-import { recoverAdministrator } from '../../src/recover.js'
-import { headingOf, type Page, problemOf, type TestBrowser } from '../idp/browser.js'
-import { PASSWORD, Realm } from '../idp/setup.js'
-import { makeTenant, must } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
-import { secretKey as SECRET_KEY } from '../setup/database.js'
-import { listenTo } from '../setup/events.js'
-import { addMethods, buttonsOn, giveBackupCodes, givePasskey, giveTotp, type Person } from '../setup/factors.js'
-import { mailsTo, outboxEmpty } from '../setup/mail.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
+import { recoverAdministrator } from '../../src/setup/recover-administrator.js'
+import { errorMessageOf, headingOf, type Page, type TestBrowser } from '../idp/browser.js'
+import { PASSWORD, Realm } from '../idp/realm.js'
+import { createTenant, expectStatus } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
+import { testSecretKey as SECRET_KEY } from '../setup/database.js'
+import {
+  addMethods,
+  createBackupCodes,
+  enrollTotp,
+  methodButtonsOn,
+  registerPasskey,
+  type TestUser,
+} from '../setup/factors.js'
+import { mailsSentTo, waitForEmptyOutbox } from '../setup/mail.js'
 import { runCli } from '../setup/process.js'
+import { eventsRecordedFromNow } from '../setup/recorded-events.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { totpCode } from '../setup/totp.js'
 
@@ -18,25 +27,25 @@ const NEXT = 'another correct horse battery staple'
 
 let app: TestApp
 let realm: Realm
-let prisma: TestApp['gatehouse']['tools']['prisma']
-let ada: Person
+let prisma: TestApp['gatehouse']['database']['prisma']
+let ada: TestUser
 
 beforeAll(async () => {
   const env = { BOOTSTRAP_ADMIN_EMAIL: 'ada@example.com', BOOTSTRAP_ADMIN_PASSWORD: PASSWORD }
   app = await startApp({ env, roles: ['core', 'idp', 'worker'] })
-  prisma = app.gatehouse.tools.prisma
+  prisma = app.gatehouse.database.prisma
   realm = await consoleRealm()
-  const { owner_user_id: id } = must(await app.operator.get(realm.tenant.A), 200).data
+  const { owner_user_id: id } = expectStatus(await app.operator.get(realm.tenant.A), 200).data
   ada = personOf(id, 'ada@example.com')
 })
 afterAll(() => app.close())
 
-/** Every test begins with the same administrator: one password, no second factor, no demand for one. */
+/** Every test begins with the same administrator, who has a password and needs no second factor. */
 beforeEach(async () => {
   await prisma.verifier.deleteMany({ where: { issuerId: realm.tenant.issuerId } })
   await prisma.user.updateMany({ where: { id: ada.id }, data: { status: 'active', purgeAt: null } })
   await prisma.authMethod.deleteMany({ where: { issuerId: realm.tenant.issuerId, method: { not: 'password' } } })
-  must(await app.operator.post(ada.path, { type: 'password', name: null, password: PASSWORD }), 201)
+  expectStatus(await app.operator.post(ada.path, { type: 'password', name: null, password: PASSWORD }), 201)
   await settings({ security: { mfa_required: false } })
 })
 
@@ -47,13 +56,14 @@ async function consoleRealm(): Promise<Realm> {
   return new Realm(app, { app, accountId, issuerId, A, I: `${A}/issuers/${issuerId}`, owner: app.operator })
 }
 
-const personOf = (id: string, username: string): Person => ({
+const personOf = (id: string, username: string): TestUser => ({
   id,
   username,
   path: `${realm.tenant.I}/users/${id}/verifiers`,
 })
 
-const settings = async (patch: object) => must(await app.operator.patch(realm.tenant.I, { settings: patch }), 200)
+const settings = async (patch: object) =>
+  expectStatus(await app.operator.patch(realm.tenant.I, { settings: patch }), 200)
 
 const gatehouse = (...args: string[]) => {
   const { baseUrl: BASE_URL, idpUrl: IDP_URL, dataDir: DATA_DIR } = app.gatehouse.config
@@ -66,41 +76,41 @@ const gatehouse = (...args: string[]) => {
   })
 }
 
-/** The same in this process, at the time of the test's clock. */
+/** Calls the recovery in this process, with the clock of the test. */
 const recover = (email = ada.username, reactivate = false) =>
   recoverAdministrator(systemContext(app.gatehouse), { email, reactivate })
 
-/** Opens a link up to the page that asks what is lost. */
-async function opened(url: string, browser = realm.browser()): Promise<{ browser: TestBrowser; page: Page }> {
+/** Opens a recovery link, which shows the page with the credentials. */
+async function opened(url: string, browser = realm.newBrowser()): Promise<{ browser: TestBrowser; page: Page }> {
   return { browser, page: await browser.open(url) }
 }
 
 const typesOf = async (userId: string): Promise<string[]> =>
   (await prisma.verifier.findMany({ where: { userId }, orderBy: { type: 'asc' } })).map(({ type }) => type)
 
-/** Signs in to the console by password; the page after it. */
-async function withPassword(password: string, username = ada.username, browser = realm.browser()) {
+/** Signs in to the console with a password and returns the next page. */
+async function signInWithPassword(password: string, username = ada.username, browser = realm.newBrowser()) {
   const page = await browser.submit(await browser.open(`${app.baseUrl}/console`), { username, password })
   return { browser, page }
 }
 
 const isConsole = { status: 200, url: expect.stringMatching(/\/console$/) }
 
-/** Who the console says is signed in with this browser. */
-const whoIs = async (browser: TestBrowser): Promise<string | undefined> =>
-  ((await (await browser.request(`${app.baseUrl}/console/session`)).json()) as Loose).user?.username
+/** Returns the user name that the console shows for this browser. */
+const signedInUserId = async (browser: TestBrowser): Promise<string | undefined> =>
+  ((await (await browser.request(`${app.baseUrl}/console/session`)).json()) as AnyJson).user?.username
 
 const gone = (page: Page) => {
   expect(page.status).toBe(400)
   expect(page.html).toContain('This recovery link has been used or replaced')
 }
 
-describe('a person who lost everything', () => {
+describe('an administrator who has lost all credentials', () => {
   test('signs in with the link, sets a new password and a new factor, and is in the console', async () => {
     await settings({ security: { mfa_required: true } })
-    await giveTotp(realm, ada)
+    await enrollTotp(realm, ada)
     const before = await prisma.verifier.findMany({ where: { userId: ada.id } })
-    const trail = await listenTo(app, realm.tenant.accountId)
+    const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
 
     const { code, stdout } = await gatehouse('--email', 'Ada@Example.com', '--json')
     expect(code).toBe(0)
@@ -115,7 +125,7 @@ describe('a person who lost everything', () => {
     })
     expect(answer.expires_at - Date.now()).toBeGreaterThan(13 * 60_000)
     expect(answer.expires_at - Date.now()).toBeLessThanOrEqual(15 * 60_000)
-    const [created] = await trail('user.recovery_link.')
+    const [created] = await readEvents('user.recovery_link.')
     expect(created).toMatchObject({
       type: 'user.recovery_link.created',
       userId: ada.id,
@@ -129,19 +139,19 @@ describe('a person who lost everything', () => {
     expect(page.html).toMatch(/type="checkbox" name="lost_vrf_\w+" value="yes" checked>Authenticator app/)
     const password = await browser.submit(page, { method: 'recover' })
     expect(headingOf(password)).toBe('Choose a new password')
-    // Until the new password is saved, the old credentials stay as they are.
+    // The old credentials are kept until the new password is saved.
     expect(await prisma.verifier.findMany({ where: { userId: ada.id } })).toEqual(before)
-    const enrol = await browser.submit(password, { new_password: NEXT })
-    expect(headingOf(enrol)).toBe('Set up an authenticator app')
+    const enrollPage = await browser.submit(password, { new_password: NEXT })
+    expect(headingOf(enrollPage)).toBe('Set up an authenticator app')
     expect(await typesOf(ada.id)).toEqual(['password'])
-    const secret = /class="secret">([^<]*)</.exec(enrol.html)![1]!.replaceAll(' ', '')
-    const codes = await browser.submit(enrol, { code: totpCode(secret, app.clock.now()) })
+    const secret = /class="secret">([^<]*)</.exec(enrollPage.html)![1]!.replaceAll(' ', '')
+    const codes = await browser.submit(enrollPage, { code: totpCode(secret, app.clock.now()) })
     expect(headingOf(codes)).toBe('Save your backup codes')
     expect(await browser.submit(codes, { method: 'kept' })).toMatchObject(isConsole)
-    expect(await whoIs(browser)).toBe(ada.username)
+    expect(await signedInUserId(browser)).toBe(ada.username)
     expect(await typesOf(ada.id)).toEqual(['backup_codes', 'password', 'totp'])
 
-    const events = await trail('user.')
+    const events = await readEvents('user.')
     expect(events.map(({ type }) => type)).toEqual([
       'user.recovery_link.created',
       'user.recovery_link.used',
@@ -153,8 +163,8 @@ describe('a person who lost everything', () => {
     ])
     expect(events[1]).toMatchObject({ authType: 'user', actor: { id: ada.id }, data: {} })
     expect(events[3]).toMatchObject({ data: { type: 'totp', reason: 'recovered' } })
-    await outboxEmpty(app)
-    const subjects = (await mailsTo(app, ada.username)).map(({ subject }) => subject)
+    await waitForEmptyOutbox(app)
+    const subjects = (await mailsSentTo(app, ada.username)).map(({ subject }) => subject)
     expect(subjects).toEqual(
       expect.arrayContaining([
         'Your account at Gatehouse console is being recovered',
@@ -162,7 +172,7 @@ describe('a person who lost everything', () => {
         'Your password for Gatehouse console was changed',
       ]),
     )
-    // Nothing that is stored or told opens the door.
+    // Neither stored rows nor events contain the secret of the link.
     const token = new URL(answer.url).searchParams.get('token')!
     const rows = [
       await prisma.deployment.findMany(),
@@ -172,48 +182,48 @@ describe('a person who lost everything', () => {
     const stored = JSON.stringify([rows, events], (_, value) => (typeof value === 'bigint' ? Number(value) : value))
     expect(stored).not.toContain(token.split('.')[1])
 
-    expect(problemOf((await withPassword(PASSWORD)).page)).toMatch(/do not match/)
-    expect(headingOf((await withPassword(NEXT)).page)).toBe('One more step')
+    expect(errorMessageOf((await signInWithPassword(PASSWORD)).page)).toMatch(/do not match/)
+    expect(headingOf((await signInWithPassword(NEXT)).page)).toBe('One more step')
   })
 
-  test('ends all sessions from before, and a lock after failed attempts', async () => {
-    const { browser: other, page: elsewhere } = await withPassword(PASSWORD)
+  test('ends all earlier sessions and a lockout after failed attempts', async () => {
+    const { browser: other, page: elsewhere } = await signInWithPassword(PASSWORD)
     expect(elsewhere).toMatchObject(isConsole)
-    for (let tries = 0; tries < 6; tries++) await withPassword('wrong password')
-    expect(problemOf((await withPassword(PASSWORD)).page)).toBeDefined()
+    for (let tries = 0; tries < 6; tries++) await signInWithPassword('wrong password')
+    expect(errorMessageOf((await signInWithPassword(PASSWORD)).page)).toBeDefined()
 
     const { browser, page } = await opened((await recover()).url)
     expect(
       await browser.submit(await browser.submit(page, { method: 'recover' }), { new_password: NEXT }),
     ).toMatchObject(isConsole)
-    const asked = await other.request(`${app.baseUrl}/console/graphql`, {
+    const response = await other.request(`${app.baseUrl}/console/graphql`, {
       method: 'POST',
       body: '{"query":"{ me { id } }"}',
       headers: { origin: app.baseUrl, 'content-type': 'application/json', 'x-gatehouse-console': '1' },
     })
-    expect(asked.status).toBe(401)
-    expect((await withPassword(NEXT)).page).toMatchObject(isConsole)
+    expect(response.status).toBe(401)
+    expect((await signInWithPassword(NEXT)).page).toMatchObject(isConsole)
   })
 
-  test('with a passkey alone, where the console has no password method: makes another passkey', async () => {
+  test('creates another passkey when the console has no password method', async () => {
     await addMethods(realm, 'passkey')
     await prisma.verifier.deleteMany({ where: { userId: ada.id } })
-    await givePasskey(realm, ada)
+    await registerPasskey(realm, ada)
     const [method] = await prisma.authMethod.findMany({
       where: { issuerId: realm.tenant.issuerId, method: 'password' },
     })
     const path = `${realm.tenant.I}/auth-methods/${method!.id}`
-    must(await app.operator.patch(path, { enabled_login: false }), 200)
+    expectStatus(await app.operator.patch(path, { enabled_login: false }), 200)
     try {
       const { browser, page } = await opened((await recover()).url)
       expect(page.html).toContain('Passkey')
       expect(headingOf(await browser.submit(page, { method: 'recover' }))).toBe('Create a passkey')
     } finally {
-      must(await app.operator.patch(path, { enabled_login: true }), 200)
+      expectStatus(await app.operator.patch(path, { enabled_login: true }), 200)
     }
   })
 
-  test('where the address must be confirmed first and mail may not work', async () => {
+  test('does not require email verification, because mail may not work', async () => {
     await settings({ signup: { require_email_verification: true } })
     await prisma.user.update({ where: { id: ada.id }, data: { emailVerified: false } })
     const { browser, page } = await opened((await recover()).url)
@@ -223,26 +233,26 @@ describe('a person who lost everything', () => {
   })
 })
 
-describe('a person who lost one factor of several', () => {
-  test('keeps the others, and one of them is asked for', async () => {
+describe('an administrator who has lost one of several factors', () => {
+  test('keeps the other factors and must use one of them', async () => {
     await addMethods(realm, 'totp', 'backup_codes')
-    const [code] = await giveBackupCodes(realm, ada)
-    await giveTotp(realm, ada)
+    const [code] = await createBackupCodes(realm, ada)
+    await enrollTotp(realm, ada)
     const { browser, page } = await opened((await recover()).url)
     const rows = await prisma.verifier.findMany({ where: { userId: ada.id, type: 'backup_codes' } })
     const factor = await browser.submit(page, { method: 'recover', [`lost_${rows[0]!.id}`]: 'no' })
-    // The kept codes guard the new password, and the lost app is not among the choices.
+    // The remaining backup codes are required before the new password, and the lost app is not offered.
     expect(headingOf(factor)).toBe('One more step')
-    expect(buttonsOn(factor)).toEqual(['code', 'back'])
+    expect(methodButtonsOn(factor)).toEqual(['code', 'back'])
     expect(await typesOf(ada.id)).toEqual(['backup_codes', 'password', 'totp'])
     const password = await browser.submit(factor, { code: code! })
     expect(await browser.submit(password, { new_password: NEXT })).toMatchObject(isConsole)
     expect(await typesOf(ada.id)).toEqual(['backup_codes', 'password'])
   })
 
-  test('a lost factor is replaced, also where none is demanded', async () => {
+  test('replaces a lost factor, even if no second factor is required', async () => {
     await addMethods(realm, 'totp')
-    await giveTotp(realm, ada)
+    await enrollTotp(realm, ada)
     const { browser, page } = await opened((await recover()).url)
     const password = await browser.submit(page, { method: 'recover' })
     expect(headingOf(await browser.submit(password, { new_password: NEXT }))).toBe('Set up an authenticator app')
@@ -250,7 +260,7 @@ describe('a person who lost one factor of several', () => {
 })
 
 describe('the link', () => {
-  test('opening it uses nothing up; it signs in once', async () => {
+  test('is not consumed by opening it; signs in once', async () => {
     const { url } = await recover()
     await opened(url)
     await opened(url)
@@ -260,32 +270,32 @@ describe('the link', () => {
   })
 
   test('works once when two processes use it at the same moment', async () => {
-    const second = await app.second()
+    const second = await app.startSecondApp()
     for (let round = 0; round < 3; round++) {
       const { url } = await recover()
       const [one, two] = [await opened(url), await opened(url)]
-      const there = { ...two.page, url: two.page.url.replace(app.idpUrl, second.idpUrl) }
+      const secondPage = { ...two.page, url: two.page.url.replace(app.idpUrl, second.idpUrl) }
       const answers = await Promise.all([
         one.browser.submit(one.page, { method: 'recover' }),
-        two.browser.submit(there, { method: 'recover' }),
+        two.browser.submit(secondPage, { method: 'recover' }),
       ])
-      const told = answers.map((page) => headingOf(page))
-      expect(told.sort()).toEqual(['Choose a new password', 'Sign in'])
+      const headings = answers.map((page) => headingOf(page))
+      expect(headings.sort()).toEqual(['Choose a new password', 'Sign in'])
       const loser = answers.find((page) => headingOf(page) === 'Sign in')!
-      expect(problemOf(loser)).toMatch(/recovery link has been used/)
+      expect(errorMessageOf(loser)).toMatch(/recovery link has been used/)
     }
   })
 
-  test('a new one ends the one before', async () => {
+  test('is invalidated by a newer link', async () => {
     const first = await recover()
     const { browser, page } = await opened(first.url)
     const next = await recover()
     gone((await opened(first.url)).page)
-    expect(problemOf(await browser.submit(page, { method: 'recover' }))).toMatch(/recovery link has been used/)
+    expect(errorMessageOf(await browser.submit(page, { method: 'recover' }))).toMatch(/recovery link has been used/)
     expect(headingOf((await opened(next.url)).page)).toBe('Recover your access')
   })
 
-  test('works for fifteen minutes', async () => {
+  test('is valid for 15 minutes', async () => {
     const createdAgo = (ago: number) => {
       const then = { ...app.gatehouse, now: () => app.clock.now() - ago }
       return recoverAdministrator(systemContext(then), { email: ada.username, reactivate: false })
@@ -297,33 +307,33 @@ describe('the link', () => {
   const changes: Record<string, () => Promise<unknown>> = {
     'a new password': async () => {
       const [row] = await prisma.verifier.findMany({ where: { userId: ada.id, type: 'password' } })
-      must(await app.operator.patch(`${ada.path}/${row!.id}`, { password: NEXT }), 200)
+      expectStatus(await app.operator.patch(`${ada.path}/${row!.id}`, { password: NEXT }), 200)
     },
-    'another factor': () => giveBackupCodes(realm, ada),
-    'a suspension, lifted since': async () => {
+    'another factor': () => createBackupCodes(realm, ada),
+    'a suspension and reactivation': async () => {
       await prisma.user.update({ where: { id: ada.id }, data: { status: 'suspended', statusAt: app.clock.now() } })
       await recover(ada.username, true)
     },
     'a suspension': () => prisma.user.update({ where: { id: ada.id }, data: { status: 'suspended' } }),
   }
-  test.each(Object.entries(changes))('ends with a change of the account: %s', async (_, change) => {
+  test.each(Object.entries(changes))('is invalidated by a change of the account: %s', async (_, change) => {
     const { url } = await recover()
     const { browser, page } = await opened(url)
     await change()
     gone((await opened(url)).page)
-    expect(problemOf(await browser.submit(page, { method: 'recover' }))).toMatch(/recovery link has been used/)
+    expect(errorMessageOf(await browser.submit(page, { method: 'recover' }))).toMatch(/recovery link has been used/)
   })
 
-  test('of another issuer, or made up, opens nothing', async () => {
+  test('is rejected at another issuer and with an invalid token', async () => {
     const { url } = await recover()
-    const tenant = await makeTenant(app, 'Elsewhere')
+    const tenant = await createTenant(app, 'Elsewhere')
     gone((await opened(url.replace(realm.tenant.issuerId, tenant.issuerId))).page)
     for (const token of ['', 'x', `${ada.id}.`, `${ada.id}.${'A'.repeat(43)}`, '%00'])
       expect((await opened(`${realm.url}/recovery?token=${token}`)).page.status).toBe(400)
     expect(headingOf((await opened(url)).page)).toBe('Recover your access')
   })
 
-  test('whoever does not want it signs in as always', async () => {
+  test('allows signing in with existing credentials instead', async () => {
     const { browser, page } = await opened((await recover()).url)
     const form = await browser.submit(page, { method: 'back' })
     expect(headingOf(form)).toBe('Sign in')
@@ -331,27 +341,27 @@ describe('the link', () => {
   })
 })
 
-describe('whom it recovers', () => {
-  /** Further people of the console. */
+describe('which users can be recovered', () => {
+  /** Creates another user of the console issuer. */
   async function user(username: string, more: object = {}): Promise<string> {
     const body = { username_type: 'unique', username, ...more }
-    return must(await app.operator.post(`${realm.tenant.I}/users`, body), 201).data.id
+    return expectStatus(await app.operator.post(`${realm.tenant.I}/users`, body), 201).data.id
   }
 
-  test('nobody for an email that no administrator has: the error says who there is', async () => {
-    await realm.user('reader@example.com')
-    for (const email of ['nobody@example.com', 'reader@example.com']) {
+  test('an email of no administrator is an error that lists the administrators', async () => {
+    await realm.createUser('reader@example.com')
+    for (const email of ['unknown@example.com', 'reader@example.com']) {
       const { code, output } = await gatehouse('--email', email, '--json')
       expect(code).toBe(1)
       expect(JSON.parse(output).error_description).toBe(
-        `No administrator has the username or address ${email}. Administrators of this deployment: ada@example.com. Run the command with one of these; they can make further people administrators in the console.`,
+        `No administrator has the username or address ${email}. Administrators of this deployment: ada@example.com. Run the command with one of these; they can add other administrators in the console.`,
       )
     }
   })
 
-  test('not the user of a tenant with the same email', async () => {
-    const tenant = await makeTenant(app, 'Same')
-    const { data } = must(
+  test('a tenant user with the same email is not recovered', async () => {
+    const tenant = await createTenant(app, 'Same')
+    const { data } = expectStatus(
       await tenant.owner.post(`${tenant.I}/users`, { username_type: 'email', username: ada.username }),
       201,
     )
@@ -359,33 +369,33 @@ describe('whom it recovers', () => {
     expect(data.id).not.toBe(ada.id)
   })
 
-  test('by the address of the profile; of several only the administrator, else the error asks for a username', async () => {
-    const { admin_org_id } = must(await app.operator.get(realm.tenant.A), 200).data
+  test('matches the profile address; of several users only an administrator, otherwise the error asks for a username', async () => {
+    const { admin_org_id } = expectStatus(await app.operator.get(realm.tenant.A), 200).data
     const profile = { email: 'team@example.com' }
     const [grace] = [await user('grace', { profile }), await user('linus', { profile })]
-    await expect(recover('team@example.com')).rejects.toThrow(/Give the username of one instead: grace, linus\./)
+    await expect(recover('team@example.com')).rejects.toThrow(/Use the username instead: grace, linus\./)
     const members = `${realm.tenant.I}/organizations/${admin_org_id}/members`
-    must(await app.operator.post(members, { member_id: grace, scopes: ['events:read'] }), 201)
+    expectStatus(await app.operator.post(members, { member_id: grace, scopes: ['events:read'] }), 201)
     expect((await recover('team@example.com')).userId).toBe(grace)
     expect((await recover('grace')).userId).toBe(grace)
   })
 
   test.each(['suspended', 'blocked', 'disabled', 'pending_deletion'])(
-    'a %s administrator with --reactivate alone',
+    'a %s administrator is recovered only with --reactivate',
     async (status) => {
       await prisma.user.update({ where: { id: ada.id }, data: { status, purgeAt: Date.now() + 1_000_000 } })
       const message = new RegExp(`ada@example.com is ${status}.*Add --reactivate`)
       await expect(recover()).rejects.toThrow(message)
-      const trail = await listenTo(app, realm.tenant.accountId)
-      const made = await recover(ada.username, true)
-      expect(made).toMatchObject({ userId: ada.id, reactivatedFrom: status, created: false })
-      expect(await trail('user.status.')).toMatchObject([{ changes: { status: { old: status, new: 'active' } } }])
+      const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
+      const recovered = await recover(ada.username, true)
+      expect(recovered).toMatchObject({ userId: ada.id, reactivatedFrom: status, created: false })
+      expect(await readEvents('user.status.')).toMatchObject([{ changes: { status: { old: status, new: 'active' } } }])
       expect(await prisma.user.findUnique({ where: { id: ada.id } })).toMatchObject({ status: 'active', purgeAt: null })
-      expect(headingOf((await opened(made.url)).page)).toBe('Recover your access')
+      expect(headingOf((await opened(recovered.url)).page)).toBe('Recover your access')
     },
   )
 
-  test('on the command line the error names the option', async () => {
+  test('the command line error names the option', async () => {
     await prisma.user.update({ where: { id: ada.id }, data: { status: 'suspended' } })
     expect(await gatehouse('--email', ada.username)).toMatchObject({
       code: 1,
@@ -394,11 +404,11 @@ describe('whom it recovers', () => {
     const { code, output } = await gatehouse('--email', ada.username, '--reactivate')
     expect({ code, output }).toMatchObject({
       code: 0,
-      output: expect.stringMatching(/ada@example.com was suspended and is active now.*\/recovery\?token=.*15 minutes/s),
+      output: expect.stringMatching(/ada@example.com was suspended and is now active.*\/recovery\?token=.*15 minutes/s),
     })
   })
 
-  test('a console that was deleted by an older version comes back with the link', async () => {
+  test('repairs a console that an older version deleted', async () => {
     const data = { status: 'deleted', updatedAt: app.clock.now() }
     await prisma.client.updateMany({ where: { issuerId: realm.tenant.issuerId }, data })
     await prisma.issuer.update({ where: { id: realm.tenant.issuerId }, data })
@@ -409,7 +419,7 @@ describe('whom it recovers', () => {
     expect(done).toMatchObject(isConsole)
   })
 
-  test('no administrator left: creates one, who owns the system account', async () => {
+  test('without an administrator, creates one who owns the system account', async () => {
     await prisma.organizationMember.deleteMany({ where: { issuerId: realm.tenant.issuerId } })
     await prisma.user.updateMany({ where: { id: ada.id }, data: { status: 'deleted', username: '', usernameKey: '' } })
     const [one, two] = await Promise.all([
@@ -419,14 +429,14 @@ describe('whom it recovers', () => {
     const answers = [one, two].map(({ stdout }) => JSON.parse(stdout))
     expect(answers.map(({ created }) => created).sort()).toEqual([false, true])
     expect(answers[0].user_id).toBe(answers[1].user_id)
-    const { owner_user_id } = must(await app.operator.get(realm.tenant.A), 200).data
+    const { owner_user_id } = expectStatus(await app.operator.get(realm.tenant.A), 200).data
     expect(owner_user_id).toBe(answers[0].user_id)
     const pages = await Promise.all(answers.map(async ({ url }) => ({ ...(await opened(url)) })))
-    const works = pages.filter(({ page }) => page.status === 200)
-    expect(works).toHaveLength(1)
-    const { browser, page } = works[0]!
+    const openPages = pages.filter(({ page }) => page.status === 200)
+    expect(openPages).toHaveLength(1)
+    const { browser, page } = openPages[0]!
     const done = await browser.submit(await browser.submit(page, { method: 'recover' }), { new_password: NEXT })
     expect(done).toMatchObject(isConsole)
-    expect(await whoIs(browser)).toBe('new@example.com')
+    expect(await signedInUserId(browser)).toBe('new@example.com')
   })
 })

@@ -1,18 +1,18 @@
-/** `gatehouse users`: what comes in from other products signs in here, once and again (issue: import of users). */
+/** `gatehouse users import` and `export`: users of other products keep their passwords. */
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { headingOf, problemOf } from '../idp/browser.js'
-import { Realm, redirectOf, type TestClient } from '../idp/setup.js'
-import { makeTenant, must } from '../setup/actors.js'
-import { secretKey } from '../setup/database.js'
+import { errorMessageOf, headingOf } from '../idp/browser.js'
+import { Realm, redirectParametersOf, type TestClient } from '../idp/realm.js'
+import { createTenant, expectStatus } from '../setup/actors.js'
+import { testSecretKey } from '../setup/database.js'
 import { runCli, spawnCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { totpCode } from '../setup/totp.js'
-import { auth0Array, type ExportFile, keycloakRealm, logtoLines } from './exports.js'
+import { waitUntil } from '../setup/wait-until.js'
+import { auth0Array, type ExportFile, keycloakRealm, logtoLines } from './export-files.js'
 
 let app: TestApp
 let folder: string
@@ -22,8 +22,8 @@ let client: TestClient
 beforeAll(async () => {
   app = await startApp()
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-import-'))
-  realm = await Realm.make(app, 'Imported')
-  client = await realm.client()
+  realm = await Realm.create(app, 'Imported')
+  client = await realm.createClient()
 })
 afterAll(async () => {
   await app.close()
@@ -43,18 +43,18 @@ async function gatehouse(...args: string[]): Promise<{ code: unknown; output: st
 
 const cliEnv = () => ({
   DATABASE_URL: app.databaseUrl,
-  SECRET_KEY: secretKey,
+  SECRET_KEY: testSecretKey,
   DATA_DIR: folder,
 })
 
 async function attempt(username: string, password: string) {
-  const { page, browser } = await realm.begin(client)
+  const { page, browser } = await realm.openSignInPage(client)
   return { page: await browser.submit(page, { username, password }), browser }
 }
 
 const hashOf = async (username: string): Promise<string> => {
   const where = { type: 'password', user: { is: { issuerId: realm.tenant.issuerId, usernameKey: username } } }
-  return (await app.gatehouse.tools.prisma.verifier.findFirstOrThrow({ where })).hash!
+  return (await app.gatehouse.database.prisma.verifier.findFirstOrThrow({ where })).hash!
 }
 const issuerOf = () => realm.tenant.issuerId
 
@@ -70,38 +70,38 @@ describe.each([
     path = file(`${from.source}.json`, from.text)
   })
 
-  test('dry run first: it says what would happen and writes nothing', async () => {
-    const before = await app.gatehouse.tools.prisma.user.count()
+  test('--dry-run prints the result and writes nothing', async () => {
+    const before = await app.gatehouse.database.prisma.user.count()
     const { stdout } = await gatehouse('users', 'import', path, '--issuer', issuerOf(), '--dry-run', '--json')
     expect(JSON.parse(stdout)).toMatchObject({ source: from.source, dry_run: true, known: 0 })
-    expect(JSON.parse(stdout).imported).toBeGreaterThanOrEqual(from.people.length)
-    expect(await app.gatehouse.tools.prisma.user.count()).toBe(before)
+    expect(JSON.parse(stdout).imported).toBeGreaterThanOrEqual(from.users.length)
+    expect(await app.gatehouse.database.prisma.user.count()).toBe(before)
   })
 
-  test('everybody signs in with the old password, no other one fits, and the hash becomes ours', async () => {
+  test('each user signs in only with the old password, and the hash is replaced by Argon2id', async () => {
     const { output } = await gatehouse('users', 'import', path, '--issuer', issuerOf())
     expect(output).toContain(`from ${from.source}`)
-    for (const { username, password, kind } of from.people) {
-      expect(await hashOf(username)).toMatch(kind)
-      expect(problemOf((await attempt(username, `${password}.`)).page)).toMatch(/do not match/)
-      expect(await hashOf(username)).toMatch(kind)
-      expect(redirectOf((await attempt(username, password)).page)['code']).toBeDefined()
+    for (const { username, password, hashPattern } of from.users) {
+      expect(await hashOf(username)).toMatch(hashPattern)
+      expect(errorMessageOf((await attempt(username, `${password}.`)).page)).toMatch(/do not match/)
+      expect(await hashOf(username)).toMatch(hashPattern)
+      expect(redirectParametersOf((await attempt(username, password)).page)['code']).toBeDefined()
       expect(await hashOf(username)).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
     }
-    const [{ username, password }] = from.people as [ExportFile['people'][0]]
-    expect(redirectOf((await attempt(username, password)).page)['code']).toBeDefined()
+    const [{ username, password }] = from.users as [ExportFile['users'][0]]
+    expect(redirectParametersOf((await attempt(username, password)).page)['code']).toBeDefined()
   })
 
-  test('a second run of the same file brings nobody twice', async () => {
+  test('a second run of the same file imports no user again', async () => {
     const { stdout } = await gatehouse('users', 'import', path, '--issuer', issuerOf(), '--json')
     const answer = JSON.parse(stdout)
     expect(answer).toMatchObject({ imported: 0 })
-    expect(answer.known).toBeGreaterThanOrEqual(from.people.length)
+    expect(answer.known).toBeGreaterThanOrEqual(from.users.length)
   })
 })
 
-test('profile, metadata, address, status, second factor and origin come along; what cannot be taken is told with its fix', async () => {
-  const tenant = await makeTenant(app, 'Second')
+test('imports profile, metadata, address, status, second factor and origin; refused lines have a reason and fix', async () => {
+  const tenant = await createTenant(app, 'Second')
   const from = await keycloakRealm()
   const errors = join(folder, 'refused.ndjson')
   const ids = join(folder, 'ids.ndjson')
@@ -140,10 +140,10 @@ test('profile, metadata, address, status, second factor and origin come along; w
   const gone = await tenant.owner.get(`${tenant.I}/users/${mapped.get('kc-gone')}`)
   expect(gone.body.data).toMatchObject({ status: 'blocked', status_reason: 'Disabled in Keycloak.' })
 
-  must(await tenant.owner.post(`${tenant.I}/auth-methods`, { name: 'App', method: 'totp' }), 201)
+  expectStatus(await tenant.owner.post(`${tenant.I}/auth-methods`, { name: 'App', method: 'totp' }), 201)
   const other = new Realm(app, tenant)
-  const { page, browser } = await other.begin(await other.client())
-  const second = await browser.submit(page, { username: 'codes@kc.example.com', password: from.people[0]!.password })
+  const { page, browser } = await other.openSignInPage(await other.createClient())
+  const second = await browser.submit(page, { username: 'codes@kc.example.com', password: from.users[0]!.password })
   expect(headingOf(second)).not.toBe('Sign in')
   const base32 = [...Buffer.from(from.totpSecret)]
     .map((byte) => byte.toString(2).padStart(8, '0'))
@@ -153,19 +153,22 @@ test('profile, metadata, address, status, second factor and origin come along; w
     .map((bits) => 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'[Number.parseInt(bits.padEnd(5, '0'), 2)])
     .join('')
   const done = await browser.submit(second, { code: totpCode(secret, app.clock.now()) })
-  expect(redirectOf(done)['code']).toBeDefined()
+  expect(redirectParametersOf(done)['code']).toBeDefined()
 
   const dropped = await gatehouse('users', 'import', path, '--issuer', tenant.issuerId, '--drop-unsupported', '--json')
   expect(JSON.parse(dropped.stdout)).toMatchObject({ imported: 1, refused: 1, without_password: 1 })
 })
 
-test('the trail gets one user.created each, webhooks one user.import.finished', async () => {
-  const tenant = await makeTenant(app, 'Trail')
-  must(await tenant.owner.post(`${tenant.A}/webhooks`, { url: 'https://hooks.example.com/', auth: 'none' }), 201)
+test('the audit log gets user.created for each user, webhooks get one user.import.finished', async () => {
+  const tenant = await createTenant(app, 'Trail')
+  expectStatus(
+    await tenant.owner.post(`${tenant.A}/webhooks`, { url: 'https://hooks.example.com/', auth: 'none' }),
+    201,
+  )
   const lines = ['ada', 'bo'].map((name) => JSON.stringify({ user_id: `auth0|${name}`, email: `${name}@example.com` }))
   await gatehouse('users', 'import', file('two.ndjson', lines.join('\n')), '--issuer', tenant.issuerId)
   const where = { issuerId: tenant.issuerId, type: { startsWith: 'user.' } }
-  const events = await app.gatehouse.tools.prisma.event.findMany({ where, orderBy: { id: 'asc' } })
+  const events = await app.gatehouse.database.prisma.event.findMany({ where, orderBy: { id: 'asc' } })
   expect(events.map(({ type, authType }) => [type, authType])).toEqual([
     ['user.created', 'system'],
     ['user.created', 'system'],
@@ -173,7 +176,7 @@ test('the trail gets one user.created each, webhooks one user.import.finished', 
   ])
   expect(events[0]!.data).toEqual({ status: 'active', imported_from: 'auth0', verifiers: [] })
   expect(events[2]!.data).toEqual({ source: 'auth0', read: 2, imported: 2, known: 0, refused: 0 })
-  const deliveries = await app.gatehouse.tools.prisma.webhookDelivery.findMany({
+  const deliveries = await app.gatehouse.database.prisma.webhookDelivery.findMany({
     where: { accountId: tenant.accountId },
   })
   expect(deliveries.map(({ eventType }) => eventType).filter((type) => type.startsWith('user.'))).toEqual([
@@ -181,16 +184,18 @@ test('the trail gets one user.created each, webhooks one user.import.finished', 
   ])
 })
 
-test('an import that is killed goes on where it was, also by two at once, and brings everybody once', async () => {
-  const tenant = await makeTenant(app, 'Killed')
+test('a killed import continues, also in two parallel runs, and imports each user once', async () => {
+  const tenant = await createTenant(app, 'Killed')
   const { issuerId } = tenant
   const lines = Array.from({ length: 4500 }, (_, n) =>
     JSON.stringify({ user_id: `auth0|${n}`, email: `p${n}@example.com`, identities: [] }),
   )
   const path = file('many.ndjson', lines.join('\n'))
-  const count = () => app.gatehouse.tools.prisma.user.count({ where: { issuerId } })
+  const count = () => app.gatehouse.database.prisma.user.count({ where: { issuerId } })
   const first = spawnCli(['users', 'import', path, '--issuer', issuerId], cliEnv())
-  while ((await count()) === 0 && first.child.exitCode === null) await sleep(5)
+  await waitUntil('users are imported', async () => (await count()) > 0 || first.child.exitCode !== null, {
+    interval: 5,
+  })
   first.child.kill('SIGKILL')
   expect(await first.ended).toBe('SIGKILL')
   const written = await count()
@@ -200,42 +205,44 @@ test('an import that is killed goes on where it was, also by two at once, and br
   expect(totals[0].imported + totals[1].imported).toBe(4500 - written)
   for (const { imported, known, refused } of totals) expect([imported + known, refused]).toEqual([4500, 0])
   expect(await count()).toBe(4500)
-  expect(await app.gatehouse.tools.prisma.event.count({ where: { issuerId, type: 'user.created' } })).toBe(4500)
+  expect(await app.gatehouse.database.prisma.event.count({ where: { issuerId, type: 'user.created' } })).toBe(4500)
 })
 
-test('Ctrl-C in the middle: one sentence, exit code 130; the next run goes on and names everybody, old id and new', async () => {
-  const { issuerId } = await makeTenant(app, 'Interrupted')
+test('SIGINT prints one message and exits with 130; the next run continues and writes the old and new ID of every user', async () => {
+  const { issuerId } = await createTenant(app, 'Interrupted')
   const lines = Array.from({ length: 4500 }, (_, n) =>
     JSON.stringify({ user_id: `auth0|${n}`, email: `p${n}@example.com`, identities: [] }),
   )
   const [path, ids] = [file('interrupted.ndjson', lines.join('\n')), join(folder, 'interrupted-ids')]
-  const count = () => app.gatehouse.tools.prisma.user.count({ where: { issuerId } })
-  const words = ['users', 'import', path, '--issuer', issuerId, '--ids', ids]
-  const first = spawnCli(words, cliEnv())
-  while ((await count()) === 0 && first.child.exitCode === null) await sleep(5)
+  const count = () => app.gatehouse.database.prisma.user.count({ where: { issuerId } })
+  const args = ['users', 'import', path, '--issuer', issuerId, '--ids', ids]
+  const first = spawnCli(args, cliEnv())
+  await waitUntil('users are imported', async () => (await count()) > 0 || first.child.exitCode !== null, {
+    interval: 5,
+  })
   first.child.kill('SIGINT')
   expect(await first.ended).toBe(130)
-  expect(first.output()).toMatch(/^\s*Interrupted\. What was done stays; run the command again to go on\.$/m)
+  expect(first.output()).toMatch(/^\s*Interrupted\. Completed changes are kept; run the command again to continue\.$/m)
   expect(first.output()).not.toMatch(/\n\s+at |Error/)
-  expect((await gatehouse(...words)).code).toBe(0)
+  expect((await gatehouse(...args)).code).toBe(0)
   expect(await count()).toBe(4500)
-  const told = readFileSync(ids, 'utf8')
+  const idRows = readFileSync(ids, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  const users = await app.gatehouse.tools.prisma.user.findMany({ where: { issuerId }, select: { id: true } })
-  expect(new Set(told.map(({ user_id }) => user_id))).toEqual(new Set(users.map(({ id }) => id)))
-  expect(new Set(told.map(({ external_id }) => external_id)).size).toBe(4500)
+  const users = await app.gatehouse.database.prisma.user.findMany({ where: { issuerId }, select: { id: true } })
+  expect(new Set(idRows.map(({ user_id }) => user_id))).toEqual(new Set(users.map(({ id }) => id)))
+  expect(new Set(idRows.map(({ external_id }) => external_id)).size).toBe(4500)
 
-  // A reader who has seen enough, as `| head -1` has, is no failure.
+  // A closed pipe, as with `| head -1`, is not an error.
   const exported = spawnCli(['users', 'export', '--issuer', issuerId], cliEnv())
   exported.child.stdout.once('data', () => exported.child.stdout.destroy())
   expect(await exported.ended).toBe(0)
   expect(exported.output()).not.toContain('EPIPE')
 })
 
-test('a hostile file: each bad line has its reason, good lines beside it come in, nothing costs much', async () => {
-  const tenant = await makeTenant(app, 'Hostile')
+test('in a malicious file each invalid line has a reason, valid lines are imported, and no hash is expensive', async () => {
+  const tenant = await createTenant(app, 'Hostile')
   const user = (id: string, more: object) => JSON.stringify({ user_id: id, email: `${id}@example.com`, ...more })
   const hash = (value: string) => ({ password_hash: value })
   const rows: [string, string][] = [
@@ -271,35 +278,38 @@ test('a hostile file: each bad line has its reason, good lines beside it come in
   ]
   const { stdout, code } = await gatehouse(...args)
   expect({ code, ...JSON.parse(stdout) }).toMatchObject({ code: 3, read: rows.length + 2, imported: 2 })
-  const told = readFileSync(errors, 'utf8')
+  const refusals = readFileSync(errors, 'utf8')
     .trim()
     .split('\n')
     .map((line) => JSON.parse(line))
-  const byLine = told.sort((a, b) => a.line - b.line).map(({ line, reason }) => [reason, line])
+  const byLine = refusals.sort((a, b) => a.line - b.line).map(({ line, reason }) => [reason, line])
   expect(byLine).toEqual(rows.map(([reason], n) => [reason, n + 2]))
   expect(readFileSync(errors, 'utf8')).not.toContain('a password in the clear')
 })
 
-test('export and import again: the same people with the same passwords, hashes only when asked for', async () => {
+test('an export can be imported again with the same passwords; it contains hashes only with --with-credentials', async () => {
   const plain = await gatehouse('users', 'export', '--issuer', issuerOf())
   expect(plain.stdout).toContain('bcrypt@auth0.example.com')
   expect(plain.stdout).not.toMatch(/\$argon2|\$2b\$|verifiers/)
   const out = join(folder, 'users.ndjson')
   const run = await gatehouse('users', 'export', '--issuer', issuerOf(), '--with-credentials', '--out', out)
-  expect(run.output).toContain('keep this file like the database')
+  expect(run.output).toContain('protect this file like the database')
   expect(statSync(out).mode & 0o777).toBe(0o600)
-  const tenant = await makeTenant(app, 'Copy')
+  const tenant = await createTenant(app, 'Copy')
   const taken = await gatehouse('users', 'import', out, '--issuer', tenant.issuerId, '--json')
   expect(JSON.parse(taken.stdout)).toMatchObject({ source: 'gatehouse', refused: 0, totp: 1 })
   const copy = new Realm(app, tenant)
-  const { page, browser } = await copy.begin(await copy.client())
+  const { page, browser } = await copy.openSignInPage(await copy.createClient())
   const done = await browser.submit(page, { username: 'salted@logto.example.com', password: 'password123' })
-  expect(redirectOf(done)['code']).toBeDefined()
+  expect(redirectParametersOf(done)['code']).toBeDefined()
 })
 
-test('wrong words and wrong files end with one clear line and an exit code', async () => {
+test('invalid arguments and files cause a one-line error and an exit code', async () => {
   const missing = await gatehouse('users', 'import', join(folder, 'absent.json'), '--issuer', issuerOf())
-  expect(missing).toMatchObject({ code: 1, output: expect.stringMatching(/^There is no file .*absent\.json\.\n$/) })
+  expect(missing).toMatchObject({
+    code: 1,
+    output: expect.stringMatching(/^The file .*absent\.json does not exist\.\n$/),
+  })
   const strange = await gatehouse('users', 'import', file('strange.json', '[{"a": 1}]'), '--issuer', issuerOf())
   expect(strange).toMatchObject({ code: 1, output: expect.stringContaining('--from') })
   const torn = await gatehouse(
@@ -312,7 +322,7 @@ test('wrong words and wrong files end with one clear line and an exit code', asy
   )
   expect({ code: torn.code, answer: JSON.parse(torn.output) }).toMatchObject({
     code: 1,
-    answer: { error: 'failed', error_description: expect.stringContaining('ends in the middle') },
+    answer: { error: 'failed', error_description: expect.stringContaining('ends inside the record') },
   })
   const nowhere = await gatehouse(
     'users',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { makeAccount, makeTenant, must, type Tenant } from '../setup/actors.js'
-import { apiAs, type Loose } from '../setup/api.js'
+import { createAccount, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import { type AnyJson, createApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
@@ -8,12 +8,12 @@ let tenant: Tenant
 
 beforeAll(async () => {
   app = await startApp()
-  tenant = await makeTenant(app, 'Acme')
+  tenant = await createTenant(app, 'Acme')
 })
 afterAll(() => app.close())
 
-test('GET /v1/accounts lists the accounts that the caller can reach', async () => {
-  const other = await makeAccount(app, 'Other')
+test('GET /v1/accounts lists the accounts that the caller can access', async () => {
+  const other = await createAccount(app, 'Other')
   const own = await tenant.owner.get('/v1/accounts')
   expect(own.status).toBe(200)
   expect(own.body.data.map((account: { id: string }) => account.id)).toEqual([tenant.accountId])
@@ -25,7 +25,7 @@ test('GET /v1/accounts lists the accounts that the caller can reach', async () =
   expect(all.headers.get('etag')).toBeNull()
 })
 
-test('a 200 with one resource is {data} with a strong ETag of updated_at', async () => {
+test('a 200 response with one resource is {data} with a strong ETag of updated_at', async () => {
   const answer = await tenant.owner.get(tenant.A)
   expect(answer.status).toBe(200)
   expect(Object.keys(answer.body)).toEqual(['data'])
@@ -33,24 +33,25 @@ test('a 200 with one resource is {data} with a strong ETag of updated_at', async
   expect(answer.body.data).toMatchObject({ id: tenant.accountId, name: 'Acme', billing_mode: 'ungated', domains: [] })
 })
 
-test('nobody without a credential gets in: 401 with both challenges', async () => {
-  const answer = await apiAs(app.baseUrl).get(tenant.A)
+test('a request without a credential is 401 with both challenges', async () => {
+  const answer = await createApiClient(app.baseUrl).get(tenant.A)
   expect(answer.status).toBe(401)
   expect(answer.body).toMatchObject({ error: 'unauthorized', request_id: expect.stringMatching(/^req_/) })
   expect(answer.headers.get('www-authenticate')).toContain('Basic realm="gatehouse"')
   expect(answer.headers.get('www-authenticate')).toContain('resource_metadata=')
 })
 
-/** A person of the console issuer. */
+/** Creates a user of the console issuer. */
 async function consoleUser(name: string): Promise<string> {
-  const { data } = must(await app.operator.get('/v1/accounts'), 200)
-  const system = data.find((account: Loose) => account.name === 'System').id
-  const [issuer] = must(await app.operator.get(`/v1/accounts/${system}/issuers`), 200).data
+  const { data } = expectStatus(await app.operator.get('/v1/accounts'), 200)
+  const system = data.find((account: AnyJson) => account.name === 'System').id
+  const [issuer] = expectStatus(await app.operator.get(`/v1/accounts/${system}/issuers`), 200).data
   const path = `/v1/accounts/${system}/issuers/${issuer.id}/users`
-  return must(await app.operator.post(path, { username_type: 'email', username: `${name}@example.com` }), 201).data.id
+  return expectStatus(await app.operator.post(path, { username_type: 'email', username: `${name}@example.com` }), 201)
+    .data.id
 }
 
-test('PATCH changes name, description, logo_url, metadata and the owner; billing_mode cannot be written', async () => {
+test('PATCH changes name, description, logo_url, metadata and the owner; billing_mode is read-only', async () => {
   const owner_user_id = await consoleUser('owner')
   const body = {
     name: 'Acme Inc.',
@@ -59,10 +60,12 @@ test('PATCH changes name, description, logo_url, metadata and the owner; billing
     metadata: { a: { b: 1 } },
     owner_user_id,
   }
-  const { data } = must(await tenant.owner.patch(tenant.A, body), 200)
+  const { data } = expectStatus(await tenant.owner.patch(tenant.A, body), 200)
   expect(data).toMatchObject({ ...body, billing_mode: 'ungated' })
-  // Metadata of an account is replaced (decisions D27), not merged.
-  expect(must(await tenant.owner.patch(tenant.A, { metadata: { c: null }, name: null }), 200).data).toMatchObject({
+  // The metadata of an account is replaced, not merged (docs/contract.md#common-field-rules).
+  expect(
+    expectStatus(await tenant.owner.patch(tenant.A, { metadata: { c: null }, name: null }), 200).data,
+  ).toMatchObject({
     metadata: { c: null },
     name: null,
     logo_url: body.logo_url,
@@ -76,19 +79,19 @@ test('PATCH changes name, description, logo_url, metadata and the owner; billing
   ]) {
     expect({ bad, status: (await tenant.owner.patch(tenant.A, bad)).status }).toEqual({ bad, status: 400 })
   }
-  must(await tenant.owner.patch(tenant.A, { name: 'Acme' }), 200)
+  expectStatus(await tenant.owner.patch(tenant.A, { name: 'Acme' }), 200)
 })
 
-test('the owner is an active user of the console issuer: nobody else, of no tenant', async () => {
-  const { data: own } = must(
+test('the owner must be an active user of the console issuer', async () => {
+  const { data: own } = expectStatus(
     await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: 'tenant-user' }),
     201,
   )
   const gone = await consoleUser('gone')
-  const { data } = must(await app.operator.get('/v1/accounts'), 200)
-  const system = `/v1/accounts/${data.find((account: Loose) => account.name === 'System').id}`
-  const [issuer] = must(await app.operator.get(`${system}/issuers`), 200).data
-  must(await app.operator.patch(`${system}/issuers/${issuer.id}/users/${gone}`, { status: 'suspended' }), 200)
+  const { data } = expectStatus(await app.operator.get('/v1/accounts'), 200)
+  const system = `/v1/accounts/${data.find((account: AnyJson) => account.name === 'System').id}`
+  const [issuer] = expectStatus(await app.operator.get(`${system}/issuers`), 200).data
+  expectStatus(await app.operator.patch(`${system}/issuers/${issuer.id}/users/${gone}`, { status: 'suspended' }), 200)
   for (const owner_user_id of [own.id, gone, `usr_${'0'.repeat(26)}`, '', 'x']) {
     const answer = await tenant.owner.patch(tenant.A, { owner_user_id })
     expect({ owner_user_id, status: answer.status, field: answer.body.details?.[0].field }).toEqual({
@@ -99,11 +102,11 @@ test('the owner is an active user of the console issuer: nobody else, of no tena
   }
 })
 
-describe('domains of an account: PATCH makes the set equal to the given one', () => {
-  const hosts = (answer: { body: Loose }) => answer.body.data.domains.map(({ host }: Loose) => host).sort()
+describe('domains of an account: PATCH replaces the set', () => {
+  const hosts = (answer: { body: AnyJson }) => answer.body.data.domains.map(({ host }: AnyJson) => host).sort()
   const set = (...list: string[]) => tenant.owner.patch(tenant.A, { domains: list.map((host) => ({ host })) })
 
-  test('new hosts come unverified, missing ones go, those that stay keep their token', async () => {
+  test('new hosts start unverified, missing ones are removed, remaining ones keep their token', async () => {
     const first = await set('login.acme.example', 'ID.Acme.Example', 'login.acme.example')
     expect(first.status).toBe(200)
     expect(hosts(first)).toEqual(['id.acme.example', 'login.acme.example'])
@@ -121,7 +124,7 @@ describe('domains of an account: PATCH makes the set equal to the given one', ()
         value: expect.stringMatching(/^gatehouse-verify=[0-9a-f]{32}$/),
       },
     })
-    const kept = first.body.data.domains.find(({ host }: Loose) => host === 'login.acme.example')
+    const kept = first.body.data.domains.find(({ host }: AnyJson) => host === 'login.acme.example')
     const second = await set('login.acme.example', 'bücher.example')
     expect(hosts(second)).toEqual(['login.acme.example', 'xn--bcher-kva.example'])
     expect(second.body.data.domains).toContainEqual(kept)
@@ -130,8 +133,8 @@ describe('domains of an account: PATCH makes the set equal to the given one', ()
     expect(hosts(await set())).toEqual([])
   })
 
-  test('what is no domain name is 400 and changes nothing', async () => {
-    must(await set('stays.acme.example'), 200)
+  test('an invalid domain name is 400 and changes nothing', async () => {
+    expectStatus(await set('stays.acme.example'), 200)
     for (const host of [
       '',
       ' ',
@@ -172,7 +175,7 @@ describe('domains of an account: PATCH makes the set equal to the given one', ()
     expect(hosts(await tenant.owner.get(tenant.A))).toEqual(['stays.acme.example'])
   })
 
-  test('20 at most, also when several requests come at once', async () => {
+  test('at most 20 domains, also under parallel requests', async () => {
     const many = (count: number, word: string) => Array.from({ length: count }, (_, i) => `${word}${i}.acme.example`)
     expect((await set(...many(21, 'x'))).status).toBe(400)
     expect((await set(...many(20, 'y'))).status).toBe(200)
@@ -181,12 +184,15 @@ describe('domains of an account: PATCH makes the set equal to the given one', ()
   })
 
   test('a host that another account has verified is 409', async () => {
-    const other = await makeAccount(app, 'Elsewhere')
+    const other = await createAccount(app, 'Elsewhere')
     const path = `/v1/accounts/${other.accountId}`
-    must(await other.owner.patch(path, { domains: [{ host: 'shared.example' }] }), 200)
+    expectStatus(await other.owner.patch(path, { domains: [{ host: 'shared.example' }] }), 200)
     expect((await set('shared.example')).status).toBe(200)
     await set()
-    await app.gatehouse.tools.prisma.domain.updateMany({ where: { host: 'shared.example' }, data: { verified: true } })
+    await app.gatehouse.database.prisma.domain.updateMany({
+      where: { host: 'shared.example' },
+      data: { verified: true },
+    })
     const answer = await set('mine.example', 'shared.example')
     expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 409, error: 'conflict' })
     expect(hosts(await tenant.owner.get(tenant.A))).toEqual([])
@@ -194,9 +200,9 @@ describe('domains of an account: PATCH makes the set equal to the given one', ()
   })
 })
 
-test('an operator reaches every account, and its events say so', async () => {
-  must(await app.operator.patch(tenant.A, { description: 'by the operator' }), 200)
-  const [event] = await app.gatehouse.tools.prisma.event.findMany({
+test('an operator can access every account, and its events name the operator', async () => {
+  expectStatus(await app.operator.patch(tenant.A, { description: 'by the operator' }), 200)
+  const [event] = await app.gatehouse.database.prisma.event.findMany({
     where: { accountId: tenant.accountId, type: 'account.updated' },
     orderBy: { id: 'desc' },
     take: 1,
@@ -204,7 +210,7 @@ test('an operator reaches every account, and its events say so', async () => {
   expect(event!.actor).toMatchObject({ type: 'api_key', operator: true })
 })
 
-test('there is no POST and no DELETE of accounts', async () => {
+test('accounts have no POST and no DELETE', async () => {
   expect((await app.operator.post('/v1/accounts', { name: 'x' })).status).toBe(405)
   expect((await app.operator.delete(tenant.A)).status).toBe(405)
 })

@@ -1,26 +1,26 @@
-/** Agents and their verifiers (spec 2.10, 4.12, section 3, section 8). */
+/** Agents and their verifiers (docs/contract.md#agents, docs/contract.md#agent-endpoints). */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
 import pg from 'pg'
-import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
+import { createRestrictedKey, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { eventsOf, storedAnswers, textOf } from './trail.js'
+import { eventsOfTarget, rowsAsText, storedIdempotentResponses } from './stored-rows.js'
 
 let app: TestApp
 let tenant: Tenant
 let agents: string
 beforeAll(async () => {
   app = await startApp()
-  tenant = await makeTenant(app)
+  tenant = await createTenant(app)
   agents = `${tenant.I}/agents`
 })
 afterAll(() => app.close())
 
-const make = async (more: object = {}): Promise<Loose> =>
-  must(await tenant.owner.post(agents, { name: 'Agent', ...more }), 201).data
-const list = async (query = ''): Promise<Loose> => must(await tenant.owner.get(`${agents}${query}`), 200)
-const ids = (page: Loose): string[] => page.data.map(({ id }: Loose) => id)
+const create = async (more: object = {}): Promise<AnyJson> =>
+  expectStatus(await tenant.owner.post(agents, { name: 'Agent', ...more }), 201).data
+const list = async (query = ''): Promise<AnyJson> => expectStatus(await tenant.owner.get(`${agents}${query}`), 200)
+const ids = (page: AnyJson): string[] => page.data.map(({ id }: AnyJson) => id)
 const wallet = (digit = 'a', more: object = {}) => ({
   type: 'wallet',
   name: null,
@@ -28,10 +28,10 @@ const wallet = (digit = 'a', more: object = {}) => ({
   network: 'eip155:8453',
   ...more,
 })
-const faults = (answer: Loose) => answer.body.details?.map(({ field }: Loose) => field)
+const errorFieldsOf = (answer: AnyJson) => answer.body.details?.map(({ field }: AnyJson) => field)
 
 describe('agents', () => {
-  test('POST makes an agent with the fields of 2.10', async () => {
+  test('POST creates an agent with all documented fields', async () => {
     const given = {
       name: 'Scout',
       description: 'Looks around',
@@ -54,16 +54,16 @@ describe('agents', () => {
       created_at: expect.any(Number),
       updated_at: answer.body.data.created_at,
     })
-    expect(must(await tenant.owner.get(`${agents}/${answer.body.data.id}`), 200)).toEqual(answer.body)
+    expect(expectStatus(await tenant.owner.get(`${agents}/${answer.body.data.id}`), 200)).toEqual(answer.body)
   })
 
-  test('name is required, the rest may be left out or null; unknown and read-only fields are 400', async () => {
-    expect(faults(await tenant.owner.post(agents, {}))).toEqual(['name'])
-    const bare = await make({ description: null, model: null, provider: null, version: null })
+  test('name is required, the other fields may be omitted or null; unknown and read-only fields are 400', async () => {
+    expect(errorFieldsOf(await tenant.owner.post(agents, {}))).toEqual(['name'])
+    const bare = await create({ description: null, model: null, provider: null, version: null })
     expect(bare).toMatchObject({ description: null, model: null, scopes: [], metadata: {} })
-    const wrong = await tenant.owner.post(agents, { name: 'x', verifiers: [], id: 'agt_1', colour: 'red' })
+    const wrong = await tenant.owner.post(agents, { name: 'x', verifiers: [], id: 'agt_1', color: 'red' })
     expect(wrong.status).toBe(400)
-    expect(faults(wrong)).toEqual(['verifiers', 'id', 'colour'])
+    expect(errorFieldsOf(wrong)).toEqual(['verifiers', 'id', 'color'])
     for (const body of [
       { name: '' },
       { name: 'x', scopes: ['a b'] },
@@ -74,20 +74,23 @@ describe('agents', () => {
     }
   })
 
-  test('lists are newest first, page by cursor, and filter by status, model, provider (exact) and has_verifiers', async () => {
-    const { I, owner } = await makeTenant(app, 'Lister')
+  test('lists are newest first, paginate by cursor, and filter by status, model, provider (exact) and has_verifiers', async () => {
+    const { I, owner } = await createTenant(app, 'Lister')
     const path = `${I}/agents`
-    const made: Loose[] = []
+    const made: AnyJson[] = []
     for (let i = 0; i < 5; i++) {
       made.push(
-        must(await owner.post(path, { name: `a${i}`, model: `m${i % 2}`, provider: i < 3 ? 'One' : 'Two' }), 201).data,
+        expectStatus(
+          await owner.post(path, { name: `a${i}`, model: `m${i % 2}`, provider: i < 3 ? 'One' : 'Two' }),
+          201,
+        ).data,
       )
     }
-    must(await owner.post(`${path}/${made[1].id}/verifiers`, { type: 'secret', name: null }), 201)
-    must(await owner.patch(`${path}/${made[2].id}`, { status: 'suspended', status_reason: 'r' }), 200)
-    must(await owner.patch(`${path}/${made[3].id}`, { status: 'blocked', status_reason: 'r' }), 200)
+    expectStatus(await owner.post(`${path}/${made[1].id}/verifiers`, { type: 'secret', name: null }), 201)
+    expectStatus(await owner.patch(`${path}/${made[2].id}`, { status: 'suspended', status_reason: 'r' }), 200)
+    expectStatus(await owner.patch(`${path}/${made[3].id}`, { status: 'blocked', status_reason: 'r' }), 200)
     const get = async (query: string) =>
-      ids(must(await owner.get(`${path}${query}`), 200)).map((id) => made.findIndex((a) => a.id === id))
+      ids(expectStatus(await owner.get(`${path}${query}`), 200)).map((id) => made.findIndex((a) => a.id === id))
     expect(await get('')).toEqual([4, 3, 2, 1, 0])
     expect(await get('?status=active')).toEqual([4, 1, 0])
     expect(await get('?status=suspended')).toEqual([2])
@@ -98,77 +101,70 @@ describe('agents', () => {
     expect(await get('?provider=On')).toEqual([])
     expect(await get('?has_verifiers=true')).toEqual([1])
     expect(await get('?has_verifiers=false&provider=One')).toEqual([2, 0])
-    const first = must(await owner.get(`${path}?limit=2`), 200)
+    const first = expectStatus(await owner.get(`${path}?limit=2`), 200)
     expect(first).toMatchObject({ has_more: true, next_cursor: made[3].id })
     expect(await get(`?limit=2&cursor=${first.next_cursor}`)).toEqual([2, 1])
-    expect(must(await owner.get(`${path}?cursor=${made[1].id}`), 200)).toMatchObject({
+    expect(expectStatus(await owner.get(`${path}?cursor=${made[1].id}`), 200)).toMatchObject({
       has_more: false,
       next_cursor: null,
     })
-    for (const query of [
-      '?status=gone',
-      '?has_verifiers=maybe',
-      '?limit=0',
-      '?limit=101',
-      '?cursor=x',
-      '?colour=red',
-    ]) {
+    for (const query of ['?status=gone', '?has_verifiers=maybe', '?limit=0', '?limit=101', '?cursor=x', '?color=red']) {
       expect({ query, status: (await owner.get(`${path}${query}`)).status }).toEqual({ query, status: 400 })
     }
   })
 
-  test('PATCH status suspended and blocked need status_reason', async () => {
+  test('PATCH to status suspended or blocked requires status_reason', async () => {
     for (const status of ['suspended', 'blocked']) {
-      const { id } = await make()
+      const { id } = await create()
       const path = `${agents}/${id}`
       for (const body of [{ status }, { status, status_reason: null }, { status, status_reason: ' ' }]) {
         const refused = await tenant.owner.patch(path, body)
-        expect({ body, status: refused.status, faults: faults(refused) }).toEqual({
+        expect({ body, status: refused.status, faults: errorFieldsOf(refused) }).toEqual({
           body,
           status: 400,
           faults: ['status_reason'],
         })
       }
-      expect(must(await tenant.owner.patch(path, { status, status_reason: 'why' }), 200).data).toMatchObject({
+      expect(expectStatus(await tenant.owner.patch(path, { status, status_reason: 'why' }), 200).data).toMatchObject({
         status,
         status_reason: 'why',
       })
       expect((await tenant.owner.patch(path, { status_reason: null })).status).toBe(400)
-      expect(must(await tenant.owner.patch(path, { name: 'Still changeable', status }), 200).data.status_reason).toBe(
-        'why',
-      )
+      expect(
+        expectStatus(await tenant.owner.patch(path, { name: 'Still changeable', status }), 200).data.status_reason,
+      ).toBe('why')
       expect((await tenant.owner.post(agents, { name: 'x', status })).status).toBe(400)
     }
   })
 
-  test('a suspended agent becomes active again, without its reason; a block is final', async () => {
-    const { id } = await make({ status: 'suspended', status_reason: 'at first' })
+  test('a suspended agent can be reactivated, which clears its reason; a block is permanent', async () => {
+    const { id } = await create({ status: 'suspended', status_reason: 'at first' })
     const path = `${agents}/${id}`
-    expect(must(await tenant.owner.patch(path, { status: 'active' }), 200).data).toMatchObject({
+    expect(expectStatus(await tenant.owner.patch(path, { status: 'active' }), 200).data).toMatchObject({
       status: 'active',
       status_reason: null,
     })
-    must(await tenant.owner.patch(path, { status: 'suspended', status_reason: 'again' }), 200)
-    must(await tenant.owner.patch(path, { status: 'blocked', status_reason: 'for good' }), 200)
+    expectStatus(await tenant.owner.patch(path, { status: 'suspended', status_reason: 'again' }), 200)
+    expectStatus(await tenant.owner.patch(path, { status: 'blocked', status_reason: 'compromised' }), 200)
     for (const status of ['active', 'suspended']) {
       const refused = await tenant.owner.patch(path, { status, status_reason: 'x' })
-      expect({ status: refused.status, faults: faults(refused) }).toEqual({ status: 400, faults: ['status'] })
+      expect({ status: refused.status, faults: errorFieldsOf(refused) }).toEqual({ status: 400, faults: ['status'] })
     }
   })
 
-  test('nobody grants an agent what they lack', async () => {
-    const weak = await keyWith(tenant, { scopes: ['issuers.agents:write'] })
+  test('a caller cannot grant an agent scopes that the caller lacks', async () => {
+    const weak = await createRestrictedKey(tenant, { scopes: ['issuers.agents:write'] })
     const refused = await weak.post(agents, { name: 'x', scopes: ['issuers.users:read'] })
     expect(refused).toMatchObject({ status: 403, body: { error: 'insufficient_scope' } })
-    const { id } = must(await weak.post(agents, { name: 'x', scopes: ['orders:read'] }), 201).data
+    const { id } = expectStatus(await weak.post(agents, { name: 'x', scopes: ['orders:read'] }), 201).data
     expect((await weak.patch(`${agents}/${id}`, { scopes: ['svc:all'] })).status).toBe(403)
   })
 
   test('DELETE is permanent and removes the verifiers', async () => {
-    const { id } = await make()
+    const { id } = await create()
     const path = `${agents}/${id}`
-    must(await tenant.owner.post(`${path}/verifiers`, wallet()), 201)
-    must(await tenant.owner.delete(path), 204)
+    expectStatus(await tenant.owner.post(`${path}/verifiers`, wallet()), 201)
+    expectStatus(await tenant.owner.delete(path), 204)
     for (const answer of [
       await tenant.owner.get(path),
       await tenant.owner.delete(path),
@@ -177,15 +173,15 @@ describe('agents', () => {
     ]) {
       expect(answer.status).toBe(404)
     }
-    const left = await app.gatehouse.tools.prisma.agentVerifier.count({ where: { agentId: id } })
+    const left = await app.gatehouse.database.prisma.agentVerifier.count({ where: { agentId: id } })
     expect(left).toBe(0)
   })
 
   test('events: agent.created, agent.updated with its changes, agent.deleted', async () => {
-    const { id } = await make({ name: 'Told' })
-    must(await tenant.owner.patch(`${agents}/${id}`, { status: 'suspended', status_reason: 'r' }), 200)
-    must(await tenant.owner.delete(`${agents}/${id}`), 204)
-    const events = await eventsOf(app, id)
+    const { id } = await create({ name: 'Told' })
+    expectStatus(await tenant.owner.patch(`${agents}/${id}`, { status: 'suspended', status_reason: 'r' }), 200)
+    expectStatus(await tenant.owner.delete(`${agents}/${id}`), 204)
+    const events = await eventsOfTarget(app, id)
     expect(events.map(({ type }) => type)).toEqual(['agent.created', 'agent.updated', 'agent.deleted'])
     expect(events[1]!.changes).toEqual({
       status: { old: 'active', new: 'suspended' },
@@ -196,8 +192,8 @@ describe('agents', () => {
 })
 
 describe('verifiers of agents', () => {
-  test('a wallet shows address and network; the agent lists the types of its verifiers', async () => {
-    const { id } = await make()
+  test('a wallet verifier shows address and network; the agent lists the types of its verifiers', async () => {
+    const { id } = await create()
     const path = `${agents}/${id}`
     const made = await tenant.owner.post(`${path}/verifiers`, wallet('b', { name: 'Hot' }))
     expect(made.status).toBe(201)
@@ -215,19 +211,19 @@ describe('verifiers of agents', () => {
       created_at: expect.any(Number),
       updated_at: expect.any(Number),
     })
-    must(await tenant.owner.post(`${path}/verifiers`, { type: 'secret', name: null }), 201)
-    expect(must(await tenant.owner.get(path), 200).data.verifiers).toEqual(['secret', 'wallet'])
+    expectStatus(await tenant.owner.post(`${path}/verifiers`, { type: 'secret', name: null }), 201)
+    expect(expectStatus(await tenant.owner.get(path), 200).data.verifiers).toEqual(['secret', 'wallet'])
     const page = await list()
-    expect(page.data.find((agent: Loose) => agent.id === id).verifiers).toEqual(['secret', 'wallet'])
-    must(await tenant.owner.delete(`${path}/verifiers/${made.body.data.id}`), 204)
-    expect(must(await tenant.owner.get(path), 200).data.verifiers).toEqual(['secret'])
+    expect(page.data.find((agent: AnyJson) => agent.id === id).verifiers).toEqual(['secret', 'wallet'])
+    expectStatus(await tenant.owner.delete(`${path}/verifiers/${made.body.data.id}`), 204)
+    expect(expectStatus(await tenant.owner.get(path), 200).data.verifiers).toEqual(['secret'])
     expect((await tenant.owner.delete(`${path}/verifiers/${made.body.data.id}`)).status).toBe(404)
   })
 
-  test('a change of the types is a new version of the agent', async () => {
-    const { id } = await make()
+  test('a change of the verifier types is a new version of the agent', async () => {
+    const { id } = await create()
     const before = (await tenant.owner.get(`${agents}/${id}`)).headers.get('etag')!
-    must(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet()), 201)
+    expectStatus(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet()), 201)
     expect((await tenant.owner.patch(`${agents}/${id}`, { name: 'x' }, { 'if-match': before })).status).toBe(412)
   })
 
@@ -248,56 +244,62 @@ describe('verifiers of agents', () => {
     ['name', { name: undefined }],
     ['secret', { secret: 'mine' }],
     ['type', { type: 'password' }],
-  ])('a wallet with a bad %s is 400: %j', async (field, more) => {
-    const { id } = await make()
+  ])('a wallet with an invalid %s is 400: %j', async (field, more) => {
+    const { id } = await create()
     const refused = await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', more))
-    expect({ status: refused.status, faults: faults(refused) }).toEqual({ status: 400, faults: [field] })
+    expect({ status: refused.status, faults: errorFieldsOf(refused) }).toEqual({ status: 400, faults: [field] })
   })
 
-  test('wallets of solana and of other CAIP-2 networks are taken', async () => {
-    const { id } = await make()
+  test('wallets of solana and of other CAIP-2 networks are accepted', async () => {
+    const { id } = await create()
     for (const [network, address] of [
       ['solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', 'So11111111111111111111111111111111111111112'],
       ['solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp', '11111111111111111111111111111111'],
       ['cosmos:cosmoshub-3', 'cosmos1t2uflqwqe0fsj0shcfkrvpukewcw40yjj6hdc0'],
     ]) {
-      must(await tenant.owner.post(`${agents}/${id}/verifiers`, { type: 'wallet', name: null, network, address }), 201)
+      expectStatus(
+        await tenant.owner.post(`${agents}/${id}/verifiers`, { type: 'wallet', name: null, network, address }),
+        201,
+      )
     }
   })
 
-  test('the same wallet in another spelling of its checksum (EIP-55) is the same wallet', async () => {
-    const { id } = await make()
+  test('an address with another checksum spelling (EIP-55) is the same wallet', async () => {
+    const { id } = await create()
     const address = '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed'
-    must(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', { address })), 201)
+    expectStatus(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', { address })), 201)
     const again = await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', { address: address.toLowerCase() }))
-    expect({ status: again.status, faults: faults(again) }).toEqual({ status: 400, faults: ['address'] })
-    must(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', { address, network: 'eip155:1' })), 201)
+    expect({ status: again.status, faults: errorFieldsOf(again) }).toEqual({ status: 400, faults: ['address'] })
+    expectStatus(
+      await tenant.owner.post(`${agents}/${id}/verifiers`, wallet('a', { address, network: 'eip155:1' })),
+      201,
+    )
   })
 
   test('a secret is shown once and stored as SHA-256; lists show only its algorithm', async () => {
-    const { id } = await make()
+    const { id } = await create()
     const path = `${agents}/${id}/verifiers`
-    const { data } = must(await tenant.owner.post(path, { type: 'secret', name: 'CI' }), 201)
+    const { data } = expectStatus(await tenant.owner.post(path, { type: 'secret', name: 'CI' }), 201)
     expect(Buffer.from(data.secret, 'base64url')).toHaveLength(32)
     expect(data).toMatchObject({ type: 'secret', name: 'CI', algorithm: 'SHA-256', address: null, network: null })
     const { secret, ...shown } = data
     const page = await tenant.owner.get(path)
     expect(page.body).toEqual({ data: [shown], next_cursor: null, has_more: false })
     const hash = createHash('sha256').update(secret).digest('hex')
-    const row = await app.gatehouse.tools.prisma.agentVerifier.findUnique({ where: { id: data.id } })
+    const row = await app.gatehouse.database.prisma.agentVerifier.findUnique({ where: { id: data.id } })
     expect(row!.hash).toBe(hash)
-    const events = await eventsOf(app, data.id)
+    const events = await eventsOfTarget(app, data.id)
     expect(events.map(({ type }) => type)).toEqual(['agent.verifier.created'])
-    for (const text of [page.text, textOf(events), (await tenant.owner.get(`${agents}/${id}`)).text]) {
+    for (const text of [page.text, rowsAsText(events), (await tenant.owner.get(`${agents}/${id}`)).text]) {
       expect(text).not.toContain(secret)
       expect(text).not.toContain(hash)
     }
-    must(await tenant.owner.delete(`${path}/${data.id}`), 204)
-    expect((await eventsOf(app, data.id)).at(-1)).toMatchObject({ type: 'agent.verifier.deleted', agentId: id })
+    expectStatus(await tenant.owner.delete(`${path}/${data.id}`), 204)
+    expect((await eventsOfTarget(app, data.id)).at(-1)).toMatchObject({ type: 'agent.verifier.deleted', agentId: id })
   })
 
-  test('a repeated POST with one Idempotency-Key: a secret runs anew and is never kept, a wallet is replayed', async () => {
-    const { id } = await make()
+  test('a repeated POST with the same Idempotency-Key: a secret is created again and never stored, a wallet is replayed', async () => {
+    const { id } = await create()
     const path = `${agents}/${id}/verifiers`
     const headers = { 'idempotency-key': `agent-${id}` }
     const secrets = []
@@ -307,7 +309,7 @@ describe('verifiers of agents', () => {
       secrets.push(answer.body.data.secret)
     }
     expect(new Set(secrets).size).toBe(2)
-    for (const secret of secrets) expect(await storedAnswers(app)).not.toContain(secret)
+    for (const secret of secrets) expect(await storedIdempotentResponses(app)).not.toContain(secret)
     const first = await tenant.owner.post(path, wallet(), headers)
     const again = await tenant.owner.post(path, wallet(), headers)
     expect(again.headers.get('idempotent-replayed')).toBe('true')
@@ -320,47 +322,50 @@ describe('verifiers of agents', () => {
         .createAgentVerifier
     const [one, two] = [await run(), await run()]
     expect(one.id).not.toBe(two.id)
-    expect(await storedAnswers(app)).not.toContain(one.secret)
+    expect(await storedIdempotentResponses(app)).not.toContain(one.secret)
   })
 
   test('at most 20 verifiers per agent, also under 20 parallel requests', async () => {
-    const { id } = await make()
+    const { id } = await create()
     const path = `${agents}/${id}/verifiers`
-    for (let i = 0; i < 10; i++) must(await tenant.owner.post(path, { type: 'secret', name: null }), 201)
+    for (let i = 0; i < 10; i++) expectStatus(await tenant.owner.post(path, { type: 'secret', name: null }), 201)
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => tenant.owner.post(path, { type: 'secret', name: null })),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(10).fill(201), ...Array(10).fill(400)])
-    const page = must(await tenant.owner.get(path), 200)
+    const page = expectStatus(await tenant.owner.get(path), 200)
     expect(page.data).toHaveLength(20)
-    must(await tenant.owner.delete(`${path}/${page.data[0].id}`), 204)
-    must(await tenant.owner.post(path, wallet()), 201)
+    expectStatus(await tenant.owner.delete(`${path}/${page.data[0].id}`), 204)
+    expectStatus(await tenant.owner.post(path, wallet()), 201)
   })
 
   test.each(['suspended', 'blocked'])('an agent that is %s cannot change its verifiers', async (status) => {
-    const { id } = await make()
+    const { id } = await create()
     const path = `${agents}/${id}/verifiers`
-    const { data } = must(await tenant.owner.post(path, wallet()), 201)
-    must(await tenant.owner.patch(`${agents}/${id}`, { status, status_reason: 'r' }), 200)
+    const { data } = expectStatus(await tenant.owner.post(path, wallet()), 201)
+    expectStatus(await tenant.owner.patch(`${agents}/${id}`, { status, status_reason: 'r' }), 200)
     expect((await tenant.owner.post(path, { type: 'secret', name: null })).status).toBe(400)
     expect((await tenant.owner.delete(`${path}/${data.id}`)).status).toBe(400)
     expect((await tenant.owner.delete(`${path}/vrf_${'0'.repeat(26)}`)).status).toBe(404)
-    expect(must(await tenant.owner.get(path), 200).data).toHaveLength(1)
+    expect(expectStatus(await tenant.owner.get(path), 200).data).toHaveLength(1)
   })
 
-  test('nobody gives a verifier to an agent that may do more than they', async () => {
-    const weak = await keyWith(tenant, { scopes: ['issuers.agents.verifiers:write'] })
-    const { id } = await make({ scopes: ['issuers.users:read'] })
+  test('a caller cannot add a verifier to an agent with more authority than the caller', async () => {
+    const weak = await createRestrictedKey(tenant, { scopes: ['issuers.agents.verifiers:write'] })
+    const { id } = await create({ scopes: ['issuers.users:read'] })
     const refused = await weak.post(`${agents}/${id}/verifiers`, { type: 'secret', name: null })
     expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope'])
-    must(await weak.post(`${agents}/${(await make({ scopes: ['orders:read'] })).id}/verifiers`, wallet()), 201)
+    expectStatus(
+      await weak.post(`${agents}/${(await create({ scopes: ['orders:read'] })).id}/verifiers`, wallet()),
+      201,
+    )
   })
 
-  test('a verifier of one agent is none of another', async () => {
-    const [one, two] = [await make(), await make()]
-    const { data } = must(await tenant.owner.post(`${agents}/${one.id}/verifiers`, wallet()), 201)
+  test('a verifier is not found below another agent', async () => {
+    const [one, two] = [await create(), await create()]
+    const { data } = expectStatus(await tenant.owner.post(`${agents}/${one.id}/verifiers`, wallet()), 201)
     expect((await tenant.owner.delete(`${agents}/${two.id}/verifiers/${data.id}`)).status).toBe(404)
-    expect(must(await tenant.owner.get(`${agents}/${one.id}/verifiers`), 200).data).toHaveLength(1)
+    expect(expectStatus(await tenant.owner.get(`${agents}/${one.id}/verifiers`), 200).data).toHaveLength(1)
   })
 })
 
@@ -368,9 +373,9 @@ describe('GraphQL', () => {
   const ask = (selection: string) =>
     `query ($a: ID!, $i: ID!) { issuer(accountId: $a, issuerId: $i) { agents(limit: 3) { data { id verifierTypes ${selection} } } } }`
 
-  test('issuer.agents and agent.verifiers are relations, each with the scope of its REST twin', async () => {
-    const { id } = await make()
-    must(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet()), 201)
+  test('issuer.agents and agent.verifiers are relations and require the scopes of their REST endpoints', async () => {
+    const { id } = await create()
+    expectStatus(await tenant.owner.post(`${agents}/${id}/verifiers`, wallet()), 201)
     const variables = { a: tenant.accountId, i: tenant.issuerId }
     const selection = 'verifiers(limit: 5) { data { type address } hasMore }'
     const all = await tenant.owner.graphql(ask(selection), variables)
@@ -380,15 +385,16 @@ describe('GraphQL', () => {
       verifierTypes: ['wallet'],
       verifiers: { data: [{ type: 'wallet', address: `0x${'a'.repeat(40)}` }], hasMore: false },
     })
-    const reader = await keyWith(tenant, { scopes: ['issuers:read', 'issuers.agents:read'] })
+    const reader = await createRestrictedKey(tenant, { scopes: ['issuers:read', 'issuers.agents:read'] })
     expect((await reader.graphql(ask(''), variables)).body.errors).toBeUndefined()
     expect((await reader.graphql(ask(selection), variables)).body.errors[0].extensions.code).toBe('INSUFFICIENT_SCOPE')
-    const issuersOnly = await keyWith(tenant, { scopes: ['issuers:read'] })
+    const issuersOnly = await createRestrictedKey(tenant, { scopes: ['issuers:read'] })
     expect((await issuersOnly.graphql(ask(''), variables)).body.errors[0].extensions.code).toBe('INSUFFICIENT_SCOPE')
   })
 
-  test('the types of verifiers cost a list no query, the relation one query for all agents', async () => {
-    for (let i = 0; i < 3; i++) must(await tenant.owner.post(`${agents}/${(await make()).id}/verifiers`, wallet()), 201)
+  test('the verifier types of a list cost no query, the relation costs one query for all agents', async () => {
+    for (let i = 0; i < 3; i++)
+      expectStatus(await tenant.owner.post(`${agents}/${(await create()).id}/verifiers`, wallet()), 201)
     const queries = jest.spyOn(pg.Client.prototype, 'query')
     const asked = () => queries.mock.calls.filter(([query]) => JSON.stringify(query).includes('agent_verifiers')).length
     try {
@@ -397,7 +403,7 @@ describe('GraphQL', () => {
       expect(asked()).toBe(0)
       const variables = { a: tenant.accountId, i: tenant.issuerId }
       const answer = await tenant.owner.graphql(ask('verifiers { data { id } }'), variables)
-      const counts = answer.body.data.issuer.agents.data.map((agent: Loose) => agent.verifiers.data.length)
+      const counts = answer.body.data.issuer.agents.data.map((agent: AnyJson) => agent.verifiers.data.length)
       expect(counts).toEqual([1, 1, 1])
       expect(asked()).toBe(1)
     } finally {

@@ -1,9 +1,19 @@
-/** Account API keys (spec 2.11, 3, 4.8, 5.1, decisions D5, D7, D8, D19, D22). */
+/**
+ * Account API keys (docs/contract.md#api-keys, docs/contract.md#api-key-endpoints,
+ * docs/contract.md#api-key-credentials, docs/contract.md#restrictions-of-keys-and-tokens,
+ * docs/contract.md#key-operations-and-status-transitions).
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { keyWith, makeTenant, must, scriptOf, type Tenant } from '../setup/actors.js'
-import { type Api, apiAs, type Loose } from '../setup/api.js'
+import {
+  createPersonalTokenClient,
+  createRestrictedKey,
+  createTenant,
+  expectStatus,
+  type Tenant,
+} from '../setup/actors.js'
+import { type AnyJson, type ApiClient, createApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { fresh } from './world.js'
+import { uniqueName } from './tenant-fixture.js'
 
 const MINUTE = 60_000
 const DAY = 86_400_000
@@ -13,19 +23,20 @@ let tenant: Tenant
 let keys: string
 beforeAll(async () => {
   app = await startApp()
-  tenant = await makeTenant(app)
+  tenant = await createTenant(app)
   keys = `${tenant.A}/api-keys`
 })
 afterAll(() => app.close())
 
-const fields = (answer: { body: Loose }): string[] => (answer.body.details ?? []).map(({ field }: Loose) => field)
-const make = async (more: object = {}) =>
-  must(await tenant.owner.post(keys, { name: fresh('key'), restrictions: {}, ...more }), 201).data
-const as = ({ id, secret_plain }: { id: string; secret_plain: string }): Api =>
-  apiAs(app.baseUrl, { id, secret: secret_plain })
-const works = async (api: Api) => (await api.get(`${tenant.A}/issuers`)).status
+const errorFieldsOf = (answer: { body: AnyJson }): string[] =>
+  (answer.body.details ?? []).map(({ field }: AnyJson) => field)
+const create = async (more: object = {}) =>
+  expectStatus(await tenant.owner.post(keys, { name: uniqueName('key'), restrictions: {}, ...more }), 201).data
+const as = ({ id, secret_plain }: { id: string; secret_plain: string }): ApiClient =>
+  createApiClient(app.baseUrl, { id, secret: secret_plain })
+const statusWith = async (api: ApiClient) => (await api.get(`${tenant.A}/issuers`)).status
 
-test('creation shows the secret once; nothing else ever does, and only its SHA-256 is stored', async () => {
+test('the secret is shown only in the response to the creation, and only its SHA-256 is stored', async () => {
   const body = {
     name: 'Whole',
     description: 'd',
@@ -34,7 +45,7 @@ test('creation shows the secret once; nothing else ever does, and only its SHA-2
     expires_at: app.clock.now() + DAY,
     metadata: { m: 1 },
   }
-  const made = await make(body)
+  const made = await create(body)
   expect(made).toEqual({
     ...body,
     id: expect.stringMatching(/^ak_[0-9a-z]{26}$/),
@@ -59,7 +70,7 @@ test('creation shows the secret once; nothing else ever does, and only its SHA-2
     expect(text).not.toContain(secret_plain)
     expect(text).not.toMatch(/secrets|hash|secret_plain/)
   }
-  const [row] = await app.gatehouse.tools.query<{ text: string }>(
+  const [row] = await app.gatehouse.database.query<{ text: string }>(
     'key-row',
     'SELECT k::text AS text FROM api_keys k WHERE id = $1',
     [made.id],
@@ -67,15 +78,15 @@ test('creation shows the secret once; nothing else ever does, and only its SHA-2
   expect(row!.text).not.toContain(secret_plain)
 })
 
-test('a secret of one’s own has 32 to 256 printable characters, and may hold colons', async () => {
+test('a secret supplied by the caller has 32 to 256 printable characters and may contain colons', async () => {
   for (const secret of ['s'.repeat(32), `${'a:'.repeat(128)}`, '%2b+ /=~'.replace(' ', '').repeat(6)]) {
-    const made = await make({ secret })
+    const made = await create({ secret })
     expect(made).toMatchObject({ secret_plain: secret, secret_hint: secret.slice(-4) })
-    expect(await works(as(made))).toBe(200)
+    expect(await statusWith(as(made))).toBe(200)
   }
   for (const secret of ['', 's'.repeat(31), 's'.repeat(257), `${'s'.repeat(40)} `, 'ü'.repeat(40)]) {
     const answer = await tenant.owner.post(keys, { name: 'k', restrictions: {}, secret })
-    expect({ secret, status: answer.status, fields: fields(answer) }).toEqual({
+    expect({ secret, status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
       secret,
       status: 400,
       fields: ['secret'],
@@ -104,12 +115,12 @@ describe('restrictions', () => {
     [[], 'restrictions'],
     ['svc:all', 'restrictions'],
     [null, 'restrictions'],
-  ])('%j is 400', async (restrictions, field) => {
+  ])('restrictions %j are 400', async (restrictions, field) => {
     const answer = await tenant.owner.post(keys, { name: 'k', restrictions })
-    expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: [field] })
+    expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({ status: 400, fields: [field] })
   })
 
-  test('ip_allowlist: addresses and ranges, IPv4 and IPv6; elsewhere 403', async () => {
+  test('ip_allowlist accepts IPv4 and IPv6 addresses and ranges; other addresses get 403', async () => {
     for (const [ip_allowlist, status] of [
       [['127.0.0.1'], 200],
       [['127.0.0.0/8'], 200],
@@ -121,16 +132,16 @@ describe('restrictions', () => {
       [['::1'], 403],
       [[], 403],
     ] as const) {
-      const made = await make({ restrictions: { ip_allowlist } })
+      const made = await create({ restrictions: { ip_allowlist } })
       const answer = await as(made).get(`${tenant.A}/issuers`)
       expect({ ip_allowlist, status: answer.status }).toEqual({ ip_allowlist, status })
       if (status === 403) expect(answer.body.error).toBe('forbidden')
-      must(await tenant.owner.delete(`${keys}/${made.id}`), 204)
+      expectStatus(await tenant.owner.delete(`${keys}/${made.id}`), 204)
     }
   })
 
-  test('X-Forwarded-For of a hop that nobody trusts changes nothing', async () => {
-    const made = await make({ restrictions: { ip_allowlist: ['203.0.113.7'] } })
+  test('X-Forwarded-For of an untrusted proxy is ignored', async () => {
+    const made = await create({ restrictions: { ip_allowlist: ['203.0.113.7'] } })
     expect(
       (
         await as(made).get(`${tenant.A}/issuers`, {
@@ -142,59 +153,59 @@ describe('restrictions', () => {
     ).toBe(403)
   })
 
-  test('a key without scopes has all, with scopes only those, with an empty list none', async () => {
+  test('a key without scopes has all scopes, with scopes only those, with an empty list none', async () => {
     const [all, some, none] = [
-      await make(),
-      await make({ restrictions: { scopes: ['issuers:read'] } }),
-      await make({ restrictions: { scopes: [] } }),
+      await create(),
+      await create({ restrictions: { scopes: ['issuers:read'] } }),
+      await create({ restrictions: { scopes: [] } }),
     ]
-    expect([await works(as(all)), await works(as(some)), await works(as(none))]).toEqual([200, 200, 403])
+    expect([await statusWith(as(all)), await statusWith(as(some)), await statusWith(as(none))]).toEqual([200, 200, 403])
     expect([all.scopes, some.scopes, none.scopes]).toEqual([null, ['issuers:read'], []])
     expect((await as(some).get(keys)).status).toBe(403)
   })
 
-  test('PATCH scopes writes restrictions.scopes and counts at once; null lifts them', async () => {
-    const made = await make({ restrictions: { scopes: ['issuers:read'], ip_allowlist: ['127.0.0.1'] } })
+  test('PATCH scopes writes restrictions.scopes and takes effect immediately; null removes the restriction', async () => {
+    const made = await create({ restrictions: { scopes: ['issuers:read'], ip_allowlist: ['127.0.0.1'] } })
     const path = `${keys}/${made.id}`
-    expect(must(await tenant.owner.patch(path, { scopes: [] }), 200).data).toMatchObject({
+    expect(expectStatus(await tenant.owner.patch(path, { scopes: [] }), 200).data).toMatchObject({
       scopes: [],
       restrictions: { scopes: [], ip_allowlist: ['127.0.0.1'] },
     })
-    expect(await works(as(made))).toBe(403)
-    expect(must(await tenant.owner.patch(path, { scopes: null }), 200).data).toMatchObject({
+    expect(await statusWith(as(made))).toBe(403)
+    expect(expectStatus(await tenant.owner.patch(path, { scopes: null }), 200).data).toMatchObject({
       scopes: null,
       restrictions: { ip_allowlist: ['127.0.0.1'] },
     })
-    expect(await works(as(made))).toBe(200)
-    expect(must(await tenant.owner.patch(path, { restrictions: {} }), 200).data.restrictions).toEqual({})
+    expect(await statusWith(as(made))).toBe(200)
+    expect(expectStatus(await tenant.owner.patch(path, { restrictions: {} }), 200).data.restrictions).toEqual({})
   })
 })
 
 describe('states', () => {
   const act = (id: string, action: string, body: object = {}) => tenant.owner.post(`${keys}/${id}/${action}`, body)
 
-  test('block fails the key at once, unblock makes it usable at once; who, why and when are kept', async () => {
-    const made = await make()
-    expect(must(await act(made.id, 'block', { by: 'desk', reason: 'leak' }), 200).data).toMatchObject({
+  test('block and unblock take effect immediately; actor, time and reason are stored', async () => {
+    const made = await create()
+    expect(expectStatus(await act(made.id, 'block', { by: 'desk', reason: 'leak' }), 200).data).toMatchObject({
       status: 'blocked',
       status_by: 'desk',
       status_reason: 'leak',
       status_at: expect.any(Number),
     })
-    expect(await works(as(made))).toBe(401)
+    expect(await statusWith(as(made))).toBe(401)
     expect((await act(made.id, 'block')).status).toBe(400)
     expect((await act(made.id, 'rotate')).status).toBe(400)
-    expect(must(await act(made.id, 'unblock'), 200).data.status).toBe('active')
-    expect(await works(as(made))).toBe(200)
+    expect(expectStatus(await act(made.id, 'unblock'), 200).data.status).toBe('active')
+    expect(await statusWith(as(made))).toBe(200)
     expect((await act(made.id, 'unblock')).status).toBe(400)
   })
 
-  test('revoke is permanent; repeating it changes nothing; GET shows it for 31 days', async () => {
-    const made = await make()
-    const first = must(await act(made.id, 'revoke', { by: 'desk', reason: 'over' }), 200)
+  test('revoke is permanent; repeating it changes nothing; GET shows the key for 31 days', async () => {
+    const made = await create()
+    const first = expectStatus(await act(made.id, 'revoke', { by: 'desk', reason: 'over' }), 200)
     expect(first.data).toMatchObject({ status: 'revoked', status_by: 'desk', status_reason: 'over' })
-    expect(must(await act(made.id, 'revoke', { reason: 'again' }), 200)).toEqual(first)
-    expect(await works(as(made))).toBe(401)
+    expect(expectStatus(await act(made.id, 'revoke', { reason: 'again' }), 200)).toEqual(first)
+    expect(await statusWith(as(made))).toBe(401)
     for (const [action, status] of [
       ['unblock', 400],
       ['block', 400],
@@ -203,52 +214,52 @@ describe('states', () => {
       expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status })
     expect((await tenant.owner.patch(`${keys}/${made.id}`, { name: 'x' })).status).toBe(400)
     expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(404)
-    expect(must(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('revoked')
+    expect(expectStatus(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('revoked')
     app.clock.advance(31 * DAY + 1)
     expect((await tenant.owner.get(`${keys}/${made.id}`)).status).toBe(404)
-    expect(must(await tenant.owner.get(`${keys}?status=revoked`), 200).data.map(({ id }: Loose) => id)).not.toContain(
-      made.id,
-    )
+    expect(
+      expectStatus(await tenant.owner.get(`${keys}?status=revoked`), 200).data.map(({ id }: AnyJson) => id),
+    ).not.toContain(made.id)
   })
 
-  test('DELETE is a revocation; a second one is 404', async () => {
-    const made = await make()
+  test('DELETE revokes the key; a second DELETE is 404', async () => {
+    const made = await create()
     expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(204)
-    expect(await works(as(made))).toBe(401)
+    expect(await statusWith(as(made))).toBe(401)
     expect((await tenant.owner.delete(`${keys}/${made.id}`)).status).toBe(404)
-    expect(must(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('revoked')
+    expect(expectStatus(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('revoked')
   })
 
-  test('expired is computed: at the moment of expires_at the key fails and says so', async () => {
-    const made = await make({ expires_at: app.clock.now() + MINUTE })
+  test('expired is computed: at expires_at the key is refused and shows the status', async () => {
+    const made = await create({ expires_at: app.clock.now() + MINUTE })
     app.clock.advance(MINUTE - 2000)
-    expect(await works(as(made))).toBe(200)
+    expect(await statusWith(as(made))).toBe(200)
     app.clock.advance(2000)
-    expect(await works(as(made))).toBe(401)
-    expect(must(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('expired')
+    expect(await statusWith(as(made))).toBe(401)
+    expect(expectStatus(await tenant.owner.get(`${keys}/${made.id}`), 200).data.status).toBe('expired')
     for (const action of ['block', 'unblock', 'rotate'])
       expect({ action, status: (await act(made.id, action)).status }).toEqual({ action, status: 400 })
-    expect(must(await tenant.owner.patch(`${keys}/${made.id}`, { expires_at: null }), 200).data).toMatchObject({
+    expect(expectStatus(await tenant.owner.patch(`${keys}/${made.id}`, { expires_at: null }), 200).data).toMatchObject({
       status: 'active',
       expires_at: null,
     })
-    expect(await works(as(made))).toBe(200)
+    expect(await statusWith(as(made))).toBe(200)
     for (const expires_at of [-1, 1.5, '1', 253_402_300_800_000])
       expect((await tenant.owner.patch(`${keys}/${made.id}`, { expires_at })).status).toBe(400)
   })
 
-  test('the list is filtered by every status, and by nothing that is none', async () => {
+  test('the list filters by every status and refuses unknown ones', async () => {
     const [active, blocked, revoked, expired] = [
-      await make(),
-      await make(),
-      await make(),
-      await make({ expires_at: app.clock.now() + 60_000 }),
+      await create(),
+      await create(),
+      await create(),
+      await create({ expires_at: app.clock.now() + 60_000 }),
     ]
-    must(await act(blocked.id, 'block'), 200)
-    must(await act(revoked.id, 'revoke'), 200)
+    expectStatus(await act(blocked.id, 'block'), 200)
+    expectStatus(await act(revoked.id, 'revoke'), 200)
     app.clock.advance(60_000)
     const ids = async (query: string) =>
-      must(await tenant.owner.get(`${keys}?limit=100${query}`), 200).data.map(({ id }: Loose) => id)
+      expectStatus(await tenant.owner.get(`${keys}?limit=100${query}`), 200).data.map(({ id }: AnyJson) => id)
     for (const [status, id] of [
       ['active', active.id],
       ['blocked', blocked.id],
@@ -259,8 +270,8 @@ describe('states', () => {
       expect(found).toContain(id)
       for (const other of [active, blocked, revoked, expired])
         if (other.id !== id) expect(found).not.toContain(other.id)
-      const shown = must(await tenant.owner.get(`${keys}?limit=100&status=${status}`), 200).data
-      expect(new Set(shown.map((key: Loose) => key.status))).toEqual(new Set([status]))
+      const shown = expectStatus(await tenant.owner.get(`${keys}?limit=100&status=${status}`), 200).data
+      expect(new Set(shown.map((key: AnyJson) => key.status))).toEqual(new Set([status]))
     }
     expect(await ids('&status=suspended')).toEqual([])
     expect((await tenant.owner.get(`${keys}?status=none`)).status).toBe(400)
@@ -268,44 +279,47 @@ describe('states', () => {
 })
 
 describe('rotation', () => {
-  test('the new secret is in the answer; the old one is good for 15 minutes, and not longer', async () => {
-    const made = await make()
-    const rotated = must(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200).data
+  test('the response has the new secret; the old one stays valid for exactly 15 minutes', async () => {
+    const made = await create()
+    const rotated = expectStatus(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200).data
     expect(rotated.secret_plain).not.toBe(made.secret_plain)
     expect(rotated.secret_hint).toBe(rotated.secret_plain.slice(-4))
-    expect([await works(as(made)), await works(as(rotated))]).toEqual([200, 200])
+    expect([await statusWith(as(made)), await statusWith(as(rotated))]).toEqual([200, 200])
     app.clock.advance(15 * MINUTE - 2000)
-    expect([await works(as(made)), await works(as(rotated))]).toEqual([200, 200])
+    expect([await statusWith(as(made)), await statusWith(as(rotated))]).toEqual([200, 200])
     app.clock.advance(2000)
-    expect([await works(as(made)), await works(as(rotated))]).toEqual([401, 200])
+    expect([await statusWith(as(made)), await statusWith(as(rotated))]).toEqual([401, 200])
   })
 
   test('a second rotation does not prolong the first secret', async () => {
-    const made = await make()
-    must(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200)
+    const made = await create()
+    expectStatus(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200)
     app.clock.advance(10 * MINUTE)
-    must(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200)
-    expect(await works(as(made))).toBe(200)
+    expectStatus(await tenant.owner.post(`${keys}/${made.id}/rotate`), 200)
+    expect(await statusWith(as(made))).toBe(200)
     app.clock.advance(5 * MINUTE)
-    expect(await works(as(made))).toBe(401)
+    expect(await statusWith(as(made))).toBe(401)
   })
 
-  test('new_secret and hint are taken; a bad secret is 400 and names its field', async () => {
-    const made = await make()
+  test('new_secret and hint are accepted; an invalid secret is 400 with its field', async () => {
+    const made = await create()
     const own = 'o'.repeat(40)
     expect(
-      must(await tenant.owner.post(`${keys}/${made.id}/rotate`, { new_secret: own, hint: 'mine' }), 200).data,
+      expectStatus(await tenant.owner.post(`${keys}/${made.id}/rotate`, { new_secret: own, hint: 'mine' }), 200).data,
     ).toMatchObject({ secret_plain: own, secret_hint: 'mine' })
     for (const body of [{ new_secret: 'short' }, { new_secret: 7 }, { hint: 'x'.repeat(33) }, { secret: own }]) {
       const answer = await tenant.owner.post(`${keys}/${made.id}/rotate`, body)
-      expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: [Object.keys(body)[0]] })
+      expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+        status: 400,
+        fields: [Object.keys(body)[0]],
+      })
     }
   })
 })
 
-describe('nobody grants what they lack', () => {
-  test('a key makes no stronger key, and strengthens none', async () => {
-    const weak = await keyWith(tenant, {
+describe('a caller cannot grant scopes that it lacks', () => {
+  test('a key cannot create a stronger key or strengthen an existing one', async () => {
+    const weak = await createRestrictedKey(tenant, {
       scopes: ['api_keys:write', 'api_keys:delete', 'api_keys:read', 'issuers:read'],
     })
     for (const restrictions of [
@@ -322,7 +336,7 @@ describe('nobody grants what they lack', () => {
         error: 'insufficient_scope',
       })
     }
-    const made = must(
+    const made = expectStatus(
       await weak.post(keys, { name: 'k', restrictions: { scopes: ['issuers:read', 'my:own'] } }),
       201,
     ).data
@@ -335,12 +349,12 @@ describe('nobody grants what they lack', () => {
       expect({ body, status: (await weak.patch(`${keys}/${made.id}`, body)).status }).toEqual({ body, status: 403 })
       expect({ body, status: (await weak.patch(`${keys}/${weak.keyId}`, body)).status }).toEqual({ body, status: 403 })
     }
-    must(await weak.patch(`${keys}/${made.id}`, { scopes: [] }), 200)
+    expectStatus(await weak.patch(`${keys}/${made.id}`, { scopes: [] }), 200)
   })
 
-  test('a weaker key does not change, rotate, unblock or revoke a stronger one', async () => {
-    const weak = await keyWith(tenant, { scopes: ['api_keys:manage', 'issuers:read'] })
-    const strong = await make()
+  test('a weaker key cannot change, rotate, unblock or revoke a stronger one', async () => {
+    const weak = await createRestrictedKey(tenant, { scopes: ['api_keys:manage', 'issuers:read'] })
+    const strong = await create()
     const path = `${keys}/${strong.id}`
     for (const attempt of [
       () => weak.patch(path, { name: 'mine' }),
@@ -354,24 +368,24 @@ describe('nobody grants what they lack', () => {
       expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
       expect(answer.text).not.toContain('secret_plain')
     }
-    must(await tenant.owner.post(`${path}/block`), 200)
+    expectStatus(await tenant.owner.post(`${path}/block`), 200)
     expect((await weak.post(`${path}/unblock`)).status).toBe(403)
-    expect(must(await tenant.owner.get(path), 200).data.status).toBe('blocked')
+    expect(expectStatus(await tenant.owner.get(path), 200).data.status).toBe('blocked')
   })
 })
 
-describe('restrictions are part of authority: a key gives nobody what it is kept from itself', () => {
+describe('restrictions are part of authority: a key cannot grant access that its own restrictions exclude', () => {
   const here = ['127.0.0.0/8', '::1']
   const soon = () => app.clock.now() + 3_600_000
 
-  test('addresses', async () => {
-    const bound = await keyWith(tenant, { ip_allowlist: here })
+  test('IP addresses', async () => {
+    const bound = await createRestrictedKey(tenant, { ip_allowlist: here })
     const good = [['127.0.0.1'], ['127.128.0.0/9', '::1/128'], []].map((ip_allowlist) => ({ ip_allowlist }))
     const wide = [['0.0.0.0/0'], ['127.0.0.1', '203.0.113.9'], ['::/0'], ['126.0.0.0/7']]
     const bad = [{}, ...wide.map((ip_allowlist) => ({ ip_allowlist }))]
-    for (const narrower of good) must(await bound.post(keys, { name: 'k', restrictions: narrower }), 201)
-    const own = must(await bound.post(keys, { name: 'k', restrictions: good[0] }), 201).data
-    const stranger = await make({ restrictions: {} })
+    for (const narrower of good) expectStatus(await bound.post(keys, { name: 'k', restrictions: narrower }), 201)
+    const own = expectStatus(await bound.post(keys, { name: 'k', restrictions: good[0] }), 201).data
+    const unrestricted = await create({ restrictions: {} })
     for (const wider of bad) {
       for (const attempt of [
         () => bound.post(keys, { name: 'k', restrictions: wider }),
@@ -383,37 +397,37 @@ describe('restrictions are part of authority: a key gives nobody what it is kept
       }
     }
     for (const attempt of [
-      () => bound.patch(`${keys}/${stranger.id}`, { name: 'mine' }),
-      () => bound.patch(`${keys}/${stranger.id}`, { restrictions: good[0] }),
-      () => bound.post(`${keys}/${stranger.id}/rotate`),
-      () => bound.post(`${keys}/${stranger.id}/revoke`),
+      () => bound.patch(`${keys}/${unrestricted.id}`, { name: 'mine' }),
+      () => bound.patch(`${keys}/${unrestricted.id}`, { restrictions: good[0] }),
+      () => bound.post(`${keys}/${unrestricted.id}/rotate`),
+      () => bound.post(`${keys}/${unrestricted.id}/revoke`),
     ]) {
       expect((await attempt()).status).toBe(403)
     }
-    must(await bound.post(`${keys}/${stranger.id}/block`), 200)
-    expect((await bound.post(`${keys}/${stranger.id}/unblock`)).status).toBe(403)
-    must(await bound.post(`${keys}/${own.id}/rotate`), 200)
-    must(await bound.patch(`${keys}/${bound.keyId}`, { name: 'still me' }), 200)
+    expectStatus(await bound.post(`${keys}/${unrestricted.id}/block`), 200)
+    expect((await bound.post(`${keys}/${unrestricted.id}/unblock`)).status).toBe(403)
+    expectStatus(await bound.post(`${keys}/${own.id}/rotate`), 200)
+    expectStatus(await bound.patch(`${keys}/${bound.keyId}`, { name: 'still me' }), 200)
   })
 
-  test('expiry: no key outlives the one that makes or changes it', async () => {
+  test('expiry: a key cannot outlive the key that creates or changes it', async () => {
     const expires_at = soon()
-    const bound = await keyWith(tenant, {}, { expires_at })
+    const bound = await createRestrictedKey(tenant, {}, { expires_at })
     const post = (at?: number) => bound.post(keys, { name: 'k', restrictions: {}, expires_at: at })
     expect([(await post()).status, (await post(expires_at + 1)).status]).toEqual([403, 403])
-    const { id } = must(await post(expires_at), 201).data
+    const { id } = expectStatus(await post(expires_at), 201).data
     for (const path of [`${keys}/${id}`, `${keys}/${bound.keyId}`]) {
       for (const at of [null, expires_at + 1]) {
         expect([at, (await bound.patch(path, { expires_at: at })).status]).toEqual([at, 403])
       }
-      must(await bound.patch(path, { expires_at: expires_at - 1 }), 200)
+      expectStatus(await bound.patch(path, { expires_at: expires_at - 1 }), 200)
     }
-    const lasting = await make({ restrictions: {} })
+    const lasting = await create({ restrictions: {} })
     expect((await bound.post(`${keys}/${lasting.id}/rotate`)).status).toBe(403)
   })
 
-  test('a personal token is made under the same rule, and ends with whoever made it unless told otherwise', async () => {
-    const { id } = must(
+  test('a personal token follows the same rule, and expires with the key that creates it unless it names an earlier time', async () => {
+    const { id } = expectStatus(
       await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: 'p' }),
       201,
     ).data
@@ -422,22 +436,22 @@ describe('restrictions are part of authority: a key gives nobody what it is kept
       return { type: 'personal_token', name: 't', restrictions, expires_at }
     }
     const expires_at = soon()
-    const bound = await keyWith(tenant, { ip_allowlist: here }, { expires_at })
+    const bound = await createRestrictedKey(tenant, { ip_allowlist: here }, { expires_at })
     expect((await bound.post(tokens, body({}))).status).toBe(403)
     expect((await bound.post(tokens, body({ ip_allowlist: here }, expires_at + 1))).status).toBe(403)
-    const made = must(await bound.post(tokens, body({ ip_allowlist: ['127.0.0.1'] })), 201).data
+    const made = expectStatus(await bound.post(tokens, body({ ip_allowlist: ['127.0.0.1'] })), 201).data
     expect(made.expires_at).toBe(expires_at)
-    must(await tenant.owner.post(tokens, body({})), 201)
+    expectStatus(await tenant.owner.post(tokens, body({})), 201)
   })
 
-  test('a personal token of its user makes no key that is less restricted than the token', async () => {
-    const { id } = must(
+  test('a personal token cannot create a key that is less restricted than the token', async () => {
+    const { id } = expectStatus(
       await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: 'q', scopes: ['svc:all'] }),
       201,
     ).data
-    const org = must(await tenant.owner.post(`${tenant.I}/organizations`, {}), 201).data
+    const org = expectStatus(await tenant.owner.post(`${tenant.I}/organizations`, {}), 201).data
     const path = `${tenant.I}/organizations/${org.id}/api-keys`
-    const script = await scriptOf(tenant, id, { ip_allowlist: here })
+    const script = await createPersonalTokenClient(tenant, id, { ip_allowlist: here })
     const body = (restrictions: object, expires_at?: number) => ({
       type: 'api_key',
       name: 'k',
@@ -446,29 +460,29 @@ describe('restrictions are part of authority: a key gives nobody what it is kept
     })
     expect((await script.post(path, body({}, soon()))).status).toBe(403)
     expect((await script.post(path, body({ ip_allowlist: here }))).status).toBe(403)
-    must(await script.post(path, body({ ip_allowlist: here }, soon())), 201)
+    expectStatus(await script.post(path, body({ ip_allowlist: here }, soon())), 201)
   })
 })
 
 describe('an account has at most 100 keys', () => {
-  test('20 parallel creations at 95 make five; the others are 429; a revoked one makes room', async () => {
-    const { owner, A } = await makeTenant(app, 'Full')
+  test('20 parallel creations at 95 keys create five; the others are 429; a revoked key does not count', async () => {
+    const { owner, A } = await createTenant(app, 'Full')
     const body = { name: 'k', restrictions: { scopes: [] } }
-    // One key made the account, 94 more follow.
-    for (let i = 0; i < 94; i++) must(await owner.post(`${A}/api-keys`, body), 201)
+    // One key created the account, 94 more follow.
+    for (let i = 0; i < 94; i++) expectStatus(await owner.post(`${A}/api-keys`, body), 201)
     const answers = await Promise.all(Array.from({ length: 20 }, () => owner.post(`${A}/api-keys`, body)))
     expect(answers.map(({ status }) => status).sort()).toEqual([...Array(5).fill(201), ...Array(15).fill(429)])
     const refused = answers.find(({ status }) => status === 429)!
     expect(refused.body).toMatchObject({ error: 'too_many_requests' })
     const made = answers.find(({ status }) => status === 201)!.body.data.id
-    must(await owner.delete(`${A}/api-keys/${made}`), 204)
-    must(await owner.post(`${A}/api-keys`, body), 201)
+    expectStatus(await owner.delete(`${A}/api-keys/${made}`), 204)
+    expectStatus(await owner.post(`${A}/api-keys`, body), 201)
   })
 })
 
 test('the Authorization header: any case of the scheme, one or more spaces, split at the first colon, no form decoding', async () => {
-  const made = await make({ secret: `a+b%20c:${'d'.repeat(32)}` })
-  const bare = apiAs(app.baseUrl)
+  const made = await create({ secret: `a+b%20c:${'d'.repeat(32)}` })
+  const bare = createApiClient(app.baseUrl)
   const send = async (authorization: string) => (await bare.get(`${tenant.A}/issuers`, { authorization })).status
   const good = Buffer.from(`${made.id}:${made.secret_plain}`).toString('base64')
   for (const authorization of [`Basic ${good}`, `basic ${good}`, `BASIC   ${good}`, `Basic ${good.replace(/=+$/, '')}`])

@@ -1,24 +1,24 @@
-/** The approval desk (spec 4.11, section 3, decisions D28). */
+/** The approval queue (docs/contract.md#approval-endpoints, docs/contract.md#states-and-transitions). */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
+import { createRestrictedKey, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { eventsOf, textOf } from './trail.js'
-import { fresh } from './world.js'
+import { eventsOfTarget, rowsAsText } from './stored-rows.js'
+import { uniqueName } from './tenant-fixture.js'
 
 let app: TestApp
 let tenant: Tenant
 beforeAll(async () => {
   app = await startApp()
-  tenant = await makeTenant(app)
+  tenant = await createTenant(app)
 })
 afterAll(() => app.close())
 
-const signUp = async (more: object = {}, { owner, I }: Tenant = tenant): Promise<Loose> =>
-  must(
+const signUp = async (more: object = {}, { owner, I }: Tenant = tenant): Promise<AnyJson> =>
+  expectStatus(
     await owner.post(`${I}/users`, {
       username_type: 'unique',
-      username: fresh('waiting'),
+      username: uniqueName('waiting'),
       requires_approval: true,
       signup_reason: 'I work here',
       triggered_rule: 'unknown domain',
@@ -27,25 +27,25 @@ const signUp = async (more: object = {}, { owner, I }: Tenant = tenant): Promise
     }),
     201,
   ).data
-const desk = (id: string) => `${tenant.I}/approvals/${id}`
-const decide = (id: string, body: object) => tenant.owner.patch(desk(id), body)
-const faults = (answer: Loose) => answer.body.details?.map(({ field }: Loose) => field)
+const approvalPath = (id: string) => `${tenant.I}/approvals/${id}`
+const decide = (id: string, body: object) => tenant.owner.patch(approvalPath(id), body)
+const errorFieldsOf = (answer: AnyJson) => answer.body.details?.map(({ field }: AnyJson) => field)
 
-test('GET I/approvals: only users in pending_approval, oldest signup first, hashed usernames, cursor = user id', async () => {
-  const other = await makeTenant(app, 'Lister')
-  const users: Loose[] = []
+test('GET approvals lists users in pending_approval, oldest sign-up first, with hashed usernames; the cursor is a user id', async () => {
+  const other = await createTenant(app, 'Lister')
+  const users: AnyJson[] = []
   for (let i = 0; i < 5; i++) users.push(await signUp({}, other))
-  const active = must(
+  const active = expectStatus(
     await other.owner.post(`${other.I}/users`, { username_type: 'unique', username: 'active' }),
     201,
   ).data
   const path = `${other.I}/approvals`
-  must(await other.owner.patch(`${path}/${users[2].id}`, { action: 'approve' }), 200)
-  const page = must(await other.owner.get(path), 200)
-  expect(page.data.map(({ id }: Loose) => id)).toEqual([0, 1, 3, 4].map((i) => users[i].id))
+  expectStatus(await other.owner.patch(`${path}/${users[2].id}`, { action: 'approve' }), 200)
+  const page = expectStatus(await other.owner.get(path), 200)
+  expect(page.data.map(({ id }: AnyJson) => id)).toEqual([0, 1, 3, 4].map((i) => users[i].id))
   expect(page).toMatchObject({ next_cursor: null, has_more: false })
-  const listed = must(await other.owner.get(`${other.I}/users?status=active`), 200).data
-  expect(listed.some(({ id }: Loose) => id === active.id)).toBe(true)
+  const listed = expectStatus(await other.owner.get(`${other.I}/users?status=active`), 200).data
+  expect(listed.some(({ id }: AnyJson) => id === active.id)).toBe(true)
   for (const row of page.data) expect(row.username).toMatch(/^sha256:[0-9a-f]{64}$/)
   expect(page.data[0]).toMatchObject({
     status: 'pending_approval',
@@ -53,10 +53,10 @@ test('GET I/approvals: only users in pending_approval, oldest signup first, hash
     triggered_rule: 'unknown domain',
   })
 
-  const first = must(await other.owner.get(`${path}?limit=2`), 200)
+  const first = expectStatus(await other.owner.get(`${path}?limit=2`), 200)
   expect(first).toMatchObject({ has_more: true, next_cursor: users[1].id })
-  const second = must(await other.owner.get(`${path}?limit=2&cursor=${first.next_cursor}`), 200)
-  expect(second.data.map(({ id }: Loose) => id)).toEqual([users[3].id, users[4].id])
+  const second = expectStatus(await other.owner.get(`${path}?limit=2&cursor=${first.next_cursor}`), 200)
+  expect(second.data.map(({ id }: AnyJson) => id)).toEqual([users[3].id, users[4].id])
   expect(second.next_cursor).toBeNull()
   for (const query of [
     '?cursor=x',
@@ -69,10 +69,10 @@ test('GET I/approvals: only users in pending_approval, oldest signup first, hash
   }
 })
 
-test('among many users, the list is read from an index in its order', async () => {
+test('with many users, the list is read in order from an index', async () => {
   const { owner, A, accountId } = tenant
-  const issuerId = must(await owner.post(`${A}/issuers`, { name: 'Full' }), 201).data.id
-  const client = await app.gatehouse.tools.pool.connect()
+  const issuerId = expectStatus(await owner.post(`${A}/issuers`, { name: 'Full' }), 201).data.id
+  const client = await app.gatehouse.database.pool.connect()
   try {
     await client.query(
       `INSERT INTO users (id, account_id, issuer_id, username_type, username, username_key, username_hash, status, created_at, updated_at)
@@ -93,9 +93,9 @@ test('among many users, the list is read from an index in its order', async () =
   }
 })
 
-test('GET I/approvals/{user_id}: the full profile and the approval metadata', async () => {
+test('GET approvals/{user_id} returns the full profile and the approval metadata', async () => {
   const user = await signUp()
-  const answer = await tenant.owner.get(desk(user.id))
+  const answer = await tenant.owner.get(approvalPath(user.id))
   expect(answer.status).toBe(200)
   expect(answer.headers.get('etag')).toBe(`"${user.updated_at}"`)
   expect(answer.body.data).toEqual({ ...user, note: null })
@@ -108,25 +108,25 @@ test('GET I/approvals/{user_id}: the full profile and the approval metadata', as
   })
 })
 
-test('404 for an unknown user, 422 for one who exists but does not wait', async () => {
-  const active = must(
-    await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: fresh('u') }),
+test('an unknown user is 404, a user who is not pending approval is 422', async () => {
+  const active = expectStatus(
+    await tenant.owner.post(`${tenant.I}/users`, { username_type: 'unique', username: uniqueName('u') }),
     201,
   ).data
   const gone = await signUp()
-  must(await tenant.owner.delete(`${tenant.I}/users/${gone.id}`), 202)
+  expectStatus(await tenant.owner.delete(`${tenant.I}/users/${gone.id}`), 202)
   for (const [id, status, error] of [
     [`usr_${'0'.repeat(26)}`, 404, 'not_found'],
     [gone.id, 404, 'not_found'],
     [active.id, 422, 'invalid_request'],
   ]) {
-    for (const answer of [await tenant.owner.get(desk(id)), await decide(id, { action: 'approve' })]) {
+    for (const answer of [await tenant.owner.get(approvalPath(id)), await decide(id, { action: 'approve' })]) {
       expect([answer.status, answer.body.error]).toEqual([status, error])
     }
   }
 })
 
-test('approve: the user becomes active, event user.approval.approved', async () => {
+test('approve makes the user active and records user.approval.approved', async () => {
   const user = await signUp()
   const answer = await decide(user.id, { action: 'approve' })
   expect(answer.status).toBe(200)
@@ -142,25 +142,28 @@ test('approve: the user becomes active, event user.approval.approved', async () 
       decided_by: expect.stringMatching(/^ak_/),
     },
   })
-  expect(must(await tenant.owner.get(`${tenant.I}/users/${user.id}`), 200).data.status).toBe('active')
-  const types = (await eventsOf(app, user.id)).map(({ type }) => type)
+  expect(expectStatus(await tenant.owner.get(`${tenant.I}/users/${user.id}`), 200).data.status).toBe('active')
+  const types = (await eventsOfTarget(app, user.id)).map(({ type }) => type)
   expect(types).toEqual(['user.created', 'user.approval.approved', 'user.status.changed'])
 })
 
-test('reject needs a reason; the user becomes blocked, event user.approval.rejected', async () => {
+test('reject requires a reason, blocks the user and records user.approval.rejected', async () => {
   const user = await signUp()
   for (const body of [{ action: 'reject' }, { action: 'reject', reason: null }, { action: 'reject', reason: '  ' }]) {
     const refused = await decide(user.id, body)
-    expect([refused.status, faults(refused)]).toEqual([400, ['reason']])
+    expect([refused.status, errorFieldsOf(refused)]).toEqual([400, ['reason']])
   }
-  const { data } = must(await decide(user.id, { action: 'reject', reason: 'We do not know you', note: 'smells' }), 200)
+  const { data } = expectStatus(
+    await decide(user.id, { action: 'reject', reason: 'We do not know you', note: 'smells' }),
+    200,
+  )
   expect(data).toMatchObject({
     status: 'blocked',
     status_reason: 'We do not know you',
     approval: { status: 'rejected', reason: 'We do not know you' },
     note: 'smells',
   })
-  const events = await eventsOf(app, user.id)
+  const events = await eventsOfTarget(app, user.id)
   expect(events[1]).toMatchObject({
     type: 'user.approval.rejected',
     userId: user.id,
@@ -169,14 +172,15 @@ test('reject needs a reason; the user becomes blocked, event user.approval.rejec
   })
 })
 
-test('the internal note is nowhere but in the answer of the desk', async () => {
+test('the internal note appears only in the responses of the approval endpoints', async () => {
   const user = await signUp()
-  const note = fresh('internal-note')
-  must(await decide(user.id, { action: 'approve', note }), 200)
+  const note = uniqueName('internal-note')
+  expectStatus(await decide(user.id, { action: 'approve', note }), 200)
   const read = await tenant.owner.get(`${tenant.I}/users/${user.id}`)
   const changed = await tenant.owner.patch(`${tenant.I}/users/${user.id}`, { metadata: { a: 1 } })
-  for (const text of [read.text, changed.text, textOf(await eventsOf(app, user.id))]) expect(text).not.toContain(note)
-  const row = await app.gatehouse.tools.prisma.user.findUnique({ where: { id: user.id } })
+  for (const text of [read.text, changed.text, rowsAsText(await eventsOfTarget(app, user.id))])
+    expect(text).not.toContain(note)
+  const row = await app.gatehouse.database.prisma.user.findUnique({ where: { id: user.id } })
   expect(row!.approvalNote).toBe(note)
 })
 
@@ -189,23 +193,23 @@ test('unknown actions and fields are 400', async () => {
     [{ action: 'approve', note: 5 }, 'note'],
   ] as const) {
     const refused = await decide(user.id, body)
-    expect([refused.status, faults(refused)]).toEqual([400, [field]])
+    expect([refused.status, errorFieldsOf(refused)]).toEqual([400, [field]])
   }
-  expect(must(await tenant.owner.get(desk(user.id)), 200).data.status).toBe('pending_approval')
+  expect(expectStatus(await tenant.owner.get(approvalPath(user.id)), 200).data.status).toBe('pending_approval')
 })
 
-test('a decision needs issuers.approvals:manage', async () => {
+test('a decision requires issuers.approvals:manage', async () => {
   const user = await signUp()
-  const writer = await keyWith(tenant, {
+  const writer = await createRestrictedKey(tenant, {
     scopes: ['issuers.approvals:read', 'issuers.approvals:write', 'issuers.users:manage'],
   })
-  const refused = await writer.patch(desk(user.id), { action: 'approve' })
+  const refused = await writer.patch(approvalPath(user.id), { action: 'approve' })
   expect([refused.status, refused.body.error]).toEqual([403, 'insufficient_scope'])
-  const manager = await keyWith(tenant, { scopes: ['issuers.approvals:manage'] })
-  must(await manager.patch(desk(user.id), { action: 'approve' }), 200)
+  const manager = await createRestrictedKey(tenant, { scopes: ['issuers.approvals:manage'] })
+  expectStatus(await manager.patch(approvalPath(user.id), { action: 'approve' }), 200)
 })
 
-test('of 20 parallel decisions one wins, the others are 422', async () => {
+test('of 20 parallel decisions one succeeds, the others are 422', async () => {
   const user = await signUp()
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
@@ -214,7 +218,7 @@ test('of 20 parallel decisions one wins, the others are 422', async () => {
   )
   expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(422)])
   const winner = answers.find(({ status }) => status === 200)!.body.data
-  expect(must(await tenant.owner.get(`${tenant.I}/users/${user.id}`), 200).data.status).toBe(winner.status)
-  const decisions = (await eventsOf(app, user.id)).filter(({ type }) => type.startsWith('user.approval.'))
+  expect(expectStatus(await tenant.owner.get(`${tenant.I}/users/${user.id}`), 200).data.status).toBe(winner.status)
+  const decisions = (await eventsOfTarget(app, user.id)).filter(({ type }) => type.startsWith('user.approval.'))
   expect(decisions).toHaveLength(1)
 })

@@ -1,41 +1,41 @@
-/** ETag and If-Match (spec 4.1, decisions D21), for every resource that has them. */
+/** ETag and If-Match (docs/contract.md#etag-and-if-match) for every resource that supports them. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Route, routes } from '../../src/rest/routes.js'
-import { must } from '../setup/actors.js'
+import { expectStatus } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { bodies, fresh, makeWorld, publicClient, type World } from './world.js'
+import { createTenantFixture, publicClient, requestBodies, type TenantFixture, uniqueName } from './tenant-fixture.js'
 
 let app: TestApp
-let world: World
+let fixture: TenantFixture
 beforeAll(async () => {
   app = await startApp()
-  world = await makeWorld(app)
+  fixture = await createTenantFixture(app)
 })
 afterAll(() => app.close())
 
 interface Kind {
-  /** Makes one and answers its path. */
+  /** Creates a resource and returns its path. */
   make(): Promise<string>
   patch(): object
-  /** The status of DELETE; undefined where there is none. */
+  /** The status of DELETE; undefined if there is no DELETE. */
   deletion?: 202 | 204
-  /** What a GET after the deletion answers. */
+  /** The status of a GET after the deletion. */
   after?: 404 | 200
 }
 
 /** Paths of this route. */
 const fitting = ({ path }: Route) => new RegExp(`^${path.replace(/\{\w+\}/g, '[^/]+')}$`)
 
-const making = (collection: () => string, body: () => object) => async () =>
-  `${collection()}/${must(await world.owner.post(collection(), body()), 201).data.id}`
+const creating = (collection: () => string, body: () => object) => async () =>
+  `${collection()}/${expectStatus(await fixture.owner.post(collection(), body()), 201).data.id}`
 
 const kinds: [string, Kind][] = [
-  ['account', { make: async () => world.A, patch: bodies['updateAccount']! }],
+  ['account', { make: async () => fixture.A, patch: requestBodies['updateAccount']! }],
   [
     'issuer',
     {
-      make: making(() => `${world.A}/issuers`, bodies['createIssuer']!),
-      patch: bodies['updateIssuer']!,
+      make: creating(() => `${fixture.A}/issuers`, requestBodies['createIssuer']!),
+      patch: requestBodies['updateIssuer']!,
       deletion: 204,
       after: 404,
     },
@@ -43,8 +43,8 @@ const kinds: [string, Kind][] = [
   [
     'auth method',
     {
-      make: making(() => `${world.I}/auth-methods`, bodies['createAuthMethod']!),
-      patch: bodies['updateAuthMethod']!,
+      make: creating(() => `${fixture.I}/auth-methods`, requestBodies['createAuthMethod']!),
+      patch: requestBodies['updateAuthMethod']!,
       deletion: 204,
       after: 404,
     },
@@ -52,8 +52,8 @@ const kinds: [string, Kind][] = [
   [
     'client',
     {
-      make: making(() => `${world.I}/clients`, publicClient),
-      patch: bodies['updateClient']!,
+      make: creating(() => `${fixture.I}/clients`, publicClient),
+      patch: requestBodies['updateClient']!,
       deletion: 204,
       after: 404,
     },
@@ -61,8 +61,8 @@ const kinds: [string, Kind][] = [
   [
     'user',
     {
-      make: making(() => `${world.I}/users`, bodies['createUser']!),
-      patch: bodies['updateUser']!,
+      make: creating(() => `${fixture.I}/users`, requestBodies['createUser']!),
+      patch: requestBodies['updateUser']!,
       deletion: 202,
       after: 404,
     },
@@ -70,8 +70,8 @@ const kinds: [string, Kind][] = [
   [
     'organization',
     {
-      make: making(() => `${world.I}/organizations`, bodies['createOrganization']!),
-      patch: bodies['updateOrganization']!,
+      make: creating(() => `${fixture.I}/organizations`, requestBodies['createOrganization']!),
+      patch: requestBodies['updateOrganization']!,
       deletion: 204,
       after: 404,
     },
@@ -79,8 +79,11 @@ const kinds: [string, Kind][] = [
   [
     'organization group',
     {
-      make: making(() => `${world.I}/organizations/${world.ids.org_id}/groups`, bodies['createOrganizationGroup']!),
-      patch: bodies['updateOrganizationGroup']!,
+      make: creating(
+        () => `${fixture.I}/organizations/${fixture.ids.org_id}/groups`,
+        requestBodies['createOrganizationGroup']!,
+      ),
+      patch: requestBodies['updateOrganizationGroup']!,
       deletion: 204,
       after: 404,
     },
@@ -88,8 +91,11 @@ const kinds: [string, Kind][] = [
   [
     'API key of an organization',
     {
-      make: making(() => `${world.I}/organizations/${world.ids.org_id}/api-keys`, bodies['createOrganizationApiKey']!),
-      patch: bodies['updateOrganizationApiKey']!,
+      make: creating(
+        () => `${fixture.I}/organizations/${fixture.ids.org_id}/api-keys`,
+        requestBodies['createOrganizationApiKey']!,
+      ),
+      patch: requestBodies['updateOrganizationApiKey']!,
       deletion: 204,
       after: 200,
     },
@@ -97,8 +103,8 @@ const kinds: [string, Kind][] = [
   [
     'API key',
     {
-      make: making(() => `${world.A}/api-keys`, bodies['createApiKey']!),
-      patch: bodies['updateApiKey']!,
+      make: creating(() => `${fixture.A}/api-keys`, requestBodies['createApiKey']!),
+      patch: requestBodies['updateApiKey']!,
       deletion: 204,
       after: 200,
     },
@@ -106,8 +112,8 @@ const kinds: [string, Kind][] = [
   [
     'agent',
     {
-      make: making(() => `${world.I}/agents`, bodies['createAgent']!),
-      patch: bodies['updateAgent']!,
+      make: creating(() => `${fixture.I}/agents`, requestBodies['createAgent']!),
+      patch: requestBodies['updateAgent']!,
       deletion: 204,
       after: 404,
     },
@@ -115,11 +121,11 @@ const kinds: [string, Kind][] = [
   [
     'note',
     {
-      make: making(
-        () => `${world.A}/notes`,
-        () => bodies['createNote']!(world.ids),
+      make: creating(
+        () => `${fixture.A}/notes`,
+        () => requestBodies['createNote']!(fixture.ids),
       ),
-      patch: bodies['updateNote']!,
+      patch: requestBodies['updateNote']!,
       deletion: 204,
       after: 404,
     },
@@ -131,20 +137,20 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
   beforeAll(async () => {
     path = await make()
   })
-  const tag = async () => (await world.owner.get(path)).headers.get('etag')!
+  const tag = async () => (await fixture.owner.get(path)).headers.get('etag')!
 
-  test('a 200 carries a strong ETag: the quoted updated_at in milliseconds', async () => {
-    const read = await world.owner.get(path)
+  test('a 200 has a strong ETag: the quoted updated_at in milliseconds', async () => {
+    const read = await fixture.owner.get(path)
     expect(read.headers.get('etag')).toBe(`"${read.body.data.updated_at}"`)
     expect(Number.isSafeInteger(read.body.data.updated_at)).toBe(true)
-    const written = await world.owner.patch(path, patch())
+    const written = await fixture.owner.patch(path, patch())
     expect(written.status).toBe(200)
     expect(written.headers.get('etag')).toBe(`"${written.body.data.updated_at}"`)
     expect(written.headers.get('etag')).not.toBe(read.headers.get('etag'))
-    expect((await world.owner.get(path)).headers.get('etag')).toBe(written.headers.get('etag'))
+    expect((await fixture.owner.get(path)).headers.get('etag')).toBe(written.headers.get('etag'))
   })
 
-  test('If-Match takes one quoted value, a list of which any may equal, and *', async () => {
+  test('If-Match accepts one quoted value, a list of which one must match, and *', async () => {
     for (const value of [
       async () => await tag(),
       async () => `"0", ${await tag()}`,
@@ -154,17 +160,17 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
       async () => ' * ',
     ]) {
       const given = await value()
-      const answer = await world.owner.patch(path, patch(), { 'if-match': given })
+      const answer = await fixture.owner.patch(path, patch(), { 'if-match': given })
       expect({ given, status: answer.status }).toEqual({ given, status: 200 })
     }
   })
 
-  test('a value that does not match is 412 with exactly the body of spec 4.1, and changes nothing', async () => {
+  test('a value that does not match is 412 with the documented body, and changes nothing', async () => {
     for (const given of ['"0"', '"1", "2"', '"a,b"', `"${(await tag()).slice(1, -1)}0"`]) {
-      const before = await world.owner.get(path)
+      const before = await fixture.owner.get(path)
       for (const answer of [
-        await world.owner.patch(path, patch(), { 'if-match': given }),
-        ...(deletion ? [await world.owner.delete(path, { 'if-match': given })] : []),
+        await fixture.owner.patch(path, patch(), { 'if-match': given }),
+        ...(deletion ? [await fixture.owner.delete(path, { 'if-match': given })] : []),
       ]) {
         expect({ given, status: answer.status }).toEqual({ given, status: 412 })
         const { request_id, ...body } = answer.body
@@ -177,7 +183,7 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
         })
         expect(answer.headers.get('etag')).toBeNull()
       }
-      expect((await world.owner.get(path)).text).toBe(before.text)
+      expect((await fixture.owner.get(path)).text).toBe(before.text)
     }
   })
 
@@ -196,33 +202,33 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
       ',',
       '',
     ]) {
-      const answer = await world.owner.patch(path, patch(), { 'if-match': given })
+      const answer = await fixture.owner.patch(path, patch(), { 'if-match': given })
       expect({ given, status: answer.status, error: answer.body.error }).toEqual({
         given,
         status: 400,
         error: 'invalid_request',
       })
       expect(answer.body.details).toEqual([{ field: 'If-Match', code: 'invalid_format', message: expect.any(String) }])
-      expect(answer.body.error_description).toMatch(/^If-Match: takes /)
-      if (deletion) expect((await world.owner.delete(path, { 'if-match': given })).status).toBe(400)
+      expect(answer.body.error_description).toMatch(/^If-Match: must /)
+      if (deletion) expect((await fixture.owner.delete(path, { 'if-match': given })).status).toBe(400)
     }
     expect(await tag()).toBe(current)
   })
 
   test('without If-Match the request is applied unconditionally', async () => {
-    expect((await world.owner.patch(path, patch())).status).toBe(200)
+    expect((await fixture.owner.patch(path, patch())).status).toBe(200)
   })
 
-  test('updated_at rises strictly with every write, however quick', async () => {
+  test('updated_at increases strictly with every write', async () => {
     const seen: number[] = []
-    for (let i = 0; i < 50; i++) seen.push(must(await world.owner.patch(path, patch()), 200).data.updated_at)
+    for (let i = 0; i < 50; i++) seen.push(expectStatus(await fixture.owner.patch(path, patch()), 200).data.updated_at)
     for (let i = 1; i < seen.length; i++) expect(seen[i]).toBeGreaterThan(seen[i - 1]!)
   })
 
-  test('of 20 parallel PATCHes with the same If-Match exactly one is 200, the others 412', async () => {
+  test('of 20 parallel PATCHes with the same If-Match exactly one is 200, the others are 412', async () => {
     const current = await tag()
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => world.owner.patch(path, patch(), { 'if-match': current })),
+      Array.from({ length: 20 }, () => fixture.owner.patch(path, patch(), { 'if-match': current })),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(412)])
     const winner = answers.find(({ status }) => status === 200)!
@@ -231,21 +237,21 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
 
   test('If-None-Match with the current tag is 304 without a body, otherwise 200', async () => {
     const current = await tag()
-    // What shows more than its row is told anew each time; see below.
-    if (routes.some((route) => route.derived && route.method === 'GET' && fitting(route).test(path))) {
-      expect((await world.owner.get(path, { 'if-none-match': current })).status).toBe(200)
+    // Responses with computed fields are never 304; see below.
+    if (routes.some((route) => route.hasDerivedFields && route.method === 'GET' && fitting(route).test(path))) {
+      expect((await fixture.owner.get(path, { 'if-none-match': current })).status).toBe(200)
       return
     }
     for (const given of [current, `W/${current}`, `"0", ${current}`, '*']) {
-      const answer = await world.owner.get(path, { 'if-none-match': given })
+      const answer = await fixture.owner.get(path, { 'if-none-match': given })
       expect({ given, status: answer.status, text: answer.text }).toEqual({ given, status: 304, text: '' })
       expect(answer.headers.get('etag')).toBe(current)
     }
-    expect((await world.owner.get(path, { 'if-none-match': '"0"' })).status).toBe(200)
+    expect((await fixture.owner.get(path, { 'if-none-match': '"0"' })).status).toBe(200)
   })
 
-  test('HEAD answers the ETag of GET and no body', async () => {
-    const answer = await world.owner.request('HEAD', path)
+  test('HEAD returns the ETag of GET and no body', async () => {
+    const answer = await fixture.owner.request('HEAD', path)
     expect({ status: answer.status, text: answer.text, etag: answer.headers.get('etag') }).toEqual({
       status: 200,
       text: '',
@@ -253,50 +259,51 @@ describe.each(kinds)('%s', (_, { make, patch, deletion, after }) => {
     })
   })
 
-  test('DELETE obeys If-Match; its answer has no ETag; If-Match on something absent is 404', async () => {
+  test('DELETE checks If-Match; its response has no ETag; If-Match on a missing resource is 404', async () => {
     if (!deletion) {
-      expect((await world.owner.delete(path)).status).toBe(405)
+      expect((await fixture.owner.delete(path)).status).toBe(405)
       return
     }
     const current = await tag()
-    must(await world.owner.patch(path, patch()), 200)
-    expect((await world.owner.delete(path, { 'if-match': current })).status).toBe(412)
-    const gone = await world.owner.delete(path, { 'if-match': await tag() })
+    expectStatus(await fixture.owner.patch(path, patch()), 200)
+    expect((await fixture.owner.delete(path, { 'if-match': current })).status).toBe(412)
+    const gone = await fixture.owner.delete(path, { 'if-match': await tag() })
     expect({ status: gone.status, text: gone.text, etag: gone.headers.get('etag') }).toEqual({
       status: deletion,
       text: '',
       etag: null,
     })
-    expect((await world.owner.get(path)).status).toBe(after)
+    expect((await fixture.owner.get(path)).status).toBe(after)
     if (after === 404) {
-      expect((await world.owner.patch(path, patch(), { 'if-match': '"1"' })).status).toBe(404)
-      expect((await world.owner.patch(path, patch(), { 'if-match': '*' })).status).toBe(404)
+      expect((await fixture.owner.patch(path, patch(), { 'if-match': '"1"' })).status).toBe(404)
+      expect((await fixture.owner.patch(path, patch(), { 'if-match': '*' })).status).toBe(404)
     }
-    expect((await world.owner.delete(path, { 'if-match': '*' })).status).toBe(deletion === 202 ? 202 : 404)
+    expect((await fixture.owner.delete(path, { 'if-match': '*' })).status).toBe(deletion === 202 ? 202 : 404)
     const never = path.replace(/_[0-9a-z]{26}$/, `_${'0'.repeat(26)}`)
-    expect((await world.owner.patch(never, patch(), { 'if-match': '"1"' })).status).toBe(404)
-    expect((await world.owner.delete(never, { 'if-match': '"1"' })).status).toBe(404)
+    expect((await fixture.owner.patch(never, patch(), { 'if-match': '"1"' })).status).toBe(404)
+    expect((await fixture.owner.delete(never, { 'if-match': '"1"' })).status).toBe(404)
   })
 
   test('of 20 parallel DELETEs with the same If-Match exactly one succeeds', async () => {
     if (!deletion) return
     const other = await make()
-    const current = (await world.owner.get(other)).headers.get('etag')!
+    const current = (await fixture.owner.get(other)).headers.get('etag')!
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => world.owner.delete(other, { 'if-match': current })),
+      Array.from({ length: 20 }, () => fixture.owner.delete(other, { 'if-match': current })),
     )
     const good = answers.filter(({ status }) => status === deletion)
-    // A second deletion of a user is 202 again (spec section 3); of everything else it is 404, or 412 when it came between.
+    // A second deletion of a user is 202 again (docs/contract.md#states-and-transitions). Any other second deletion is
+    // 404, or 412 if it ran in between.
     if (deletion === 204) expect(good).toHaveLength(1)
     expect(answers.every(({ status }) => [deletion, 404, 412].includes(status))).toBe(true)
   })
 })
 
-test('what shows more than its row is never a stale 304: effective scopes, states off the clock, counts', async () => {
-  const { owner, A, I, ids } = await makeWorld(app)
+test('resources with computed fields are never a stale 304: effective scopes, time-dependent states, counts', async () => {
+  const { owner, A, I, ids } = await createTenantFixture(app)
   const O = `${I}/organizations/${ids.org_id}`
   const expires_at = app.clock.now() + 60_000
-  const key = must(await owner.post(`${A}/api-keys`, { name: 'k', restrictions: {}, expires_at }), 201).data
+  const key = expectStatus(await owner.post(`${A}/api-keys`, { name: 'k', restrictions: {}, expires_at }), 201).data
   const member = `${O}/members/${ids.member_id}`
   const group = `${O}/groups/${ids.group_id}`
   const session = `${I}/sessions/${ids.session_id}`
@@ -304,21 +311,21 @@ test('what shows more than its row is never a stale 304: effective scopes, state
   const tags = await Promise.all(paths.map(async (path) => (await owner.get(path)).headers.get('etag')!))
   const again = () => Promise.all(paths.map((path, index) => owner.get(path, { 'if-none-match': tags[index]! })))
 
-  must(await owner.post(`${A}/domains`, { host: `${fresh('new')}.example.com` }), 201)
-  must(await owner.patch(group, { scopes: ['orders:read'] }), 200)
-  must(await owner.patch(O, { default_member_scopes: ['bills:read'] }), 200)
+  expectStatus(await owner.post(`${A}/domains`, { host: `${uniqueName('new')}.example.com` }), 201)
+  expectStatus(await owner.patch(group, { scopes: ['orders:read'] }), 200)
+  expectStatus(await owner.patch(O, { default_member_scopes: ['bills:read'] }), 200)
   app.clock.advance(60_000)
   const seen = await again()
   expect(seen.map(({ status }) => status)).toEqual(paths.map(() => 200))
   expect(seen[1]!.body.data.effective_scopes).toEqual(['bills:read', 'orders:read'])
   expect(seen[3]!.body.data.status).toBe('expired')
   tags[2] = seen[2]!.headers.get('etag')!
-  must(await owner.delete(`${I}/users/${ids.member_id}`), 202)
+  expectStatus(await owner.delete(`${I}/users/${ids.member_id}`), 202)
   expect((await again())[2]!.body.data.member_count).toBe(0)
 })
 
-test('a 201 carries the ETag, and so do actions that answer one resource', async () => {
-  const { owner, A, I, ids } = world
+test('a 201 has the ETag, and so do actions that return one resource', async () => {
+  const { owner, A, I, ids } = fixture
   for (const answer of [
     await owner.post(`${I}/clients`, publicClient()),
     await owner.post(`${I}/clients/${ids.client_id}/secret/rotate`),
@@ -332,13 +339,13 @@ test('a 201 carries the ETag, and so do actions that answer one resource', async
   }
 })
 
-test('never updated, the tag is created_at', async () => {
-  const { data } = must(await world.owner.post(`${world.I}/clients`, publicClient()), 201)
+test('before the first update, the tag is created_at', async () => {
+  const { data } = expectStatus(await fixture.owner.post(`${fixture.I}/clients`, publicClient()), 201)
   expect(data.updated_at).toBe(data.created_at)
 })
 
-test('lists and errors carry no ETag', async () => {
-  const { owner, A, I, ids } = world
+test('lists and errors have no ETag', async () => {
+  const { owner, A, I, ids } = fixture
   for (const path of [
     '/v1/accounts',
     `${A}/issuers`,
@@ -354,34 +361,34 @@ test('lists and errors carry no ETag', async () => {
   expect((await owner.get(`${A}/nothing`)).headers.get('etag')).toBeNull()
 })
 
-test('verifiers are no If-Match resources: the header is ignored', async () => {
-  const path = `${world.I}/users/${world.ids.user_id}/verifiers/${world.ids.verifier_id}`
-  expect((await world.owner.patch(path, { description: 'x' }, { 'if-match': '"0"' })).status).toBe(200)
-  expect((await world.owner.delete(path, { 'if-match': '"0"' })).status).toBe(204)
+test('verifiers do not support If-Match: the header is ignored', async () => {
+  const path = `${fixture.I}/users/${fixture.ids.user_id}/verifiers/${fixture.ids.verifier_id}`
+  expect((await fixture.owner.patch(path, { description: 'x' }, { 'if-match': '"0"' })).status).toBe(200)
+  expect((await fixture.owner.delete(path, { 'if-match': '"0"' })).status).toBe(204)
 })
 
-test('details name the header in /v1 as it is written, and in GraphQL the argument', async () => {
-  const path = `${world.I}/clients/${world.ids.client_id}`
-  const { body } = await world.owner.patch(path, { name: 'n' }, { 'if-match': 'bare' })
+test('details name the header in /v1 in its canonical case, and the argument in GraphQL', async () => {
+  const path = `${fixture.I}/clients/${fixture.ids.client_id}`
+  const { body } = await fixture.owner.patch(path, { name: 'n' }, { 'if-match': 'bare' })
   expect(body.details.map(({ field }: { field: string }) => field)).toEqual(['If-Match'])
   const text =
     'mutation ($a: ID!, $i: ID!, $c: ID!) { updateClient(accountId: $a, issuerId: $i, clientId: $c, input: {}, ifMatch: "bare") { id } }'
-  const variables = { a: world.accountId, i: world.issuerId, c: world.ids.client_id }
-  const [error] = (await world.owner.graphql(text, variables)).body.errors
+  const variables = { a: fixture.accountId, i: fixture.issuerId, c: fixture.ids.client_id }
+  const [error] = (await fixture.owner.graphql(text, variables)).body.errors
   expect(error.extensions.details).toEqual([{ ...body.details[0], field: 'ifMatch' }])
 })
 
 test('If-Match on POST and GET is ignored', async () => {
   const headers = { 'if-match': '"0"' }
-  expect((await world.owner.post(`${world.I}/clients`, publicClient(), headers)).status).toBe(201)
-  expect((await world.owner.get(world.I, headers)).status).toBe(200)
+  expect((await fixture.owner.post(`${fixture.I}/clients`, publicClient(), headers)).status).toBe(201)
+  expect((await fixture.owner.get(fixture.I, headers)).status).toBe(200)
 })
 
 test('parallel merge patches of different settings keys without If-Match lose nothing', async () => {
-  const { owner, A, I } = world
-  const client = `${I}/clients/${must(await owner.post(`${I}/clients`, publicClient()), 201).data.id}`
-  const user = `${I}/users/${must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data.id}`
-  const issuer = `${A}/issuers/${must(await owner.post(`${A}/issuers`, { name: 'Merge' }), 201).data.id}`
+  const { owner, A, I } = fixture
+  const client = `${I}/clients/${expectStatus(await owner.post(`${I}/clients`, publicClient()), 201).data.id}`
+  const user = `${I}/users/${expectStatus(await owner.post(`${I}/users`, { username_type: 'unique', username: uniqueName('u') }), 201).data.id}`
+  const issuer = `${A}/issuers/${expectStatus(await owner.post(`${A}/issuers`, { name: 'Merge' }), 201).data.id}`
   const names = Array.from({ length: 8 }, (_, i) => `k${i}`)
   for (const [path, field] of [
     [client, 'settings'],
@@ -390,23 +397,23 @@ test('parallel merge patches of different settings keys without If-Match lose no
   ] as const) {
     const answers = await Promise.all(names.map((name) => owner.patch(path, { [field]: { [name]: name } })))
     expect(answers.map(({ status }) => status)).toEqual(names.map(() => 200))
-    const { data } = must(await owner.get(path), 200)
+    const { data } = expectStatus(await owner.get(path), 200)
     for (const name of names) expect(data[field][name]).toBe(name)
   }
 })
 
-test('parallel writers on a merged field are many, and each gets an answer that is no 5xx', async () => {
+test('many parallel writers on a merged field all get a response below 500', async () => {
   const answers = await Promise.all(
-    Array.from({ length: 40 }, (_, i) => world.owner.patch(world.I, { settings: { [`n${i}`]: i } })),
+    Array.from({ length: 40 }, (_, i) => fixture.owner.patch(fixture.I, { settings: { [`n${i}`]: i } })),
   )
   const good = answers.flatMap(({ status }, i) => (status === 200 ? [i] : []))
   expect(answers.filter(({ status }) => status !== 200 && status !== 409).map(({ text }) => text)).toEqual([])
-  const { data } = must(await world.owner.get(world.I), 200)
+  const { data } = expectStatus(await fixture.owner.get(fixture.I), 200)
   for (const i of good) expect(data.settings[`n${i}`]).toBe(i)
 })
 
-test('GraphQL: ifMatch is the same rule', async () => {
-  const { owner, accountId, issuerId } = world
+test('GraphQL: ifMatch follows the same rules', async () => {
+  const { owner, accountId, issuerId } = fixture
   const ask = (ifMatch: string | null) =>
     owner.graphql(
       'mutation ($a: ID!, $i: ID!, $m: String) { updateIssuer(accountId: $a, issuerId: $i, input: {description: "g"}, ifMatch: $m) { updatedAt } }',

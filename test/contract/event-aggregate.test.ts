@@ -1,14 +1,17 @@
-/** Counts of events (spec 4.14): the answer's shape, and that it is the count of the events whatever was counted when. */
+/**
+ * Counts of events (docs/contract.md#event-endpoints): the shape of the response, and that precomputed and current
+ * counts together equal the count of the events.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import fc from 'fast-check'
 import pg from 'pg'
-import { firstIdOf } from '../../src/kernel/ids.js'
+import { lowestIdAt } from '../../src/kernel/ids.js'
 import { DAY, HOUR } from '../../src/kernel/time.js'
-import { systemContext } from '../../src/platform/jobs.js'
-import { countEvents, keepPlacesRising } from '../../src/resources/events/counting.js'
-import { keepEventPartitions } from '../../src/resources/events/partitions.js'
-import { makeAccount, must } from '../setup/actors.js'
-import type { Api, Loose } from '../setup/api.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
+import { advanceGenerationAfterRestore, countEvents } from '../../src/resources/events/event-counts.js'
+import { maintainEventPartitions } from '../../src/resources/events/event-partitions.js'
+import { createAccount, expectStatus } from '../setup/actors.js'
+import type { AnyJson, ApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
@@ -35,51 +38,51 @@ const values: Record<Dimension, (string | null)[]> = {
 
 let serial = 0
 const newRow = (accountId: string, row: Row): unknown[] => {
-  const id = firstIdOf('evt', row.at).slice(0, -10) + (serial++).toString(8).padStart(10, '0')
+  const id = lowestIdAt('evt', row.at).slice(0, -10) + (serial++).toString(8).padStart(10, '0')
   return [id, accountId, row.at, ...dimensions.map((name) => row[name])]
 }
 const insertText = `INSERT INTO events (id, account_id, created_at, ${dimensions.join(', ')}, actor, target, context)
   VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, '{}', '{}', '{}')`
 
-/** An account of its own without events. */
+/** Creates an account without events. */
 async function emptyAccount(): Promise<{
-  owner: Api
+  owner: ApiClient
   accountId: string
-  aggregate: (query?: Loose) => Promise<Loose>
+  aggregate: (query?: AnyJson) => Promise<AnyJson>
 }> {
-  const { owner, accountId } = await makeAccount(app)
-  await app.gatehouse.tools.pool.query('DELETE FROM events WHERE account_id = $1', [accountId])
-  const aggregate = async (query: Loose = {}) => {
+  const { owner, accountId } = await createAccount(app)
+  await app.gatehouse.database.pool.query('DELETE FROM events WHERE account_id = $1', [accountId])
+  const aggregate = async (query: AnyJson = {}) => {
     const search = new URLSearchParams(
       Object.entries(query).flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])) as [
         string,
         string,
       ][],
     )
-    return must(await owner.get(`/v1/accounts/${accountId}/events/aggregate?${search}`), 200)
+    return expectStatus(await owner.get(`/v1/accounts/${accountId}/events/aggregate?${search}`), 200)
   }
   return { owner, accountId, aggregate }
 }
-const insert = async (accountId: string, rows: Row[], client: pg.Pool | pg.Client = app.gatehouse.tools.pool) => {
+const insert = async (accountId: string, rows: Row[], client: pg.Pool | pg.Client = app.gatehouse.database.pool) => {
   for (const row of rows) await client.query(insertText, newRow(accountId, row))
 }
 const count = () => countEvents(systemContext(app.gatehouse))
 
 const MONTH = Date.UTC(2026, 10, 1)
-/** Everything before MONTH leaves. */
+/** Drops everything before MONTH. */
 async function retain(countingMeanwhile: boolean): Promise<void> {
   const context = systemContext(app.gatehouse)
-  await context.db.$executeRawUnsafe('SELECT make_event_partition($1::bigint)', Date.UTC(2026, 9, 1))
+  await context.db.$executeRawUnsafe('SELECT create_event_partition($1::bigint)', Date.UTC(2026, 9, 1))
   const execute = async (text: string, ...given: unknown[]) => {
     if (countingMeanwhile && text.startsWith('DROP')) await count()
     return context.db.$executeRawUnsafe(text, ...given)
   }
-  const prisma = new Proxy(context.tools.prisma, {
+  const prisma = new Proxy(context.database.prisma, {
     get: (own, name) => (name === '$executeRawUnsafe' ? execute : Reflect.get(own, name)),
   })
-  const tools = { ...context.tools, prisma }
+  const tools = { ...context.database, prisma }
   const now = () => MONTH + app.gatehouse.config.eventRetentionDays * DAY
-  await keepEventPartitions({ ...context, db: prisma, tools, now })
+  await maintainEventPartitions({ ...context, db: prisma, database: tools, now })
 }
 
 const row = (at: number, more: Partial<Row> = {}): Row => ({
@@ -94,8 +97,8 @@ const row = (at: number, more: Partial<Row> = {}): Row => ({
   ...more,
 })
 
-describe('the answer (spec 4.14, decisions D27)', () => {
-  test('nothing: one bucket without rows, or no bucket at all with an interval', async () => {
+describe('the response', () => {
+  test('without events: one bucket without rows, or no bucket with an interval', async () => {
     const { aggregate } = await emptyAccount()
     expect(await aggregate()).toEqual({ interval: null, group_by: null, buckets: [{ rows: [] }] })
     expect(await aggregate({ group_by: 'type', count_unique: 'user_id' })).toEqual({
@@ -106,7 +109,7 @@ describe('the answer (spec 4.14, decisions D27)', () => {
     expect(await aggregate({ interval: 'day' })).toEqual({ interval: 'day', group_by: null, buckets: [] })
   })
 
-  test.each([false, true])('key, ts and uniques are there when asked for (counted before: %s)', async (counted) => {
+  test.each([false, true])('key, ts and uniques are present when requested (precomputed: %s)', async (counted) => {
     const { accountId, aggregate } = await emptyAccount()
     await insert(accountId, [
       row(MONDAY - 1, { user_id: 'usr_a' }),
@@ -140,7 +143,7 @@ describe('the answer (spec 4.14, decisions D27)', () => {
         },
       ],
     })
-    // A row without a key is left out, and with it a bucket that has no other; empty buckets are not filled in.
+    // A row without a key is omitted, and so is a bucket without other rows. Empty buckets are not added.
     expect(await aggregate({ group_by: 'issuer_id', interval: 'hour' })).toEqual({
       interval: 'hour',
       group_by: 'issuer_id',
@@ -178,7 +181,7 @@ describe('the answer (spec 4.14, decisions D27)', () => {
     expect(answer.body.details[0].field).toContain(name)
   })
 
-  test('an empty count_unique counts none, moments far away find nothing', async () => {
+  test('an empty count_unique counts none; times out of range find nothing', async () => {
     const { accountId, aggregate } = await emptyAccount()
     await insert(accountId, [row(MONDAY)])
     expect((await aggregate({ count_unique: '' })).buckets).toEqual([{ rows: [{ count: 1 }] }])
@@ -189,7 +192,7 @@ describe('the answer (spec 4.14, decisions D27)', () => {
   })
 
   test.each([false, true])(
-    'filters with empty text find nothing, also not what has no such value (counted before: %s)',
+    'filters with an empty value find nothing, not even rows without a value (precomputed: %s)',
     async (counted) => {
       const { accountId, aggregate } = await emptyAccount()
       await insert(accountId, [row(MONDAY)])
@@ -199,7 +202,7 @@ describe('the answer (spec 4.14, decisions D27)', () => {
     },
   )
 
-  test('GraphQL gives the same counts', async () => {
+  test('GraphQL returns the same counts', async () => {
     const { owner, accountId } = await emptyAccount()
     await insert(accountId, [row(MONDAY, { user_id: 'usr_a' })])
     const query = `query ($a: ID!) { eventAggregate(accountId: $a, groupBy: type, countUnique: [user_id]) {
@@ -213,8 +216,8 @@ describe('the answer (spec 4.14, decisions D27)', () => {
   })
 })
 
-/** The count as one would make it from the events alone. */
-function counted(rows: Row[], query: Loose): Loose {
+/** Computes the expected counts from the events alone. */
+function counted(rows: Row[], query: AnyJson): AnyJson {
   const { interval = null, group_by = null, count_unique = '', after, before, event_types } = query
   const unique = count_unique === '' ? [] : (count_unique.split(',') as Dimension[])
   const beginning = (at: number) => {
@@ -256,7 +259,7 @@ function counted(rows: Row[], query: Loose): Loose {
   return { interval, group_by, buckets: interval === null && buckets.length === 0 ? [{ rows: [] }] : buckets }
 }
 
-/** Moments around the edges of hours, days, weeks and months. */
+/** Timestamps at the boundaries of hours, days, weeks and months. */
 const moment = fc
   .tuple(
     fc.constantFrom(-800, -25, -24, -1, 0, 1, 2, 23, 24, 25, 167, 168, 169),
@@ -270,7 +273,7 @@ const event: fc.Arbitrary<Row> = fc.record({
     fc.Arbitrary<string | null>
   >),
 })
-/** Mostly absent: each filter leaves fewer events to go wrong with. */
+/** Mostly absent, because each filter leaves fewer events that could reveal an error. */
 const seldom = (...given: string[]) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: fc.constantFrom(...given) })
 const often = <T>(given: fc.Arbitrary<T>) => fc.option(given, { nil: undefined, freq: 3 })
@@ -296,12 +299,12 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('begin' as const), events: fc.array(event, { maxLength: 4 }) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('commit' as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant('count' as const) }) },
-  // The months before MONDAY's are too old; with the counting in between, if it comes to that.
+  // The months before the one of MONDAY are past the retention, and dropping them also runs while counting.
   { weight: 1, arbitrary: fc.record({ do: fc.constant('retain' as const), meanwhile: fc.boolean() }) },
   { weight: 4, arbitrary: fc.record({ do: fc.constant('ask' as const), query }) },
 )
 
-test('whatever is written, committed and counted in whatever order, the answer is the count of the events', async () => {
+test('the response equals the count of the events, in any order of writing, committing and counting', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 30 }), async (steps) => {
       const { accountId, aggregate } = await emptyAccount()
@@ -327,7 +330,7 @@ test('whatever is written, committed and counted in whatever order, the answer i
           } else if (one.do === 'count') {
             await count()
           } else if (one.do === 'retain') {
-            // A month is dropped when nobody uses it.
+            // A month can be dropped only when no query uses it.
             if (open.length > 0) continue
             await retain(one.meanwhile)
             rows.splice(0, rows.length, ...rows.filter(({ at }) => at >= MONTH))
@@ -343,7 +346,7 @@ test('whatever is written, committed and counted in whatever order, the answer i
   )
 }, 120_000)
 
-test('while events are written and counted by several, no answer has an event twice or not at all', async () => {
+test('while several processes write and count events, no response counts an event twice or misses one', async () => {
   const { accountId, aggregate } = await emptyAccount()
   let written = 0
   let running = true
@@ -359,7 +362,7 @@ test('while events are written and counted by several, no answer has an event tw
   const reader = async () => {
     while (running) {
       const before = written
-      const total = (answer: Loose) => answer.buckets[0].rows[0]?.count ?? 0
+      const total = (answer: AnyJson) => answer.buckets[0].rows[0]?.count ?? 0
       const [few, many] = [total(await aggregate()), total(await aggregate({ count_unique: 'user_id' }))]
       for (const found of [few, many]) {
         expect(found).toBeGreaterThanOrEqual(before)
@@ -374,16 +377,16 @@ test('while events are written and counted by several, no answer has an event tw
   expect((await aggregate()).buckets[0].rows[0].count).toBe(240)
 })
 
-test('in a cluster that counts its transactions from the beginning, places go on above the old ones', async () => {
+test('in a cluster with new transaction ids, event positions continue above the stored ones', async () => {
   const { accountId, aggregate } = await emptyAccount()
-  const { pool } = app.gatehouse.tools
+  const { pool } = app.gatehouse.database
   await insert(accountId, [row(MONDAY)])
   await count()
-  // As after a restore: what is stored is far ahead of the numbers that this cluster gives.
-  await pool.query('UPDATE events SET place = place + 1000000000')
-  await pool.query('UPDATE event_progress SET counted_to = counted_to + 1000000000')
-  await keepPlacesRising(systemContext(app.gatehouse))
-  await keepPlacesRising(systemContext(app.gatehouse))
+  // As after a restore: the stored positions are far ahead of the transaction ids of this cluster.
+  await pool.query('UPDATE events SET commit_position = commit_position + 1000000000')
+  await pool.query('UPDATE event_progress SET counted_up_to = counted_up_to + 1000000000')
+  await advanceGenerationAfterRestore(systemContext(app.gatehouse))
+  await advanceGenerationAfterRestore(systemContext(app.gatehouse))
   await insert(accountId, [row(MONDAY + 1)])
   const { rows } = await pool.query('SELECT generation FROM event_progress')
   expect(rows).toEqual([{ generation: 1 }])

@@ -1,17 +1,17 @@
 /**
- * The filters of the trail together (spec 4.14): each set of them lets through what it says, and a page of it costs no
- * more than its own rows, whatever else there is (docs/decisions/0027).
+ * Combined filters of the audit log (docs/contract.md#event-endpoints): each combination returns exactly the matching
+ * events, and a page reads no more than its own rows (docs/decisions/0027).
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { firstIdOf } from '../../src/kernel/ids.js'
-import { makeAccount, must } from '../setup/actors.js'
-import type { Api, Loose } from '../setup/api.js'
+import { lowestIdAt } from '../../src/kernel/ids.js'
+import { createAccount, expectStatus } from '../setup/actors.js'
+import type { AnyJson, ApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { confidentialClient } from './world.js'
+import { confidentialClient } from './tenant-fixture.js'
 
 let app: TestApp
-let owner: Api
+let owner: ApiClient
 let A: string
 
 const COUNT = 3000
@@ -27,15 +27,18 @@ interface Row extends Record<string, unknown> {
 let rows: Row[]
 let sets: Record<string, string>[]
 
-/** Of two issuers, whose clients are their own but for one that is a document; what is frequent here is rare there. */
-function makeRows([issuerA, issuerB]: string[], [clientA, clientB]: string[]): Row[] {
+/**
+ * Events of two issuers with separate clients, except for one metadata document client. A value that is frequent in one
+ * issuer is rare in the other.
+ */
+function createRows([issuerA, issuerB]: string[], [clientA, clientB]: string[]): Row[] {
   const made = Array.from({ length: COUNT }, (_, n) => {
     const issuer = n % 3 === 0 ? issuerB : issuerA
     const client = n % 7 === 0 ? metadata : n % 5 === 0 ? null : issuer === issuerA ? clientA : clientB
     const usual = client === clientA ? 'session.created' : 'user.updated'
     const at = FIRST + n * 400_000
     return {
-      id: firstIdOf('evt', at).slice(0, -10) + String(n).padStart(10, '0'),
+      id: lowestIdAt('evt', at).slice(0, -10) + String(n).padStart(10, '0'),
       created_at: at,
       issuer_id: n % 11 === 0 ? null : issuer,
       user_id: n % 97 === 0 ? 'usr_b' : n % 10 === 1 ? 'usr_a' : null,
@@ -46,7 +49,7 @@ function makeRows([issuerA, issuerB]: string[], [clientA, clientB]: string[]): R
   return made.reverse()
 }
 
-/** Every combination, each filter given or not. */
+/** Every combination of filters, each present or absent. */
 function combined(filters: Record<string, string[]>): Record<string, string>[] {
   return Object.entries(filters).reduce<Record<string, string>[]>(
     (before, [name, values]) => before.flatMap((set) => [set, ...values.map((value) => ({ ...set, [name]: value }))]),
@@ -54,30 +57,30 @@ function combined(filters: Record<string, string[]>): Record<string, string>[] {
   )
 }
 
-const fits = (row: Row, { event_types, ...same }: Loose): boolean =>
+const fits = (row: Row, { event_types, ...same }: AnyJson): boolean =>
   (event_types === undefined || event_types.split(',').includes(row['type'])) &&
   Object.entries(same).every(([name, value]) => row[name] === value)
 
 beforeAll(async () => {
   app = await startApp({ roles: ['core'] })
-  const account = await makeAccount(app)
+  const account = await createAccount(app)
   owner = account.owner
   A = `/v1/accounts/${account.accountId}`
   const issuers: string[] = []
   const clients: string[] = []
   for (const name of ['a', 'b']) {
-    const { id } = must(await owner.post(`${A}/issuers`, { name }), 201).data
+    const { id } = expectStatus(await owner.post(`${A}/issuers`, { name }), 201).data
     issuers.push(id)
-    clients.push(must(await owner.post(`${A}/issuers/${id}/clients`, confidentialClient()), 201).data.id)
+    clients.push(expectStatus(await owner.post(`${A}/issuers/${id}/clients`, confidentialClient()), 201).data.id)
   }
-  rows = makeRows(issuers, clients)
+  rows = createRows(issuers, clients)
   sets = combined({
     issuer_id: [...issuers, 'iss_none'],
     client_id: [...clients, metadata],
     user_id: ['usr_a', 'usr_b'],
     event_types: ['user.updated', 'issuer.created,user.updated', 'domain.deleted'],
   })
-  const { pool } = app.gatehouse.tools
+  const { pool } = app.gatehouse.database
   await pool.query('DELETE FROM events WHERE account_id = $1', [account.accountId])
   for (const id of [account.accountId, 'acc_other'])
     await pool.query(
@@ -90,12 +93,12 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** The statement that a list sends, with its values. */
-async function statementOf(work: () => Promise<unknown>): Promise<[string, unknown[]]> {
+/** Returns the statement that a list sends, with its values. */
+async function statementDuring(work: () => Promise<unknown>): Promise<[string, unknown[]]> {
   const sent: [string, unknown[]][] = []
-  const { pool } = app.gatehouse.tools
+  const { pool } = app.gatehouse.database
   const query = pool.query
-  pool.query = (given: Loose) => {
+  pool.query = (given: AnyJson) => {
     if (given.text.includes('FROM events')) sent.push([given.text, given.values])
     return Reflect.apply(query, pool, [given])
   }
@@ -119,10 +122,10 @@ const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).fla
 const rowsRead = (node: PlanNode): number =>
   (node['Actual Rows'] + (node['Rows Removed by Filter'] ?? 0)) * node['Actual Loops']
 
-const list = async (query: Loose): Promise<Loose> =>
-  must(await owner.get(`${A}/events?${new URLSearchParams(query)}`), 200)
+const list = async (query: AnyJson): Promise<AnyJson> =>
+  expectStatus(await owner.get(`${A}/events?${new URLSearchParams(query)}`), 200)
 
-test('every set of filters gives the events that all of them let through, newest first', async () => {
+test('every combination of filters returns the events that match all of them, newest first', async () => {
   for (const set of sets) {
     const expected = rows.filter((row) => fits(row, set))
     const middle = expected[Math.floor(expected.length / 2)]
@@ -131,7 +134,7 @@ test('every set of filters gives the events that all of them let through, newest
       const left =
         query === later ? expected.filter(({ id, created_at: at }) => id < later.cursor && at >= later.after) : expected
       const page = await list({ ...set, ...query, limit: 100 })
-      const ids = page.data.map(({ id }: Loose) => id)
+      const ids = page.data.map(({ id }: AnyJson) => id)
       expect({ set, query, ids }).toEqual({ set, query, ids: left.slice(0, 100).map(({ id }) => id) })
       expect(page.has_more).toBe(left.length > 100)
     }
@@ -139,15 +142,15 @@ test('every set of filters gives the events that all of them let through, newest
 })
 
 test.each(['force_custom_plan', 'force_generic_plan'])(
-  'a page reads no more than its rows: its size for each type, or all of one user or document (%s)',
+  'a page reads at most its size for each type, or all rows of one user or document (%s)',
   async (mode) => {
     const limit = 10
-    const client = await app.gatehouse.tools.pool.connect()
+    const client = await app.gatehouse.database.pool.connect()
     try {
-      // Tables this small would be read whole.
+      // PostgreSQL would scan tables this small sequentially.
       await client.query(`SET plan_cache_mode = ${mode}; SET enable_seqscan = off; SET enable_bitmapscan = off`)
       for (const set of sets) {
-        const [text, values] = await statementOf(() => list({ ...set, limit }))
+        const [text, values] = await statementDuring(() => list({ ...set, limit }))
         await client.query(`PREPARE page AS ${text}`)
         const given = values.map((value) => (Array.isArray(value) ? `{${value}}` : String(value))).map(pg.escapeLiteral)
         const { rows: lines } = await client.query(`EXPLAIN (ANALYZE, FORMAT JSON) EXECUTE page(${given})`)
@@ -157,7 +160,7 @@ test.each(['force_custom_plan', 'force_generic_plan'])(
         )
         const looked = read.reduce((sum, node) => sum + rowsRead(node), 0)
         const types = set['event_types']?.split(',').length ?? 1
-        // A document may be a client of several issuers.
+        // A metadata document can be a client of several issuers.
         const whole = set['user_id']
           ? 'user_id'
           : set['client_id'] === metadata && set['issuer_id']

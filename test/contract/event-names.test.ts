@@ -1,44 +1,45 @@
 /**
- * Names in `changes` and `data` of events are the contract's (decisions D36): the fields that a GET of the resource shows,
- * the facts that docs/reference/events.md lists, and `changed` for what no event may show. Every mutation of `/v1` runs.
+ * Names in `changes` and `data` of events are public names (docs/contract.md#event-records): the fields of the resource
+ * in the API, the data keys of docs/reference/events.md, and `changed` for values that no event may contain. The test
+ * runs every mutation of `/v1`.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { DAY } from '../../src/kernel/time.js'
 import type { Context } from '../../src/platform/context.js'
-import { transaction } from '../../src/platform/database.js'
-import { systemContext } from '../../src/platform/jobs.js'
-import { facts } from '../../src/resources/events/catalogue.js'
-import { emit } from '../../src/resources/events/events.js'
-import { purgeDeletedUsers } from '../../src/resources/organizations/departures.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
+import { transaction } from '../../src/platform/postgres/transaction.js'
+import { eventDataFields } from '../../src/resources/events/event-catalog.js'
+import { recordEvent } from '../../src/resources/events/record-event.js'
+import { purgeDeletedUsers } from '../../src/resources/organizations/purge.js'
 import { routes } from '../../src/rest/routes.js'
-import { must } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
+import { expectStatus } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
 import { type Facilitator, startFacilitator } from '../setup/facilitator.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { ready } from './ready.js'
-import { textOf } from './trail.js'
+import { preconditions } from './preconditions.js'
+import { rowsAsText } from './stored-rows.js'
 import {
-  bodies,
   confidentialClient,
-  fresh,
-  makeWorld,
+  createTenantFixture,
+  createTenantResources,
+  fixtureForRoute,
   PASSWORD,
-  populate,
-  send,
-  type World,
-  worldFor,
-} from './world.js'
+  requestBodies,
+  sendRouteRequest,
+  type TenantFixture,
+  uniqueName,
+} from './tenant-fixture.js'
 
 let app: TestApp
 let dns: TestDns
 let facilitator: Facilitator
-let world: World
+let fixture: TenantFixture
 beforeAll(async () => {
   dns = await startDns()
   facilitator = await startFacilitator()
   app = await startApp({ env: { DNS_RESOLVER: dns.address, ...facilitator.env } })
-  world = await makeWorld(app)
+  fixture = await createTenantFixture(app)
 })
 afterAll(async () => {
   await app.close()
@@ -46,16 +47,16 @@ afterAll(async () => {
   await facilitator.close()
 })
 
-const events = (): Promise<Loose[]> =>
-  app.gatehouse.tools.prisma.event.findMany({ where: { accountId: world.accountId }, orderBy: { id: 'asc' } })
+const events = (): Promise<AnyJson[]> =>
+  app.gatehouse.database.prisma.event.findMany({ where: { accountId: fixture.accountId }, orderBy: { id: 'asc' } })
 
-async function added(work: () => Promise<unknown>): Promise<Loose[]> {
+async function eventsAddedBy(work: () => Promise<unknown>): Promise<AnyJson[]> {
   const before = new Set((await events()).map(({ id }) => id))
   await work()
   return (await events()).filter(({ id }) => !before.has(id))
 }
 
-/** Where each kind of resource is read, alone or in a list. */
+/** The operation that reads each kind of resource, alone or in a list. */
 const places: Record<string, string> = {
   account: 'getAccount',
   domain: 'listDomains',
@@ -79,7 +80,7 @@ const places: Record<string, string> = {
   personal_token: 'getPersonalToken',
 }
 
-/** What the contract calls the secrets of a resource that can be replaced. */
+/** The public names of the secrets that can be replaced. */
 const secrets: Record<string, string[]> = {
   client: ['client_secret'],
   api_key: ['secret'],
@@ -90,15 +91,15 @@ const secrets: Record<string, string[]> = {
 
 async function shownNames(kind: string): Promise<string[]> {
   const route = routes.find(({ operation }) => operation === places[kind])
-  const { data } = must(await send(world.owner, route!, world.ids), 200)
+  const { data } = expectStatus(await sendRouteRequest(fixture.owner, route!, fixture.ids), 200)
   return Object.keys(Array.isArray(data) ? data[0] : data)
 }
 
-/** Every field that a PATCH takes, so that every name that can be told is. */
+/** Sets every field that a PATCH accepts, so that every name can occur in an event. */
 const whole: Record<string, () => object> = {
   updateUser: () => ({
     username_type: 'email',
-    username: `${fresh('u')}@example.com`,
+    username: `${uniqueName('u')}@example.com`,
     email_verified: true,
     status: 'suspended',
     status_reason: 'r',
@@ -112,37 +113,40 @@ const whole: Record<string, () => object> = {
     metadata: { a: 1 },
   }),
   updateAccount: () => ({
-    name: fresh('A'),
+    name: uniqueName('A'),
     description: 'd',
     logo_url: 'https://x.example/l.png',
     metadata: { a: 1 },
   }),
-  updateIssuer: () => ({ name: fresh('I'), links: { a: 'b' }, available_scopes: ['a:read'] }),
-  updateClient: () => ({ name: fresh('C'), status: 'disabled', settings: { a: 1 }, metadata: { a: 1 } }),
-  updateAuthMethod: () => ({ name: fresh('M'), enabled_login: false, enabled_signup: true, featured: true }),
+  updateIssuer: () => ({ name: uniqueName('I'), links: { a: 'b' }, available_scopes: ['a:read'] }),
+  updateClient: () => ({ name: uniqueName('C'), status: 'disabled', settings: { a: 1 }, metadata: { a: 1 } }),
+  updateAuthMethod: () => ({ name: uniqueName('M'), enabled_login: false, enabled_signup: true, featured: true }),
   updateOrganization: () => ({
-    name: fresh('O'),
+    name: uniqueName('O'),
     org_type: 'nonprofit',
     max_members: 50,
     security: { mfa_required: true },
   }),
   updateOrganizationMember: () => ({ user_title: 'T', scopes: ['a:read'], metadata: { a: 1 }, status: 'suspended' }),
   updateVerifier: () => ({ password: `${PASSWORD} three`, must_change: true, expires_at: app.clock.now() + DAY }),
-  updateAgent: () => ({ name: fresh('a'), model: 'm', status: 'suspended', status_reason: 'r' }),
+  updateAgent: () => ({ name: uniqueName('a'), model: 'm', status: 'suspended', status_reason: 'r' }),
   updateWebhook: () => ({ url: 'https://two.example.com/in?key=zq7kanari', auth: 'bearer', name: 'n' }),
   updateApiKey: () => ({ name: 'n', scopes: ['a:read'], expires_at: app.clock.now() + 30 * DAY, tags: ['t'] }),
   updateNote: () => ({ content: 'zq7kanari', pinned: true }),
   updatePaymentMethod: () => ({ label: 'l', enabled: false, auto_topup_increment_μusd: 5, allowed_payer_wallets: [] }),
 }
 
-describe('D36: `changes` and `data` have names of the contract and no others', () => {
-  test('in the events of every mutation of /v1, and of what follows', async () => {
-    const list = await added(async () => {
+describe('`changes` and `data` use only public names', () => {
+  test('in the events of every mutation of /v1 and of its consequences', async () => {
+    const list = await eventsAddedBy(async () => {
       for (const route of routes.filter(({ method }) => method !== 'GET')) {
-        const own = await worldFor(route, /^update/.test(route.operation) ? await populate(world) : world)
-        const body = await ready[route.operation]?.(own, dns)
-        const given = body ?? whole[route.operation]?.() ?? bodies[route.operation]?.(own.ids)
-        const answer = await send(own.owner, route, own.ids, {}, given)
+        const own = await fixtureForRoute(
+          route,
+          /^update/.test(route.operation) ? await createTenantResources(fixture) : fixture,
+        )
+        const body = await preconditions[route.operation]?.(own, dns)
+        const given = body ?? whole[route.operation]?.() ?? requestBodies[route.operation]?.(own.ids)
+        const answer = await sendRouteRequest(own.owner, route, own.ids, {}, given)
         expect([route.operation, answer.status, answer.status === route.success ? '' : answer.text]).toEqual([
           route.operation,
           route.success,
@@ -156,16 +160,18 @@ describe('D36: `changes` and `data` have names of the contract and no others', (
     for (const kind of Object.keys(places)) names[kind] = await shownNames(kind)
     const strange = list.flatMap(({ type, target, data, changes }) => {
       const shown = names[target.type] ?? []
-      const known = [...shown, ...Object.keys(facts[type as keyof typeof facts] ?? {})]
+      const known = [...shown, ...Object.keys(eventDataFields[type as keyof typeof eventDataFields] ?? {})]
       return [
         ...Object.keys(data).filter((name) => !known.includes(name)),
         ...Object.keys(changes).filter((name) => ![...shown, ...(secrets[target.type] ?? [])].includes(name)),
       ].map((name) => `${type}: ${name}`)
     })
     expect([...new Set(strange)].sort()).toEqual([])
-    expect(textOf(list)).not.toContain('zq7kanari')
-    const told = new Set(list.map(({ type }) => type))
-    expect(['user.deleted', 'webhook.updated', 'credits.topup.succeeded'].filter((type) => !told.has(type))).toEqual([])
+    expect(rowsAsText(list)).not.toContain('zq7kanari')
+    const types = new Set(list.map(({ type }) => type))
+    expect(['user.deleted', 'webhook.updated', 'credits.topup.succeeded'].filter((type) => !types.has(type))).toEqual(
+      [],
+    )
     const changed = new Set(list.flatMap(({ type, changes }) => Object.keys(changes).map((name) => `${type}: ${name}`)))
     const expected = [
       'user.updated: custom_fields',
@@ -175,13 +181,13 @@ describe('D36: `changes` and `data` have names of the contract and no others', (
     expect(expected.filter((name) => !changed.has(name))).toEqual([])
   }, 120_000)
 
-  test('whatever an operation gives: another name is not written', async () => {
+  test('an unknown name is not written, regardless of what the operation passes', async () => {
     const context = systemContext(app.gatehouse)
-    const { accountId, issuerId, ids } = world
+    const { accountId, issuerId, ids } = fixture
     const about = { accountId, issuerId, userId: ids.user_id, target: { type: 'user' as const, id: ids.user_id } }
-    const [event] = await added(() =>
-      transaction(context, (inside: Context) =>
-        emit(inside, 'user.updated', {
+    const [event] = await eventsAddedBy(() =>
+      transaction(context, (tx: Context) =>
+        recordEvent(tx, 'user.updated', {
           ...about,
           data: { status: 'active', origin: 'import', emailVerified: true },
           changes: {
@@ -196,21 +202,21 @@ describe('D36: `changes` and `data` have names of the contract and no others', (
     expect(event!.changes).toEqual({ email_verified: { old: false, new: true } })
   })
 
-  test('a user on its way out, a deleted client and a deleted webhook show their status and who, not columns', async () => {
-    const { owner, A, I } = world
-    const user = must(await owner.post(`${I}/users`, bodies['createUser']!()), 201).data.id
-    const client = must(await owner.post(`${I}/clients`, confidentialClient()), 201).data.id
-    const [first] = await added(() => owner.delete(`${I}/users/${user}`))
+  test('a deleted user, client and webhook show their status and the actor, not columns', async () => {
+    const { owner, A, I } = fixture
+    const user = expectStatus(await owner.post(`${I}/users`, requestBodies['createUser']!()), 201).data.id
+    const client = expectStatus(await owner.post(`${I}/clients`, confidentialClient()), 201).data.id
+    const [first] = await eventsAddedBy(() => owner.delete(`${I}/users/${user}`))
     expect(Object.keys(first!.changes).sort()).toEqual(['status', 'status_at', 'status_by'])
-    const [second] = await added(() => owner.delete(`${I}/clients/${client}`))
+    const [second] = await eventsAddedBy(() => owner.delete(`${I}/clients/${client}`))
     expect(second!.changes).toEqual({ status: { old: 'active', new: 'deleted' } })
-    const webhook = must(await owner.post(`${A}/webhooks`, bodies['createWebhook']!()), 201).data.id
-    const [third] = await added(() => owner.delete(`${A}/webhooks/${webhook}`))
+    const webhook = expectStatus(await owner.post(`${A}/webhooks`, requestBodies['createWebhook']!()), 201).data.id
+    const [third] = await eventsAddedBy(() => owner.delete(`${A}/webhooks/${webhook}`))
     expect(third!.changes).toEqual({ status: { old: 'active', new: 'deleted' } })
   })
 })
 
-describe('D36: a replaced secret is `changed`, and its value nowhere', () => {
+describe('a replaced secret is `changed`, and its value is in no event', () => {
   const upstream = { issuer_url: 'https://idp.example.com', client_id: 'c', client_secret: 'zq7kanari-one' }
   const apple = { client_id: 'c', team_id: 't', key_id: 'k', private_key: 'zq7kanari-one' }
 
@@ -218,7 +224,7 @@ describe('D36: a replaced secret is `changed`, and its value nowhere', () => {
     [
       'of a client',
       async () => ({
-        run: () => world.owner.post(`${world.I}/clients/${world.ids.client_id}/secret/rotate`),
+        run: () => fixture.owner.post(`${fixture.I}/clients/${fixture.ids.client_id}/secret/rotate`),
         changes: { client_secret: 'changed' },
       }),
     ],
@@ -226,9 +232,9 @@ describe('D36: a replaced secret is `changed`, and its value nowhere', () => {
       'of an API key',
       async () => {
         const body = { new_secret: 'zq7kanari'.repeat(5), hint: 'same' }
-        const path = `${world.A}/api-keys/${await newKey()}`
-        must(await world.owner.post(`${path}/rotate`, { hint: 'same' }), 200)
-        return { run: () => world.owner.post(`${path}/rotate`, body), changes: { secret: 'changed' } }
+        const path = `${fixture.A}/api-keys/${await newKey()}`
+        expectStatus(await fixture.owner.post(`${path}/rotate`, { hint: 'same' }), 200)
+        return { run: () => fixture.owner.post(`${path}/rotate`, body), changes: { secret: 'changed' } }
       },
     ],
     [
@@ -236,7 +242,7 @@ describe('D36: a replaced secret is `changed`, and its value nowhere', () => {
       async () => {
         const path = await method({ method: 'oidc', settings: upstream })
         const settings = { client_secret: 'zq7kanari-two' }
-        return { run: () => world.owner.patch(path, { settings }), changes: { 'settings.client_secret': 'changed' } }
+        return { run: () => fixture.owner.patch(path, { settings }), changes: { 'settings.client_secret': 'changed' } }
       },
     ],
     [
@@ -244,28 +250,29 @@ describe('D36: a replaced secret is `changed`, and its value nowhere', () => {
       async () => {
         const path = await method({ method: 'apple', settings: apple })
         const settings = { private_key: 'zq7kanari-two' }
-        return { run: () => world.owner.patch(path, { settings }), changes: { 'settings.private_key': 'changed' } }
+        return { run: () => fixture.owner.patch(path, { settings }), changes: { 'settings.private_key': 'changed' } }
       },
     ],
     [
       'of a user: the password',
       async () => {
-        const user = must(await world.owner.post(`${world.I}/users`, bodies['createUser']!()), 201).data.id
-        const path = `${world.I}/users/${user}/verifiers`
-        const { id } = must(
-          await world.owner.post(path, { type: 'password', name: null, password: PASSWORD }),
+        const user = expectStatus(await fixture.owner.post(`${fixture.I}/users`, requestBodies['createUser']!()), 201)
+          .data.id
+        const path = `${fixture.I}/users/${user}/verifiers`
+        const { id } = expectStatus(
+          await fixture.owner.post(path, { type: 'password', name: null, password: PASSWORD }),
           201,
         ).data
         const password = 'zq7kanari zq7kanari'
-        return { run: () => world.owner.patch(`${path}/${id}`, { password }), changes: { password: 'changed' } }
+        return { run: () => fixture.owner.patch(`${path}/${id}`, { password }), changes: { password: 'changed' } }
       },
     ],
     [
-      'of a webhook: the bearer token, by another address',
+      'of a webhook: the bearer token, after a change of the URL',
       async () => {
         const path = await webhook({ auth: 'bearer', url: 'https://one.example.com/in' })
         return {
-          run: () => world.owner.patch(path, { url: 'https://two.example.com/in' }),
+          run: () => fixture.owner.patch(path, { url: 'https://two.example.com/in' }),
           changes: {
             url: { old: 'https://one.example.com', new: 'https://two.example.com' },
             bearer_token_plain: 'changed',
@@ -274,11 +281,11 @@ describe('D36: a replaced secret is `changed`, and its value nowhere', () => {
       },
     ],
     [
-      'of a webhook: both, by another kind of authentication',
+      'of a webhook: both secrets, after a change of auth',
       async () => {
         const path = await webhook({ auth: 'signature' })
         return {
-          run: () => world.owner.patch(path, { auth: 'bearer+signature' }),
+          run: () => fixture.owner.patch(path, { auth: 'bearer+signature' }),
           changes: {
             auth: { old: 'signature', new: 'bearer+signature' },
             bearer_token_plain: 'changed',
@@ -288,11 +295,11 @@ describe('D36: a replaced secret is `changed`, and its value nowhere', () => {
       },
     ],
     [
-      'not a secret, but not to be shown either: the path of a webhook and the text of a note',
+      'private values: the path of a webhook and the text of a note',
       async () => {
         const path = await webhook({ auth: 'none', url: 'https://one.example.com/in' })
         return {
-          run: () => world.owner.patch(path, { url: 'https://one.example.com/zq7kanari' }),
+          run: () => fixture.owner.patch(path, { url: 'https://one.example.com/zq7kanari' }),
           changes: { url: 'changed' },
         }
       },
@@ -300,34 +307,35 @@ describe('D36: a replaced secret is `changed`, and its value nowhere', () => {
     [
       'the text of a note',
       async () => ({
-        run: () => world.owner.patch(`${world.A}/notes/${world.ids.note_id}`, { content: 'zq7kanari two' }),
+        run: () => fixture.owner.patch(`${fixture.A}/notes/${fixture.ids.note_id}`, { content: 'zq7kanari two' }),
         changes: { content: 'changed' },
       }),
     ],
   ])('%s', async (_, prepare) => {
-    // Those that an earlier test has deleted are not there any more.
-    world = await populate(world)
+    // Rows that an earlier test has deleted no longer exist.
+    fixture = await createTenantResources(fixture)
     const { run, changes } = await prepare()
-    const list = await added(async () => expect((await run()).status).toBeLessThan(300))
-    expect(list.map((event) => event.changes).filter((told) => Object.keys(told).length > 0)).toEqual([changes])
-    expect(textOf(list)).not.toContain('zq7kanari')
+    const list = await eventsAddedBy(async () => expect((await run()).status).toBeLessThan(300))
+    expect(list.map((event) => event.changes).filter((names) => Object.keys(names).length > 0)).toEqual([changes])
+    expect(rowsAsText(list)).not.toContain('zq7kanari')
   })
 
-  test('another name of the same method says nothing of its secret', async () => {
+  test('renaming an authentication method does not mention its secret', async () => {
     const path = await method({ method: 'oidc', settings: upstream })
-    const [event] = await added(() => world.owner.patch(path, { name: 'Corp' }))
+    const [event] = await eventsAddedBy(() => fixture.owner.patch(path, { name: 'Corp' }))
     expect(Object.keys(event!.changes)).toEqual(['name'])
   })
 
-  const newKey = async () => must(await world.owner.post(`${world.A}/api-keys`, bodies['createApiKey']!()), 201).data.id
+  const newKey = async () =>
+    expectStatus(await fixture.owner.post(`${fixture.A}/api-keys`, requestBodies['createApiKey']!()), 201).data.id
 
   async function method(body: object): Promise<string> {
-    const whole = { name: fresh('Upstream'), first_factor_only: true, ...body }
-    return `${world.I}/auth-methods/${must(await world.owner.post(`${world.I}/auth-methods`, whole), 201).data.id}`
+    const whole = { name: uniqueName('Upstream'), first_factor_only: true, ...body }
+    return `${fixture.I}/auth-methods/${expectStatus(await fixture.owner.post(`${fixture.I}/auth-methods`, whole), 201).data.id}`
   }
 
   async function webhook(body: object): Promise<string> {
-    const whole = { ...bodies['createWebhook']!(), ...body }
-    return `${world.A}/webhooks/${must(await world.owner.post(`${world.A}/webhooks`, whole), 201).data.id}`
+    const whole = { ...requestBodies['createWebhook']!(), ...body }
+    return `${fixture.A}/webhooks/${expectStatus(await fixture.owner.post(`${fixture.A}/webhooks`, whole), 201).data.id}`
   }
 })

@@ -1,21 +1,33 @@
-/** Every mutation leaves its event, in the transaction of the change (spec 6.1, decisions D3, security rules 4 and 20). */
+/**
+ * Every mutation records its event in the transaction of the change (docs/contract.md#audit-events,
+ * docs/contract.md#event-records, docs/contract.md#one-transaction-per-operation,
+ * docs/contract.md#secrets-in-logs-and-events).
+ */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import type { Context } from '../../src/platform/context.js'
-import { Prisma, transaction } from '../../src/platform/database.js'
-import { systemContext } from '../../src/platform/jobs.js'
-import { packageRoot } from '../../src/platform/package-root.js'
-import { catalogue } from '../../src/resources/events/catalogue.js'
-import { emit } from '../../src/resources/events/events.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
+import { packageRoot } from '../../src/platform/package-info.js'
+import { Prisma } from '../../src/platform/postgres/database.js'
+import { transaction } from '../../src/platform/postgres/transaction.js'
+import { eventCatalog } from '../../src/resources/events/event-catalog.js'
+import { recordEvent } from '../../src/resources/events/record-event.js'
 import { expireSessions } from '../../src/resources/sessions/expiry.js'
-import { makeTenant, must } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
-import { makeSession } from '../setup/sessions.js'
+import { createTenant, expectStatus } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
+import { createSession } from '../setup/sessions.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { bodies, confidentialClient, fresh, makeWorld, PASSWORD, type World } from './world.js'
+import {
+  confidentialClient,
+  createTenantFixture,
+  PASSWORD,
+  requestBodies,
+  type TenantFixture,
+  uniqueName,
+} from './tenant-fixture.js'
 
-/** Spec 6.1. */
+/** Event types by mutation (docs/contract.md#audit-events). */
 const specified = [
   'user.created',
   'user.updated',
@@ -34,7 +46,7 @@ const specified = [
   'user.approval.approved',
   'user.approval.rejected',
 ]
-/** Decisions D3: beginnings with what may follow. */
+/** Prefixes of event types with their possible endings (docs/contract.md#event-records). */
 const decided = `account.updated issuer.created|updated|deleted issuer.auth_method.created|updated|deleted
   issuer.signing_key.rotated client.secret.rotated user.status.changed user.verifier.created|deleted
   user.login.succeeded|failed user.locked session.suspended|reactivated organization.updated|deleted
@@ -53,27 +65,30 @@ const decided = `account.updated issuer.created|updated|deleted issuer.auth_meth
   })
 
 let app: TestApp
-let world: World
+let fixture: TenantFixture
 beforeAll(async () => {
   app = await startApp()
-  world = await makeWorld(app)
+  fixture = await createTenantFixture(app)
 })
 afterAll(() => app.close())
 
-const events = (where: object = {}): Promise<Loose[]> =>
-  app.gatehouse.tools.prisma.event.findMany({ where: { accountId: world.accountId, ...where }, orderBy: { id: 'asc' } })
+const events = (where: object = {}): Promise<AnyJson[]> =>
+  app.gatehouse.database.prisma.event.findMany({
+    where: { accountId: fixture.accountId, ...where },
+    orderBy: { id: 'asc' },
+  })
 
-/** What a piece of work adds to the trail. */
-async function added(work: () => Promise<unknown>): Promise<Loose[]> {
+/** Returns the events that a function records. */
+async function eventsAddedBy(work: () => Promise<unknown>): Promise<AnyJson[]> {
   const before = new Set((await events()).map(({ id }) => id))
   await work()
   return (await events()).filter(({ id }) => !before.has(id))
 }
-const types = (list: Loose[]) => list.map(({ type }) => type)
+const types = (list: AnyJson[]) => list.map(({ type }) => type)
 const jsonOf = (value: unknown) => JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? Number(part) : part))
 
-test('each mutation adds the events of its kind, about the right things, by the caller', async () => {
-  const { owner, A, I, ids } = world
+test('each mutation records its events, with the correct targets and the caller as actor', async () => {
+  const { owner, A, I, ids } = fixture
   const client = `${I}/clients/${ids.client_id}`
   const user = `${I}/users/${ids.user_id}`
   const key = `${A}/api-keys/${ids.key_id}`
@@ -82,7 +97,7 @@ test('each mutation adds the events of its kind, about the right things, by the 
     [
       ['personal_token.created'],
       'personal_token',
-      () => owner.post(`${user}/tokens`, bodies['createPersonalToken']!()),
+      () => owner.post(`${user}/tokens`, requestBodies['createPersonalToken']!()),
     ],
     [['personal_token.revoked'], 'personal_token', () => owner.post(`${A}/tokens/${ids.token_id}/revoke`)],
     [['account.updated'], 'account', () => owner.patch(A, { description: 'd' })],
@@ -91,7 +106,7 @@ test('each mutation adds the events of its kind, about the right things, by the 
     [
       ['issuer.auth_method.created'],
       'auth_method',
-      () => owner.post(`${I}/auth-methods`, bodies['createAuthMethod']!()),
+      () => owner.post(`${I}/auth-methods`, requestBodies['createAuthMethod']!()),
     ],
     [
       ['issuer.auth_method.updated'],
@@ -103,21 +118,21 @@ test('each mutation adds the events of its kind, about the right things, by the 
     [['client.updated'], 'client', () => owner.patch(client, { name: 'n' })],
     [['client.secret.rotated'], 'client', () => owner.post(`${client}/secret/rotate`)],
     [['client.deleted'], 'client', () => owner.delete(client)],
-    [['user.created'], 'user', () => owner.post(`${I}/users`, bodies['createUser']!())],
+    [['user.created'], 'user', () => owner.post(`${I}/users`, requestBodies['createUser']!())],
     [['user.updated'], 'user', () => owner.patch(user, { profile: { name: 'N' } })],
     [
       ['user.updated', 'user.status.changed', 'session.terminated'],
       'user',
       () => owner.patch(user, { status: 'suspended', status_reason: 'r' }),
     ],
-    [['user.verifier.created'], 'verifier', () => owner.post(`${user}/verifiers`, bodies['createVerifier']!())],
+    [['user.verifier.created'], 'verifier', () => owner.post(`${user}/verifiers`, requestBodies['createVerifier']!())],
     [
       ['user.verifier.updated'],
       'verifier',
       () => owner.patch(`${user}/verifiers/${ids.verifier_id}`, { password: `${PASSWORD} two` }),
     ],
     [['user.verifier.deleted'], 'verifier', () => owner.delete(`${user}/verifiers/${ids.verifier_id}`)],
-    // A deleted user's tokens are revoked with it: here there is one left.
+    // Deleting a user also revokes the user's tokens: here one is active.
     [['user.deleted', 'personal_token.revoked'], 'user', () => owner.delete(user)],
     [
       ['user.approval.approved', 'user.status.changed'],
@@ -128,12 +143,12 @@ test('each mutation adds the events of its kind, about the right things, by the 
       ['user.created', 'user.approval.rejected', 'user.status.changed'],
       'user',
       async () => {
-        const body = { ...bodies['createUser']!(), requires_approval: true }
-        const { id } = must(await owner.post(`${I}/users`, body), 201).data
+        const body = { ...requestBodies['createUser']!(), requires_approval: true }
+        const { id } = expectStatus(await owner.post(`${I}/users`, body), 201).data
         return owner.patch(`${I}/approvals/${id}`, { action: 'reject', reason: 'r' })
       },
     ],
-    [['webhook.created'], 'webhook', () => owner.post(`${A}/webhooks`, bodies['createWebhook']!())],
+    [['webhook.created'], 'webhook', () => owner.post(`${A}/webhooks`, requestBodies['createWebhook']!())],
     [['webhook.updated'], 'webhook', () => owner.patch(`${A}/webhooks/${ids.webhook_id}`, { name: 'n' })],
     [['webhook.deleted'], 'webhook', () => owner.delete(`${A}/webhooks/${ids.webhook_id}`)],
     [['agent.created'], 'agent', () => owner.post(`${I}/agents`, { name: 'n' })],
@@ -141,27 +156,27 @@ test('each mutation adds the events of its kind, about the right things, by the 
     [
       ['agent.verifier.created'],
       'agent_verifier',
-      () => owner.post(`${agent}/verifiers`, bodies['createAgentVerifier']!()),
+      () => owner.post(`${agent}/verifiers`, requestBodies['createAgentVerifier']!()),
     ],
     [['agent.verifier.deleted'], 'agent_verifier', () => owner.delete(`${agent}/verifiers/${ids.agent_verifier_id}`)],
     [['agent.deleted'], 'agent', () => owner.delete(agent)],
-    [['note.created'], 'note', () => owner.post(`${A}/notes`, bodies['createNote']!(ids))],
+    [['note.created'], 'note', () => owner.post(`${A}/notes`, requestBodies['createNote']!(ids))],
     [['note.updated'], 'note', () => owner.patch(`${A}/notes/${ids.note_id}`, { pinned: true })],
     [['note.deleted'], 'note', () => owner.delete(`${A}/notes/${ids.note_id}`)],
-    [['api_key.created'], 'api_key', () => owner.post(`${A}/api-keys`, bodies['createApiKey']!())],
+    [['api_key.created'], 'api_key', () => owner.post(`${A}/api-keys`, requestBodies['createApiKey']!())],
     [['api_key.updated'], 'api_key', () => owner.patch(key, { name: 'n' })],
     [['api_key.rotated'], 'api_key', () => owner.post(`${key}/rotate`)],
     [['api_key.blocked'], 'api_key', () => owner.post(`${key}/block`, { reason: 'r' })],
     [['api_key.unblocked'], 'api_key', () => owner.post(`${key}/unblock`)],
     [['api_key.revoked'], 'api_key', () => owner.post(`${key}/revoke`)],
-    // Nothing changes, so nothing is told.
+    // Nothing changes, so no event is recorded.
     [[], '', () => owner.post(`${key}/revoke`)],
     [[], '', () => owner.delete(user)],
   ]
   const [caller] = Buffer.from(owner.authorization!.slice(6), 'base64').toString().split(':')
   const covered = new Set<string>()
   for (const [expected, target, run] of steps) {
-    const list = await added(async () => expect((await run()).status).toBeLessThan(300))
+    const list = await eventsAddedBy(async () => expect((await run()).status).toBeLessThan(300))
     expect(types(list)).toEqual(expected)
     for (const event of list) {
       covered.add(event.type)
@@ -170,7 +185,7 @@ test('each mutation adds the events of its kind, about the right things, by the 
       expect(event).toMatchObject({
         authType: 'api_key',
         actor: { type: 'api_key', id: caller, name: 'First key' },
-        // A session that ends with its user's status is what its own event is about.
+        // When the status of a user changes, the events of the ended sessions have the sessions as targets.
         target: {
           type: isSession ? 'session' : event.type === 'personal_token.revoked' ? 'personal_token' : target,
           id: expect.any(String),
@@ -190,7 +205,7 @@ test('each mutation adds the events of its kind, about the right things, by the 
       expect(event.agentId !== null).toBe(['agent', 'agent_verifier'].includes(target))
     }
   }
-  const expectedHere = Object.keys(catalogue).filter((type) =>
+  const expectedHere = Object.keys(eventCatalog).filter((type) =>
     /^(account\.updated|issuer\.(created|updated|auth)|client|user\.(created|updated|deleted|status|verifier|approval)|api_key|personal_token|agent\.(created|updated|deleted|verifier)|note)/.test(
       type,
     ),
@@ -198,43 +213,48 @@ test('each mutation adds the events of its kind, about the right things, by the 
   expect(expectedHere.filter((type) => !covered.has(type))).toEqual([])
 })
 
-test('each type of the catalogue is emitted by something, and the catalogue has what the specification names', () => {
+test('each event type of the catalog is recorded by some operation, and the catalog has every documented type', () => {
   const folder = join(packageRoot, 'src')
   const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts') && !/events[\\/]catalogue|platform[\\/]prisma/.test(path))
+    .filter((path) => path.endsWith('.ts') && !/events[\\/]event-catalog|postgres[\\/]prisma/.test(path))
     .map((path) => readFileSync(join(folder, path), 'utf8'))
-  const unheard = Object.keys(catalogue).filter((type) => !sources.some((text) => text.includes(`'${type}'`)))
+  const unheard = Object.keys(eventCatalog).filter((type) => !sources.some((text) => text.includes(`'${type}'`)))
   expect(unheard).toEqual([])
-  for (const type of Object.keys(catalogue)) expect(type).toMatch(/^[a-z_]+(\.[a-z_]+)+$/)
-  const missing = [...specified, ...decided].filter((type) => !(type in catalogue))
+  for (const type of Object.keys(eventCatalog)) expect(type).toMatch(/^[a-z_]+(\.[a-z_]+)+$/)
+  const missing = [...specified, ...decided].filter((type) => !(type in eventCatalog))
   expect(missing.filter((type) => !/^(webhook|payment_method|credits)\./.test(type))).toEqual([])
 })
 
-test('a session whose lifetime is over is told of once, whoever tells', async () => {
-  const { owner, I } = world
-  const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data
-  const id = await makeSession(app, world, user.id, { lives: 1000 })
-  const suspended = await makeSession(app, world, user.id, { lives: 1000 })
-  must(await owner.post(`${I}/sessions/${suspended}/suspend`, { reason: 'other' }), 200)
-  const revoked = await makeSession(app, world, user.id, { lives: 1000 })
-  must(await owner.post(`${I}/sessions/${revoked}/revoke`, { reason: 'other' }), 200)
+test('the expiry of a session is recorded once, by whichever process sees it first', async () => {
+  const { owner, I } = fixture
+  const user = expectStatus(
+    await owner.post(`${I}/users`, { username_type: 'unique', username: uniqueName('u') }),
+    201,
+  ).data
+  const id = await createSession(app, fixture, user.id, { lives: 1000 })
+  const suspended = await createSession(app, fixture, user.id, { lives: 1000 })
+  expectStatus(await owner.post(`${I}/sessions/${suspended}/suspend`, { reason: 'other' }), 200)
+  const revoked = await createSession(app, fixture, user.id, { lives: 1000 })
+  expectStatus(await owner.post(`${I}/sessions/${revoked}/revoke`, { reason: 'other' }), 200)
   const context = systemContext(app.gatehouse)
-  expect(await added(() => expireSessions(context))).toEqual([])
+  expect(await eventsAddedBy(() => expireSessions(context))).toEqual([])
   const later = { ...context, now: () => app.clock.now() + 1001 }
-  const list = await added(() => Promise.all([expireSessions(later), expireSessions(later), expireSessions(later)]))
+  const list = await eventsAddedBy(() =>
+    Promise.all([expireSessions(later), expireSessions(later), expireSessions(later)]),
+  )
   expect(list.map(({ type, sessionId, authType }) => [type, sessionId, authType]).sort()).toEqual(
     [id, suspended].sort().map((session) => ['session.expired', session, 'system']),
   )
-  expect(list[0]).toMatchObject({ userId: user.id, issuerId: world.issuerId, target: { type: 'session' } })
+  expect(list[0]).toMatchObject({ userId: user.id, issuerId: fixture.issuerId, target: { type: 'session' } })
 })
 
-test('changes hold what changed, old and new, in the words of REST, and nothing else', async () => {
+test('changes contain exactly the changed fields, old and new, with the names of the REST API', async () => {
   const { owner, I } = await fresher()
-  const made = must(
+  const made = expectStatus(
     await owner.post(`${I}/clients`, { name: 'Old', type: 'external', confidential: false, settings: { a: 1 } }),
     201,
   ).data
-  const [event] = await added(() =>
+  const [event] = await eventsAddedBy(() =>
     owner.patch(`${I}/clients/${made.id}`, {
       name: 'New',
       logo_url: 'https://x.example/l.png',
@@ -247,8 +267,11 @@ test('changes hold what changed, old and new, in the words of REST, and nothing 
     logo_url: { old: null, new: 'https://x.example/l.png' },
     settings: { old: { a: 1 }, new: { a: 1, b: 2 } },
   })
-  const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data
-  const [changed] = await added(() =>
+  const user = expectStatus(
+    await owner.post(`${I}/users`, { username_type: 'unique', username: uniqueName('u') }),
+    201,
+  ).data
+  const [changed] = await eventsAddedBy(() =>
     owner.patch(`${I}/users/${user.id}`, {
       status: 'blocked',
       status_at: 5,
@@ -264,26 +287,26 @@ test('changes hold what changed, old and new, in the words of REST, and nothing 
   })
 })
 
-const fresher = async () => world
+const fresher = async () => fixture
 
-test('domains are told with the change of the account', async () => {
-  const old = must(await world.owner.get(world.A), 200).data.domains.map(({ host }: Loose) => host)
-  const list = await added(() =>
-    world.owner.patch(world.A, { domains: [{ host: 'b.example' }, { host: 'a.example' }] }),
+test('changed domains are recorded with the change of the account', async () => {
+  const old = expectStatus(await fixture.owner.get(fixture.A), 200).data.domains.map(({ host }: AnyJson) => host)
+  const list = await eventsAddedBy(() =>
+    fixture.owner.patch(fixture.A, { domains: [{ host: 'b.example' }, { host: 'a.example' }] }),
   )
   expect(types(list).sort()).toEqual(['account.updated', 'domain.created', 'domain.created', 'domain.deleted'])
   const event = list.find(({ type }) => type === 'account.updated')!
   expect(event.changes).toEqual({ domains: { old, new: ['a.example', 'b.example'] } })
 })
 
-test('deleting an issuer tells of each client that goes with it', async () => {
-  const issuer = must(await world.owner.post(`${world.A}/issuers`, { name: 'Doomed' }), 201).data
-  const path = `${world.A}/issuers/${issuer.id}`
+test('deleting an issuer records an event for each of its clients', async () => {
+  const issuer = expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name: 'Doomed' }), 201).data
+  const path = `${fixture.A}/issuers/${issuer.id}`
   const clients = [
-    must(await world.owner.post(`${path}/clients`, confidentialClient()), 201).data.id,
-    must(await world.owner.post(`${path}/clients`, confidentialClient()), 201).data.id,
+    expectStatus(await fixture.owner.post(`${path}/clients`, confidentialClient()), 201).data.id,
+    expectStatus(await fixture.owner.post(`${path}/clients`, confidentialClient()), 201).data.id,
   ]
-  const list = await added(() => world.owner.delete(path))
+  const list = await eventsAddedBy(() => fixture.owner.delete(path))
   expect(types(list).sort()).toEqual(['client.deleted', 'client.deleted', 'issuer.deleted'])
   expect(
     list
@@ -293,22 +316,22 @@ test('deleting an issuer tells of each client that goes with it', async () => {
   ).toEqual(clients.sort())
 })
 
-test('a mutation that fails leaves no event, and one whose event fails leaves no change', async () => {
-  const { owner, I } = world
-  const taken = fresh('taken')
-  must(await owner.post(`${I}/users`, { username_type: 'unique', username: taken }), 201)
-  const path = `${I}/clients/${must(await owner.post(`${I}/clients`, confidentialClient()), 201).data.id}`
+test('a mutation that fails records no event, and a mutation whose event fails changes nothing', async () => {
+  const { owner, I } = fixture
+  const taken = uniqueName('taken')
+  expectStatus(await owner.post(`${I}/users`, { username_type: 'unique', username: taken }), 201)
+  const path = `${I}/clients/${expectStatus(await owner.post(`${I}/clients`, confidentialClient()), 201).data.id}`
   expect(
-    await added(async () => {
+    await eventsAddedBy(async () => {
       expect((await owner.post(`${I}/users`, { username_type: 'unique', username: taken })).status).toBe(409)
       expect((await owner.patch(path, { name: 'x' }, { 'if-match': '"1"' })).status).toBe(412)
       expect((await owner.patch(path, { settings: { openid: { redirect_uris: ['x'] } } })).status).toBe(400)
       expect((await owner.delete(`${I}/clients/cli_${'0'.repeat(26)}`)).status).toBe(404)
-      expect((await owner.patch(world.A, { domains: [{ host: 'x' }] })).status).toBe(400)
+      expect((await owner.patch(fixture.A, { domains: [{ host: 'x' }] })).status).toBe(400)
     }),
   ).toEqual([])
 
-  const { prisma } = app.gatehouse.tools
+  const { prisma } = app.gatehouse.database
   await prisma.$executeRawUnsafe(
     "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$",
   )
@@ -320,92 +343,101 @@ test('a mutation that fails leaves no event, and one whose event fails leaves no
       await owner.delete(path),
       await owner.post(`${I}/clients`, confidentialClient({ name: 'unheard' })),
       await owner.post(`${I}/users`, { username_type: 'unique', username: 'unheard' }),
-      await owner.patch(world.A, { domains: [] }),
+      await owner.patch(fixture.A, { domains: [] }),
     ]) {
       expect(answer.status).toBe(500)
     }
     expect((await owner.get(path)).text).toBe(before.text)
-    expect(must(await owner.get(`${I}/clients?name=unheard`), 200).data).toEqual([])
-    expect(must(await owner.get(world.A), 200).data.domains).toHaveLength(2)
+    expect(expectStatus(await owner.get(`${I}/clients?name=unheard`), 200).data).toEqual([])
+    expect(expectStatus(await owner.get(fixture.A), 200).data.domains).toHaveLength(2)
   } finally {
     await prisma.$executeRawUnsafe('DROP TRIGGER refuse ON events')
   }
 })
 
-test('events of a transaction are there once, all of them, if it was tried again', async () => {
+test('a retried transaction records each of its events once', async () => {
   const context = systemContext(app.gatehouse)
-  const { accountId } = world
-  const told = (id: string) =>
-    app.gatehouse.tools.prisma.event.findMany({ where: { accountId, target: { equals: { type: 'user', id } } } })
+  const { accountId } = fixture
+  const eventsOf = (id: string) =>
+    app.gatehouse.database.prisma.event.findMany({ where: { accountId, target: { equals: { type: 'user', id } } } })
   let tries = 0
-  await transaction(context, async (inside) => {
+  await transaction(context, async (tx) => {
     for (const type of ['user.created', 'user.updated', 'user.deleted'] as const)
-      await emit(inside, type, { accountId, target: { type: 'user', id: 'usr_again' } })
+      await recordEvent(tx, type, { accountId, target: { type: 'user', id: 'usr_again' } })
     if (++tries < 3) throw Object.assign(new Error('serialization failure'), { code: '40001' })
   })
-  expect((await told('usr_again')).map(({ type }) => type).sort()).toEqual([
+  expect((await eventsOf('usr_again')).map(({ type }) => type).sort()).toEqual([
     'user.created',
     'user.deleted',
     'user.updated',
   ])
 })
 
-describe('a transaction that Prisma ends by its clock', () => {
-  const emitOf = (id: string) => (inside: Context) =>
-    emit(inside, 'user.created', { accountId: world.accountId, target: { type: 'user', id } })
+describe('a transaction that exceeds the Prisma timeout', () => {
+  const emitOf = (id: string) => (tx: Context) =>
+    recordEvent(tx, 'user.created', { accountId: fixture.accountId, target: { type: 'user', id } })
   const count = (id: string) =>
-    app.gatehouse.tools.prisma.event.count({ where: { target: { equals: { type: 'user', id } } } })
+    app.gatehouse.database.prisma.event.count({ where: { target: { equals: { type: 'user', id } } } })
 
-  test.each<[string, (inside: Context) => Promise<unknown>]>([
+  test.each<[string, (tx: Context) => Promise<unknown>]>([
     ['statements', ({ query }) => query('one', 'SELECT 1', [])],
     ['models', ({ db }) => db.account.count()],
     ['events', emitOf('usr_ended')],
-  ])('refuses %s with 503, and leaves nothing', async (_, late) => {
-    const ended = transaction(systemContext(app.gatehouse), async (inside) => {
-      await inside.db.account.update({ where: { id: world.accountId }, data: { description: 'of none' } })
-      await inside.db.$executeRawUnsafe('ROLLBACK')
-      await late(inside)
+  ])('is refused with 503 and rolled back: %s', async (_, late) => {
+    const ended = transaction(systemContext(app.gatehouse), async (tx) => {
+      await tx.db.account.update({ where: { id: fixture.accountId }, data: { description: 'of none' } })
+      await tx.db.$executeRawUnsafe('ROLLBACK')
+      await late(tx)
     })
     await expect(ended).rejects.toMatchObject({ code: 'unavailable', status: 503 })
-    expect((await world.owner.get(world.A)).body.data.description).not.toBe('of none')
+    expect((await fixture.owner.get(fixture.A)).body.data.description).not.toBe('of none')
     expect(await count('usr_ended')).toBe(0)
   })
 
-  test('is done all the same if it had committed before', async () => {
+  test('succeeds if it had already committed', async () => {
     const context = systemContext(app.gatehouse)
-    const { prisma } = context.tools
+    const { prisma } = context.database
     const late = async (...[work, limits]: Parameters<typeof prisma.$transaction>) => {
       await prisma.$transaction(work as never, limits as never)
       throw new Prisma.PrismaClientKnownRequestError('too late', { code: 'P2028', clientVersion: '' })
     }
     const slow = { $transaction: late } as unknown as typeof prisma
-    let told = false
+    let recorded = false
     const made = await transaction(
-      { ...context, db: slow, tools: { ...context.tools, prisma: slow } },
-      async (inside) => {
-        await emitOf('usr_kept')(inside)
-        inside.afterCommit(() => {
-          told = true
+      { ...context, db: slow, database: { ...context.database, prisma: slow } },
+      async (tx) => {
+        await emitOf('usr_kept')(tx)
+        tx.afterCommit(() => {
+          recorded = true
         })
         return 'made'
       },
     )
-    expect([made, told, await count('usr_kept')]).toEqual(['made', true, 1])
+    expect([made, recorded, await count('usr_kept')]).toEqual(['made', true, 1])
   })
 })
 
 test('no secret, password or hash is in any event', async () => {
-  const { owner, A, I } = world
+  const { owner, A, I } = fixture
   const secrets: string[] = []
-  const client = must(
+  const client = expectStatus(
     await owner.post(`${I}/clients`, confidentialClient({ secret: 'own-client-secret-'.repeat(2) })),
     201,
   ).data
-  secrets.push(client.secret, must(await owner.post(`${I}/clients/${client.id}/secret/rotate`), 200).data.secret)
-  const key = must(await owner.post(`${A}/api-keys`, { name: 'k', restrictions: { scopes: [] } }), 201).data
-  secrets.push(key.secret_plain, must(await owner.post(`${A}/api-keys/${key.id}/rotate`), 200).data.secret_plain)
-  const user = must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data
-  const verifier = must(
+  secrets.push(
+    client.secret,
+    expectStatus(await owner.post(`${I}/clients/${client.id}/secret/rotate`), 200).data.secret,
+  )
+  const key = expectStatus(await owner.post(`${A}/api-keys`, { name: 'k', restrictions: { scopes: [] } }), 201).data
+  secrets.push(
+    key.secret_plain,
+    expectStatus(await owner.post(`${A}/api-keys/${key.id}/rotate`), 200).data.secret_plain,
+  )
+  const user = expectStatus(
+    await owner.post(`${I}/users`, { username_type: 'unique', username: uniqueName('u') }),
+    201,
+  ).data
+  const verifier = expectStatus(
     await owner.post(`${I}/users/${user.id}/verifiers`, {
       type: 'password',
       name: null,
@@ -413,42 +445,53 @@ test('no secret, password or hash is in any event', async () => {
     }),
     201,
   ).data
-  must(await owner.patch(`${I}/users/${user.id}/verifiers/${verifier.id}`, { password: `${PASSWORD} four` }), 200)
+  expectStatus(
+    await owner.patch(`${I}/users/${user.id}/verifiers/${verifier.id}`, { password: `${PASSWORD} four` }),
+    200,
+  )
   secrets.push(`${PASSWORD} three`, `${PASSWORD} four`)
   const oidc = { issuer_url: 'https://up.example', client_id: 'c', client_secret: 'upstream-secret-one' }
-  const method = must(
+  const method = expectStatus(
     await owner.post(`${I}/auth-methods`, { name: 'Up', method: 'oidc', first_factor_only: true, settings: oidc }),
     201,
   ).data
-  must(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: { client_secret: 'upstream-secret-two' } }), 200)
+  expectStatus(
+    await owner.patch(`${I}/auth-methods/${method.id}`, { settings: { client_secret: 'upstream-secret-two' } }),
+    200,
+  )
   secrets.push('upstream-secret-one', 'upstream-secret-two')
-  const hashes = await app.gatehouse.tools.query<{ text: string }>(
+  const hashes = await app.gatehouse.database.query<{ text: string }>(
     'all-hashes',
-    "SELECT s->>'hash' AS text FROM (SELECT jsonb_array_elements(secrets) AS s FROM clients UNION ALL SELECT jsonb_array_elements(secrets) FROM api_keys) x UNION ALL SELECT hash FROM verifiers WHERE hash IS NOT NULL UNION ALL SELECT secrets->'client_secret'->>'sealed' FROM auth_methods WHERE secrets ? 'client_secret' UNION ALL SELECT private_jwk FROM signing_keys UNION ALL SELECT username_key FROM issuers",
+    "SELECT s->>'hash' AS text FROM (SELECT jsonb_array_elements(secrets) AS s FROM clients UNION ALL SELECT jsonb_array_elements(secrets) FROM api_keys) x UNION ALL SELECT hash FROM verifiers WHERE hash IS NOT NULL UNION ALL SELECT secrets->'client_secret'->>'encrypted' FROM auth_methods WHERE secrets ? 'client_secret' UNION ALL SELECT private_jwk FROM signing_keys UNION ALL SELECT username_key FROM issuers",
     [],
   )
-  const trail = jsonOf(await app.gatehouse.tools.prisma.event.findMany())
+  const log = jsonOf(await app.gatehouse.database.prisma.event.findMany())
   expect(hashes.length).toBeGreaterThan(10)
   for (const secret of [...secrets, ...hashes.map(({ text }) => text)])
-    expect({ secret, told: trail.includes(secret) }).toEqual({ secret, told: false })
-  expect(trail).not.toMatch(/argon2id|"hash"|"sealed"|previous_hashes/)
+    expect({ secret, leaked: log.includes(secret) }).toEqual({ secret, leaked: false })
+  expect(log).not.toMatch(/argon2id|"hash"|"encrypted"|previous_hashes/)
 })
 
-test('an operator on another account is told as one; on its own account and a tenant on its own it is not', async () => {
-  const tenant = await makeTenant(app)
-  must(await app.operator.patch(tenant.A, { description: 'x' }), 200)
-  const { prisma } = app.gatehouse.tools
-  const list: Loose[] = await prisma.event.findMany({ where: { accountId: tenant.accountId }, orderBy: { id: 'asc' } })
+test('an operator in another account is marked as operator; an operator in its own account and a tenant are not', async () => {
+  const tenant = await createTenant(app)
+  expectStatus(await app.operator.patch(tenant.A, { description: 'x' }), 200)
+  const { prisma } = app.gatehouse.database
+  const list: AnyJson[] = await prisma.event.findMany({
+    where: { accountId: tenant.accountId },
+    orderBy: { id: 'asc' },
+  })
   const byOperator = list.filter(({ actor }) => actor.operator === true).map(({ type }) => type)
   expect(byOperator).toEqual(['account.created', 'api_key.created', 'account.updated'])
   expect(list.length).toBeGreaterThan(byOperator.length)
 })
 
-test('a parallel write that lost leaves no event', async () => {
-  const path = `${world.I}/clients/${must(await world.owner.post(`${world.I}/clients`, confidentialClient()), 201).data.id}`
-  const tag = (await world.owner.get(path)).headers.get('etag')!
-  const list = await added(() =>
-    Promise.all(Array.from({ length: 10 }, (_, i) => world.owner.patch(path, { name: `n${i}` }, { 'if-match': tag }))),
+test('a parallel write that lost records no event', async () => {
+  const path = `${fixture.I}/clients/${expectStatus(await fixture.owner.post(`${fixture.I}/clients`, confidentialClient()), 201).data.id}`
+  const tag = (await fixture.owner.get(path)).headers.get('etag')!
+  const list = await eventsAddedBy(() =>
+    Promise.all(
+      Array.from({ length: 10 }, (_, i) => fixture.owner.patch(path, { name: `n${i}` }, { 'if-match': tag })),
+    ),
   )
   expect(types(list)).toEqual(['client.updated'])
 })

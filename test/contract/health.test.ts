@@ -1,34 +1,34 @@
 /**
- * `issuer.health` and `account.health` (decisions D35): each finding is raised by a change through the contract, and what
- * its `fix` says clears it.
+ * `issuer.health` and `account.health` (docs/contract.md#configuration-health): a change through the API raises each
+ * finding, and the action in its `fix` text clears it.
  */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { DAY, MINUTE } from '../../src/kernel/time.js'
-import { systemContext } from '../../src/platform/jobs.js'
-import { packageRoot } from '../../src/platform/package-root.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
+import { packageRoot } from '../../src/platform/package-info.js'
 import { findings } from '../../src/resources/health/findings.js'
 import { rotateDueKeys } from '../../src/resources/issuers/key-rotation.js'
-import { sendDue } from '../../src/resources/webhooks/sending.js'
-import { keyWith, makeTenant, makeUser, must, type Tenant } from '../setup/actors.js'
-import { type Api, apiAs, type Loose } from '../setup/api.js'
+import { sendDueDeliveries } from '../../src/resources/webhooks/delivery-worker.js'
+import { createRestrictedKey, createTenant, createUser, expectStatus, type Tenant } from '../setup/actors.js'
+import { type AnyJson, type ApiClient, createApiClient } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
-import { type Receiver, startReceiver } from '../setup/receiver.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { confidentialClient, fresh, publicClient } from './world.js'
+import { startWebhookReceiver, type WebhookReceiver } from '../setup/webhook-receiver.js'
+import { confidentialClient, publicClient, uniqueName } from './tenant-fixture.js'
 
-/** On loopback addresses; reached from outside; the same two again, with a mail server. */
+/** Deployments on loopback addresses and with a public address, each without and with a mail server. */
 let local: TestApp
 let remote: TestApp
 let localWithMail: TestApp
 let remoteWithMail: TestApp
 let dns: TestDns
-let receiver: Receiver
+let receiver: WebhookReceiver
 
 beforeAll(async () => {
   dns = await startDns()
-  receiver = await startReceiver()
+  receiver = await startWebhookReceiver()
   const addresses = { BASE_URL: 'https://admin.example.com', IDP_URL: 'https://login.example.com' }
   const mail = { MAIL_URL: 'smtp://127.0.0.1:1' }
   const env = { DNS_RESOLVER: dns.address, ALLOW_PRIVATE_NETWORKS: 'true' }
@@ -54,7 +54,7 @@ interface Found {
 }
 const FINDING = 'health { code severity message fix path }'
 
-async function healthOfIssuer({ accountId, issuerId }: Tenant, api: Api): Promise<Found[]> {
+async function healthOfIssuer({ accountId, issuerId }: Tenant, api: ApiClient): Promise<Found[]> {
   const { body } = await api.graphql(
     `query ($accountId: ID!, $issuerId: ID!) { issuer(accountId: $accountId, issuerId: $issuerId) { ${FINDING} } }`,
     { accountId, issuerId },
@@ -72,12 +72,12 @@ async function healthOf(tenant: Tenant, api = tenant.owner): Promise<Found[]> {
 }
 
 const patch = async ({ owner, I }: Tenant, path: string, body: object) =>
-  must(await owner.patch(`${I}${path}`, body), 200).data
+  expectStatus(await owner.patch(`${I}${path}`, body), 200).data
 const post = async ({ owner, I }: Tenant, path: string, body?: object) =>
-  must(await owner.post(`${I}${path}`, body), 201).data
+  expectStatus(await owner.post(`${I}${path}`, body), 201).data
 const settings = (tenant: Tenant, value: object) => patch(tenant, '', { settings: value })
 const passwordMethod = async ({ owner, I }: Tenant): Promise<string> =>
-  `/auth-methods/${must(await owner.get(`${I}/auth-methods`), 200).data.find(({ method }: Loose) => method === 'password').id}`
+  `/auth-methods/${expectStatus(await owner.get(`${I}/auth-methods`), 200).data.find(({ method }: AnyJson) => method === 'password').id}`
 const oauth2 = (more: object) => ({
   name: 'Acme login',
   method: 'oauth2',
@@ -93,18 +93,20 @@ const oauth2 = (more: object) => ({
 const clientWith = (uri: string, more: object = {}) =>
   publicClient({ settings: { openid: { application_type: 'spa', redirect_uris: [uri] } }, ...more })
 
-/** A person of the console issuer, and the organization of the people who administer an account. */
+/** A user of the console issuer, and the administrator organization of an account. */
 async function consoleUser(app: TestApp): Promise<{ id: string; I: string }> {
-  const system = must(await app.operator.get('/v1/accounts'), 200).data.find(({ name }: Loose) => name === 'System').id
-  const [issuer] = must(await app.operator.get(`/v1/accounts/${system}/issuers`), 200).data
+  const system = expectStatus(await app.operator.get('/v1/accounts'), 200).data.find(
+    ({ name }: AnyJson) => name === 'System',
+  ).id
+  const [issuer] = expectStatus(await app.operator.get(`/v1/accounts/${system}/issuers`), 200).data
   const I = `/v1/accounts/${system}/issuers/${issuer.id}`
-  const person = { username_type: 'email', username: `${fresh('ada')}@example.com` }
-  return { id: must(await app.operator.post(`${I}/users`, person), 201).data.id, I }
+  const person = { username_type: 'email', username: `${uniqueName('ada')}@example.com` }
+  return { id: expectStatus(await app.operator.post(`${I}/users`, person), 201).data.id, I }
 }
 
-/** Raises a finding; answers its `path` where that has an id in it. */
+/** Raises a finding; returns its `path` if it contains an id. */
 type Raise = (tenant: Tenant) => Promise<string | undefined>
-/** Does what the finding's `fix` says; answers how the deployment is asked afterwards, where it has to start anew. */
+/** Performs the action of the `fix` text; returns the deployment to query afterwards if a restart is needed. */
 type Fix = (tenant: Tenant, path: string) => Promise<TestApp | undefined>
 interface Case {
   app: () => TestApp
@@ -159,15 +161,15 @@ const cases: Record<keyof typeof findings, Case> = {
   MFA_USERS_WITHOUT_FACTOR: {
     app: () => local,
     raise: async (tenant) => {
-      await makeUser(tenant, 'ada@example.com')
-      await makeUser(tenant, 'bob@example.com')
+      await createUser(tenant, 'ada@example.com')
+      await createUser(tenant, 'bob@example.com')
       await settings(tenant, { security: { mfa_required: true } })
       const found = await healthOfIssuer(tenant, tenant.owner)
       const { message } = found.find(({ code }) => code === 'MFA_USERS_WITHOUT_FACTOR')!
       expect(message).toContain('2 active users have no second factor')
     },
     fix: async (tenant) => {
-      const [one, other] = must(await tenant.owner.get(`${tenant.I}/users`), 200).data
+      const [one, other] = expectStatus(await tenant.owner.get(`${tenant.I}/users`), 200).data
       await post(tenant, `/users/${one.id}/verifiers`, { type: 'backup_codes', name: null })
       await patch(tenant, `/users/${other.id}`, { status: 'suspended', status_reason: 'left' })
     },
@@ -208,7 +210,7 @@ const cases: Record<keyof typeof findings, Case> = {
       local.clock.advance(366 * DAY)
       return `clients/${id}`
     },
-    fix: async ({ owner, I }, path) => void must(await owner.post(`${I}/${path}/secret/rotate`), 200),
+    fix: async ({ owner, I }, path) => void expectStatus(await owner.post(`${I}/${path}/secret/rotate`), 200),
   },
   SIGNING_KEYS_NOT_ROTATED: {
     app: () => local,
@@ -216,57 +218,57 @@ const cases: Record<keyof typeof findings, Case> = {
       local.clock.advance(70 * DAY)
       return 'signing_keys'
     },
-    // What the periodic job does, which does not run here.
+    // Does the work of the periodic job, which does not run in this test.
     fix: async () => void (await rotateDueKeys(systemContext(local.gatehouse))),
   },
   SINGLE_ADMINISTRATOR: {
     app: () => local,
     raise: async ({ A }) => {
       const { id } = await consoleUser(local)
-      must(await local.operator.patch(A, { owner_user_id: id }), 200)
+      expectStatus(await local.operator.patch(A, { owner_user_id: id }), 200)
     },
     fix: async ({ A, owner }) => {
       const { id, I } = await consoleUser(local)
-      const { admin_org_id } = must(await owner.get(A), 200).data
+      const { admin_org_id } = expectStatus(await owner.get(A), 200).data
       const members = `${I}/organizations/${admin_org_id}/members`
-      must(await local.operator.post(members, { member_id: id, scopes: ['svc:all'] }), 201)
+      expectStatus(await local.operator.post(members, { member_id: id, scopes: ['svc:all'] }), 201)
     },
   },
   WEBHOOK_FAILING: {
     app: () => local,
     raise: async ({ A, owner, I }) => {
-      receiver.answer = (res) => void res.writeHead(500).end()
+      receiver.respond = (res) => void res.writeHead(500).end()
       const webhook = { url: receiver.url, event_types: ['user.created'] }
-      const { id } = must(await owner.post(`${A}/webhooks`, webhook), 201).data
-      const status = async () => must(await owner.get(`${A}/webhooks/${id}`), 200).data.status
+      const { id } = expectStatus(await owner.post(`${A}/webhooks`, webhook), 201).data
+      const status = async () => expectStatus(await owner.get(`${A}/webhooks/${id}`), 200).data.status
       for (let n = 0; n < 2; n++)
-        must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201)
+        expectStatus(await owner.post(`${I}/users`, { username_type: 'unique', username: uniqueName('user') }), 201)
       for (let rounds = 0; (await status()) === 'active' && rounds < 40; rounds++) {
-        await sendDue(local.gatehouse)
+        await sendDueDeliveries(local.gatehouse)
         local.clock.advance(20 * MINUTE)
       }
       return `webhooks/${id}`
     },
     fix: async ({ A, owner }, path) => {
-      receiver.answer = (res) => void res.writeHead(204).end()
-      must(await owner.patch(`${A}/${path}`, { status: 'active' }), 200)
+      receiver.respond = (res) => void res.writeHead(204).end()
+      expectStatus(await owner.patch(`${A}/${path}`, { status: 'active' }), 200)
     },
   },
   DOMAIN_NOT_ASSIGNED: {
     app: () => local,
     raise: async ({ A, owner }) => {
-      const host = `${fresh('login')}.example.com`
-      const { verification } = must(await owner.post(`${A}/domains`, { host }), 201).data
+      const host = `${uniqueName('login')}.example.com`
+      const { verification } = expectStatus(await owner.post(`${A}/domains`, { host }), 201).data
       dns.set(verification.name, verification.value)
-      must(await owner.post(`${A}/domains/${host}/verify`), 200)
+      expectStatus(await owner.post(`${A}/domains/${host}/verify`), 200)
       return `domains/${host}`
     },
     fix: async ({ A, owner, issuerId }, path) =>
-      void must(await owner.post(`${A}/${path}/assign`, { issuer_id: issuerId }), 200),
+      void expectStatus(await owner.post(`${A}/${path}/assign`, { issuer_id: issuerId }), 200),
   },
 }
 
-test('D35: each finding of the table has a case here and a section in the reference', () => {
+test('each finding of the table has a case in this test and a section in the reference', () => {
   const codes = Object.keys(findings).sort()
   expect(Object.keys(cases).sort()).toEqual(codes)
   const page = readFileSync(join(packageRoot, 'docs/reference/health.md'), 'utf8')
@@ -274,15 +276,15 @@ test('D35: each finding of the table has a case here and a section in the refere
 })
 
 /** The owner's key at another process of the deployment. */
-const at = (app: TestApp, { authorization }: Api): Api => {
+const at = (app: TestApp, { authorization }: ApiClient): ApiClient => {
   const [id = '', secret = ''] = Buffer.from(authorization!.slice(6), 'base64').toString().split(':')
-  return apiAs(app.baseUrl, { id, secret })
+  return createApiClient(app.baseUrl, { id, secret })
 }
 
 test.each(Object.entries(cases))(
-  'D35: %s is reported, and what its fix says clears it',
+  '%s is reported, and the action in its fix text clears it',
   async (code, { app, raise, fix }) => {
-    const tenant = await makeTenant(app())
+    const tenant = await createTenant(app())
     expect((await healthOf(tenant)).map((finding) => finding.code)).not.toContain(code)
     const path = await raise(tenant)
     const found = (await healthOf(tenant)).filter((finding) => finding.code === code)
@@ -301,12 +303,12 @@ test.each(Object.entries(cases))(
   },
 )
 
-test('D35: a new account and a new issuer with a password method and an application have no findings', async () => {
+test('a new account and a new issuer with a password method and an application have no findings', async () => {
   for (const app of [local, remote]) {
-    const tenant = await makeTenant(app)
+    const tenant = await createTenant(app)
     await post(tenant, '/clients', clientWith('https://app.example.com/'))
     await post(tenant, '/clients', confidentialClient())
-    await makeUser(tenant, 'ada@example.com')
+    await createUser(tenant, 'ada@example.com')
     expect(await healthOf(tenant)).toEqual([])
   }
 })
@@ -315,7 +317,7 @@ const documents = 'security.openid_policy.client_id_metadata_document'
 const nested = (path: string, value: unknown): object =>
   path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value) as object
 
-describe('D35: a setting without effect is named by its path', () => {
+describe('a setting without effect is reported with its path', () => {
   test.each<[path: string, given: object]>([
     ['security.password_policy.minimum', nested('security.password_policy.minimum', 12)],
     ['security.openid_policy.pkce', nested('security.openid_policy.pkce', true)],
@@ -328,22 +330,22 @@ describe('D35: a setting without effect is named by its path', () => {
     [`${documents}.allowed_scopes`, nested(`${documents}.allowed_scopes`, ['orders:read'])],
     [`${documents}.allowed_resources`, nested(`${documents}.allowed_resources`, ['https://api.example.com'])],
   ])('settings.%s', async (path, given) => {
-    const tenant = await makeTenant(local)
+    const tenant = await createTenant(local)
     await settings(tenant, given)
     const found = await healthOfIssuer(tenant, tenant.owner)
     expect(found).toMatchObject([{ code: 'SETTING_WITHOUT_EFFECT', path: `settings.${path}` }])
   })
 
-  test('a password policy of an issuer without a password method; keys of the tenant beside the sections are its own', async () => {
-    const tenant = await makeTenant(local)
+  test('the password policy of an issuer without a password method is reported; unknown keys beside the sections are ignored', async () => {
+    const tenant = await createTenant(local)
     await settings(tenant, { security: { password_policy: { min_length: 12 } }, our_team: { color: 'red' } })
     expect(await healthOfIssuer(tenant, tenant.owner)).toEqual([])
-    must(await tenant.owner.delete(`${tenant.I}${await passwordMethod(tenant)}`), 204)
+    expectStatus(await tenant.owner.delete(`${tenant.I}${await passwordMethod(tenant)}`), 204)
     expect(await healthOfIssuer(tenant, tenant.owner)).toMatchObject([{ path: 'settings.security.password_policy' }])
   })
 
   test('settings that have an effect are not reported', async () => {
-    const tenant = await makeTenant(local)
+    const tenant = await createTenant(local)
     await patch(tenant, await passwordMethod(tenant), { enabled_signup: true })
     await settings(tenant, {
       signup: { mode: 'open', allowed_domains: ['example.com'], require_admin_approval: true },
@@ -360,15 +362,15 @@ describe('D35: a setting without effect is named by its path', () => {
 })
 
 test('the migration dates secrets by their last rotation, or by the creation of the client', async () => {
-  const tenant = await makeTenant(local)
+  const tenant = await createTenant(local)
   const [old, rotated] = [
     await post(tenant, '/clients', confidentialClient()),
     await post(tenant, '/clients', confidentialClient()),
   ]
   local.clock.advance(200 * DAY)
-  must(await tenant.owner.post(`${tenant.I}/clients/${rotated.id}/secret/rotate`), 200)
+  expectStatus(await tenant.owner.post(`${tenant.I}/clients/${rotated.id}/secret/rotate`), 200)
   local.clock.advance(200 * DAY)
-  const { pool } = local.gatehouse.tools
+  const { pool } = local.gatehouse.database
   const strip = `UPDATE clients SET secrets = (SELECT jsonb_agg(s - 'created_at') FROM jsonb_array_elements(secrets) s)
     WHERE issuer_id = $1`
   await pool.query(strip, [tenant.issuerId])
@@ -380,8 +382,8 @@ test('the migration dates secrets by their last rotation, or by the creation of 
   expect(await reported()).toMatchObject([{ path: `clients/${old.id}` }])
 })
 
-test('confirming addresses at sign-up needs mail as well', async () => {
-  const tenant = await makeTenant(remote)
+test('email confirmation at sign-up requires a mail server as well', async () => {
+  const tenant = await createTenant(remote)
   await patch(tenant, await passwordMethod(tenant), { enabled_signup: true })
   await settings(tenant, { signup: { require_email_verification: true } })
   const path = 'settings.signup.require_email_verification'
@@ -389,8 +391,8 @@ test('confirming addresses at sign-up needs mail as well', async () => {
 })
 
 test('native applications and m2m clients are not reported for loopback URIs and missing methods', async () => {
-  const tenant = await makeTenant(remote)
-  must(await tenant.owner.delete(`${tenant.I}${await passwordMethod(tenant)}`), 204)
+  const tenant = await createTenant(remote)
+  expectStatus(await tenant.owner.delete(`${tenant.I}${await passwordMethod(tenant)}`), 204)
   const openid = { application_type: 'm2m', grant_types: ['client_credentials'] }
   await post(tenant, '/clients', confidentialClient({ settings: { openid } }))
   expect(await healthOfIssuer(tenant, tenant.owner)).toEqual([])
@@ -400,22 +402,22 @@ test('native applications and m2m clients are not reported for loopback URIs and
 })
 
 test('errors come before warnings, warnings before information', async () => {
-  const tenant = await makeTenant(local)
-  await makeUser(tenant, 'ada@example.com')
+  const tenant = await createTenant(local)
+  await createUser(tenant, 'ada@example.com')
   await settings(tenant, { security: { mfa_required: true }, signup: { mode: 'open' } })
   await post(tenant, '/auth-methods', oauth2({ provider: 'acme' }))
   const severities = (await healthOfIssuer(tenant, tenant.owner)).map(({ severity }) => severity)
   expect(severities).toEqual(['ERROR', 'WARNING', 'WARNING', 'WARNING', 'INFO'])
 })
 
-test('a caller is told only what its scopes let it read', async () => {
-  const tenant = await makeTenant(local)
-  await makeUser(tenant, 'ada@example.com')
+test('a caller sees only the findings that its scopes let it read', async () => {
+  const tenant = await createTenant(local)
+  await createUser(tenant, 'ada@example.com')
   await post(tenant, '/clients', clientWith('https://app.example.org/'))
   const rules = { allowed_hosts: ['app.example.com'] }
   await settings(tenant, { security: { mfa_required: true, redirect_uri_rules: rules } })
   const codes = async (...scopes: string[]) => {
-    const api = await keyWith(tenant, { scopes })
+    const api = await createRestrictedKey(tenant, { scopes })
     return (await healthOfIssuer(tenant, api)).map(({ code }) => code).sort()
   }
   expect(await codes('issuers:read')).toEqual([])
@@ -428,19 +430,19 @@ test('a caller is told only what its scopes let it read', async () => {
   ).toEqual(everything)
 
   await consoleUser(local).then(({ id }) => local.operator.patch(tenant.A, { owner_user_id: id }))
-  const domains = await keyWith(tenant, { scopes: ['accounts:read', 'domains:read'] })
+  const domains = await createRestrictedKey(tenant, { scopes: ['accounts:read', 'domains:read'] })
   const { body } = await domains.graphql(`{ account(accountId: "${tenant.accountId}") { ${FINDING} } }`)
   expect(body.data.account.health).toMatchObject([{ code: 'SINGLE_ADMINISTRATOR' }])
 })
 
-test('at most 25 findings of one code, and a document that asks too many issuers is refused', async () => {
-  const tenant = await makeTenant(local)
+test('at most 25 findings of one code, and a document that reads the health of too many issuers is refused', async () => {
+  const tenant = await createTenant(local)
   for (let n = 0; n < 27; n++) await post(tenant, '/clients', clientWith('https://app.example.org/'))
   await settings(tenant, { security: { redirect_uri_rules: { allowed_hosts: ['app.example.com'] } } })
   expect(await healthOfIssuer(tenant, tenant.owner)).toHaveLength(25)
 
   const all = (limit: number) =>
     tenant.owner.graphql(`{ issuers(accountId: "${tenant.accountId}", limit: ${limit}) { data { id ${FINDING} } } }`)
-  expect(must(await all(39), 200).data.issuers.data[0].health).toHaveLength(25)
+  expect(expectStatus(await all(39), 200).data.issuers.data[0].health).toHaveLength(25)
   expect((await all(40)).status).toBe(400)
 })

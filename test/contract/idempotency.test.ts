@@ -1,61 +1,69 @@
-/** Idempotency-Key (spec 4.1, decisions D20), for `/v1` and GraphQL. */
+/** Idempotency-Key (docs/contract.md#idempotency-key) for `/v1` and GraphQL. */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { keyWith, must } from '../setup/actors.js'
-import { type Answer, type Api, apiAs, type Loose } from '../setup/api.js'
+import { createRestrictedKey, expectStatus } from '../setup/actors.js'
+import { type AnyJson, type ApiClient, type ApiResponse, createApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { confidentialClient, fresh, makeWorld, PASSWORD, populate, publicClient, type World } from './world.js'
+import {
+  confidentialClient,
+  createTenantFixture,
+  createTenantResources,
+  PASSWORD,
+  publicClient,
+  type TenantFixture,
+  uniqueName,
+} from './tenant-fixture.js'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const RETRY_LATER = { error: 'conflict', error_description: expect.any(String), request_id: expect.any(String) }
 
 let app: TestApp
-let world: World
-let other: World
+let fixture: TenantFixture
+let other: TenantFixture
 beforeAll(async () => {
   app = await startApp()
-  world = await makeWorld(app)
-  other = await makeWorld(app)
+  fixture = await createTenantFixture(app)
+  other = await createTenantFixture(app)
 })
 afterAll(() => app.close())
 
-const post = (path: string, body: object | string | undefined, key: string, api: Api = world.owner) =>
+const post = (path: string, body: object | string | undefined, key: string, api: ApiClient = fixture.owner) =>
   api.post(path, body, { 'idempotency-key': key })
-const clientsOf = async (name: string, { owner, I }: World = world): Promise<Loose[]> =>
+const clientsOf = async (name: string, { owner, I }: TenantFixture = fixture): Promise<AnyJson[]> =>
   (await owner.get(`${I}/clients?name=${encodeURIComponent(name)}`)).body.data
 
-/** A row as a request in progress leaves it. */
-async function leased(key: string, leaseUntil: number, fingerprint: string): Promise<void> {
-  await app.gatehouse.tools.prisma.idempotentRequest.create({
+/** An idempotency record of a request in progress. */
+async function createLeasedRequest(key: string, leaseExpiresAt: number, fingerprint: string): Promise<void> {
+  await app.gatehouse.database.prisma.idempotentRequest.create({
     data: {
-      accountId: world.accountId,
+      accountId: fixture.accountId,
       key,
       fingerprint,
       leaseId: 'someone',
-      leaseUntil,
+      leaseExpiresAt,
       expiresAt: app.clock.now() + DAY,
     },
   })
 }
-/** The fingerprint that a request leaves, read off one that was made. */
+/** Reads the fingerprint of a request from the record of an identical request. */
 async function fingerprintOf(path: string, body: object): Promise<string> {
-  const key = fresh('probe')
-  must(await post(path, body, key), 201)
-  const where = { accountId_key: { accountId: world.accountId, key } }
-  return (await app.gatehouse.tools.prisma.idempotentRequest.findUniqueOrThrow({ where })).fingerprint
+  const key = uniqueName('probe')
+  expectStatus(await post(path, body, key), 201)
+  const where = { accountId_key: { accountId: fixture.accountId, key } }
+  return (await app.gatehouse.database.prisma.idempotentRequest.findUniqueOrThrow({ where })).fingerprint
 }
 
-test('the same key, path and body replays status, body and ETag with Idempotent-Replayed: true, and makes nothing', async () => {
+test('the same key, path and body replay status, body and ETag with Idempotent-Replayed: true, and create nothing', async () => {
   const body = publicClient()
-  const key = fresh('key')
-  const first = await post(`${world.I}/clients`, body, key)
+  const key = uniqueName('key')
+  const first = await post(`${fixture.I}/clients`, body, key)
   expect(first.status).toBe(201)
   expect(first.headers.get('idempotent-replayed')).toBeNull()
-  // What has happened to the thing since does not matter.
-  must(await world.owner.patch(`${world.I}/clients/${first.body.data.id}`, { description: 'changed' }), 200)
+  // Later changes of the resource do not affect the replay.
+  expectStatus(await fixture.owner.patch(`${fixture.I}/clients/${first.body.data.id}`, { description: 'changed' }), 200)
   for (const _ of [1, 2]) {
-    const again = await post(`${world.I}/clients`, body, key)
+    const again = await post(`${fixture.I}/clients`, body, key)
     expect({ status: again.status, text: again.text }).toEqual({ status: 201, text: first.text })
     expect(again.headers.get('etag')).toBe(first.headers.get('etag'))
     expect(again.headers.get('content-type')).toBe(first.headers.get('content-type'))
@@ -64,35 +72,35 @@ test('the same key, path and body replays status, body and ETag with Idempotent-
   expect(await clientsOf(body.name)).toHaveLength(1)
 })
 
-test('the query is no part of the fingerprint, the path is', async () => {
+test('the fingerprint includes the path and not the query', async () => {
   const body = publicClient()
-  const key = fresh('key')
-  must(await post(`${world.I}/clients`, body, key), 201)
-  expect((await post(`${world.I}/users`, body, key)).status).toBe(422)
-  const user = { username_type: 'unique', username: fresh('u') }
-  const answer = await post(`${world.I}/users`, user, key)
+  const key = uniqueName('key')
+  expectStatus(await post(`${fixture.I}/clients`, body, key), 201)
+  expect((await post(`${fixture.I}/users`, body, key)).status).toBe(422)
+  const user = { username_type: 'unique', username: uniqueName('u') }
+  const answer = await post(`${fixture.I}/users`, user, key)
   expect(answer.status).toBe(422)
 })
 
 test('another body or path is 422 invalid_request', async () => {
   const body = publicClient()
-  const key = fresh('key')
-  must(await post(`${world.I}/clients`, body, key), 201)
-  const second = must(await world.owner.post(`${world.A}/issuers`, { name: 'Second' }), 201).data.id
+  const key = uniqueName('key')
+  expectStatus(await post(`${fixture.I}/clients`, body, key), 201)
+  const second = expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name: 'Second' }), 201).data.id
   for (const answer of [
-    await post(`${world.I}/clients`, { ...body, description: 'other' }, key),
-    await post(`${world.I}/clients`, `${JSON.stringify(body)} `, key),
-    await post(`${world.A}/issuers/${second}/clients`, body, key),
+    await post(`${fixture.I}/clients`, { ...body, description: 'other' }, key),
+    await post(`${fixture.I}/clients`, `${JSON.stringify(body)} `, key),
+    await post(`${fixture.A}/issuers/${second}/clients`, body, key),
   ]) {
     expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 422, error: 'invalid_request' })
   }
   expect(await clientsOf(body.name)).toHaveLength(1)
 })
 
-test('20 parallel requests with one key make one thing; the losers get 409 conflict with Retry-After, or the replay', async () => {
+test('20 parallel requests with one key create one resource; the others get 409 conflict with Retry-After, or the replay', async () => {
   const body = publicClient()
-  const key = fresh('key')
-  const answers = await Promise.all(Array.from({ length: 20 }, () => post(`${world.I}/clients`, body, key)))
+  const key = uniqueName('key')
+  const answers = await Promise.all(Array.from({ length: 20 }, () => post(`${fixture.I}/clients`, body, key)))
   expect(await clientsOf(body.name)).toHaveLength(1)
   const made = answers.filter(({ status, headers }) => status === 201 && !headers.get('idempotent-replayed'))
   expect(made).toHaveLength(1)
@@ -107,57 +115,57 @@ test('20 parallel requests with one key make one thing; the losers get 409 confl
   }
 })
 
-test('20 parallel requests on two processes make one thing', async () => {
-  const second = await app.second()
+test('20 parallel requests to two processes create one resource', async () => {
+  const second = await app.startSecondApp()
   const body = publicClient()
-  const key = fresh('key')
-  const elsewhere: Api['post'] = async (path, value, headers) => {
+  const key = uniqueName('key')
+  const elsewhere: ApiClient['post'] = async (path, value, headers) => {
     const response = await fetch(`${second.baseUrl}${path}`, {
       method: 'POST',
-      headers: { authorization: world.owner.authorization!, 'content-type': 'application/json', ...headers },
+      headers: { authorization: fixture.owner.authorization!, 'content-type': 'application/json', ...headers },
       body: JSON.stringify(value),
     })
     return { status: response.status, headers: response.headers, text: await response.text(), body: {} }
   }
   const answers = await Promise.all(
     Array.from({ length: 20 }, (_, i) =>
-      post(`${world.I}/clients`, body, key, i % 2 ? world.owner : { ...world.owner, post: elsewhere }),
+      post(`${fixture.I}/clients`, body, key, i % 2 ? fixture.owner : { ...fixture.owner, post: elsewhere }),
     ),
   )
   expect(answers.every(({ status }) => status === 201 || status === 409)).toBe(true)
   expect(await clientsOf(body.name)).toHaveLength(1)
 })
 
-test.each<[string, () => Promise<Answer>]>([
-  ['an issuer with its keys', () => post(`${world.A}/issuers`, { name: 'Narrow' }, fresh('key'))],
+test.each<[string, () => Promise<ApiResponse>]>([
+  ['an issuer with its keys', () => post(`${fixture.A}/issuers`, { name: 'Narrow' }, uniqueName('key'))],
   [
-    'a credential, given by a key that may do little else',
+    'a credential, created by a key with few scopes',
     async () => {
-      const api = await keyWith(world, { scopes: ['issuers.users.verifiers:manage'] })
+      const api = await createRestrictedKey(fixture, { scopes: ['issuers.users.verifiers:manage'] })
       const body = { type: 'password', name: null, password: PASSWORD }
-      const { data } = must(
-        await world.owner.post(`${world.I}/users`, { username_type: 'unique', username: fresh('u') }),
+      const { data } = expectStatus(
+        await fixture.owner.post(`${fixture.I}/users`, { username_type: 'unique', username: uniqueName('u') }),
         201,
       )
-      return post(`${world.I}/users/${data.id}/verifiers`, body, fresh('key'), api)
+      return post(`${fixture.I}/users/${data.id}/verifiers`, body, uniqueName('key'), api)
     },
   ],
-])('rule 24: %s needs one connection to the database, not a second one while it holds the first', async (_, work) => {
-  const { pool } = app.gatehouse.tools
+])('%s needs one database connection and no second one while it holds the first', async (_, work) => {
+  const { pool } = app.gatehouse.database
   const others = await Promise.all(Array.from({ length: 19 }, () => pool.connect()))
   try {
-    must(await work(), 201)
+    expectStatus(await work(), 201)
   } finally {
     for (const connection of others) connection.release()
   }
 })
 
-test('while the first is in progress: 409; with another body: 422; after 60 seconds the lease is taken over', async () => {
-  const path = `${world.I}/clients`
+test('while the first request is in progress: 409; with another body: 422; after 60 seconds another request takes over the lease', async () => {
+  const path = `${fixture.I}/clients`
   const body = publicClient()
   const fingerprint = await fingerprintOf(path, body)
-  const key = fresh('crashed')
-  await leased(key, app.clock.now() + MINUTE, fingerprint)
+  const key = uniqueName('crashed')
+  await createLeasedRequest(key, app.clock.now() + MINUTE, fingerprint)
   const busy = await post(path, body, key)
   expect({ status: busy.status, error: busy.body.error, retry: busy.headers.get('retry-after') }).toEqual({
     status: 409,
@@ -170,30 +178,32 @@ test('while the first is in progress: 409; with another body: 422; after 60 seco
   expect((await post(path, body, key)).headers.get('idempotent-replayed')).toBe('true')
 })
 
-test('a non-2xx answer releases the key, also for another body', async () => {
-  const key = fresh('key')
-  const username = fresh('taken')
-  must(await world.owner.post(`${world.I}/users`, { username_type: 'unique', username }), 201)
-  expect((await post(`${world.I}/users`, { username_type: 'unique', username }, key)).status).toBe(409)
-  expect((await post(`${world.I}/users`, { username_type: 'unique', username: 'with space' }, key)).status).toBe(400)
-  expect((await post(`${world.I}/users`, { username_type: 'unique', username: fresh('free') }, key)).status).toBe(201)
+test('a non-2xx response releases the key, also for another body', async () => {
+  const key = uniqueName('key')
+  const username = uniqueName('taken')
+  expectStatus(await fixture.owner.post(`${fixture.I}/users`, { username_type: 'unique', username }), 201)
+  expect((await post(`${fixture.I}/users`, { username_type: 'unique', username }, key)).status).toBe(409)
+  expect((await post(`${fixture.I}/users`, { username_type: 'unique', username: 'with space' }, key)).status).toBe(400)
+  expect(
+    (await post(`${fixture.I}/users`, { username_type: 'unique', username: uniqueName('free') }, key)).status,
+  ).toBe(201)
 })
 
-test('after 24 hours the key is free', async () => {
-  const key = fresh('key')
+test('after 24 hours the key can be used again', async () => {
+  const key = uniqueName('key')
   const body = publicClient()
-  must(await post(`${world.I}/clients`, body, key), 201)
+  expectStatus(await post(`${fixture.I}/clients`, body, key), 201)
   app.clock.advance(DAY - 1000)
-  expect((await post(`${world.I}/clients`, body, key)).headers.get('idempotent-replayed')).toBe('true')
+  expect((await post(`${fixture.I}/clients`, body, key)).headers.get('idempotent-replayed')).toBe('true')
   app.clock.advance(1001)
-  const again = await post(`${world.I}/clients`, body, key)
+  const again = await post(`${fixture.I}/clients`, body, key)
   expect(again.status).toBe(201)
   expect(again.headers.get('idempotent-replayed')).toBeNull()
   expect(await clientsOf(body.name)).toHaveLength(2)
 })
 
-test('1 to 256 characters; anything else is 400, also where the key is never used', async () => {
-  const clients = `${world.I}/clients`
+test('a key has 1 to 256 characters; anything else is 400, also where the key is never used', async () => {
+  const clients = `${fixture.I}/clients`
   for (const key of ['x', 'y'.repeat(256), 'ümlaut', '"quoted"', 'a, b', '{}']) {
     expect({ key, status: (await post(clients, publicClient(), key)).status }).toEqual({ key, status: 201 })
   }
@@ -201,9 +211,9 @@ test('1 to 256 characters; anything else is 400, also where the key is never use
     for (const [path, body] of [
       [clients, publicClient()],
       [clients, confidentialClient()],
-      [`${world.A}/api-keys`, { name: 'k', restrictions: {} }],
-      [`${world.A}/api-keys/${world.ids.key_id}/rotate`, {}],
-      [`${clients}/${world.ids.client_id}/secret/rotate`, undefined],
+      [`${fixture.A}/api-keys`, { name: 'k', restrictions: {} }],
+      [`${fixture.A}/api-keys/${fixture.ids.key_id}/rotate`, {}],
+      [`${clients}/${fixture.ids.client_id}/secret/rotate`, undefined],
     ] as const) {
       const answer = await post(path, body, key)
       expect({ path, length: key.length, status: answer.status, error: answer.body.error }).toEqual({
@@ -217,24 +227,24 @@ test('1 to 256 characters; anything else is 400, also where the key is never use
   }
 })
 
-test('ignored on GET, PATCH and DELETE, whatever it holds', async () => {
-  const client = `${world.I}/clients/${must(await world.owner.post(`${world.I}/clients`, publicClient()), 201).data.id}`
+test('the header is ignored on GET, PATCH and DELETE, whatever its value', async () => {
+  const client = `${fixture.I}/clients/${expectStatus(await fixture.owner.post(`${fixture.I}/clients`, publicClient()), 201).data.id}`
   for (const key of ['same', 'z'.repeat(257), '']) {
     const headers = { 'idempotency-key': key }
-    expect((await world.owner.get(client, headers)).status).toBe(200)
-    expect((await world.owner.patch(client, { description: fresh('d') }, headers)).status).toBe(200)
+    expect((await fixture.owner.get(client, headers)).status).toBe(200)
+    expect((await fixture.owner.patch(client, { description: uniqueName('d') }, headers)).status).toBe(200)
   }
-  const first = await world.owner.patch(client, { description: 'a' }, { 'idempotency-key': 'same' })
-  const second = await world.owner.patch(client, { description: 'b' }, { 'idempotency-key': 'same' })
+  const first = await fixture.owner.patch(client, { description: 'a' }, { 'idempotency-key': 'same' })
+  const second = await fixture.owner.patch(client, { description: 'b' }, { 'idempotency-key': 'same' })
   expect([first.body.data.description, second.body.data.description]).toEqual(['a', 'b'])
-  expect((await world.owner.delete(client, { 'idempotency-key': 'z'.repeat(257) })).status).toBe(204)
+  expect((await fixture.owner.delete(client, { 'idempotency-key': 'z'.repeat(257) })).status).toBe(204)
 })
 
 test('the scope is the account: two accounts may use the same key', async () => {
-  const key = fresh('key')
+  const key = uniqueName('key')
   const mine = publicClient()
   const theirs = publicClient()
-  must(await post(`${world.I}/clients`, mine, key), 201)
+  expectStatus(await post(`${fixture.I}/clients`, mine, key), 201)
   const answer = await post(`${other.I}/clients`, theirs, key, other.owner)
   expect({ status: answer.status, replayed: answer.headers.get('idempotent-replayed') }).toEqual({
     status: 201,
@@ -244,50 +254,53 @@ test('the scope is the account: two accounts may use the same key', async () => 
 })
 
 test('the scope is the account, not the credential: another key of it gets the replay', async () => {
-  const key = fresh('key')
+  const key = uniqueName('key')
   const body = publicClient()
-  const first = must(await post(`${world.I}/clients`, body, key), 201)
-  const colleague = await keyWith(world, {})
-  const again = await post(`${world.I}/clients`, body, key, colleague)
+  const first = expectStatus(await post(`${fixture.I}/clients`, body, key), 201)
+  const colleague = await createRestrictedKey(fixture, {})
+  const again = await post(`${fixture.I}/clients`, body, key, colleague)
   expect(again.body).toEqual(first)
   expect(again.headers.get('idempotent-replayed')).toBe('true')
 })
 
-test('authorization is still checked on a replay', async () => {
-  const key = fresh('key')
+test('authorization is checked on a replay as well', async () => {
+  const key = uniqueName('key')
   const body = publicClient()
-  must(await post(`${world.I}/clients`, body, key), 201)
-  const weak = await keyWith(world, { scopes: ['issuers.clients:read'] })
-  expect((await post(`${world.I}/clients`, body, key, weak)).status).toBe(403)
-  const doomed = await keyWith(world, {})
-  must(await world.owner.post(`${world.A}/api-keys/${doomed.keyId}/block`), 200)
-  expect((await post(`${world.I}/clients`, body, key, doomed)).status).toBe(401)
+  expectStatus(await post(`${fixture.I}/clients`, body, key), 201)
+  const weak = await createRestrictedKey(fixture, { scopes: ['issuers.clients:read'] })
+  expect((await post(`${fixture.I}/clients`, body, key, weak)).status).toBe(403)
+  const doomed = await createRestrictedKey(fixture, {})
+  expectStatus(await fixture.owner.post(`${fixture.A}/api-keys/${doomed.keyId}/block`), 200)
+  expect((await post(`${fixture.I}/clients`, body, key, doomed)).status).toBe(401)
 })
 
-test('a weaker key never sees a replay of what it could not have done itself', async () => {
-  const key = fresh('key')
+test('a weaker key never gets the replay of a request that it could not make itself', async () => {
+  const key = uniqueName('key')
   const body = publicClient({ settings: { scopes: ['issuers.users:read'] } })
-  must(await post(`${world.I}/clients`, body, key), 201)
-  const weak = await keyWith(world, { scopes: ['issuers.clients:write'] })
-  const refused = await world.owner.post(`${world.I}/clients`, body)
+  expectStatus(await post(`${fixture.I}/clients`, body, key), 201)
+  const weak = await createRestrictedKey(fixture, { scopes: ['issuers.clients:write'] })
+  const refused = await fixture.owner.post(`${fixture.I}/clients`, body)
   expect(refused.status).toBe(201)
-  expect((await weak.post(`${world.I}/clients`, body)).status).toBe(403)
-  const replay = await post(`${world.I}/clients`, body, key, weak)
+  expect((await weak.post(`${fixture.I}/clients`, body)).status).toBe(403)
+  const replay = await post(`${fixture.I}/clients`, body, key, weak)
   expect([403, 422]).toContain(replay.status)
   expect(replay.body.data).toBeUndefined()
 })
 
-describe('never cached: a retry runs again, and no secret is kept', () => {
+describe('never stored: a retry runs again, and no secret is stored', () => {
   const secrets: string[] = []
   const cases: [string, () => Promise<[string, object | undefined]>][] = [
-    ['create API key', async () => [`${world.A}/api-keys`, { name: fresh('k'), restrictions: { scopes: [] } }]],
-    ['rotate API key secret', async () => [`${world.A}/api-keys/${(await populate(world)).ids.key_id}/rotate`, {}]],
-    ['create confidential client', async () => [`${world.I}/clients`, confidentialClient()]],
-    ['rotate client secret', async () => [`${world.I}/clients/${world.ids.client_id}/secret/rotate`, undefined]],
+    ['create API key', async () => [`${fixture.A}/api-keys`, { name: uniqueName('k'), restrictions: { scopes: [] } }]],
+    [
+      'rotate API key secret',
+      async () => [`${fixture.A}/api-keys/${(await createTenantResources(fixture)).ids.key_id}/rotate`, {}],
+    ],
+    ['create confidential client', async () => [`${fixture.I}/clients`, confidentialClient()]],
+    ['rotate client secret', async () => [`${fixture.I}/clients/${fixture.ids.client_id}/secret/rotate`, undefined]],
   ]
   test.each(cases)('%s', async (_, prepare) => {
     const [path, body] = await prepare()
-    const key = fresh('secret')
+    const key = uniqueName('secret')
     const answers = [await post(path, body, key), await post(path, body, key)]
     for (const {
       status,
@@ -299,12 +312,12 @@ describe('never cached: a retry runs again, and no secret is kept', () => {
       secrets.push(data.secret_plain ?? data.secret)
     }
     expect(new Set(secrets.slice(-2)).size).toBe(2)
-    // The key itself was never used: it is free for anything else.
-    expect((await post(`${world.I}/clients`, publicClient(), key)).status).toBe(201)
+    // The key itself was never used and is available for any other request.
+    expect((await post(`${fixture.I}/clients`, publicClient(), key)).status).toBe(201)
   })
 
-  test('the same by GraphQL', async () => {
-    const { accountId, issuerId } = world
+  test('the same through GraphQL', async () => {
+    const { accountId, issuerId } = fixture
     for (const [field, text, variables] of [
       [
         'createApiKey',
@@ -318,13 +331,13 @@ describe('never cached: a retry runs again, and no secret is kept', () => {
       ],
       [
         'rotateClientSecret',
-        `rotateClientSecret(accountId: $a, issuerId: $i, clientId: "${world.ids.client_id}", idempotencyKey: $k) { secret }`,
+        `rotateClientSecret(accountId: $a, issuerId: $i, clientId: "${fixture.ids.client_id}", idempotencyKey: $k) { secret }`,
         { i: issuerId },
       ],
     ] as const) {
       const declared = 'i' in variables ? '($a: ID!, $i: ID!, $k: String)' : '($a: ID!, $k: String)'
       const run = () =>
-        world.owner.graphql(`mutation ${declared} { ${text} }`, { a: accountId, k: `gql-${field}`, ...variables })
+        fixture.owner.graphql(`mutation ${declared} { ${text} }`, { a: accountId, k: `gql-${field}`, ...variables })
       const [one, two] = [await run(), await run()]
       expect(one.body.errors ?? two.body.errors).toBeUndefined()
       const found = [one.body.data[field].secret, two.body.data[field].secret]
@@ -341,24 +354,24 @@ describe('never cached: a retry runs again, and no secret is kept', () => {
     secrets.push(one.body.data.createAccount.apiKey.secretPlain, two.body.data.createAccount.apiKey.secretPlain)
   })
 
-  test('no issued secret, password or hash stands in the table', async () => {
-    const password = `${PASSWORD} ${fresh('pw')}`
-    const user = must(
-      await world.owner.post(`${world.I}/users`, { username_type: 'unique', username: fresh('u') }),
+  test('no issued secret, password or hash is in the table', async () => {
+    const password = `${PASSWORD} ${uniqueName('pw')}`
+    const user = expectStatus(
+      await fixture.owner.post(`${fixture.I}/users`, { username_type: 'unique', username: uniqueName('u') }),
       201,
     ).data
     const verifier = { type: 'password', name: null, password }
-    must(await post(`${world.I}/users/${user.id}/verifiers`, verifier, fresh('key')), 201)
+    expectStatus(await post(`${fixture.I}/users/${user.id}/verifiers`, verifier, uniqueName('key')), 201)
     const oidc = { issuer_url: 'https://up.example', client_id: 'c', client_secret: 'upstream-secret-value' }
-    must(
+    expectStatus(
       await post(
-        `${world.I}/auth-methods`,
+        `${fixture.I}/auth-methods`,
         { name: 'Up', method: 'oidc', first_factor_only: true, settings: oidc },
-        fresh('key'),
+        uniqueName('key'),
       ),
       201,
     )
-    const rows = await app.gatehouse.tools.query<{ text: string }>(
+    const rows = await app.gatehouse.database.query<{ text: string }>(
       'scan',
       'SELECT r::text AS text FROM idempotent_requests r',
       [],
@@ -371,23 +384,23 @@ describe('never cached: a retry runs again, and no secret is kept', () => {
   })
 })
 
-test('what the table keeps of a body is worth nothing without the key: no plain hash of it', async () => {
+test('the fingerprint of a body is useless without SECRET_KEY: it is not a plain hash', async () => {
   const body = JSON.stringify(publicClient())
-  const path = `${world.I}/clients`
-  const key = fresh('key')
-  must(await post(path, body, key), 201)
+  const path = `${fixture.I}/clients`
+  const key = uniqueName('key')
+  expectStatus(await post(path, body, key), 201)
   const kept = async () =>
-    (await app.gatehouse.tools.prisma.idempotentRequest.findFirstOrThrow({ where: { key } })).fingerprint
+    (await app.gatehouse.database.prisma.idempotentRequest.findFirstOrThrow({ where: { key } })).fingerprint
   const plain = [`${path}\n${body}`, body].map((text) => createHash('sha256').update(text).digest('hex'))
   expect(plain).not.toContain(await kept())
   expect(await kept()).toMatch(/^[0-9a-f]{64}$/)
 
-  // After a rotation of SECRET_KEY the same request is known again, and another one is still another.
+  // After a rotation of SECRET_KEY the same request still matches, and a different one still does not.
   const keys = [8, 7].map((byte) => Buffer.alloc(32, byte).toString('base64')).join()
   const rotated = await startApp({ databaseUrl: app.databaseUrl, roles: ['core'], env: { SECRET_KEY: keys } })
   try {
-    const headers = { authorization: world.owner.authorization!, 'idempotency-key': key }
-    const send = (text: string) => apiAs(rotated.baseUrl).post(path, text, headers)
+    const headers = { authorization: fixture.owner.authorization!, 'idempotency-key': key }
+    const send = (text: string) => createApiClient(rotated.baseUrl).post(path, text, headers)
     expect((await send(body)).headers.get('idempotent-replayed')).toBe('true')
     expect((await send(JSON.stringify(publicClient()))).status).toBe(422)
   } finally {
@@ -395,31 +408,31 @@ test('what the table keeps of a body is worth nothing without the key: no plain 
   }
 })
 
-test('a public client is replayable', async () => {
-  const key = fresh('key')
+test('the creation of a public client is replayable', async () => {
+  const key = uniqueName('key')
   const body = publicClient({ confidential: false })
-  must(await post(`${world.I}/clients`, body, key), 201)
-  expect((await post(`${world.I}/clients`, body, key)).headers.get('idempotent-replayed')).toBe('true')
+  expectStatus(await post(`${fixture.I}/clients`, body, key), 201)
+  expect((await post(`${fixture.I}/clients`, body, key)).headers.get('idempotent-replayed')).toBe('true')
 })
 
-test('actions are replayable: a repeated block answers what the first one did, though the key is unblocked since', async () => {
-  const { ids } = await populate(world)
-  const path = `${world.A}/api-keys/${ids.key_id}`
-  const key = fresh('key')
-  const first = must(await post(`${path}/block`, {}, key), 200)
-  must(await world.owner.post(`${path}/unblock`), 200)
+test('actions are replayable: a repeated block returns the first response, although the key was unblocked since', async () => {
+  const { ids } = await createTenantResources(fixture)
+  const path = `${fixture.A}/api-keys/${ids.key_id}`
+  const key = uniqueName('key')
+  const first = expectStatus(await post(`${path}/block`, {}, key), 200)
+  expectStatus(await fixture.owner.post(`${path}/unblock`), 200)
   expect((await post(`${path}/block`, {}, key)).body).toEqual(first)
-  expect((await world.owner.get(path)).body.data.status).toBe('active')
+  expect((await fixture.owner.get(path)).body.data.status).toBe('active')
 })
 
-test('an answer over 512 KB is replayed with its status and an empty body', async () => {
+test('a response over 512 KB is replayed with its status and an empty body', async () => {
   const big = Array.from({ length: 900 }, (_, i) => `${i}-${'x'.repeat(600)}`)
   const body = publicClient({ settings: { unknown: big } })
-  const key = fresh('key')
-  const first = await post(`${world.I}/clients`, body, key)
+  const key = uniqueName('key')
+  const first = await post(`${fixture.I}/clients`, body, key)
   expect(first.status).toBe(201)
   expect(first.text.length).toBeGreaterThan(512 * 1024)
-  const again = await post(`${world.I}/clients`, body, key)
+  const again = await post(`${fixture.I}/clients`, body, key)
   expect({ status: again.status, text: again.text, replayed: again.headers.get('idempotent-replayed') }).toEqual({
     status: 201,
     text: '',
@@ -427,10 +440,10 @@ test('an answer over 512 KB is replayed with its status and an empty body', asyn
   })
 })
 
-test('a request that fails at the last moment leaves neither the thing nor the key', async () => {
-  const { prisma } = app.gatehouse.tools
+test('a request that fails at the commit leaves neither the resource nor the idempotency record', async () => {
+  const { prisma } = app.gatehouse.database
   const body = publicClient()
-  const key = fresh('key')
+  const key = uniqueName('key')
   await prisma.$executeRawUnsafe(
     "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$",
   )
@@ -438,31 +451,35 @@ test('a request that fails at the last moment leaves neither the thing nor the k
     'CREATE TRIGGER refuse BEFORE UPDATE ON idempotent_requests FOR EACH ROW WHEN (NEW.status IS NOT NULL) EXECUTE FUNCTION refuse()',
   )
   try {
-    expect((await post(`${world.I}/clients`, body, key)).status).toBe(500)
+    expect((await post(`${fixture.I}/clients`, body, key)).status).toBe(500)
   } finally {
     await prisma.$executeRawUnsafe('DROP TRIGGER refuse ON idempotent_requests')
   }
   expect(await clientsOf(body.name)).toHaveLength(0)
-  expect((await post(`${world.I}/clients`, body, key)).status).toBe(201)
+  expect((await post(`${fixture.I}/clients`, body, key)).status).toBe(201)
   expect(await clientsOf(body.name)).toHaveLength(1)
 })
 
 describe('GraphQL', () => {
   const document =
     'mutation ($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String) { createClient(accountId: $a, issuerId: $i, input: $input, idempotencyKey: $k) { id name } }'
-  const input = () => ({ name: fresh('Graph'), type: 'external', confidential: false, settings: {} })
-  const run = (value: object, k: string | null, api: Api = world.owner, text = document): Promise<Answer<Loose>> =>
-    api.graphql(text, { a: world.accountId, i: world.issuerId, input: value, k })
+  const input = () => ({ name: uniqueName('Graph'), type: 'external', confidential: false, settings: {} })
+  const run = (
+    value: object,
+    k: string | null,
+    api: ApiClient = fixture.owner,
+    text = document,
+  ): Promise<ApiResponse<AnyJson>> => api.graphql(text, { a: fixture.accountId, i: fixture.issuerId, input: value, k })
 
-  test('the same field and variables replay; other variables are 422', async () => {
+  test('the same field and variables are replayed; other variables are 422', async () => {
     const value = input()
-    const key = fresh('gql')
+    const key = uniqueName('gql')
     const first = await run(value, key)
     expect(first.body.errors).toBeUndefined()
     const again = await run(value, key)
     expect(again.body).toEqual(first.body)
     expect(again.headers.get('idempotent-replayed')).toBe('true')
-    // Variables are compared as values: the order of their keys says nothing.
+    // Variables are compared as values, so the order of their keys does not matter.
     const turned = await run(Object.fromEntries(Object.entries(value).reverse()), key)
     expect(turned.body).toEqual(first.body)
     const different = await run({ ...value, description: 'x' }, key)
@@ -470,32 +487,32 @@ describe('GraphQL', () => {
     expect(await clientsOf(value.name)).toHaveLength(1)
   })
 
-  test('another document is 422, be it by a fragment or its name only; one of several operations replays', async () => {
+  test('a document that differs only in a fragment or its name is 422; one of several operations is replayed', async () => {
     const head = '($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String)'
     const call = 'createClient(accountId: $a, issuerId: $i, input: $input, idempotencyKey: $k) { ...F }'
     const shown = (fields: string, name = 'One') =>
       `mutation ${name} ${head} { ${call} } fragment F on Client { ${fields} }`
-    const [value, key] = [input(), fresh('gql')]
-    const first = await run(value, key, world.owner, shown('id name'))
+    const [value, key] = [input(), uniqueName('gql')]
+    const first = await run(value, key, fixture.owner, shown('id name'))
     expect(first.body.errors).toBeUndefined()
     for (const other of [shown('id name settings'), shown('id'), shown('id name', 'Two'), document]) {
-      const { errors } = (await run(value, key, world.owner, other)).body
+      const { errors } = (await run(value, key, fixture.owner, other)).body
       expect(errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 422 })
     }
-    expect((await run(value, key, world.owner, shown('id name'))).body).toEqual(first.body)
+    expect((await run(value, key, fixture.owner, shown('id name'))).body).toEqual(first.body)
 
     const query = `${shown('id name')} query Other { me { id } }`
-    const variables = { a: world.accountId, i: world.issuerId, input: value, k: fresh('gql') }
-    const send = () => world.owner.request('POST', '/graphql', { query, variables, operationName: 'One' })
+    const variables = { a: fixture.accountId, i: fixture.issuerId, input: value, k: uniqueName('gql') }
+    const send = () => fixture.owner.request('POST', '/graphql', { query, variables, operationName: 'One' })
     const [one, two] = [await send(), await send()]
     expect(one.body.data.createClient.name).toBe(value.name)
     expect(two.body).toEqual(one.body)
     expect(await clientsOf(value.name)).toHaveLength(2)
   })
 
-  test('20 parallel mutations with one key make one thing', async () => {
+  test('20 parallel mutations with one key create one resource', async () => {
     const value = input()
-    const key = fresh('gql')
+    const key = uniqueName('gql')
     const answers = await Promise.all(Array.from({ length: 20 }, () => run(value, key)))
     expect(await clientsOf(value.name)).toHaveLength(1)
     for (const { body } of answers)
@@ -503,7 +520,7 @@ describe('GraphQL', () => {
   })
 
   test('a failed mutation releases the key', async () => {
-    const key = fresh('gql')
+    const key = uniqueName('gql')
     const bad = await run({ ...input(), settings: { openid: { redirect_uris: ['javascript:alert(1)'] } } }, key)
     expect(bad.body.errors[0].extensions.status).toBe(400)
     expect((await run(input(), key)).body.errors).toBeUndefined()
@@ -518,17 +535,17 @@ describe('GraphQL', () => {
     }
   })
 
-  test('a key inside of a fragment counts as well', async () => {
+  test('a key inside a fragment is used as well', async () => {
     const value = input()
-    const key = fresh('gql')
+    const key = uniqueName('gql')
     const call = 'createClient(accountId: $a, issuerId: $i, input: $input, idempotencyKey: $k) { id name }'
     for (const text of [
       `mutation ($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String) { ...F } fragment F on Mutation { ${call} }`,
       `mutation ($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String) { ... on Mutation { ${call} } }`,
       `mutation ($a: ID!, $i: ID!, $input: CreateClientInput!, $k: String) { ... { ...F } } fragment F on Mutation { ... { ${call} } }`,
     ]) {
-      const one = await run(value, `${key}${text.length}`, world.owner, text)
-      const two = await run(value, `${key}${text.length}`, world.owner, text)
+      const one = await run(value, `${key}${text.length}`, fixture.owner, text)
+      const two = await run(value, `${key}${text.length}`, fixture.owner, text)
       expect(one.body.errors).toBeUndefined()
       expect(two.body).toEqual(one.body)
     }
@@ -546,33 +563,33 @@ describe('GraphQL', () => {
       `${head} { ${call('x', key)} ...F } fragment F on Mutation { ${call('y')} }`,
       `${head} { ...F } fragment F on Mutation { ${call('x', key)} ${call('y', key)} }`,
     ]) {
-      const answer = await run(value, fresh('gql'), world.owner, text)
+      const answer = await run(value, uniqueName('gql'), fixture.owner, text)
       expect(answer.body.errors[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
     }
     expect(await clientsOf(value.name)).toHaveLength(0)
   })
 
-  test('authorization is still checked on a replay, and a weaker key sees none of a stronger one', async () => {
+  test('authorization is checked on a replay, and a weaker key never gets the response to a stronger one', async () => {
     const value = input()
-    const key = fresh('gql')
+    const key = uniqueName('gql')
     expect((await run(value, key)).body.errors).toBeUndefined()
-    const reader = await keyWith(world, { scopes: ['issuers.clients:read'] })
+    const reader = await createRestrictedKey(fixture, { scopes: ['issuers.clients:read'] })
     expect((await run(value, key, reader)).body.errors[0].extensions.status).toBe(403)
-    const weaker = await keyWith(world, { scopes: ['issuers.clients:write'] })
+    const weaker = await createRestrictedKey(fixture, { scopes: ['issuers.clients:write'] })
     const answer = await run(value, key, weaker)
     if (answer.body.errors) expect([403, 422]).toContain(answer.body.errors[0].extensions.status)
     const relations = document.replace('{ id name }', '{ id }').replace('createClient(', 'x: createClient(')
-    expect((await run(value, key, world.owner, relations)).body.errors[0].extensions.status).toBe(422)
+    expect((await run(value, key, fixture.owner, relations)).body.errors[0].extensions.status).toBe(422)
   })
 
-  test('a selection of what the caller may not read fails as a whole and keeps nothing', async () => {
-    const api = await keyWith(world, { scopes: ['issuers:write'] })
-    const name = fresh('Issuer')
+  test('a selection of fields that the caller may not read fails as a whole and stores nothing', async () => {
+    const api = await createRestrictedKey(fixture, { scopes: ['issuers:write'] })
+    const name = uniqueName('Issuer')
     const text =
       'mutation ($a: ID!, $n: String!) { createIssuer(accountId: $a, input: {name: $n}, idempotencyKey: "rel") { id clients { data { id } } } }'
-    const answer = await api.graphql(text, { a: world.accountId, n: name })
+    const answer = await api.graphql(text, { a: fixture.accountId, n: name })
     expect(answer.body.errors[0].extensions.status).toBe(403)
-    const { data } = must(await world.owner.get(`${world.A}/issuers`), 200)
+    const { data } = expectStatus(await fixture.owner.get(`${fixture.A}/issuers`), 200)
     expect(data.some((issuer: { name: string }) => issuer.name === name)).toBe(false)
   })
 })

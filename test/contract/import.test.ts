@@ -1,8 +1,8 @@
-/** Users of another product, brought in portions through GraphQL as the console does (decision 0047). */
+/** Import of users from another product in batches through GraphQL, as the console does it (docs/decisions/0038). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import bcrypt from 'bcrypt'
-import { makeTenant, must, type Tenant } from '../setup/actors.js'
-import { type Api, apiAs, type Loose } from '../setup/api.js'
+import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import { type AnyJson, type ApiClient, createApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
@@ -11,7 +11,7 @@ let hash: string
 
 beforeAll(async () => {
   app = await startApp()
-  tenant = await makeTenant(app, 'Acme')
+  tenant = await createTenant(app, 'Acme')
   hash = await bcrypt.hash('correct horse battery staple', 4)
 })
 afterAll(() => app.close())
@@ -28,17 +28,19 @@ const auth0 = (name: string, more: object = {}) =>
   JSON.stringify({ user_id: `auth0|${name}`, email: `${name}@example.com`, password_hash: hash, ...more })
 const numbered = (texts: string[], from = 1) => texts.map((text, at) => ({ line: from + at, text }))
 
-async function send(input: object, to: Tenant = tenant, by: Api = to.owner): Promise<Loose> {
+async function send(input: object, to: Tenant = tenant, by: ApiClient = to.owner): Promise<AnyJson> {
   const variables = { accountId: to.accountId, issuerId: to.issuerId, input: { dryRun: false, last: true, ...input } }
   const { body } = await by.graphql(mutation, variables)
   return body.errors ? body.errors[0] : body.data.importUsers
 }
 const finished = async () =>
-  must(await tenant.owner.get(`${tenant.A}/events?event_types=user.import.finished`), 200).data as Loose[]
+  expectStatus(await tenant.owner.get(`${tenant.A}/events?event_types=user.import.finished`), 200).data as AnyJson[]
 const names = async () =>
-  (await app.gatehouse.tools.prisma.user.findMany({ where: { issuerId: tenant.issuerId } })).map((row) => row.username)
+  (await app.gatehouse.database.prisma.user.findMany({ where: { issuerId: tenant.issuerId } })).map(
+    (row) => row.username,
+  )
 
-test('a dry run says what would be and writes nothing', async () => {
+test('a dry run reports the result and writes nothing', async () => {
   const records = numbered([auth0('ada'), auth0('grace', { mfa_factors: [{ sms: { value: '1' } }] }), 'no JSON'], 7)
   const answer = await send({ dryRun: true, records })
   expect(answer).toMatchObject({ source: 'auth0', read: 3, imported: 1, refused: 2, hashes: { bcrypt: 1 } })
@@ -53,11 +55,11 @@ test('a dry run says what would be and writes nothing', async () => {
   expect(await finished()).toEqual([])
 })
 
-test('portions are one import: one event with all counts, and each user’s own tells who brought it', async () => {
+test('batches form one import: one event with all counts, and the event of each user names the importer', async () => {
   const first = await send({ records: numbered([auth0('ada'), auth0('bob')]), last: false })
   expect(first).toMatchObject({ imported: 2, read: 2 })
   expect(await finished()).toEqual([])
-  // The product was seen in the first portion: this record alone says nothing of it.
+  // The product was detected in the first batch: this record alone does not identify it.
   const records = numbered([JSON.stringify({ email: 'cleo@example.com' }), auth0('ada')], 3)
   const second = await send({ records, continues: first.continuation })
   expect(second).toMatchObject({ source: 'auth0', imported: 1, known: 1, withoutPassword: 1 })
@@ -65,18 +67,19 @@ test('portions are one import: one event with all counts, and each user’s own 
   expect(await finished()).toEqual([
     expect.objectContaining({ data: { source: 'auth0', read: 4, imported: 3, known: 1, refused: 0 } }),
   ])
-  const created = must(await tenant.owner.get(`${tenant.A}/events?event_types=user.created`), 200).data as Loose[]
+  const created = expectStatus(await tenant.owner.get(`${tenant.A}/events?event_types=user.created`), 200)
+    .data as AnyJson[]
   expect(created.map(({ actor }) => actor.type)).toEqual(['api_key', 'api_key', 'api_key'])
   expect(JSON.stringify([first, second, created])).not.toContain(hash)
 })
 
-test('a portion that is sent again finds its users here', async () => {
+test('a batch that is sent again finds its users already imported', async () => {
   const records = numbered([auth0('dora')])
   const [one, two] = await Promise.all([send({ records }), send({ records })])
   expect([one.imported + two.imported, one.known + two.known]).toEqual([1, 1])
 })
 
-test('a name that comes twice in a file has the same hash in two portions of a dry run', async () => {
+test('a name that occurs twice in a file has the same hash in two batches of a dry run', async () => {
   const [one, two] = await Promise.all([
     send({ dryRun: true, records: numbered([auth0('twin')]) }),
     send({ dryRun: true, records: numbered([JSON.stringify({ user_id: 'x', email: 'TWIN@example.com' })], 2) }),
@@ -84,7 +87,7 @@ test('a name that comes twice in a file has the same hash in two portions of a d
   expect(one.users[0].usernameHash).toBe(two.users[0].usernameHash)
 })
 
-test('what stands where another thing should is refused with its line; the rest of the portion is taken', async () => {
+test('a value of the wrong type is refused with its line; the rest of the batch is imported', async () => {
   const hostile: Record<string, object> = {
     algorithm: { password_hash: undefined, custom_password_hash: { algorithm: { toString: 1 } } },
     encoding: {
@@ -97,63 +100,63 @@ test('what stands where another thing should is refused with its line; the rest 
   const records = numbered([...Object.entries(hostile).map(([name, more]) => auth0(name, more)), auth0('fine')])
   const answer = await send({ records, dryRun: true })
   expect(answer).toMatchObject({ read: 5, imported: 1, refused: 4 })
-  expect(answer.refusals.map(({ line }: Loose) => line)).toEqual([1, 2, 3, 4])
+  expect(answer.refusals.map(({ line }: AnyJson) => line)).toEqual([1, 2, 3, 4])
 })
 
-describe('what may be sent', () => {
+describe('input', () => {
   test.each<[string, string, string]>([
-    ['text that is no JSON', '{"a":', 'invalid_json'],
+    ['text that is not JSON', '{"a":', 'invalid_json'],
     ['a NUL', '{"user_id":"x\\u0000","email":"x@example.com"}', 'invalid_json'],
-    ['half a pair of surrogates', '{"user_id":"x","email":"x@example.com","name":"\\ud800"}', 'invalid_json'],
+    ['a lone surrogate', '{"user_id":"x","email":"x@example.com","name":"\\ud800"}', 'invalid_json'],
     ['a list', '[]', 'invalid_record'],
-    ['nobody’s name', '{"user_id":"x"}', 'no_username'],
-    ['an address that is none', '{"user_id":"x","email":"none"}', 'invalid_username'],
+    ['a missing username', '{"user_id":"x"}', 'no_username'],
+    ['an invalid email address', '{"user_id":"x","email":"none"}', 'invalid_username'],
     ['a number too large', '{"user_id":"x","email":"x@example.com","user_metadata":{"n":1e999}}', 'invalid_json'],
-    ['the prototype', '{"user_id":"x","email":"x@example.com","user_metadata":{"__proto__":1}}', 'invalid_json'],
+    ['a __proto__ key', '{"user_id":"x","email":"x@example.com","user_metadata":{"__proto__":1}}', 'invalid_json'],
     [
       'nesting',
       `{"user_id":"x","email":"x@example.com","user_metadata":${'['.repeat(40)}${']'.repeat(40)}}`,
       'invalid_json',
     ],
     [
-      'a hash that nobody knows',
+      'an unknown hash format',
       '{"user_id":"x","email":"x@example.com","password_hash":"$9$x"}',
       'unsupported_credential',
     ],
-  ])('%s refuses its line alone', async (_, text, reason) => {
+  ])('%s refuses only its own line', async (_, text, reason) => {
     const answer = await send({ source: 'auth0', dryRun: false, records: numbered([text, auth0('ada')]) })
     expect(answer).toMatchObject({ known: 1, refused: 1, refusals: [{ line: 1, reason }] })
   })
 
   test.each<[string, object, RegExp]>([
-    ['records of no product', { records: [{ line: 1, text: '{}' }] }, /^source: is not to be seen/],
-    ['nothing', { records: [] }, /^source: is not to be seen/],
-    ['a continuation that is none', { continues: 'x', records: [] }, /^continues: is not/],
+    ['records of an unknown product', { records: [{ line: 1, text: '{}' }] }, /^source: cannot be detected/],
+    ['nothing', { records: [] }, /^source: cannot be detected/],
+    ['an invalid continuation', { continues: 'x', records: [] }, /^continues: must be/],
     [
-      'too many',
+      'too many records',
       { records: Array.from({ length: 1001 }, () => ({ line: 1, text: '' })) },
-      /^records: must hold at most/,
+      /^records: must have at most/,
     ],
   ])('%s is an invalid request', async (_, input, message) => {
     const answer = await send(input)
     expect(answer).toMatchObject({ message: expect.stringMatching(message), extensions: { status: 400 } })
   })
 
-  test('no import goes on from a rehearsal: it would tell of users that nobody has', async () => {
+  test('an import cannot use the continuation of a dry run', async () => {
     const { continuation } = await send({ records: numbered([auth0('zoe')]), dryRun: true, last: false })
     const refused = await send({ records: [], continues: continuation })
-    expect(refused.message).toMatch(/not the continuation/)
+    expect(refused.message).toMatch(/must be the continuation/)
   })
 
-  test('a continuation belongs to its issuer', async () => {
-    const other = await makeTenant(app, 'Other')
+  test('a continuation token is bound to its issuer', async () => {
+    const other = await createTenant(app, 'Other')
     const { continuation } = await send({ records: numbered([auth0('eve')]), dryRun: true })
     const answer = await send({ continues: continuation, records: [] }, other)
     expect(answer.extensions).toMatchObject({ status: 400, details: [{ field: 'continues' }] })
   })
 })
 
-describe('who may', () => {
+describe('access', () => {
   test.each<[string[], number | undefined]>([
     [['issuers.users:write', 'issuers.users.verifiers:write'], undefined],
     [['issuers.users:manage', 'issuers.users.verifiers:manage'], undefined],
@@ -161,29 +164,31 @@ describe('who may', () => {
     [['issuers.users.verifiers:write'], 403],
     [['issuers.users:read', 'issuers.users.verifiers:write'], 403],
   ])('a key with %j: %j', async (scopes, status) => {
-    const made = must(
+    const made = expectStatus(
       await tenant.owner.post(`${tenant.A}/api-keys`, { name: 'x', restrictions: { scopes } }),
       201,
     ).data
-    const key = apiAs(app.baseUrl, { id: made.id, secret: made.secret_plain })
+    const key = createApiClient(app.baseUrl, { id: made.id, secret: made.secret_plain })
     const answer = await send({ records: numbered([auth0('ada')]) }, tenant, key)
     expect(answer.extensions?.status).toBe(status)
   })
 
-  test('an issuer of somebody else is not there', async () => {
-    const other = await makeTenant(app, 'Stranger')
+  test('an issuer of another account is not found', async () => {
+    const other = await createTenant(app, 'Other')
     const answer = await send({ records: numbered([auth0('mallory')]) }, tenant, other.owner)
     expect(answer.extensions).toMatchObject({ status: 404 })
   })
 
-  test('who is imported into the console’s issuer could own accounts: that is for all authority alone', async () => {
-    const [home] = (await app.gatehouse.tools.prisma.deployment.findMany({ where: { name: 'console' } })) as Loose[]
+  test('importing into the console issuer requires full authority, because its users can own accounts', async () => {
+    const [home] = (await app.gatehouse.database.prisma.deployment.findMany({
+      where: { name: 'console' },
+    })) as AnyJson[]
     const issuerId = home!.value.issuer_id as string
-    const row = await app.gatehouse.tools.prisma.issuer.findUniqueOrThrow({ where: { id: issuerId } })
+    const row = await app.gatehouse.database.prisma.issuer.findUniqueOrThrow({ where: { id: issuerId } })
     const scopes = ['issuers.users:manage', 'issuers.users.verifiers:manage']
     const path = `/v1/accounts/${row.accountId}/api-keys`
-    const made = must(await app.operator.post(path, { name: 'x', restrictions: { scopes } }), 201).data
-    const key = apiAs(app.baseUrl, { id: made.id, secret: made.secret_plain })
+    const made = expectStatus(await app.operator.post(path, { name: 'x', restrictions: { scopes } }), 201).data
+    const key = createApiClient(app.baseUrl, { id: made.id, secret: made.secret_plain })
     const at = { ...tenant, accountId: row.accountId, issuerId }
     expect((await send({ records: numbered([auth0('ada')]) }, at, key)).extensions).toMatchObject({ status: 403 })
     expect(await send({ records: numbered([auth0('ada')]), dryRun: true }, at, app.operator)).toMatchObject({

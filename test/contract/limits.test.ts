@@ -1,37 +1,44 @@
 /**
- * Limits of spec section 8 that have no other home. Where each of them is tested stands in kernel/sections.test.ts; those
- * that count something hold under 20 parallel requests there.
+ * Limits of docs/contract.md#limits that no other file tests. test/unit/contract-coverage.test.ts lists the files for
+ * each section.
  */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { systemContext } from '../../src/platform/jobs.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
 import { routes } from '../../src/rest/routes.js'
 import { schedule } from '../../src/schedule.js'
-import { must } from '../setup/actors.js'
+import { expectStatus } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { bodies, confidentialClient, makeWorld, pathOf, queries, type World } from './world.js'
+import {
+  confidentialClient,
+  createTenantFixture,
+  requestBodies,
+  requiredQueries,
+  routePath,
+  type TenantFixture,
+} from './tenant-fixture.js'
 
 const DAY = 86_400_000
 
 let app: TestApp
-let world: World
+let fixture: TenantFixture
 
 beforeAll(async () => {
   app = await startApp({ roles: ['core'] })
-  world = await makeWorld(app)
+  fixture = await createTenantFixture(app)
 })
 afterAll(() => app.close())
 
 const lists = routes.filter(({ operation }) => operation.startsWith('list'))
 const largest = (operation: string): number => (operation === 'listNoteBacklinks' ? 50 : 100)
 
-describe('section 8', () => {
+describe('limits', () => {
   test.each(lists.map((route) => [route.path, route] as const))(
     'page size of %s: 1 to its maximum',
     async (_, route) => {
       const max = largest(route.operation)
       const ask = async (limit: string) => {
-        const query = new URLSearchParams({ ...queries[route.operation]?.(world.ids), limit })
-        const answer = await world.owner.get(`${pathOf(route, world.ids)}?${query}`)
+        const query = new URLSearchParams({ ...requiredQueries[route.operation]?.(fixture.ids), limit })
+        const answer = await fixture.owner.get(`${routePath(route, fixture.ids)}?${query}`)
         return [limit, answer.status, answer.body.details?.[0]?.field]
       }
       for (const limit of ['1', String(max)]) expect(await ask(limit)).toEqual([limit, 200, undefined])
@@ -40,29 +47,29 @@ describe('section 8', () => {
     },
   )
 
-  test('a page has 50 rows when nobody says otherwise', async () => {
-    const { accountId, issuerId, owner, I } = world
-    await app.gatehouse.tools.pool.query(
+  test('the default page size is 50', async () => {
+    const { accountId, issuerId, owner, I } = fixture
+    await app.gatehouse.database.pool.query(
       `INSERT INTO clients (id, account_id, issuer_id, name, type, confidential, settings, status, created_at, updated_at)
        SELECT 'cli_0' || lpad(n::text, 25, '0'), $1, $2, 'Client', 'external', false, '{}', 'active', 0, 0
        FROM generate_series(1, 60) n`,
       [accountId, issuerId],
     )
-    expect(must(await owner.get(`${I}/clients`), 200)).toMatchObject({ has_more: true, data: { length: 50 } })
+    expect(expectStatus(await owner.get(`${I}/clients`), 200)).toMatchObject({ has_more: true, data: { length: 50 } })
   })
 
   test('soft-delete retention of clients, API keys and personal tokens: 31 days, then their rows are removed', async () => {
-    const { owner, A, I, ids } = world
-    const make = async (path: string, body: object) => must(await owner.post(path, body), 201).data.id
+    const { owner, A, I, ids } = fixture
+    const make = async (path: string, body: object) => expectStatus(await owner.post(path, body), 201).data.id
     const client = await make(`${I}/clients`, confidentialClient())
-    const key = await make(`${A}/api-keys`, bodies['createApiKey']!())
-    const token = await make(`${I}/users/${ids.user_id}/tokens`, bodies['createPersonalToken']!())
+    const key = await make(`${A}/api-keys`, requestBodies['createApiKey']!())
+    const token = await make(`${I}/users/${ids.user_id}/tokens`, requestBodies['createPersonalToken']!())
     for (const path of [`${I}/clients/${client}`, `${A}/api-keys/${key}`, `${A}/tokens/${token}`])
-      must(await owner.delete(path), 204)
+      expectStatus(await owner.delete(path), 204)
     const left = async () => {
       for (const { run } of schedule.filter(({ name }) => /^purge-(clients|api-keys|personal-tokens)$/.test(name)))
         await run(systemContext(app.gatehouse))
-      const { prisma } = app.gatehouse.tools
+      const { prisma } = app.gatehouse.database
       return Promise.all([
         prisma.client.count({ where: { id: client } }),
         prisma.apiKey.count({ where: { id: key } }),
@@ -71,10 +78,10 @@ describe('section 8', () => {
     }
     app.clock.advance(31 * DAY - 60_000)
     expect(await left()).toEqual([1, 1, 1])
-    const inForce = await app.gatehouse.tools.prisma.apiKey.count({ where: { status: 'active' } })
+    const inForce = await app.gatehouse.database.prisma.apiKey.count({ where: { status: 'active' } })
     app.clock.advance(60_000)
     expect(await left()).toEqual([0, 0, 0])
-    expect(await app.gatehouse.tools.prisma.apiKey.count({ where: { status: 'active' } })).toBe(inForce)
-    expect(must(await owner.get(`${I}/clients/${ids.client_id}`), 200).data.status).toBe('active')
+    expect(await app.gatehouse.database.prisma.apiKey.count({ where: { status: 'active' } })).toBe(inForce)
+    expect(expectStatus(await owner.get(`${I}/clients/${ids.client_id}`), 200).data.status).toBe('active')
   })
 })

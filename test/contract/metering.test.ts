@@ -1,12 +1,15 @@
-/** Metered operations (decisions D28, spec 4.1 rule 3): what has a price is charged with what it does, or not at all. */
+/**
+ * Priced operations (docs/contract.md#account-ledger-and-payment-method-fields): the charge and the operation commit
+ * together or not at all.
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { makeAccount, must } from '../setup/actors.js'
-import type { Api, Loose } from '../setup/api.js'
-import { secretKey } from '../setup/database.js'
-import { type Facilitator, newPayer, startFacilitator } from '../setup/facilitator.js'
+import { createAccount, expectStatus } from '../setup/actors.js'
+import type { AnyJson, ApiClient } from '../setup/api.js'
+import { testSecretKey } from '../setup/database.js'
+import { createPayer, type Facilitator, startFacilitator } from '../setup/facilitator.js'
 import { runCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { fresh } from './world.js'
+import { uniqueName } from './tenant-fixture.js'
 
 const prices = { createIssuer: 100, createApiKey: 100, domains: 7, createDomain: 10, updatePaymentMethod: 1 }
 
@@ -22,32 +25,32 @@ afterAll(async () => {
 })
 
 interface Customer {
-  owner: Api
+  owner: ApiClient
   A: string
   accountId: string
-  ledger(): Promise<Loose[]>
+  ledger(): Promise<AnyJson[]>
 }
 
-/** An account with this much credit; gated by its payment method. */
+/** Creates an account with this credit that is gated because it has a payment method. */
 async function customer(credit: number, gated = true): Promise<Customer> {
-  const { owner, accountId } = await makeAccount(app)
+  const { owner, accountId } = await createAccount(app)
   const A = `/v1/accounts/${accountId}`
-  if (gated) must(await owner.post(`${A}/payment-methods`, { type: 'x402' }), 201)
+  if (gated) expectStatus(await owner.post(`${A}/payment-methods`, { type: 'x402' }), 201)
   if (credit > 0) {
-    const payment = { 'payment-signature': newPayer().pay(credit) }
-    must(await owner.post(`${A}/credits/topups`, { amount_μusd: credit }, payment), 200)
+    const payment = { 'payment-signature': createPayer().createPaymentHeader(credit) }
+    expectStatus(await owner.post(`${A}/credits/topups`, { amount_μusd: credit }, payment), 200)
   }
   return {
     owner,
     A,
     accountId,
-    ledger: async () => must(await owner.get(`${A}/credits/ledger?limit=100`), 200).data,
+    ledger: async () => expectStatus(await owner.get(`${A}/credits/ledger?limit=100`), 200).data,
   }
 }
-const issuersOf = async ({ owner, A }: Customer): Promise<Loose[]> =>
-  must(await owner.get(`${A}/issuers?limit=100`), 200).data
+const issuersOf = async ({ owner, A }: Customer): Promise<AnyJson[]> =>
+  expectStatus(await owner.get(`${A}/issuers?limit=100`), 200).data
 
-test('a gated account without credit gets 402 for a priced operation, and nothing is done', async () => {
+test('a gated account without credit gets 402 for a priced operation, and nothing is changed', async () => {
   const poor = await customer(99)
   const answer = await poor.owner.post(`${poor.A}/issuers`, { name: 'I' })
   expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 402, error: 'payment_required' })
@@ -61,13 +64,13 @@ test('a gated account without credit gets 402 for a priced operation, and nothin
   expect(errors[0].extensions).toMatchObject({ code: 'PAYMENT_REQUIRED', status: 402 })
 })
 
-test('the charge stands in the ledger, reads and GraphQL included; what has no price is free', async () => {
+test('the ledger shows the charge, also for priced reads and GraphQL; operations without a price are free', async () => {
   const rich = await customer(1000)
-  must(await rich.owner.post(`${rich.A}/issuers`, { name: 'I' }), 201)
-  must(await rich.owner.get(`${rich.A}/domains`), 200)
+  expectStatus(await rich.owner.post(`${rich.A}/issuers`, { name: 'I' }), 201)
+  expectStatus(await rich.owner.get(`${rich.A}/domains`), 200)
   const text = 'mutation ($a: ID!) { createIssuer(accountId: $a, input: {name: "I"}) { id clients { data { id } } } }'
   expect((await rich.owner.graphql(text, { a: rich.accountId })).body.errors).toBeUndefined()
-  must(await rich.owner.get(rich.A), 200)
+  expectStatus(await rich.owner.get(rich.A), 200)
   expect(
     (await rich.ledger()).map((entry) => [entry.type, entry.amount_μusd, entry.balance_μusd, entry.description]),
   ).toEqual([
@@ -81,30 +84,30 @@ test('the charge stands in the ledger, reads and GraphQL included; what has no p
 test('a failed operation is not charged', async () => {
   const rich = await customer(1000)
   expect((await rich.owner.post(`${rich.A}/issuers`, { name: '' })).status).toBe(400)
-  const host = `${fresh('paid')}.example.com`
-  must(await rich.owner.post(`${rich.A}/domains`, { host }), 201)
+  const host = `${uniqueName('paid')}.example.com`
+  expectStatus(await rich.owner.post(`${rich.A}/domains`, { host }), 201)
   expect((await rich.owner.post(`${rich.A}/domains`, { host })).status).toBe(409)
-  const keyed = { 'idempotency-key': fresh('key') }
+  const keyed = { 'idempotency-key': uniqueName('key') }
   expect((await rich.owner.post(`${rich.A}/domains`, { host }, keyed)).status).toBe(409)
   expect((await rich.ledger())[0]).toMatchObject({ balance_μusd: 990, description: 'createDomain' })
 })
 
-test('a replayed idempotent POST is never charged, by REST and by GraphQL', async () => {
+test('a replayed idempotent POST is never charged, through REST and GraphQL', async () => {
   const rich = await customer(1000)
-  const keyed = { 'idempotency-key': fresh('key') }
+  const keyed = { 'idempotency-key': uniqueName('key') }
   for (const replayed of [null, 'true', 'true']) {
     const answer = await rich.owner.post(`${rich.A}/issuers`, { name: 'I' }, keyed)
     expect([answer.status, answer.headers.get('idempotent-replayed')]).toEqual([201, replayed])
   }
   const text = 'mutation ($a: ID!) { createIssuer(accountId: $a, input: {name: "I"}, idempotencyKey: "k") { id } }'
-  for (const _ of [1, 2, 3]) must(await rich.owner.graphql(text, { a: rich.accountId }), 200)
+  for (const _ of [1, 2, 3]) expectStatus(await rich.owner.graphql(text, { a: rich.accountId }), 200)
   expect((await rich.ledger()).map((entry) => entry.balance_μusd)).toEqual([800, 900, 1000])
   expect(await issuersOf(rich)).toHaveLength(2)
 })
 
-test('50 parallel priced operations never take the balance below zero', async () => {
+test('50 parallel priced operations never make the balance negative', async () => {
   const rich = await customer(1050)
-  const second = await app.second()
+  const second = await app.startSecondApp()
   const elsewhere = (body: object) =>
     fetch(`${second.baseUrl}${rich.A}/api-keys`, {
       method: 'POST',
@@ -118,8 +121,8 @@ test('50 parallel priced operations never take the balance below zero', async ()
   const made = answers.filter(({ status }) => status === 201)
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([201, 402]))
   expect(made).toHaveLength(10)
-  // Besides the account's first one.
-  expect(must(await rich.owner.get(`${rich.A}/api-keys?limit=100`), 200).data).toHaveLength(11)
+  // In addition to the account's first issuer.
+  expect(expectStatus(await rich.owner.get(`${rich.A}/api-keys?limit=100`), 200).data).toHaveLength(11)
   const [latest] = await rich.ledger()
   expect(latest!.balance_μusd).toBe(50)
   const balances = (await rich.ledger()).map((entry) => entry.balance_μusd)
@@ -128,17 +131,17 @@ test('50 parallel priced operations never take the balance below zero', async ()
 
 test('an account that is not gated pays nothing', async () => {
   const free = await customer(0, false)
-  must(await free.owner.post(`${free.A}/issuers`, { name: 'I' }), 201)
+  expectStatus(await free.owner.post(`${free.A}/issuers`, { name: 'I' }), 201)
   expect(await free.ledger()).toEqual([])
 })
 
-test('the OpenAPI document foretells 402 where something has a price', async () => {
+test('the OpenAPI document lists 402 for priced operations', async () => {
   const { paths } = (await app.operator.get('/openapi.json')).body
   expect(Object.keys(paths['/v1/accounts/{account_id}/issuers'].post.responses)).toContain('402')
   expect(Object.keys(paths['/v1/accounts/{account_id}/issuers'].get.responses)).not.toContain('402')
 })
 
-test('a table of prices that names what cannot have one keeps the product from starting', async () => {
+test('a price table with an operation that cannot have a price prevents the start', async () => {
   for (const wrong of [{ nothing: 1 }, { createTopup: 1 }, { createIssuer: 0 }, { createIssuer: 1.5 }, { me: 1 }]) {
     const starting = startApp({
       databaseUrl: app.databaseUrl,
@@ -149,10 +152,10 @@ test('a table of prices that names what cannot have one keeps the product from s
   }
 })
 
-test('gatehouse billing: shows how an account is billed and why; the override of an operator counts at once, with an event', async () => {
+test('gatehouse billing: shows the billing mode of an account and its reason; an operator override takes effect immediately and records an event', async () => {
   const { DATABASE_URL, SECRET_KEY, DATA_DIR } = {
     DATABASE_URL: app.databaseUrl,
-    SECRET_KEY: secretKey,
+    SECRET_KEY: testSecretKey,
     DATA_DIR: app.gatehouse.config.dataDir,
   }
   const billing = (...words: string[]) => runCli(['billing', ...words], { DATABASE_URL, SECRET_KEY, DATA_DIR })
@@ -167,23 +170,25 @@ test('gatehouse billing: shows how an account is billed and why; the override of
     balance_micro_usd: 500,
     open_payments: [],
   })
-  must(await owner.post(`${A}/issuers`, { name: 'One' }), 201)
+  expectStatus(await owner.post(`${A}/issuers`, { name: 'One' }), 201)
   expect(await billing('override', accountId, 'ungated')).toMatchObject({
     code: 0,
-    stdout: `${accountId} is ungated from now on.\n`,
+    stdout: `The billing mode of ${accountId} is now ungated.\n`,
   })
-  expect(must(await owner.get(A), 200).data.billing_mode).toBe('ungated')
-  must(await owner.post(`${A}/issuers`, { name: 'Two' }), 201)
+  expect(expectStatus(await owner.get(A), 200).data.billing_mode).toBe('ungated')
+  expectStatus(await owner.post(`${A}/issuers`, { name: 'Two' }), 201)
   expect((await billing('show', accountId)).stdout).toMatch(
     /^billing mode {2}ungated \(set by an operator\)\ncredit {8}400 micro-USD$/m,
   )
-  const [told] = must(await owner.get(`${A}/events?event_types=account.updated`), 200).data
-  expect(told).toMatchObject({
+  const [event] = expectStatus(await owner.get(`${A}/events?event_types=account.updated`), 200).data
+  expect(event).toMatchObject({
     auth_type: 'system',
     changes: { billing_mode: { old: 'gated', new: 'ungated' } },
   })
-  expect(await billing('override', accountId, 'none')).toMatchObject({ stdout: `${accountId} is gated from now on.\n` })
-  must(await owner.post(`${A}/issuers`, { name: 'Three' }), 201)
+  expect(await billing('override', accountId, 'none')).toMatchObject({
+    stdout: `The billing mode of ${accountId} is now gated.\n`,
+  })
+  expectStatus(await owner.post(`${A}/issuers`, { name: 'Three' }), 201)
   expect((await rich.ledger())[0]).toMatchObject({ type: 'charge', balance_μusd: 300 })
   expect(await billing('override', accountId, 'free')).toMatchObject({ code: 2 })
   expect(await billing('show', `acc_${'0'.repeat(26)}`)).toMatchObject({ code: 1 })

@@ -1,10 +1,10 @@
-/** Notes (spec 2.14, 4.13, decisions D1, D14, D29). */
+/** Notes (docs/contract.md#notes, docs/contract.md#note-endpoints, docs/contract.md#note-fields-and-links). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
+import { createRestrictedKey, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { eventsOf, textOf } from './trail.js'
-import { fresh, publicClient } from './world.js'
+import { eventsOfTarget, rowsAsText } from './stored-rows.js'
+import { publicClient, uniqueName } from './tenant-fixture.js'
 
 let app: TestApp
 let tenant: Tenant
@@ -14,49 +14,49 @@ let userId: string
 let orgId: string
 let clientId: string
 
-const makeUser = async ({ owner, I }: Tenant): Promise<string> =>
-  must(await owner.post(`${I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data.id
+const createUser = async ({ owner, I }: Tenant): Promise<string> =>
+  expectStatus(await owner.post(`${I}/users`, { username_type: 'unique', username: uniqueName('user') }), 201).data.id
 
 beforeAll(async () => {
   app = await startApp()
-  tenant = await makeTenant(app)
-  other = await makeTenant(app, 'Other')
+  tenant = await createTenant(app)
+  other = await createTenant(app, 'Other')
   notes = `${tenant.A}/notes`
-  userId = await makeUser(tenant)
-  clientId = must(await tenant.owner.post(`${tenant.I}/clients`, publicClient()), 201).data.id
-  orgId = await makeOrganization(tenant)
+  userId = await createUser(tenant)
+  clientId = expectStatus(await tenant.owner.post(`${tenant.I}/clients`, publicClient()), 201).data.id
+  orgId = await createOrganization(tenant)
 })
 afterAll(() => app.close())
 
-async function makeOrganization({ accountId, issuerId }: Tenant): Promise<string> {
+async function createOrganization({ accountId, issuerId }: Tenant): Promise<string> {
   const id = `org_${Math.random().toString(36).slice(2).padEnd(26, '0').slice(0, 26)}`
   const now = Date.now()
   const row = { id, accountId, issuerId, status: 'active', createdAt: now, updatedAt: now }
-  await app.gatehouse.tools.prisma.organization.create({ data: row })
+  await app.gatehouse.database.prisma.organization.create({ data: row })
   return id
 }
 
-const aboutIssuer = (more: object = {}) => ({
+const noteOnIssuer = (more: object = {}) => ({
   subject_type: 'issuer',
   subject_id: tenant.issuerId,
   content: 'Hello',
   ...more,
 })
-const aboutUser = (more: object = {}) => ({
+const noteOnUser = (more: object = {}) => ({
   subject_type: 'user',
   subject_id: userId,
   issuer_id: tenant.issuerId,
   content: 'Hello',
   ...more,
 })
-const write = async (body: object = aboutIssuer()): Promise<Loose> =>
-  must(await tenant.owner.post(notes, body), 201).data
-const faults = (answer: Loose) => answer.body.details?.map(({ field }: Loose) => field)
+const write = async (body: object = noteOnIssuer()): Promise<AnyJson> =>
+  expectStatus(await tenant.owner.post(notes, body), 201).data
+const errorFieldsOf = (answer: AnyJson) => answer.body.details?.map(({ field }: AnyJson) => field)
 
-describe('writing', () => {
-  test('POST answers the note with its creator, mentions and references', async () => {
+describe('creating', () => {
+  test('POST returns the note with its creator, mentions and references', async () => {
     const content = `@[Ann Lee](${userId}) owns [[client:${clientId}|the app]] and [[org:${orgId}]]`
-    const answer = await tenant.owner.post(notes, aboutUser({ content, pinned: true }))
+    const answer = await tenant.owner.post(notes, noteOnUser({ content, pinned: true }))
     expect(answer.status).toBe(201)
     const [keyId] = Buffer.from(tenant.owner.authorization!.split(' ')[1]!, 'base64').toString().split(':')
     expect(answer.body.data).toEqual({
@@ -81,16 +81,19 @@ describe('writing', () => {
     expect(read.headers.get('etag')).toBe(`"${answer.body.data.updated_at}"`)
   })
 
-  test('issuer_id is required for users and organizations, not allowed for issuers and clients', async () => {
+  test('issuer_id is required for users and organizations and not allowed for issuers and clients', async () => {
     for (const [subject_type, subject_id] of [
       ['user', userId],
       ['org', orgId],
     ]) {
       for (const issuer_id of [undefined, null]) {
         const refused = await tenant.owner.post(notes, { subject_type, subject_id, content: 'x', issuer_id })
-        expect([refused.status, faults(refused)]).toEqual([400, ['issuer_id']])
+        expect([refused.status, errorFieldsOf(refused)]).toEqual([400, ['issuer_id']])
       }
-      must(await tenant.owner.post(notes, { subject_type, subject_id, content: 'x', issuer_id: tenant.issuerId }), 201)
+      expectStatus(
+        await tenant.owner.post(notes, { subject_type, subject_id, content: 'x', issuer_id: tenant.issuerId }),
+        201,
+      )
     }
     for (const [subject_type, subject_id] of [
       ['issuer', tenant.issuerId],
@@ -102,30 +105,30 @@ describe('writing', () => {
         content: 'x',
         issuer_id: tenant.issuerId,
       })
-      expect([refused.status, faults(refused)]).toEqual([400, ['issuer_id']])
-      const made = must(await tenant.owner.post(notes, { subject_type, subject_id, content: 'x' }), 201)
+      expect([refused.status, errorFieldsOf(refused)]).toEqual([400, ['issuer_id']])
+      const made = expectStatus(await tenant.owner.post(notes, { subject_type, subject_id, content: 'x' }), 201)
       expect(made.data.issuer_id).toBeNull()
     }
   })
 
   test('the subject must exist in the same tenant', async () => {
-    const theirs = await makeUser(other)
-    const elsewhere = must(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Second' }), 201).data.id
-    const gone = await makeUser(tenant)
-    must(await tenant.owner.delete(`${tenant.I}/users/${gone}`), 202)
+    const theirs = await createUser(other)
+    const elsewhere = expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Second' }), 201).data.id
+    const gone = await createUser(tenant)
+    expectStatus(await tenant.owner.delete(`${tenant.I}/users/${gone}`), 202)
     for (const [body, field] of [
-      [aboutUser({ subject_id: theirs }), 'subject_id'],
-      [aboutUser({ subject_id: theirs, issuer_id: other.issuerId }), 'issuer_id'],
-      [aboutUser({ issuer_id: elsewhere }), 'subject_id'],
-      [aboutUser({ subject_id: gone }), 'subject_id'],
-      [aboutUser({ subject_type: 'org' }), 'subject_id'],
-      [aboutUser({ subject_type: 'org', subject_id: await makeOrganization(other) }), 'subject_id'],
-      [aboutIssuer({ subject_id: other.issuerId }), 'subject_id'],
-      [aboutIssuer({ subject_type: 'client' }), 'subject_id'],
-      [aboutIssuer({ subject_id: 'iss_nothing' }), 'subject_id'],
+      [noteOnUser({ subject_id: theirs }), 'subject_id'],
+      [noteOnUser({ subject_id: theirs, issuer_id: other.issuerId }), 'issuer_id'],
+      [noteOnUser({ issuer_id: elsewhere }), 'subject_id'],
+      [noteOnUser({ subject_id: gone }), 'subject_id'],
+      [noteOnUser({ subject_type: 'org' }), 'subject_id'],
+      [noteOnUser({ subject_type: 'org', subject_id: await createOrganization(other) }), 'subject_id'],
+      [noteOnIssuer({ subject_id: other.issuerId }), 'subject_id'],
+      [noteOnIssuer({ subject_type: 'client' }), 'subject_id'],
+      [noteOnIssuer({ subject_id: 'iss_nothing' }), 'subject_id'],
     ] as const) {
       const refused = await tenant.owner.post(notes, body)
-      expect([refused.status, faults(refused)]).toEqual([400, [field]])
+      expect([refused.status, errorFieldsOf(refused)]).toEqual([400, [field]])
     }
   })
 
@@ -139,14 +142,14 @@ describe('writing', () => {
     [{ pinned: 'yes' }, 'pinned'],
     [{ created_by: 'me' }, 'created_by'],
     [{ mentions: [] }, 'mentions'],
-  ])('a bad field is 400: %#', async (more, field) => {
-    const refused = await tenant.owner.post(notes, aboutIssuer(more))
-    expect([refused.status, faults(refused)]).toEqual([400, [field]])
+  ])('an invalid field is 400: %#', async (more, field) => {
+    const refused = await tenant.owner.post(notes, noteOnIssuer(more))
+    expect([refused.status, errorFieldsOf(refused)]).toEqual([400, [field]])
   })
 
-  test('content takes 10,000 characters and is kept raw', async () => {
+  test('content has up to 10,000 characters and is stored unchanged', async () => {
     const content = `<script>alert(1)</script>\r\n${'x'.repeat(9973)}`
-    expect((await write(aboutIssuer({ content }))).content).toBe(content)
+    expect((await write(noteOnIssuer({ content }))).content).toBe(content)
   })
 
   const links = (...list: string[]) => list
@@ -170,29 +173,29 @@ describe('writing', () => {
     ['``` `x` [[user:u1]]', links('user:u1')],
     ['\\`[[user:u1]]\\` \\[[user:u2]] \\@[Ann](usr_3)', links('user:u1')],
     ['**[[org:o1|Acme *Inc*]]**\r\n> @[Zoë 🙂](usr_9)', links('usr_9 Zoë 🙂', 'org:o1|Acme *Inc*')],
-  ])('mentions and references, but not in code: %j', async (content, expected) => {
-    const { mentions, references } = await write(aboutIssuer({ content }))
+  ])('mentions and references are found outside of code only: %j', async (content, expected) => {
+    const { mentions, references } = await write(noteOnIssuer({ content }))
     expect([
-      ...mentions.map((m: Loose) => `${m.user_id} ${m.display_name}`),
-      ...references.map((r: Loose) => `${r.type}:${r.id}${r.display_text ? `|${r.display_text}` : ''}`),
+      ...mentions.map((m: AnyJson) => `${m.user_id} ${m.display_name}`),
+      ...references.map((r: AnyJson) => `${r.type}:${r.id}${r.display_text ? `|${r.display_text}` : ''}`),
     ]).toEqual(expected)
   })
 
-  test('a text made to be slow is not', async () => {
+  test('a text crafted for catastrophic backtracking is parsed in linear time', async () => {
     const began = performance.now()
     for (const content of ['`'.repeat(9999), '@['.repeat(5000), '[[user:'.repeat(1428), `${'`a``b'.repeat(1999)}`]) {
-      await write(aboutIssuer({ content }))
+      await write(noteOnIssuer({ content }))
     }
     expect(performance.now() - began).toBeLessThan(2000)
   })
 })
 
 describe('changing', () => {
-  test('PATCH takes content and pinned; mentions and references are read again', async () => {
-    const { id } = await write(aboutIssuer({ content: '@[Ann](usr_1) [[user:u1]]' }))
-    const pinned = must(await tenant.owner.patch(`${notes}/${id}`, { pinned: true }), 200).data
+  test('PATCH accepts content and pinned; mentions and references are parsed again', async () => {
+    const { id } = await write(noteOnIssuer({ content: '@[Ann](usr_1) [[user:u1]]' }))
+    const pinned = expectStatus(await tenant.owner.patch(`${notes}/${id}`, { pinned: true }), 200).data
     expect(pinned).toMatchObject({ pinned: true, mentions: [{ user_id: 'usr_1' }], references: [{ id: 'u1' }] })
-    const changed = must(await tenant.owner.patch(`${notes}/${id}`, { content: '@[Bob](usr_2)' }), 200).data
+    const changed = expectStatus(await tenant.owner.patch(`${notes}/${id}`, { content: '@[Bob](usr_2)' }), 200).data
     expect(changed).toMatchObject({ pinned: true, mentions: [{ user_id: 'usr_2' }], references: [] })
     for (const [body, field] of [
       [{ content: null }, 'content'],
@@ -201,18 +204,18 @@ describe('changing', () => {
       [{ subject_id: userId }, 'subject_id'],
     ] as const) {
       const refused = await tenant.owner.patch(`${notes}/${id}`, body)
-      expect([refused.status, faults(refused)]).toEqual([400, [field]])
+      expect([refused.status, errorFieldsOf(refused)]).toEqual([400, [field]])
     }
   })
 
-  test('DELETE is permanent and takes mentions and references along', async () => {
-    const ref = fresh('gone')
-    const { id } = await write(aboutIssuer({ content: `@[Ann](${ref}) [[user:${ref}]]` }))
-    must(await tenant.owner.delete(`${notes}/${id}`), 204)
+  test('DELETE is permanent and removes mentions and references', async () => {
+    const ref = uniqueName('gone')
+    const { id } = await write(noteOnIssuer({ content: `@[Ann](${ref}) [[user:${ref}]]` }))
+    expectStatus(await tenant.owner.delete(`${notes}/${id}`), 204)
     expect((await tenant.owner.get(`${notes}/${id}`)).status).toBe(404)
     expect((await tenant.owner.delete(`${notes}/${id}`)).status).toBe(404)
-    expect(must(await tenant.owner.get(`${notes}/backlinks?ref_type=user&ref_id=${ref}`), 200).data).toEqual([])
-    expect(await app.gatehouse.tools.prisma.noteMention.count({ where: { noteId: id } })).toBe(0)
+    expect(expectStatus(await tenant.owner.get(`${notes}/backlinks?ref_type=user&ref_id=${ref}`), 200).data).toEqual([])
+    expect(await app.gatehouse.database.prisma.noteMention.count({ where: { noteId: id } })).toBe(0)
   })
 
   test("another account's note is 404", async () => {
@@ -226,11 +229,11 @@ describe('changing', () => {
     }
   })
 
-  test('events tell that the text changed, never the text', async () => {
-    const { id } = await write(aboutUser({ content: 'first words' }))
-    must(await tenant.owner.patch(`${notes}/${id}`, { content: 'second words', pinned: true }), 200)
-    must(await tenant.owner.delete(`${notes}/${id}`), 204)
-    const events = await eventsOf(app, id)
+  test('events record that the text changed, never the text', async () => {
+    const { id } = await write(noteOnUser({ content: 'first words' }))
+    expectStatus(await tenant.owner.patch(`${notes}/${id}`, { content: 'second words', pinned: true }), 200)
+    expectStatus(await tenant.owner.delete(`${notes}/${id}`), 204)
+    const events = await eventsOfTarget(app, id)
     expect(events.map(({ type }) => type)).toEqual(['note.created', 'note.updated', 'note.deleted'])
     expect(events[1]).toMatchObject({
       userId,
@@ -238,28 +241,28 @@ describe('changing', () => {
       data: { subject_type: 'user', subject_id: userId },
       changes: { pinned: { old: false, new: true }, content: 'changed' },
     })
-    expect(textOf(events)).not.toContain('words')
+    expect(rowsAsText(events)).not.toContain('words')
   })
 })
 
 describe('listing', () => {
   let lister: Tenant
   let subject: object
-  const made: Loose[] = []
-  const get = async (query: string) => must(await lister.owner.get(`${lister.A}/notes${query}`), 200)
-  const order = (page: Loose) => page.data.map(({ id }: Loose) => made.findIndex((note) => note.id === id))
+  const made: AnyJson[] = []
+  const get = async (query: string) => expectStatus(await lister.owner.get(`${lister.A}/notes${query}`), 200)
+  const order = (page: AnyJson) => page.data.map(({ id }: AnyJson) => made.findIndex((note) => note.id === id))
 
   beforeAll(async () => {
-    lister = await makeTenant(app, 'Lister')
+    lister = await createTenant(app, 'Lister')
     subject = { subject_type: 'issuer', subject_id: lister.issuerId }
     for (let i = 0; i < 8; i++) {
       const body = { ...subject, content: `n${i}`, pinned: i === 1 || i === 4 || i === 5 }
-      made.push(must(await lister.owner.post(`${lister.A}/notes`, body), 201).data)
+      made.push(expectStatus(await lister.owner.post(`${lister.A}/notes`, body), 201).data)
     }
-    // Four of them share a millisecond, across the two groups.
+    // Four of them have the same millisecond, in both the pinned and the unpinned group.
     const moment = made[3].created_at
     for (const i of [2, 3, 4, 5]) {
-      await app.gatehouse.tools.prisma.note.update({ where: { id: made[i].id }, data: { createdAt: moment } })
+      await app.gatehouse.database.prisma.note.update({ where: { id: made[i].id }, data: { createdAt: moment } })
       made[i].created_at = moment
     }
   })
@@ -271,23 +274,20 @@ describe('listing', () => {
     expect(order(await get('?pinned=null'))).toEqual([5, 4, 1, 7, 6, 3, 2, 0])
   })
 
-  test.each([1, 2, 3, 5, 8])(
-    'pages of %i follow each other without gap or repetition, also within a millisecond',
-    async (limit) => {
-      const seen: number[] = []
-      let cursor: string | null = null
-      for (let page = 0; page < 9 && (page === 0 || cursor !== null); page++) {
-        const body: Loose = await get(`?limit=${limit}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`)
-        expect(body.has_more).toBe(body.next_cursor !== null)
-        if (body.next_cursor) expect(body.next_cursor).toMatch(/^(true|false):\d{13}:note_[0-9a-z]{26}$/)
-        seen.push(...order(body))
-        cursor = body.next_cursor
-      }
-      expect(seen).toEqual([5, 4, 1, 7, 6, 3, 2, 0])
-    },
-  )
+  test.each([1, 2, 3, 5, 8])('pages of %i have no gaps or duplicates, also within a millisecond', async (limit) => {
+    const seen: number[] = []
+    let cursor: string | null = null
+    for (let page = 0; page < 9 && (page === 0 || cursor !== null); page++) {
+      const body: AnyJson = await get(`?limit=${limit}${cursor ? `&cursor=${encodeURIComponent(cursor)}` : ''}`)
+      expect(body.has_more).toBe(body.next_cursor !== null)
+      if (body.next_cursor) expect(body.next_cursor).toMatch(/^(true|false):\d{13}:note_[0-9a-z]{26}$/)
+      seen.push(...order(body))
+      cursor = body.next_cursor
+    }
+    expect(seen).toEqual([5, 4, 1, 7, 6, 3, 2, 0])
+  })
 
-  test('the cursor is literally pinned:timestamp; the third part is optional', async () => {
+  test('the cursor has the form pinned:timestamp with an optional third part', async () => {
     expect(order(await get(`?cursor=true:${made[4].created_at}`))).toEqual([1, 7, 6, 3, 2, 0])
     expect(order(await get(`?cursor=true:${made[4].created_at}:${made[5].id}`))).toEqual([4, 1, 7, 6, 3, 2, 0])
     expect(order(await get(`?cursor=false:${made[3].created_at}`))).toEqual([0])
@@ -307,13 +307,13 @@ describe('listing', () => {
     'true:1:note_x',
     'true:1:usr_00000000000000000000000000',
     'true:9999999999999999999',
-  ])('a cursor that no list gave is 400: %s', async (cursor) => {
+  ])('a cursor that no list returned is 400: %s', async (cursor) => {
     const answer = await lister.owner.get(`${lister.A}/notes?cursor=${encodeURIComponent(cursor)}`)
-    expect([answer.status, faults(answer)]).toEqual([400, ['cursor']])
+    expect([answer.status, errorFieldsOf(answer)]).toEqual([400, ['cursor']])
   })
 
-  test('the page is read from an index in its order', async () => {
-    const plan = await app.gatehouse.tools.pool.connect()
+  test('a page is read in order from an index', async () => {
+    const plan = await app.gatehouse.database.pool.connect()
     try {
       await plan.query('SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off')
       const { rows } = await plan.query(
@@ -332,9 +332,9 @@ describe('listing', () => {
 
   test('filters: subject_type, subject_id (needs subject_type), issuer_id, created_by, mentions_user_id', async () => {
     const { owner, A, I, issuerId } = lister
-    const user = await makeUser(lister)
-    const key = await keyWith(lister, {})
-    const about = must(
+    const user = await createUser(lister)
+    const key = await createRestrictedKey(lister, {})
+    const about = expectStatus(
       await key.post(`${A}/notes`, {
         subject_type: 'user',
         subject_id: user,
@@ -343,7 +343,7 @@ describe('listing', () => {
       }),
       201,
     ).data
-    const ids = (page: Loose) => page.data.map(({ id }: Loose) => id)
+    const ids = (page: AnyJson) => page.data.map(({ id }: AnyJson) => id)
     expect(ids(await get('?subject_type=user'))).toEqual([about.id])
     expect(ids(await get(`?subject_type=user&subject_id=${user}`))).toEqual([about.id])
     expect(ids(await get(`?subject_type=client&subject_id=${user}`))).toEqual([])
@@ -353,53 +353,53 @@ describe('listing', () => {
     expect(ids(await get(`?mentions_user_id=${user}`))).toEqual([about.id])
     expect(ids(await get('?mentions_user_id=usr_nobody'))).toEqual([])
     const alone = await owner.get(`${A}/notes?subject_id=${user}`)
-    expect([alone.status, faults(alone)]).toEqual([400, ['subject_id']])
+    expect([alone.status, errorFieldsOf(alone)]).toEqual([400, ['subject_id']])
     for (const query of [
       '?subject_type=webhook',
       '?pinned=maybe',
       '?limit=0',
       '?limit=101',
       '?limit=x',
-      '?colour=red',
+      '?color=red',
     ]) {
       expect((await owner.get(`${A}/notes${query}`)).status).toBe(400)
     }
     void I
   })
 
-  test('GET notes/count is the bare {"count": n}; both parameters are required', async () => {
+  test('GET notes/count returns the plain {"count": n}; both parameters are required', async () => {
     const { owner, A, issuerId } = lister
     const answer = await owner.get(`${A}/notes/count?subject_type=issuer&subject_id=${issuerId}`)
     expect([answer.status, answer.text, answer.headers.get('etag')]).toEqual([200, '{"count":8}', null])
-    expect((await owner.get(`${A}/notes/count?subject_type=client&subject_id=nobody`)).text).toBe('{"count":0}')
-    expect(faults(await owner.get(`${A}/notes/count`))).toEqual(['subject_type', 'subject_id'])
+    expect((await owner.get(`${A}/notes/count?subject_type=client&subject_id=cli_x`)).text).toBe('{"count":0}')
+    expect(errorFieldsOf(await owner.get(`${A}/notes/count`))).toEqual(['subject_type', 'subject_id'])
     const half = await owner.get(`${A}/notes/count?subject_type=issuer`)
-    expect([half.status, faults(half)]).toEqual([400, ['subject_id']])
+    expect([half.status, errorFieldsOf(half)]).toEqual([400, ['subject_id']])
     expect((await owner.get(`${A}/notes/count?subject_type=webhook&subject_id=x`)).status).toBe(400)
   })
 
-  test('GET notes/backlinks: the newest 10, at most 50, in the list envelope without a cursor', async () => {
+  test('GET notes/backlinks: the newest 10, at most 50, as a list without a cursor', async () => {
     const { owner, A } = lister
-    const ref = fresh('whk')
+    const ref = uniqueName('whk')
     const ids: string[] = []
     for (let i = 0; i < 52; i++) {
       const body = { ...subject, content: `see [[webhook:${ref}]] and [[webhook:${ref}|again]]` }
-      ids.unshift(must(await owner.post(`${A}/notes`, body), 201).data.id)
+      ids.unshift(expectStatus(await owner.post(`${A}/notes`, body), 201).data.id)
     }
     const path = `${A}/notes/backlinks?ref_type=webhook&ref_id=${ref}`
-    const ten = must(await owner.get(path), 200)
+    const ten = expectStatus(await owner.get(path), 200)
     expect(ten).toMatchObject({ next_cursor: null, has_more: false })
-    expect(ten.data.map(({ id }: Loose) => id)).toEqual(ids.slice(0, 10))
+    expect(ten.data.map(({ id }: AnyJson) => id)).toEqual(ids.slice(0, 10))
     expect(ten.data[0].references).toEqual([{ type: 'webhook', id: ref, display_text: null }])
-    expect(must(await owner.get(`${path}&limit=50`), 200).data).toHaveLength(50)
-    expect(must(await owner.get(`${A}/notes/backlinks?ref_type=user&ref_id=${ref}`), 200).data).toEqual([])
+    expect(expectStatus(await owner.get(`${path}&limit=50`), 200).data).toHaveLength(50)
+    expect(expectStatus(await owner.get(`${A}/notes/backlinks?ref_type=user&ref_id=${ref}`), 200).data).toEqual([])
     for (const query of [`ref_type=webhook`, `ref_id=${ref}`, 'ref_type=note&ref_id=x']) {
       expect((await owner.get(`${A}/notes/backlinks?${query}`)).status).toBe(400)
     }
     for (const limit of ['0', '51', 'x']) expect((await owner.get(`${path}&limit=${limit}`)).status).toBe(400)
     expect((await owner.get(`${path}&cursor=true:1`)).status).toBe(400)
-    expect(must(await other.owner.get(`${other.A}/notes/backlinks?ref_type=webhook&ref_id=${ref}`), 200).data).toEqual(
-      [],
-    )
+    expect(
+      expectStatus(await other.owner.get(`${other.A}/notes/backlinks?ref_type=webhook&ref_id=${ref}`), 200).data,
+    ).toEqual([])
   })
 })

@@ -1,21 +1,32 @@
-/** The OpenAPI document: valid by an independent validator, whole, and true: answers conform to what it says. */
+/**
+ * The OpenAPI document: an independent validator accepts it, it is complete, and the responses of the server conform to
+ * it.
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { Validator } from '@seriousme/openapi-schema-validator'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import { type Route, routes } from '../../src/rest/routes.js'
-import { must } from '../setup/actors.js'
-import { type Answer, apiAs, type Loose } from '../setup/api.js'
+import { expectStatus } from '../setup/actors.js'
+import { type AnyJson, type ApiResponse, createApiClient } from '../setup/api.js'
 import { startDns, type TestDns } from '../setup/dns.js'
 import { type Facilitator, startFacilitator } from '../setup/facilitator.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { ready } from './ready.js'
-import { bodies, confidentialClient, makeWorld, pathOf, send, type World, worldFor } from './world.js'
+import { preconditions } from './preconditions.js'
+import {
+  confidentialClient,
+  createTenantFixture,
+  fixtureForRoute,
+  requestBodies,
+  routePath,
+  sendRouteRequest,
+  type TenantFixture,
+} from './tenant-fixture.js'
 
 let app: TestApp
 let dns: TestDns
 let facilitator: Facilitator
-let world: World
-let document: Loose
+let fixture: TenantFixture
+let document: AnyJson
 let ajv: Ajv2020
 const validators = new Map<string, ValidateFunction>()
 
@@ -23,8 +34,8 @@ beforeAll(async () => {
   dns = await startDns()
   facilitator = await startFacilitator()
   app = await startApp({ env: { DNS_RESOLVER: dns.address, ...facilitator.env } })
-  world = await makeWorld(app)
-  const answer = await apiAs(app.baseUrl).get('/openapi.json')
+  fixture = await createTenantFixture(app)
+  const answer = await createApiClient(app.baseUrl).get('/openapi.json')
   expect(answer.status).toBe(200)
   document = answer.body
   ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false })
@@ -48,15 +59,15 @@ function validatorOf(key: string, schema: object): ValidateFunction {
   return validate
 }
 
-/** The answer is one that the document foretells: its status, its headers, its body. */
-function expectForetold(route: Route, answer: Answer<Loose>): void {
-  const told = operationOf(route).responses[answer.status]
-  expect({ route: name(route), status: answer.status, told: told !== undefined }).toEqual({
+/** Checks that the document describes this response: status, headers and body. */
+function expectDocumented(route: Route, answer: ApiResponse<AnyJson>): void {
+  const documented = operationOf(route).responses[answer.status]
+  expect({ route: name(route), status: answer.status, documented: documented !== undefined }).toEqual({
     route: name(route),
     status: answer.status,
-    told: true,
+    documented: true,
   })
-  const schema = told.content?.['application/json']?.schema
+  const schema = documented.content?.['application/json']?.schema
   if (!schema) {
     expect(answer.text).toBe('')
     return
@@ -68,7 +79,7 @@ function expectForetold(route: Route, answer: Answer<Loose>): void {
     status: answer.status,
     faults: [],
   })
-  if (told.headers?.ETag) expect(answer.headers.get('etag')).toMatch(/^"\d+"$/)
+  if (documented.headers?.ETag) expect(answer.headers.get('etag')).toMatch(/^"\d+"$/)
 }
 
 test('it is valid OpenAPI 3.1', async () => {
@@ -77,17 +88,17 @@ test('it is valid OpenAPI 3.1', async () => {
   expect(document.openapi).toMatch(/^3\.1\./)
 })
 
-test('it has exactly the routes of the table, each with its parameters', () => {
-  const told = Object.entries<object>(document.paths).flatMap(([path, item]) =>
+test('it has exactly the routes of the server, each with its parameters', () => {
+  const operations = Object.entries<object>(document.paths).flatMap(([path, item]) =>
     Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
   )
-  expect(told.sort()).toEqual(routes.map(name).sort())
+  expect(operations.sort()).toEqual(routes.map(name).sort())
   const ids = routes.map((route) => operationOf(route).operationId)
   expect(new Set(ids).size).toBe(ids.length)
   for (const route of routes) {
     const { parameters, responses, requestBody } = operationOf(route)
     const named = (place: string): string[] =>
-      parameters.filter((parameter: Loose) => parameter.in === place).map((parameter: Loose) => parameter.name)
+      parameters.filter((parameter: AnyJson) => parameter.in === place).map((parameter: AnyJson) => parameter.name)
     expect(named('path').sort()).toEqual(
       [...route.path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => parameter).sort(),
     )
@@ -109,7 +120,7 @@ test('it has exactly the routes of the table, each with its parameters', () => {
   }
 })
 
-test('every list tells limit and cursor, and the filters of the specification', () => {
+test('every list documents limit, cursor and its filters', () => {
   const filters: Record<string, string[]> = {
     listClients: ['status', 'name'],
     listUsers: ['status'],
@@ -129,11 +140,11 @@ test('every list tells limit and cursor, and the filters of the specification', 
   }
   for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
     const query = operationOf(route)
-      .parameters.filter((parameter: Loose) => parameter.in === 'query')
-      .map((parameter: Loose) => parameter.name)
+      .parameters.filter((parameter: AnyJson) => parameter.in === 'query')
+      .map((parameter: AnyJson) => parameter.name)
     expect({ operation: route.operation, query: query.sort() }).toEqual({
       operation: route.operation,
-      // Backlinks have one page only (spec 4.13).
+      // Backlinks have one page only (docs/contract.md#note-endpoints).
       query: [
         ...(route.operation === 'listNoteBacklinks' ? [] : ['cursor']),
         'limit',
@@ -143,61 +154,74 @@ test('every list tells limit and cursor, and the filters of the specification', 
   }
 })
 
-describe('answers conform', () => {
+describe('responses conform to the document', () => {
   test.each(routes.map((route) => [name(route), route] as const))('%s', async (_, route) => {
-    const at = await worldFor(route, world)
-    const particular = await ready[route.operation]?.(at, dns)
-    const good = await send(world.owner, route, at.ids, {}, particular)
+    const at = await fixtureForRoute(route, fixture)
+    const particular = await preconditions[route.operation]?.(at, dns)
+    const good = await sendRouteRequest(fixture.owner, route, at.ids, {}, particular)
     expect({ status: good.status, text: good.status === route.success ? '' : good.text }).toEqual({
       status: route.success,
       text: '',
     })
-    expectForetold(route, good)
+    expectDocumented(route, good)
 
-    // What was sent is what the document lets one send.
-    const body = bodies[route.operation]?.(at.ids)
+    // The request conforms to the document as well.
+    const body = requestBodies[route.operation]?.(at.ids)
     const schema = operationOf(route).requestBody?.content['application/json'].schema
     if (body && schema) {
       const validate = validatorOf(`${name(route)} body`, schema)
       validate(body)
       expect(validate.errors ?? []).toEqual([])
-      expectForetold(route, await send(world.owner, route, at.ids, {}, { ...body, unknown: 1 }))
+      expectDocumented(route, await sendRouteRequest(fixture.owner, route, at.ids, {}, { ...body, unknown: 1 }))
       validate({ ...body, unknown: 1 })
       expect(validate.errors).not.toBeNull()
     }
-    expectForetold(route, await world.owner.request(route.method, `${pathOf(route, at.ids)}?unknown=1`, body))
-    expectForetold(route, await send(apiAs(app.baseUrl), route, at.ids))
+    expectDocumented(route, await fixture.owner.request(route.method, `${routePath(route, at.ids)}?unknown=1`, body))
+    expectDocumented(route, await sendRouteRequest(createApiClient(app.baseUrl), route, at.ids))
     if (route.path.includes('{'))
-      expectForetold(route, await send(world.owner, route, { ...at.ids, account_id: `acc_${'0'.repeat(26)}` }))
-    if (route.ifMatch) expectForetold(route, await send(world.owner, route, world.ids, { 'if-match': '"0"' }))
+      expectDocumented(
+        route,
+        await sendRouteRequest(fixture.owner, route, { ...at.ids, account_id: `acc_${'0'.repeat(26)}` }),
+      )
+    if (route.ifMatch)
+      expectDocumented(route, await sendRouteRequest(fixture.owner, route, fixture.ids, { 'if-match': '"0"' }))
     if (route.method === 'POST')
-      expectForetold(route, await send(world.owner, route, world.ids, { 'idempotency-key': '' }))
+      expectDocumented(route, await sendRouteRequest(fixture.owner, route, fixture.ids, { 'idempotency-key': '' }))
   })
 
   test('lists with rows of every kind, and 409, 415, 422', async () => {
-    must(
-      await world.owner.post(
-        `${world.I}/clients`,
+    expectStatus(
+      await fixture.owner.post(
+        `${fixture.I}/clients`,
         confidentialClient({ description: 'd', logo_url: 'https://x.example/l.png', metadata: { a: null } }),
       ),
       201,
     )
-    const note = { subject_type: 'issuer', subject_id: world.issuerId, content: `[[issuer:${world.issuerId}]]` }
-    must(await world.owner.post(`${world.A}/notes`, note), 201)
+    const note = { subject_type: 'issuer', subject_id: fixture.issuerId, content: `[[issuer:${fixture.issuerId}]]` }
+    expectStatus(await fixture.owner.post(`${fixture.A}/notes`, note), 201)
     for (const route of routes.filter(({ operation }) => operation.startsWith('list'))) {
-      const answer = await send(world.owner, route, world.ids)
+      const answer = await sendRouteRequest(fixture.owner, route, fixture.ids)
       expect([route.operation, answer.body.data.length > 0]).toEqual([route.operation, true])
-      expectForetold(route, answer)
+      expectDocumented(route, answer)
     }
     const createUser = routes.find(({ operation }) => operation === 'createUser')!
-    const body = bodies['createUser']!()
-    must(await send(world.owner, createUser, world.ids, { 'idempotency-key': 'openapi' }, body), 201)
+    const body = requestBodies['createUser']!()
+    expectStatus(
+      await sendRouteRequest(fixture.owner, createUser, fixture.ids, { 'idempotency-key': 'openapi' }, body),
+      201,
+    )
     const answers = [
-      await send(world.owner, createUser, world.ids, {}, body),
-      await send(world.owner, createUser, world.ids, { 'idempotency-key': 'openapi' }, { ...body, region: 'eu' }),
-      await send(world.owner, createUser, world.ids, { 'content-type': 'text/plain' }, body),
+      await sendRouteRequest(fixture.owner, createUser, fixture.ids, {}, body),
+      await sendRouteRequest(
+        fixture.owner,
+        createUser,
+        fixture.ids,
+        { 'idempotency-key': 'openapi' },
+        { ...body, region: 'eu' },
+      ),
+      await sendRouteRequest(fixture.owner, createUser, fixture.ids, { 'content-type': 'text/plain' }, body),
     ]
     expect(answers.map(({ status }) => status)).toEqual([409, 422, 415])
-    for (const answer of answers) expectForetold(createUser, answer)
+    for (const answer of answers) expectDocumented(createUser, answer)
   })
 })

@@ -1,29 +1,33 @@
-/** Organizations (spec 2.8, 4.7, section 3, decisions D26, D27, D29). */
+/**
+ * Organizations (docs/contract.md#organizations, docs/contract.md#organization-endpoints,
+ * docs/contract.md#common-field-rules).
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
-import { type Api, apiAs, type Loose } from '../setup/api.js'
+import { createRestrictedKey, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import { type AnyJson, type ApiClient, createApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { fresh } from './world.js'
+import { uniqueName } from './tenant-fixture.js'
 
 let app: TestApp
 let tenant: Tenant
-let owner: Api
+let owner: ApiClient
 let list: string
 
 beforeAll(async () => {
   app = await startApp()
-  tenant = await makeTenant(app, 'Acme')
+  tenant = await createTenant(app, 'Acme')
   owner = tenant.owner
   list = `${tenant.I}/organizations`
 })
 afterAll(() => app.close())
 
-const make = async (body: object = {}): Promise<Loose> => must(await owner.post(list, body), 201).data
+const create = async (body: object = {}): Promise<AnyJson> => expectStatus(await owner.post(list, body), 201).data
 const person = async (): Promise<string> =>
-  must(await owner.post(`${tenant.I}/users`, { username_type: 'unique', username: fresh('user') }), 201).data.id
-const ids = (answer: Loose): string[] => must(answer, 200).data.map((row: { id: string }) => row.id)
+  expectStatus(await owner.post(`${tenant.I}/users`, { username_type: 'unique', username: uniqueName('user') }), 201)
+    .data.id
+const ids = (answer: AnyJson): string[] => expectStatus(answer, 200).data.map((row: { id: string }) => row.id)
 const events = (orgId: string) =>
-  app.gatehouse.tools.prisma.event.findMany({ where: { orgId }, orderBy: { id: 'asc' } })
+  app.gatehouse.database.prisma.event.findMany({ where: { orgId }, orderBy: { id: 'asc' } })
 
 const whole = {
   name: 'Tulips Ltd',
@@ -31,9 +35,9 @@ const whole = {
   logo_url: 'https://tulips.example/logo.png',
   org_type: 'business',
   max_members: 25,
-  default_member_scopes: ['catalogue:read'],
-  scopes: ['catalogue:read', 'catalogue:write'],
-  creator_scopes: ['catalogue:write'],
+  default_member_scopes: ['catalog:read'],
+  scopes: ['catalog:read', 'catalog:write'],
+  creator_scopes: ['catalog:write'],
   invitation_enabled: true,
   invitation_message: 'Welcome to Tulips.',
   address: { country: 'NL', city: 'Lisse' },
@@ -48,7 +52,7 @@ const whole = {
 
 describe('POST', () => {
   test('all fields are optional', async () => {
-    const created = await make()
+    const created = await create()
     expect(created).toEqual({
       id: expect.stringMatching(/^org_[0-9a-z]{26}$/),
       account_id: tenant.accountId,
@@ -80,10 +84,10 @@ describe('POST', () => {
     })
   })
 
-  test('every field of 2.8 is kept and given back', async () => {
-    const created = await make(whole)
+  test('every documented field is stored and returned', async () => {
+    const created = await create(whole)
     expect(created).toMatchObject(whole)
-    expect(must(await owner.get(`${list}/${created.id}`), 200).data).toEqual(created)
+    expect(expectStatus(await owner.get(`${list}/${created.id}`), 200).data).toEqual(created)
     const [event] = await events(created.id)
     expect(event).toMatchObject({
       type: 'organization.created',
@@ -118,47 +122,49 @@ describe('POST', () => {
     ['id', { id: 'org_mine' }],
     ['created_at', { created_at: 1 }],
     ['member_count', { member_count: 1 }],
-  ])('%s that does not fit is 400 and named: %j', async (field, body) => {
+  ])('an invalid %s is 400 with its field: %j', async (field, body) => {
     const answer = await owner.post(list, body)
     expect({ status: answer.status, field: answer.body.details?.[0].field }).toEqual({ status: 400, field })
   })
 
-  test('who is named as its creator becomes a member with creator_scopes; a user of another issuer does not', async () => {
+  test('the user in created_by_user_id becomes a member with creator_scopes; a user of another issuer is refused', async () => {
     const userId = await person()
-    const created = await make({ creator_scopes: ['org:admin'], max_members: 1, created_by_user_id: userId })
+    const created = await create({ creator_scopes: ['org:admin'], max_members: 1, created_by_user_id: userId })
     expect(created.created_by_user_id).toBe(userId)
-    const members = must(await owner.get(`${list}/${created.id}/members`), 200).data
+    const members = expectStatus(await owner.get(`${list}/${created.id}/members`), 200).data
     expect(members).toMatchObject([{ member_id: userId, scopes: ['org:admin'], status: 'active' }])
     expect((await events(created.id)).map((event) => event.type)).toEqual([
       'organization.created',
       'organization.membership.created',
     ])
-    const other = await makeTenant(app, 'Other')
-    const stranger = must(await other.owner.post(`${other.I}/users`, { username_type: 'unique', username: 'x' }), 201)
-      .data.id
-    expect((await owner.post(list, { created_by_user_id: stranger })).status).toBe(400)
+    const other = await createTenant(app, 'Other')
+    const otherIssuerUser = expectStatus(
+      await other.owner.post(`${other.I}/users`, { username_type: 'unique', username: 'x' }),
+      201,
+    ).data.id
+    expect((await owner.post(list, { created_by_user_id: otherIssuerUser })).status).toBe(400)
   })
 
-  test('nobody grants what they lack, in none of the three lists of scopes', async () => {
-    const api = await keyWith(tenant, { scopes: ['issuers.organizations:manage', 'issuers.users:read'] })
+  test('a caller cannot grant scopes that it lacks, in any of the three scope lists', async () => {
+    const api = await createRestrictedKey(tenant, { scopes: ['issuers.organizations:manage', 'issuers.users:read'] })
     for (const field of ['scopes', 'default_member_scopes', 'creator_scopes']) {
       const refused = await api.post(list, { [field]: ['issuers.users:write'] })
       expect([field, refused.status, refused.body.error]).toEqual([field, 403, 'insufficient_scope'])
-      must(await api.post(list, { [field]: ['issuers.users:read', 'own:scope'] }), 201)
-      const { id } = await make()
+      expectStatus(await api.post(list, { [field]: ['issuers.users:read', 'own:scope'] }), 201)
+      const { id } = await create()
       expect((await api.patch(`${list}/${id}`, { [field]: ['svc:all'] })).status).toBe(403)
     }
-    const { id } = await make({ default_member_scopes: ['svc:all'] })
-    must(await api.patch(`${list}/${id}`, { default_member_scopes: ['svc:all', 'own:scope'] }), 200)
+    const { id } = await create({ default_member_scopes: ['svc:all'] })
+    expectStatus(await api.patch(`${list}/${id}`, { default_member_scopes: ['svc:all', 'own:scope'] }), 200)
   })
 })
 
 describe('GET', () => {
   let here: Tenant
   let I: string
-  let made: Loose[]
+  let made: AnyJson[]
   beforeAll(async () => {
-    here = await makeTenant(app, 'Lists')
+    here = await createTenant(app, 'Lists')
     I = `${here.I}/organizations`
     made = []
     for (const body of [
@@ -168,10 +174,10 @@ describe('GET', () => {
       { invitation_enabled: true },
       { status: 'suspended' },
     ]) {
-      made.push(must(await here.owner.post(I, body), 201).data)
+      made.push(expectStatus(await here.owner.post(I, body), 201).data)
     }
-    // Not to be set through the API until organization sign-in is enforced; the filters read the stored columns.
-    const { organization } = app.gatehouse.tools.prisma
+    // The API refuses these switches until organization sign-in is enforced. The filters read the stored columns.
+    const { organization } = app.gatehouse.database.prisma
     await organization.update({ where: { id: made[0].id }, data: { ssoEnabled: true } })
     await organization.update({ where: { id: made[1].id }, data: { ssoEnabled: true, ssoOnly: true } })
   })
@@ -215,16 +221,19 @@ describe('GET', () => {
     },
   )
 
-  test('a PATCH of sso or security moves it between the filters', async () => {
+  test('a PATCH of sso or security changes which filters match', async () => {
     const { id } = made[0]
-    must(await here.owner.patch(`${I}/${id}`, { sso: { label: 'no more' }, security: { mfa_required: true } }), 200)
+    expectStatus(
+      await here.owner.patch(`${I}/${id}`, { sso: { label: 'no more' }, security: { mfa_required: true } }),
+      200,
+    )
     expect(ids(await here.owner.get(`${I}?sso_enabled=true`))).toEqual([made[1].id])
     expect(ids(await here.owner.get(`${I}?mfa_required=true`))).toEqual([made[2].id, id])
   })
 })
 
-test('a switch that is not enforced cannot be turned on: sso.enabled and sso.only, on create and on update', async () => {
-  const { id } = await make({ sso: { enabled: false, only: false, label: 'Tulips' } })
+test('a setting that is not enforced cannot be enabled: sso.enabled and sso.only, on create and on update', async () => {
+  const { id } = await create({ sso: { enabled: false, only: false, label: 'Tulips' } })
   for (const [key, sso] of [
     ['enabled', { enabled: true }],
     ['only', { enabled: false, only: true }],
@@ -242,17 +251,20 @@ test('a switch that is not enforced cannot be turned on: sso.enabled and sso.onl
       ])
     }
   }
-  const { data } = must(await owner.patch(`${list}/${id}`, { sso: { enabled: false, label: 'Roses' } }), 200)
+  const { data } = expectStatus(await owner.patch(`${list}/${id}`, { sso: { enabled: false, label: 'Roses' } }), 200)
   expect(data.sso).toEqual({ enabled: false, label: 'Roses' })
 })
 
 describe('PATCH', () => {
-  test('metadata is merged, null removes a key; other objects are replaced; absent fields stay', async () => {
-    const { id } = await make(whole)
+  test('metadata is merged, null removes a key; other objects are replaced; absent fields are unchanged', async () => {
+    const { id } = await create(whole)
     const patch = { metadata: { crm: null, own: { a: 1 } }, contact: { phone: '1' }, address: null, social_links: [] }
-    const changed = must(await owner.patch(`${list}/${id}`, patch), 200).data
+    const changed = expectStatus(await owner.patch(`${list}/${id}`, patch), 200).data
     expect(changed).toMatchObject({ ...whole, ...patch, metadata: { own: { a: 1 } } })
-    const again = must(await owner.patch(`${list}/${id}`, { metadata: { own: { b: 2 } }, name: null }), 200).data
+    const again = expectStatus(
+      await owner.patch(`${list}/${id}`, { metadata: { own: { b: 2 } }, name: null }),
+      200,
+    ).data
     expect(again).toMatchObject({ metadata: { own: { b: 2 } }, name: null, contact: { phone: '1' } })
     const [, event] = await events(id)
     expect(event).toMatchObject({
@@ -262,31 +274,31 @@ describe('PATCH', () => {
     expect(Object.keys(event!.changes as object).sort()).toEqual(['address', 'contact', 'metadata', 'social_links'])
   })
 
-  test('merged metadata keeps its limits: 50 keys', async () => {
+  test('merged metadata keeps its limit of 50 keys', async () => {
     const many = (from: number) => Object.fromEntries(Array.from({ length: 30 }, (_, i) => [`k${from + i}`, i]))
-    const { id } = await make({ metadata: many(0) })
+    const { id } = await create({ metadata: many(0) })
     const answer = await owner.patch(`${list}/${id}`, { metadata: many(30) })
     expect({ status: answer.status, field: answer.body.details[0].field }).toEqual({ status: 400, field: 'metadata' })
   })
 
-  test('20 merges at once lose nothing', async () => {
-    const { id } = await make()
+  test('20 parallel merges lose nothing', async () => {
+    const { id } = await create()
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, i) => owner.patch(`${list}/${id}`, { metadata: { [`k${i}`]: i } })),
     )
     expect(new Set(answers.map((answer) => answer.status))).toEqual(new Set([200]))
-    expect(Object.keys(must(await owner.get(`${list}/${id}`), 200).data.metadata)).toHaveLength(20)
+    expect(Object.keys(expectStatus(await owner.get(`${list}/${id}`), 200).data.metadata)).toHaveLength(20)
   })
 
-  test('status moves between active and suspended, with its reason and author; deleted is 400', async () => {
-    const { id } = await make()
+  test('status changes between active and suspended, with its reason and author; deleted is 400', async () => {
+    const { id } = await create()
     const path = `${list}/${id}`
-    const suspended = must(
+    const suspended = expectStatus(
       await owner.patch(path, { status: 'suspended', status_reason: 'unpaid', status_by: 'desk' }),
       200,
     )
     expect(suspended.data).toMatchObject({ status: 'suspended', status_reason: 'unpaid', status_by: 'desk' })
-    const active = must(await owner.patch(path, { status: 'active' }), 200)
+    const active = expectStatus(await owner.patch(path, { status: 'active' }), 200)
     expect(active.data).toMatchObject({
       status: 'active',
       status_reason: null,
@@ -298,17 +310,17 @@ describe('PATCH', () => {
 })
 
 describe('DELETE', () => {
-  test('is permanent: API keys are revoked, members and groups go, users stay', async () => {
+  test('is permanent: API keys are revoked, members and groups are removed, users remain', async () => {
     const userId = await person()
-    const { id } = await make({ created_by_user_id: userId })
+    const { id } = await create({ created_by_user_id: userId })
     const O = `${list}/${id}`
-    const group = must(await owner.post(`${O}/groups`, { name: 'G' }), 201).data
-    must(await owner.post(`${O}/groups/${group.id}/members`, { member_id: userId }), 201)
+    const group = expectStatus(await owner.post(`${O}/groups`, { name: 'G' }), 201).data
+    expectStatus(await owner.post(`${O}/groups/${group.id}/members`, { member_id: userId }), 201)
     const body = { type: 'api_key', name: 'k', restrictions: {} }
-    const key = must(await owner.post(`${O}/api-keys`, body), 201).data
-    const asOrganization = apiAs(app.baseUrl, { id: key.id, secret: key.secret_plain })
-    must(await asOrganization.get(O), 200)
-    must(await owner.delete(O), 204)
+    const key = expectStatus(await owner.post(`${O}/api-keys`, body), 201).data
+    const asOrganization = createApiClient(app.baseUrl, { id: key.id, secret: key.secret_plain })
+    expectStatus(await asOrganization.get(O), 200)
+    expectStatus(await owner.delete(O), 204)
     for (const path of [
       O,
       `${O}/members`,
@@ -321,8 +333,8 @@ describe('DELETE', () => {
     }
     expect((await owner.delete(O)).status).toBe(404)
     expect((await asOrganization.get(O)).status).toBe(401)
-    must(await owner.get(`${tenant.I}/users/${userId}`), 200)
-    const { prisma } = app.gatehouse.tools
+    expectStatus(await owner.get(`${tenant.I}/users/${userId}`), 200)
+    const { prisma } = app.gatehouse.database
     expect(await prisma.apiKey.findUnique({ where: { id: key.id } })).toMatchObject({ status: 'revoked' })
     expect(await prisma.organizationMember.count({ where: { orgId: id } })).toBe(0)
     expect((await events(id)).slice(-2)).toMatchObject([
@@ -332,12 +344,15 @@ describe('DELETE', () => {
     expect(ids(await owner.get(`${list}?status=deleted`))).toEqual([])
   })
 
-  test('is aborted as a whole when its API keys cannot be revoked', async () => {
+  test('is rolled back as a whole when its API keys cannot be revoked', async () => {
     const userId = await person()
-    const { id } = await make({ created_by_user_id: userId })
+    const { id } = await create({ created_by_user_id: userId })
     const O = `${list}/${id}`
-    const key = must(await owner.post(`${O}/api-keys`, { type: 'api_key', name: 'k', restrictions: {} }), 201).data
-    const { pool } = app.gatehouse.tools
+    const key = expectStatus(
+      await owner.post(`${O}/api-keys`, { type: 'api_key', name: 'k', restrictions: {} }),
+      201,
+    ).data
+    const { pool } = app.gatehouse.database
     await pool.query(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
       IF NEW.status = 'revoked' THEN RAISE EXCEPTION 'no'; END IF; RETURN NEW; END $$;
       CREATE TRIGGER refuse BEFORE UPDATE ON api_keys FOR EACH ROW EXECUTE FUNCTION refuse()`)
@@ -346,13 +361,13 @@ describe('DELETE', () => {
     } finally {
       await pool.query('DROP TRIGGER refuse ON api_keys; DROP FUNCTION refuse()')
     }
-    must(await owner.get(`${O}/members/${userId}`), 200)
-    expect(must(await owner.get(`${O}/api-keys/${key.id}`), 200).data.status).toBe('active')
-    must(await owner.delete(O), 204)
+    expectStatus(await owner.get(`${O}/members/${userId}`), 200)
+    expect(expectStatus(await owner.get(`${O}/api-keys/${key.id}`), 200).data.status).toBe('active')
+    expectStatus(await owner.delete(O), 204)
   })
 
-  test('nothing is added to an organization while it is deleted', async () => {
-    const { id } = await make()
+  test('adding to an organization during its deletion fails', async () => {
+    const { id } = await create()
     const O = `${list}/${id}`
     const people = await Promise.all(Array.from({ length: 8 }, person))
     const [deletion, ...adds] = await Promise.all([
@@ -363,21 +378,24 @@ describe('DELETE', () => {
     ])
     expect(deletion!.status).toBe(204)
     for (const add of adds) expect([201, 404]).toContain(add.status)
-    const { prisma } = app.gatehouse.tools
+    const { prisma } = app.gatehouse.database
     expect(await prisma.organizationMember.count({ where: { orgId: id } })).toBe(0)
     expect(await prisma.apiKey.count({ where: { orgId: id, status: { not: 'revoked' } } })).toBe(0)
   })
 
-  test('with the issuer everything below it is gone, and its keys with it', async () => {
-    const issuer = must(await owner.post(`${tenant.A}/issuers`, { name: 'Short' }), 201).data
+  test('deleting the issuer removes everything below it, including API keys', async () => {
+    const issuer = expectStatus(await owner.post(`${tenant.A}/issuers`, { name: 'Short' }), 201).data
     const I = `${tenant.A}/issuers/${issuer.id}/organizations`
-    const O = `${I}/${must(await owner.post(I, {}), 201).data.id}`
-    const key = must(await owner.post(`${O}/api-keys`, { type: 'api_key', name: 'k', restrictions: {} }), 201).data
-    must(await owner.delete(`${tenant.A}/issuers/${issuer.id}`), 204)
+    const O = `${I}/${expectStatus(await owner.post(I, {}), 201).data.id}`
+    const key = expectStatus(
+      await owner.post(`${O}/api-keys`, { type: 'api_key', name: 'k', restrictions: {} }),
+      201,
+    ).data
+    expectStatus(await owner.delete(`${tenant.A}/issuers/${issuer.id}`), 204)
     for (const path of [I, O, `${O}/members`, `${O}/groups`, `${O}/api-keys`]) {
       expect((await owner.get(path)).status).toBe(404)
     }
-    expect((await apiAs(app.baseUrl, { id: key.id, secret: key.secret_plain }).get(O)).status).toBe(401)
+    expect((await createApiClient(app.baseUrl, { id: key.id, secret: key.secret_plain }).get(O)).status).toBe(401)
   })
 })
 
@@ -389,8 +407,9 @@ describe('GraphQL relations', () => {
   let orgs: string[]
   let user: string
   beforeAll(async () => {
-    here = await makeTenant(app, 'Related')
-    const make = async (path: string, body: object) => must(await here.owner.post(path, body), 201).data.id as string
+    here = await createTenant(app, 'Related')
+    const make = async (path: string, body: object) =>
+      expectStatus(await here.owner.post(path, body), 201).data.id as string
     user = await make(`${here.I}/users`, { username_type: 'unique', username: 'tulip' })
     orgs = []
     for (const name of ['one', 'two']) {
@@ -403,7 +422,7 @@ describe('GraphQL relations', () => {
     }
   })
 
-  test('user.organizations comes page by page, the latest joined first', async () => {
+  test('user.organizations is paginated, newest membership first', async () => {
     const text = `query ($a: ID!, $i: ID!, $u: ID!, $c: String) { user(accountId: $a, issuerId: $i, userId: $u) {
       organizations(limit: 1, cursor: $c) { data { id } hasMore nextCursor } } }`
     const page = async (cursor: string | null) => {
@@ -421,12 +440,12 @@ describe('GraphQL relations', () => {
     const { body } = await here.owner.graphql(ask, { a: here.accountId, i: here.issuerId })
     expect(body.errors).toBeUndefined()
     const rows = body.data.issuer.organizations.data
-    expect(rows.map((row: Loose) => row.id)).toEqual([...orgs].reverse())
+    expect(rows.map((row: AnyJson) => row.id)).toEqual([...orgs].reverse())
     for (const row of rows) {
       const [member] = row.members.data
       expect(member).toMatchObject({ id: user, memberId: user, effectiveScopes: ['of:group', row.name].sort() })
       expect(member.user).toMatchObject({ id: user, username: expect.stringMatching(/^sha256:/) })
-      expect(member.user.organizations.data.map(({ id }: Loose) => id)).toEqual([...orgs].reverse())
+      expect(member.user.organizations.data.map(({ id }: AnyJson) => id)).toEqual([...orgs].reverse())
       expect(row.groups.data).toMatchObject([{ name: 'G', memberCount: 1 }])
       expect(row.apiKeys.data).toMatchObject([{ status: 'active', orgId: row.id }])
     }
@@ -436,21 +455,21 @@ describe('GraphQL relations', () => {
     ['members { data { id } }', 'issuers.organizations.members:read'],
     ['groups { data { id } }', 'issuers.organizations.groups:read'],
     ['apiKeys { data { id } }', 'issuers.organizations.api_keys:read'],
-  ])('%s asks for the scope of its REST twin', async (selection, scope) => {
+  ])('%s requires the scope of its REST endpoint', async (selection, scope) => {
     const text = `query ($a: ID!, $i: ID!, $o: ID!) { organization(accountId: $a, issuerId: $i, orgId: $o) { ${selection} } }`
     const place = { a: here.accountId, i: here.issuerId, o: orgs[0] }
-    const short = await keyWith(here, { scopes: ['issuers.organizations:read'] })
+    const short = await createRestrictedKey(here, { scopes: ['issuers.organizations:read'] })
     expect((await short.graphql(text, place)).body.errors[0].message).toContain(scope)
-    const enough = await keyWith(here, { scopes: ['issuers.organizations:read', scope] })
+    const enough = await createRestrictedKey(here, { scopes: ['issuers.organizations:read', scope] })
     expect((await enough.graphql(text, place)).body.errors).toBeUndefined()
   })
 
-  test('member.user leads out of the organization: who is bound to one does not reach it', async () => {
+  test('member.user leaves the organization, so a caller restricted to one organization cannot read it', async () => {
     const text = `query ($a: ID!, $i: ID!, $o: ID!) { organizationMembers(accountId: $a, issuerId: $i, orgId: $o) { data { id user { id } } } }`
     const place = { a: here.accountId, i: here.issuerId, o: orgs[0] }
-    const bound = await keyWith(here, { org_ids: [orgs[0]] })
+    const bound = await createRestrictedKey(here, { org_ids: [orgs[0]] })
     expect((await bound.graphql(text, place)).body.errors[0].extensions.status).toBe(404)
-    const free = await keyWith(here, {})
+    const free = await createRestrictedKey(here, {})
     expect((await free.graphql(text, place)).body.errors).toBeUndefined()
   })
 })

@@ -1,13 +1,17 @@
-/** Payment methods and the billing mode that follows from them (spec 2.2, 2.16, 4.2, section 3, decisions D28). */
+/**
+ * Payment methods and the billing mode that results from them
+ * (docs/contract.md#account-ledger-and-payment-method-fields, docs/contract.md#domains-and-payments,
+ * docs/contract.md#account-and-payment-endpoints).
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { makeAccount, must } from '../setup/actors.js'
-import type { Api, Loose } from '../setup/api.js'
-import { listenTo } from '../setup/events.js'
-import { newPayer } from '../setup/facilitator.js'
+import { createAccount, expectStatus } from '../setup/actors.js'
+import type { AnyJson, ApiClient } from '../setup/api.js'
+import { createPayer } from '../setup/facilitator.js'
+import { eventsRecordedFromNow } from '../setup/recorded-events.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
-let owner: Api
+let owner: ApiClient
 let accountId: string
 let A: string
 let methods: string
@@ -16,23 +20,23 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 beforeEach(async () => {
-  const account = await makeAccount(app)
+  const account = await createAccount(app)
   owner = account.owner
   accountId = account.accountId
   A = `/v1/accounts/${account.accountId}`
   methods = `${A}/payment-methods`
 })
 
-const wallet = newPayer().address
-const create = async (more: object = {}): Promise<Loose> =>
-  must(await owner.post(methods, { type: 'x402', ...more }), 201).data
-const list = async (): Promise<Loose[]> => must(await owner.get(methods), 200).data
-const mode = async (): Promise<string> => must(await owner.get(A), 200).data.billing_mode
+const wallet = createPayer().address
+const create = async (more: object = {}): Promise<AnyJson> =>
+  expectStatus(await owner.post(methods, { type: 'x402', ...more }), 201).data
+const list = async (): Promise<AnyJson[]> => expectStatus(await owner.get(methods), 200).data
+const mode = async (): Promise<string> => expectStatus(await owner.get(A), 200).data.billing_mode
 
-test('payment method: created with the fields of 2.16 and D28, in the names of the contract', async () => {
+test('a payment method is created with all documented fields under their public names', async () => {
   const body = { label: 'Main', allowed_payer_wallets: [wallet], auto_topup_increment_μusd: 25_000_000 }
   const answer = await owner.post(methods, { type: 'x402', ...body })
-  const { data } = must(answer, 201)
+  const { data } = expectStatus(answer, 201)
   expect(data).toEqual({
     id: expect.stringMatching(/^pm_/),
     type: 'x402',
@@ -47,7 +51,7 @@ test('payment method: created with the fields of 2.16 and D28, in the names of t
   expect(await list()).toEqual([data])
 })
 
-test('payment method: everything but the type is optional', async () => {
+test('all fields except the type are optional', async () => {
   expect(await create()).toMatchObject({
     label: null,
     allowed_payer_wallets: null,
@@ -56,7 +60,7 @@ test('payment method: everything but the type is optional', async () => {
   })
 })
 
-test('a payload of any other type is 400, and so is whatever else does not fit, each with its field', async () => {
+test('a value of a wrong type and any other invalid value are 400 with the field', async () => {
   const cases: [object, string][] = [
     [{}, 'type'],
     [{ type: 'card' }, 'type'],
@@ -73,8 +77,8 @@ test('a payload of any other type is 400, and so is whatever else does not fit, 
     [{ type: 'x402', auto_topup_increment_micro_usd: 5 }, 'auto_topup_increment_micro_usd'],
   ]
   for (const [body, field] of cases) {
-    const { status, body: told } = await owner.post(methods, body)
-    expect({ body, status, fields: told.details?.map((detail: Loose) => detail.field) }).toMatchObject({
+    const { status, body: error } = await owner.post(methods, body)
+    expect({ body, status, fields: error.details?.map((detail: AnyJson) => detail.field) }).toMatchObject({
       body,
       status: 400,
       fields: expect.arrayContaining([field]),
@@ -83,7 +87,7 @@ test('a payload of any other type is 400, and so is whatever else does not fit, 
   expect(await list()).toEqual([])
 })
 
-test('trap 1: U+00B5 is taken for U+03BC, but not both at once', async () => {
+test('U+00B5 is accepted for U+03BC in field names, but not both in one body', async () => {
   const micro = 'auto_topup_increment_\u00b5usd'
   expect(await create({ [micro]: 7 })).toMatchObject({ auto_topup_increment_μusd: 7 })
   const { id } = (await list())[0]
@@ -95,41 +99,41 @@ test('one active x402 payment method per account: a second one is 400, also unde
   const answers = await Promise.all(Array.from({ length: 10 }, () => owner.post(methods, { type: 'x402' })))
   expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(9).fill(400)])
   const { id } = (await list())[0]
-  must(await owner.patch(`${methods}/${id}`, { enabled: false }), 200)
+  expectStatus(await owner.patch(`${methods}/${id}`, { enabled: false }), 200)
   const second = await create()
   const back = await owner.patch(`${methods}/${id}`, { enabled: true })
   expect({ status: back.status, error: back.body.error }).toEqual({ status: 400, error: 'invalid_request' })
-  must(await owner.delete(`${methods}/${second.id}`), 204)
-  must(await owner.patch(`${methods}/${id}`, { enabled: true }), 200)
+  expectStatus(await owner.delete(`${methods}/${second.id}`), 204)
+  expectStatus(await owner.patch(`${methods}/${id}`, { enabled: true }), 200)
 })
 
-test('PATCH: absent stays, null clears; the type cannot be changed, and If-Match is no matter (trap 6)', async () => {
+test('PATCH: an absent field is unchanged, null clears; the type is immutable, and If-Match is ignored', async () => {
   const { id } = await create({ label: 'L', allowed_payer_wallets: [wallet], auto_topup_increment_μusd: 5 })
   const path = `${methods}/${id}`
-  must(await owner.patch(path, { label: 'M' }, { 'if-match': '"1"' }), 200)
+  expectStatus(await owner.patch(path, { label: 'M' }, { 'if-match': '"1"' }), 200)
   const kept = { label: 'M', allowed_payer_wallets: [wallet], auto_topup_increment_μusd: 5 }
   expect((await list())[0]).toMatchObject(kept)
   const cleared = { label: null, allowed_payer_wallets: null, auto_topup_increment_μusd: null }
-  expect(must(await owner.patch(path, cleared), 200).data).toMatchObject({ ...cleared, enabled: true })
+  expect(expectStatus(await owner.patch(path, cleared), 200).data).toMatchObject({ ...cleared, enabled: true })
   for (const body of [{ type: 'x402' }, { enabled: null }, { status: 'removed' }, { enabled: 'no' }])
     expect((await owner.patch(path, body)).status).toBe(400)
 })
 
-test('Payment method | enabled | PATCH enabled false | disabled, and back', async () => {
+test('PATCH of enabled disables and enables a payment method', async () => {
   const { id } = await create()
-  expect(must(await owner.patch(`${methods}/${id}`, { enabled: false }), 200).data).toMatchObject({
+  expect(expectStatus(await owner.patch(`${methods}/${id}`, { enabled: false }), 200).data).toMatchObject({
     enabled: false,
     status: 'disabled',
   })
-  expect(must(await owner.patch(`${methods}/${id}`, { enabled: true }), 200).data).toMatchObject({
+  expect(expectStatus(await owner.patch(`${methods}/${id}`, { enabled: true }), 200).data).toMatchObject({
     enabled: true,
     status: 'active',
   })
 })
 
-test('Payment method | any | DELETE | removed: terminal, kept in the list; PATCH and DELETE of it are 404', async () => {
+test('DELETE removes a payment method permanently; the list keeps it; PATCH and DELETE of it are 404', async () => {
   const { id } = await create({ label: 'Old' })
-  must(await owner.delete(`${methods}/${id}`), 204)
+  expectStatus(await owner.delete(`${methods}/${id}`), 204)
   const next = await create({ label: 'New' })
   expect((await list()).map((method) => [method.label, method.status, method.enabled])).toEqual([
     ['New', 'active', true],
@@ -137,11 +141,11 @@ test('Payment method | any | DELETE | removed: terminal, kept in the list; PATCH
   ])
   expect((await owner.patch(`${methods}/${id}`, { enabled: true })).status).toBe(404)
   expect((await owner.delete(`${methods}/${id}`)).status).toBe(404)
-  must(await owner.patch(`${methods}/${next.id}`, { enabled: false }), 200)
-  must(await owner.delete(`${methods}/${next.id}`), 204)
+  expectStatus(await owner.patch(`${methods}/${next.id}`, { enabled: false }), 200)
+  expectStatus(await owner.delete(`${methods}/${next.id}`), 204)
 })
 
-test('billing_mode is gated while an active payment method exists, unless an operator has decided otherwise', async () => {
+test('billing_mode is gated while an active payment method exists, unless an operator has overridden it', async () => {
   const viaGraphql = async () =>
     (
       await owner.graphql(
@@ -152,28 +156,28 @@ test('billing_mode is gated while an active payment method exists, unless an ope
   expect(await mode()).toBe('ungated')
   const { id } = await create()
   expect([await mode(), await viaGraphql()]).toEqual(['gated', 'gated'])
-  expect(must(await owner.get('/v1/accounts'), 200).data[0].billing_mode).toBe('gated')
-  must(await owner.patch(`${methods}/${id}`, { enabled: false }), 200)
+  expect(expectStatus(await owner.get('/v1/accounts'), 200).data[0].billing_mode).toBe('gated')
+  expectStatus(await owner.patch(`${methods}/${id}`, { enabled: false }), 200)
   expect([await mode(), await viaGraphql()]).toEqual(['ungated', 'ungated'])
   const override = (billingModeOverride: string | null) =>
-    app.gatehouse.tools.prisma.account.update({ where: { id: accountId }, data: { billingModeOverride } })
+    app.gatehouse.database.prisma.account.update({ where: { id: accountId }, data: { billingModeOverride } })
   await override('gated')
   expect(await mode()).toBe('gated')
-  must(await owner.patch(`${methods}/${id}`, { enabled: true }), 200)
+  expectStatus(await owner.patch(`${methods}/${id}`, { enabled: true }), 200)
   await override('ungated')
   expect([await mode(), await viaGraphql()]).toEqual(['ungated', 'ungated'])
 })
 
-test('the trail tells of payment methods, in the names of the contract', async () => {
-  const since = await listenTo(app, accountId)
+test('events of payment methods use the public field names', async () => {
+  const since = await eventsRecordedFromNow(app, accountId)
   const { id } = await create({ label: 'A' })
-  must(await owner.patch(`${methods}/${id}`, { enabled: false, auto_topup_increment_μusd: 3 }), 200)
-  must(await owner.delete(`${methods}/${id}`), 204)
-  const told = await since('payment_method.')
-  expect(told.map(({ type, target }) => [type, target])).toEqual(
+  expectStatus(await owner.patch(`${methods}/${id}`, { enabled: false, auto_topup_increment_μusd: 3 }), 200)
+  expectStatus(await owner.delete(`${methods}/${id}`), 204)
+  const events = await since('payment_method.')
+  expect(events.map(({ type, target }) => [type, target])).toEqual(
     ['created', 'updated', 'deleted'].map((end) => [`payment_method.${end}`, { type: 'payment_method', id }]),
   )
-  expect(told[1]!.changes).toEqual({
+  expect(events[1]!.changes).toEqual({
     enabled: { old: true, new: false },
     status: { old: 'active', new: 'disabled' },
     auto_topup_increment_μusd: { old: null, new: 3 },
@@ -181,17 +185,17 @@ test('the trail tells of payment methods, in the names of the contract', async (
 })
 
 describe('lists', () => {
-  test('payment methods come newest first, in pages', async () => {
+  test('payment methods are listed newest first, in pages', async () => {
     const ids: string[] = []
     for (let n = 0; n < 5; n++) {
       const { id } = await create()
       ids.unshift(id)
-      must(await owner.delete(`${methods}/${id}`), 204)
+      expectStatus(await owner.delete(`${methods}/${id}`), 204)
     }
     const seen: string[] = []
     for (let cursor = ''; ; ) {
-      const page = must(await owner.get(`${methods}?limit=2${cursor}`), 200)
-      seen.push(...page.data.map(({ id }: Loose) => id))
+      const page = expectStatus(await owner.get(`${methods}?limit=2${cursor}`), 200)
+      seen.push(...page.data.map(({ id }: AnyJson) => id))
       if (!page.has_more) break
       cursor = `&cursor=${page.next_cursor}`
     }

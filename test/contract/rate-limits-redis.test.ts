@@ -1,11 +1,12 @@
-/** REDIS_URL: rate-limit counters shared by several processes (decisions part 0, D19). */
+/** REDIS_URL: rate-limit counters shared by several processes (docs/contract.md#rate-limits). */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
-import { makeTenant, type Tenant } from '../setup/actors.js'
-import { type Api, apiAs } from '../setup/api.js'
-import { secretKey } from '../setup/database.js'
+import { createTenant, type Tenant } from '../setup/actors.js'
+import { type ApiClient, createApiClient } from '../setup/api.js'
+import { testSecretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 import { startRedis, type TestRedis } from '../setup/redis.js'
-import { startApp, type TestApp, testClock } from '../setup/start-app.js'
+import { createTestClock, startApp, type TestApp } from '../setup/start-app.js'
+import { waitUntil } from '../setup/wait-until.js'
 
 const QUOTA = 10
 let redis: TestRedis
@@ -18,84 +19,89 @@ let env: Record<string, string>
 beforeAll(async () => {
   redis = await startRedis()
   now = Date.now()
-  const clock = { ...testClock(), now: () => now }
+  const clock = { ...createTestClock(), now: () => now }
   const limits = { core_read: { quota: QUOTA, window: 60 } }
   env = { RATE_LIMITS: JSON.stringify(limits), REDIS_URL: redis.url, LOG_LEVEL: 'silent' }
   app = await startApp({ clock, env, roles: ['core'] })
-  other = await app.second()
+  other = await app.startSecondApp()
 })
 afterAll(async () => {
   await app.close()
   await redis.stop()
 })
 beforeEach(async () => {
-  tenant = await makeTenant(app, 'Limited')
+  tenant = await createTenant(app, 'Limited')
 })
 
 /** The same caller at the other application. */
-const there = (): Api => {
+const secondProcessClient = (): ApiClient => {
   const [id = '', ...rest] = Buffer.from(tenant.owner.authorization!.slice(6), 'base64').toString().split(':')
-  return apiAs(other.baseUrl, { id, secret: rest.join(':') })
+  return createApiClient(other.baseUrl, { id, secret: rest.join(':') })
 }
-/** How many of so many requests, to the two in turn, are answered. */
-async function both(count: number): Promise<number> {
+/** Sends requests to both applications in turn and returns how many were allowed. */
+async function sendToBothProcesses(count: number): Promise<number> {
   let answered = 0
   for (let at = 0; at < count; at++) {
-    const { status } = await (at % 2 === 0 ? tenant.owner : there()).get(tenant.A)
+    const { status } = await (at % 2 === 0 ? tenant.owner : secondProcessClient()).get(tenant.A)
     if (status === 200) answered++
     else expect(status).toBe(429)
   }
   return answered
 }
-const rows = () => app.gatehouse.tools.prisma.rateLimit.count({ where: { key: { startsWith: 'core_read:' } } })
+const rows = () => app.gatehouse.database.prisma.rateLimit.count({ where: { key: { startsWith: 'core_read:' } } })
 
-test('two processes share one bucket there, exactly, and PostgreSQL counts nothing', async () => {
-  expect(await both(2 * QUOTA)).toBe(QUOTA)
-  expect(await redis.taken()).toBeGreaterThan(0)
+test('two processes share one bucket in Redis exactly, and PostgreSQL counts nothing', async () => {
+  expect(await sendToBothProcesses(2 * QUOTA)).toBe(QUOTA)
+  expect(await redis.batchCount()).toBeGreaterThan(0)
   expect(await rows()).toBe(0)
 })
 
-test('wrong secrets of two processes share one count there as well', async () => {
+test('failed secrets of two processes share one counter as well', async () => {
   const [id = ''] = Buffer.from(tenant.owner.authorization!.slice(6), 'base64').toString().split(':')
-  const wrong = [app, other].map(({ baseUrl }) => apiAs(baseUrl, { id, secret: 'x'.repeat(40) }))
+  const wrong = [app, other].map(({ baseUrl }) => createApiClient(baseUrl, { id, secret: 'x'.repeat(40) }))
   const answers = await Promise.all(Array.from({ length: 30 }, (_, at) => wrong[at % 2]!.get(tenant.A)))
   expect(answers.filter(({ status }) => status === 401)).toHaveLength(10)
   expect(answers.filter(({ status }) => status === 429)).toHaveLength(20)
-  expect(await app.gatehouse.tools.prisma.rateLimit.count({ where: { key: { startsWith: 'auth_failures' } } })).toBe(0)
+  expect(await app.gatehouse.database.prisma.rateLimit.count({ where: { key: { startsWith: 'auth_failures' } } })).toBe(
+    0,
+  )
   now += 120_000
 })
 
-test('another deployment on the same Redis has buckets of its own', async () => {
-  const stranger = await startApp({ clock: app.clock, env, roles: [] })
-  const at = async ({ gatehouse }: TestApp) => (await gatehouse.rateLimiter.spend('core_read', 'one'))!.allowed
+test('another deployment on the same Redis has separate buckets', async () => {
+  const otherDeployment = await startApp({ clock: app.clock, env, roles: [] })
+  const at = async ({ gatehouse }: TestApp) => (await gatehouse.rateLimiter.consume('core_read', 'one'))!.allowed
   for (let spent = 0; spent < QUOTA; spent++) expect(await at(app)).toBe(true)
-  expect([await at(app), await at(other), await at(stranger)]).toEqual([false, false, true])
-  await stranger.close()
+  expect([await at(app), await at(other), await at(otherDeployment)]).toEqual([false, false, true])
+  await otherDeployment.close()
 })
 
-test('it refills with the time: half a window is half a bucket', async () => {
-  expect(await both(2 * QUOTA)).toBe(QUOTA)
+test('a bucket refills with time: half a window is half a bucket', async () => {
+  expect(await sendToBothProcesses(2 * QUOTA)).toBe(QUOTA)
   now += 30_000
-  expect(await both(2 * QUOTA)).toBe(QUOTA / 2)
+  expect(await sendToBothProcesses(2 * QUOTA)).toBe(QUOTA / 2)
 })
 
-test('while it is away PostgreSQL counts, with no error and the same limit; when it is back, it does again', async () => {
+test('while Redis is unavailable PostgreSQL counts, with no error and the same limit; afterwards Redis counts again', async () => {
   await redis.stop()
-  expect(await both(2 * QUOTA)).toBe(QUOTA)
+  expect(await sendToBothProcesses(2 * QUOTA)).toBe(QUOTA)
   expect(await rows()).toBeGreaterThan(0)
   await redis.start()
-  const before = await redis.taken()
-  for (let tries = 0; tries < 200 && (await redis.taken()) === before; tries++) {
-    now += 10_000
-    await both(2)
-    await new Promise((done) => setTimeout(done, 50))
-  }
-  expect(await redis.taken()).toBeGreaterThan(before)
+  const before = await redis.batchCount()
+  await waitUntil(
+    'Redis counts again',
+    async () => {
+      now += 10_000
+      await sendToBothProcesses(2)
+      return (await redis.batchCount()) > before
+    },
+    { interval: 50 },
+  )
 })
 
-test('the doctor says whether it answers', async () => {
+test('the doctor command reports whether Redis responds', async () => {
   const doctor = async (url: string) => {
-    const env = { DATABASE_URL: app.databaseUrl, SECRET_KEY: secretKey, REDIS_URL: url }
+    const env = { DATABASE_URL: app.databaseUrl, SECRET_KEY: testSecretKey, REDIS_URL: url }
     const { stdout } = await runCli(['doctor', '--json'], { ...env, DATA_DIR: app.gatehouse.config.dataDir })
     return (JSON.parse(stdout).checks as { check: string; state: string }[]).find(({ check }) => check === 'redis')
   }

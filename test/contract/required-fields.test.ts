@@ -1,27 +1,27 @@
-/** A required field that is missing has the code `required`, wherever it is (decisions D2). */
+/** A missing required field has the code `required` everywhere (docs/contract.md#errors). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { type Route, routes } from '../../src/rest/routes.js'
-import type { Loose } from '../setup/api.js'
+import type { AnyJson } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { fresh, makeWorld, pathOf, publicClient, type World } from './world.js'
+import { createTenantFixture, publicClient, routePath, type TenantFixture, uniqueName } from './tenant-fixture.js'
 
 let app: TestApp
-let world: World
-let document: Loose
+let fixture: TenantFixture
+let document: AnyJson
 beforeAll(async () => {
   app = await startApp()
-  world = await makeWorld(app)
-  document = (await world.owner.get('/openapi.json')).body
+  fixture = await createTenantFixture(app)
+  document = (await fixture.owner.get('/openapi.json')).body
 })
 afterAll(() => app.close())
 
-const resolved = (schema: Loose): Loose =>
+const resolved = (schema: AnyJson): AnyJson =>
   schema?.$ref
     ? resolved(
         schema.$ref
           .slice(2)
           .split('/')
-          .reduce((part: Loose, name: string) => part[name], document),
+          .reduce((part: AnyJson, name: string) => part[name], document),
       )
     : schema
 /** The fields that the published schema of a body requires. */
@@ -29,17 +29,17 @@ function requiredOf({ method, path }: Route): string[] {
   const body = document.paths[path][method.toLowerCase()].requestBody
   return resolved(body?.content['application/json'].schema)?.required ?? []
 }
-const detailsOf = (answer: { body: Loose }): string[] =>
-  (answer.body.details ?? []).map(({ field, code, message }: Loose) => `${field} ${code} ${message}`)
+const detailsOf = (answer: { body: AnyJson }): string[] =>
+  (answer.body.details ?? []).map(({ field, code, message }: AnyJson) => `${field} ${code} ${message}`)
 const required = (fields: readonly string[]) => fields.map((field) => `${field} required is required.`)
 
-test('every POST and PATCH of /v1 with {} tells each required field of its schema, and every one that it tells is required', async () => {
+test('every POST and PATCH of /v1 with {} reports exactly the required fields of its schema', async () => {
   let found = 0
   for (const route of routes.filter(({ method }) => method === 'POST' || method === 'PATCH')) {
     const fields = requiredOf(route)
     if (fields.length === 0) continue
     found += 1
-    const answer = await world.owner.request(route.method, pathOf(route, world.ids), {})
+    const answer = await fixture.owner.request(route.method, routePath(route, fixture.ids), {})
     expect({ route: route.operation, status: answer.status, details: detailsOf(answer).sort() }).toEqual({
       route: route.operation,
       status: 400,
@@ -49,7 +49,7 @@ test('every POST and PATCH of /v1 with {} tells each required field of its schem
   expect(found).toBeGreaterThan(12)
 })
 
-describe('fields that only some bodies require, and nested ones', () => {
+describe('conditionally required fields and nested ones', () => {
   const cases: [string, () => [path: string, body: object], string[]][] = [
     ['password', () => [verifiers(), { type: 'password' }], ['name', 'password']],
     ['temporary password', () => [verifiers(), { type: 'temporary_password' }], ['name', 'password', 'expires_at']],
@@ -92,67 +92,69 @@ describe('fields that only some bodies require, and nested ones', () => {
       () => client({ openid: { token_exchange: {} } }),
       ['settings.openid.token_exchange.subject_resources', 'settings.openid.token_exchange.target_resources'],
     ],
-    ['a domain of an account', () => [world.A, { domains: [{}] }], ['domains[0].host']],
+    ['a domain of an account', () => [fixture.A, { domains: [{}] }], ['domains[0].host']],
     [
       'a note about a user',
-      () => [`${world.A}/notes`, { subject_type: 'user', subject_id: world.ids.user_id, content: 'x' }],
+      () => [`${fixture.A}/notes`, { subject_type: 'user', subject_id: fixture.ids.user_id, content: 'x' }],
       ['issuer_id'],
     ],
   ]
-  const verifiers = () => `${world.I}/users/${world.ids.user_id}/verifiers`
-  const agentVerifiers = () => `${world.I}/agents/${world.ids.agent_id}/verifiers`
-  const method = (body: object): [string, object] => [`${world.I}/auth-methods`, { name: fresh('m'), ...body }]
-  const client = (settings: object): [string, object] => [`${world.I}/clients`, publicClient({ settings })]
+  const verifiers = () => `${fixture.I}/users/${fixture.ids.user_id}/verifiers`
+  const agentVerifiers = () => `${fixture.I}/agents/${fixture.ids.agent_id}/verifiers`
+  const method = (body: object): [string, object] => [`${fixture.I}/auth-methods`, { name: uniqueName('m'), ...body }]
+  const client = (settings: object): [string, object] => [`${fixture.I}/clients`, publicClient({ settings })]
 
   test.each(cases)('%s', async (_, request, fields) => {
     const [path, body] = request()
-    const answer = path === world.A ? await world.owner.patch(path, body) : await world.owner.post(path, body)
+    const answer = path === fixture.A ? await fixture.owner.patch(path, body) : await fixture.owner.post(path, body)
     expect(answer.status).toBe(400)
-    const told = answer.body.details.filter(({ message }: Loose) => /required|must be|given/.test(message))
-    const codes = Object.fromEntries(told.map(({ field, code }: Loose) => [field, code]))
+    const details = answer.body.details.filter(({ message }: AnyJson) => /required|must be|given/.test(message))
+    const codes = Object.fromEntries(details.map(({ field, code }: AnyJson) => [field, code]))
     expect(codes).toMatchObject(Object.fromEntries(fields.map((field) => [field, 'required'])))
   })
 })
 
-describe('GraphQL names the fields of an input as it spells them', () => {
+describe('GraphQL names the fields of an input in camelCase', () => {
   const text = (input: string, head = '$a: ID!, $i: ID!') =>
     `mutation (${head}) { createClient(accountId: $a, issuerId: $i, input: ${input}) { id } }`
   const run = (query: string, more: object = {}) =>
-    world.owner.graphql(query, { a: world.accountId, i: world.issuerId, ...more })
-  const told = ({ body }: { body: Loose }) =>
+    fixture.owner.graphql(query, { a: fixture.accountId, i: fixture.issuerId, ...more })
+  const errorCodesOf = ({ body }: { body: AnyJson }) =>
     body.errors
-      .flatMap(({ extensions }: Loose) =>
-        (extensions.details ?? []).map(({ field, code }: Loose) => `${field} ${code}`),
+      .flatMap(({ extensions }: AnyJson) =>
+        (extensions.details ?? []).map(({ field, code }: AnyJson) => `${field} ${code}`),
       )
       .sort()
   const all = ['confidential required', 'name required', 'settings required', 'type required']
 
   test('in a variable', async () => {
     const query = text('$input', '$a: ID!, $i: ID!, $input: CreateClientInput!')
-    expect(told(await run(query, { input: {} }))).toEqual(all)
+    expect(errorCodesOf(await run(query, { input: {} }))).toEqual(all)
     const null_ = { name: null, type: 'external', confidential: false, settings: {} }
-    expect(told(await run(query, { input: null_ }))).toEqual(['name required'])
-    expect(told(await run(query, {}))).toEqual(['input required'])
-    // With a key it is one error, with the details of all.
+    expect(errorCodesOf(await run(query, { input: null_ }))).toEqual(['name required'])
+    expect(errorCodesOf(await run(query, {}))).toEqual(['input required'])
+    // With a key there is one error with the details of all fields.
     const keyed = query.replace('input: $input', 'input: $input, idempotencyKey: "required"')
-    expect(told(await run(keyed, { input: {} }))).toEqual(all)
-    expect(told(await run(query, { input: { ...null_, name: 'x', unheardOf: 1 } }))).toEqual([
+    expect(errorCodesOf(await run(keyed, { input: {} }))).toEqual(all)
+    expect(errorCodesOf(await run(query, { input: { ...null_, name: 'x', unheardOf: 1 } }))).toEqual([
       'unheardOf unknown_field',
     ])
-    expect(told(await run(query, { input: { ...null_, name: 7 } }))).toEqual(['name invalid_type'])
-    expect(told(await run(query, { input: { ...null_, name: 'x', type: 'other' } }))).toEqual(['type invalid_value'])
+    expect(errorCodesOf(await run(query, { input: { ...null_, name: 7 } }))).toEqual(['name invalid_type'])
+    expect(errorCodesOf(await run(query, { input: { ...null_, name: 'x', type: 'other' } }))).toEqual([
+      'type invalid_value',
+    ])
   })
 
-  test('written into the document', async () => {
-    expect(told(await run(text('{}')))).toEqual(all)
-    expect(told(await run(`mutation ($a: ID!, $i: ID!) { createClient(accountId: $a, issuerId: $i) { id } }`))).toEqual(
-      ['input required'],
-    )
+  test('in a literal of the document', async () => {
+    expect(errorCodesOf(await run(text('{}')))).toEqual(all)
+    expect(
+      errorCodesOf(await run(`mutation ($a: ID!, $i: ID!) { createClient(accountId: $a, issuerId: $i) { id } }`)),
+    ).toEqual(['input required'])
   })
 
-  test('that the rules require', async () => {
+  test('required by the operation', async () => {
     const query = `mutation ($a: ID!, $i: ID!, $u: ID!) {
       createVerifier(accountId: $a, issuerId: $i, userId: $u, input: {type: totp_enrollment}) { id } }`
-    expect(told(await run(query, { u: world.ids.user_id }))).toEqual(['issuerName required'])
+    expect(errorCodesOf(await run(query, { u: fixture.ids.user_id }))).toEqual(['issuerName required'])
   })
 })

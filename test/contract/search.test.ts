@@ -1,96 +1,97 @@
-/**
- * Searching lists (docs/decisions/0050): by the beginning of a name, by GraphQL, page by page along one index.
- */
+/** Search in lists (docs/decisions/0041): by prefix of a name, through GraphQL, page by page along one index. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { keyWith, makeTenant, must, type Tenant } from '../setup/actors.js'
-import { type Api, apiAs, type Loose } from '../setup/api.js'
+import { createRestrictedKey, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import { type AnyJson, type ApiClient, createApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { fresh, publicClient } from './world.js'
+import { publicClient, uniqueName } from './tenant-fixture.js'
 
 let app: TestApp
 let tenant: Tenant
 let other: Tenant
-let operator: Api
+let operator: ApiClient
 const orgs: Record<string, string> = {}
 const groups: Record<string, string> = {}
 const firstKey = { id: `ak_${'1'.repeat(26)}`, secret: 'y'.repeat(40) }
 
-const make = async ({ owner }: Tenant, path: string, body: object): Promise<string> =>
-  must(await owner.post(path, body), 201).data.id
+const create = async ({ owner }: Tenant, path: string, body: object): Promise<string> =>
+  expectStatus(await owner.post(path, body), 201).data.id
 
 beforeAll(async () => {
   app = await startApp({ roles: ['core'], env: { BOOTSTRAP_API_KEY: `${firstKey.id}:${firstKey.secret}` } })
-  operator = apiAs(app.baseUrl, firstKey)
-  tenant = await makeTenant(app)
-  other = await makeTenant(app, 'Other')
+  operator = createApiClient(app.baseUrl, firstKey)
+  tenant = await createTenant(app)
+  other = await createTenant(app, 'Other')
   for (const one of [tenant, other]) {
-    const orgId = await make(one, `${one.I}/organizations`, { name: fresh('Org'), invitation_enabled: true })
+    const orgId = await create(one, `${one.I}/organizations`, { name: uniqueName('Org'), invitation_enabled: true })
     orgs[one.issuerId] = orgId
-    groups[one.issuerId] = await make(one, `${one.I}/organizations/${orgId}/groups`, { name: fresh('Group') })
+    groups[one.issuerId] = await create(one, `${one.I}/organizations/${orgId}/groups`, { name: uniqueName('Group') })
   }
 })
 afterAll(() => app.close())
 
 interface Searched {
   table: string
-  /** Makes one of this name. @returns its id */
+  /**
+   * Creates a resource with this name.
+   * @returns its id
+   */
   add(one: Tenant, name: string): Promise<string>
-  /** Where it is listed, as GraphQL says it. */
+  /** The GraphQL path of its list. */
   place(one: Tenant): string
-  /** Of the item: what the search looks at. */
+  /** The field of the item that the search matches. */
   field: string
   nameOf?: (word: string) => string
-  as?: () => Api
+  as?: () => ApiClient
 }
 
 const inIssuer = ({ accountId, issuerId }: Tenant) => `accountId: "${accountId}", issuerId: "${issuerId}"`
 const inOrg = (one: Tenant) => `${inIssuer(one)}, orgId: "${orgs[one.issuerId]}"`
 const O = (one: Tenant) => `${one.I}/organizations/${orgs[one.issuerId]}`
 const person = (one: Tenant, name: string, more: object = {}) =>
-  make(one, `${one.I}/users`, { username_type: 'unique', username: fresh('person'), profile: { name }, ...more })
+  create(one, `${one.I}/users`, { username_type: 'unique', username: uniqueName('person'), profile: { name }, ...more })
 
 const named: Record<string, Searched> = {
   issuers: {
     table: 'issuers',
-    add: (one, name) => make(one, `${one.A}/issuers`, { name }),
+    add: (one, name) => create(one, `${one.A}/issuers`, { name }),
     place: ({ accountId }) => `accountId: "${accountId}"`,
     field: 'name',
   },
   clients: {
     table: 'clients',
-    add: (one, name) => make(one, `${one.I}/clients`, publicClient({ name })),
+    add: (one, name) => create(one, `${one.I}/clients`, publicClient({ name })),
     place: inIssuer,
     field: 'name',
   },
   organizations: {
     table: 'organizations',
-    add: (one, name) => make(one, `${one.I}/organizations`, { name }),
+    add: (one, name) => create(one, `${one.I}/organizations`, { name }),
     place: inIssuer,
     field: 'name',
   },
   agents: {
     table: 'agents',
-    add: (one, name) => make(one, `${one.I}/agents`, { name }),
+    add: (one, name) => create(one, `${one.I}/agents`, { name }),
     place: inIssuer,
     field: 'name',
   },
   organizationGroups: {
     table: 'organization_groups',
-    add: (one, name) => make(one, `${O(one)}/groups`, { name }),
+    add: (one, name) => create(one, `${O(one)}/groups`, { name }),
     place: inOrg,
     field: 'name',
   },
   organizationInvitations: {
     table: 'organization_invitations',
-    add: (one, email) => make(one, `${O(one)}/invitations`, { email }),
+    add: (one, email) => create(one, `${O(one)}/invitations`, { email }),
     place: inOrg,
     field: 'email',
     nameOf: (word) => `${word.replaceAll(' ', 'z')}@example.com`,
   },
   notes: {
     table: 'notes',
-    add: (one, content) => make(one, `${one.A}/notes`, { subject_type: 'issuer', subject_id: one.issuerId, content }),
+    add: (one, content) => create(one, `${one.A}/notes`, { subject_type: 'issuer', subject_id: one.issuerId, content }),
     place: ({ accountId }) => `accountId: "${accountId}"`,
     field: 'content',
   },
@@ -106,7 +107,7 @@ const named: Record<string, Searched> = {
   },
 }
 
-/** Of users: in the order of their own list. */
+/** Set if results keep the order of their own list. */
 const byUser: Record<string, Searched> = {
   approvals: {
     table: 'users',
@@ -118,7 +119,7 @@ const byUser: Record<string, Searched> = {
     table: 'organization_members',
     async add(one, name) {
       const id = await person(one, name)
-      must(await one.owner.post(`${O(one)}/members`, { member_id: id }), 201)
+      expectStatus(await one.owner.post(`${O(one)}/members`, { member_id: id }), 201)
       return id
     },
     place: inOrg,
@@ -128,7 +129,7 @@ const byUser: Record<string, Searched> = {
     table: 'organization_members',
     async add(one, name) {
       const id = await person(one, name)
-      must(await one.owner.post(`${O(one)}/members`, { member_id: id, groups: [groups[one.issuerId]] }), 201)
+      expectStatus(await one.owner.post(`${O(one)}/members`, { member_id: id, groups: [groups[one.issuerId]] }), 201)
       return id
     },
     place: (one) => `${inOrg(one)}, groupId: "${groups[one.issuerId]}"`,
@@ -136,7 +137,13 @@ const byUser: Record<string, Searched> = {
   },
 }
 
-async function ask(list: string, { place, field, as }: Searched, one: Tenant, more: string, api?: Api): Promise<Loose> {
+async function searchList(
+  list: string,
+  { place, field, as }: Searched,
+  one: Tenant,
+  more: string,
+  api?: ApiClient,
+): Promise<AnyJson> {
   const asked = [place(one), more].filter(Boolean).join(', ')
   const { body } = await (api ?? as?.() ?? one.owner).graphql(
     `{ ${list}(${asked}) { data { id ${field} } nextCursor hasMore } }`,
@@ -144,46 +151,46 @@ async function ask(list: string, { place, field, as }: Searched, one: Tenant, mo
   return body
 }
 
-describe('what begins with the text is found, in any case, in the order of names, page by page', () => {
+describe('the search finds prefixes in any case, ordered by name, page by page', () => {
   test.each(Object.entries(named))('%s', async (list, searched) => {
     const { add, nameOf = (text: string) => text, field } = searched
-    const word = fresh('needle').replaceAll('-', '')
+    const word = uniqueName('needle').replaceAll('-', '')
     const names = [`${word} Beta`, `${word.toUpperCase()} alpha`, `${word} alpha two`, `not ${word}`].map(nameOf)
     const ids: string[] = []
     for (const name of names) ids.push(await add(tenant, name))
     if (list !== 'accounts') await add(other, nameOf(`${word} of others`))
     const wanted = [names[1], names[2], names[0]]
-    const whole = await ask(list, searched, tenant, `search: "${word.toUpperCase()}"`)
+    const whole = await searchList(list, searched, tenant, `search: "${word.toUpperCase()}"`)
     expect(whole.errors).toBeUndefined()
-    expect(whole.data[list].data.map((item: Loose) => item[field])).toEqual(wanted)
+    expect(whole.data[list].data.map((item: AnyJson) => item[field])).toEqual(wanted)
     expect(whole.data[list]).toMatchObject({ hasMore: false, nextCursor: null })
     const seen: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const from: string = cursor && `, cursor: "${cursor}"`
-      const { data } = await ask(list, searched, tenant, `search: "${word}", limit: 1${from}`)
-      seen.push(...data[list].data.map((item: Loose) => item[field]))
+      const { data } = await searchList(list, searched, tenant, `search: "${word}", limit: 1${from}`)
+      seen.push(...data[list].data.map((item: AnyJson) => item[field]))
       cursor = data[list].nextCursor
     }
     expect(seen).toEqual(wanted)
-    const byId = await ask(list, searched, tenant, `search: "${ids[3]}"`)
-    expect(byId.data[list].data.map(({ id }: Loose) => id)).toEqual([ids[3]])
+    const byId = await searchList(list, searched, tenant, `search: "${ids[3]}"`)
+    expect(byId.data[list].data.map(({ id }: AnyJson) => id)).toEqual([ids[3]])
   })
 })
 
-describe('approvals and members are found by the name, username or email of the user, in their own order', () => {
+describe('approvals and members are found by the name, username or email of the user, in the order of their lists', () => {
   test.each(Object.entries(byUser))('%s', async (list, searched) => {
-    const word = fresh('needle').replaceAll('-', '')
+    const word = uniqueName('needle').replaceAll('-', '')
     const ids: string[] = []
     for (const name of [`${word} One`, `${word.toUpperCase()} Two`, `not ${word}`])
       ids.push(await searched.add(tenant, name))
     await searched.add(other, `${word} of others`)
     await person(tenant, `${word} who is neither waiting nor a member`)
     const wanted = list === 'approvals' ? [ids[0], ids[1]] : [ids[1], ids[0]]
-    const idOf = (item: Loose) => (searched.field === 'memberId' ? item.memberId : item.id)
+    const idOf = (item: AnyJson) => (searched.field === 'memberId' ? item.memberId : item.id)
     const seen: string[] = []
     for (let cursor: string | null = ''; cursor !== null; ) {
       const from: string = cursor && `, cursor: "${cursor}"`
-      const { data } = await ask(list, searched, tenant, `search: "${word}", limit: 1${from}`)
+      const { data } = await searchList(list, searched, tenant, `search: "${word}", limit: 1${from}`)
       seen.push(...data[list].data.map(idOf))
       cursor = data[list].nextCursor
     }
@@ -191,55 +198,55 @@ describe('approvals and members are found by the name, username or email of the 
   })
 })
 
-describe('wildcards stand for themselves, and a cursor of another list is refused', () => {
+describe('wildcards are literal, and a cursor of another list is refused', () => {
   test.each(Object.entries({ ...named, ...byUser }))('%s', async (list, searched) => {
     for (const text of ['%', '_', '\\\\', `%needle`]) {
-      const { data } = await ask(list, searched, tenant, `search: "${text}"`)
+      const { data } = await searchList(list, searched, tenant, `search: "${text}"`)
       expect({ text, found: data[list].data }).toEqual({ text, found: [] })
     }
     const strange = [`["a"]`, `["a",1]`, `["a","${tenant.accountId}","more"]`, 'nonsense'].map((text) =>
       Buffer.from(text).toString('base64url'),
     )
     for (const cursor of ['x', ...strange]) {
-      const { errors } = await ask(list, searched, tenant, `search: "a", cursor: "${cursor}"`)
+      const { errors } = await searchList(list, searched, tenant, `search: "a", cursor: "${cursor}"`)
       expect(errors?.[0].extensions).toMatchObject({ code: 'INVALID_REQUEST', status: 400 })
     }
   })
 })
 
-test('a search goes together with the other filters', async () => {
-  const word = fresh('needle')
+test('a search combines with the other filters', async () => {
+  const word = uniqueName('needle')
   const [one, two] = [
     await named['clients']!.add(tenant, `${word} 1`),
     await named['clients']!.add(tenant, `${word} 2`),
   ]
-  must(await tenant.owner.patch(`${tenant.I}/clients/${one}`, { status: 'disabled' }, { 'if-match': '*' }), 200)
+  expectStatus(await tenant.owner.patch(`${tenant.I}/clients/${one}`, { status: 'disabled' }, { 'if-match': '*' }), 200)
   const found = async (more: string) =>
-    (await ask('clients', named['clients']!, tenant, `search: "${word}", ${more}`)).data.clients.data.map(
-      ({ id }: Loose) => id,
+    (await searchList('clients', named['clients']!, tenant, `search: "${word}", ${more}`)).data.clients.data.map(
+      ({ id }: AnyJson) => id,
     )
   expect(await found('status: disabled')).toEqual([one])
   expect(await found('status: active')).toEqual([two])
-  must(await tenant.owner.delete(`${tenant.I}/clients/${two}`, { 'if-match': '*' }), 204)
+  expectStatus(await tenant.owner.delete(`${tenant.I}/clients/${two}`, { 'if-match': '*' }), 204)
   expect(await found('limit: 5')).toEqual([one])
   expect(await found('status: deleted')).toEqual([two])
 })
 
-test('a note is found behind the marks that its text begins with, together with every other filter', async () => {
-  const word = fresh('needle')
+test('a note is found behind Markdown at the start of its text, and with every other filter', async () => {
+  const word = uniqueName('needle')
   const user = `usr_${'1'.repeat(26)}`
   const add = async (content: string, more: object = {}): Promise<string> => {
     const about = { subject_type: 'issuer', subject_id: tenant.issuerId }
-    return make(tenant, `${tenant.A}/notes`, { ...about, content, ...more })
+    return create(tenant, `${tenant.A}/notes`, { ...about, content, ...more })
   }
   const heading = await add(`## ${word} heading`, { pinned: true })
-  const mention = await add(`@[${word} somebody](${user}) should know`)
+  const mention = await add(`@[${word} user](${user}) should know`)
   const item = await add(`- ${word} item`)
   const found = async (more: string, sought = word) =>
-    (await ask('notes', named['notes']!, tenant, `search: "${sought}", ${more}`)).data.notes.data.map(
-      ({ id }: Loose) => id,
+    (await searchList('notes', named['notes']!, tenant, `search: "${sought}", ${more}`)).data.notes.data.map(
+      ({ id }: AnyJson) => id,
     )
-  // As it is written, and as it is shown, which is with some of the marks.
+  // By the stored text, and by the displayed text, which keeps some punctuation.
   for (const sought of [word, `## ${word}`, `@${word}`, `- ${word}`.toUpperCase()])
     expect(await found('limit: 5', sought)).toEqual([heading, item, mention])
   expect(await found('pinned: true')).toEqual([heading])
@@ -248,48 +255,48 @@ test('a note is found behind the marks that its text begins with, together with 
   expect(await found('subjectType: user')).toEqual([])
 })
 
-test('members are searched by who may see users only: what is found would tell their names', async () => {
+test('searching members requires access to users, because results reveal their names', async () => {
   const stem = 'issuers.organizations'
-  const blind = await keyWith(tenant, { scopes: [`${stem}.members:read`, `${stem}.groups:read`] })
+  const blind = await createRestrictedKey(tenant, { scopes: [`${stem}.members:read`, `${stem}.groups:read`] })
   for (const list of ['organizationMembers', 'organizationGroupMembers']) {
-    expect((await ask(list, byUser[list]!, tenant, 'limit: 1', blind)).errors).toBeUndefined()
-    const { errors } = await ask(list, byUser[list]!, tenant, 'search: "a"', blind)
+    expect((await searchList(list, byUser[list]!, tenant, 'limit: 1', blind)).errors).toBeUndefined()
+    const { errors } = await searchList(list, byUser[list]!, tenant, 'search: "a"', blind)
     expect(errors?.[0].extensions).toMatchObject({ code: 'INSUFFICIENT_SCOPE', status: 403 })
   }
 })
 
-test('accounts beyond the caller’s reach are not found', async () => {
-  const word = fresh('needle')
+test('accounts that the caller cannot access are not found', async () => {
+  const word = uniqueName('needle')
   await named['accounts']!.add(tenant, word)
-  const { data } = await ask('accounts', named['accounts']!, tenant, `search: "${word}"`, tenant.owner)
+  const { data } = await searchList('accounts', named['accounts']!, tenant, `search: "${word}"`, tenant.owner)
   expect(data.accounts.data).toEqual([])
 })
 
-describe('a page of what is found is a range of one index: nothing is sorted', () => {
+describe('a result page is a range of one index without a sort', () => {
   test.each(Object.entries(named))('%s', async (list, searched) => {
     const sent: [string, unknown[]][] = []
     const query = pg.Client.prototype.query
-    pg.Client.prototype.query = function (this: pg.Client, ...given: Loose[]) {
+    pg.Client.prototype.query = function (this: pg.Client, ...given: AnyJson[]) {
       const text: string = given[0]?.text ?? given[0]
       if (text.includes('chr(1114111)')) sent.push([text, given[0].values ?? given[1] ?? []])
-      return (query as Loose).apply(this, given)
+      return (query as AnyJson).apply(this, given)
     } as typeof query
     const cursor = Buffer.from(JSON.stringify(['nee', `${idPrefix[list]}_${'0'.repeat(26)}`])).toString('base64url')
     try {
-      await ask(list, searched, tenant, `search: "nee", cursor: "${cursor}"`)
+      await searchList(list, searched, tenant, `search: "nee", cursor: "${cursor}"`)
     } finally {
       pg.Client.prototype.query = query
     }
     expect(sent).toHaveLength(1)
-    const client = await app.gatehouse.tools.pool.connect()
+    const client = await app.gatehouse.database.pool.connect()
     try {
-      // Tables this small would otherwise be read whole and sorted.
+      // PostgreSQL would otherwise scan and sort tables this small.
       await client.query('SET enable_seqscan = off; SET enable_sort = off; SET enable_bitmapscan = off')
       const { rows } = await client.query(`EXPLAIN ${sent[0]![0]}`, sent[0]![1])
       const plan = rows.map((row) => row['QUERY PLAN']).join('\n')
       expect(plan).toMatch(new RegExp(`Index.* using ${searched.table}_by_(name|email|text) on`))
       expect(plan).not.toContain('Sort')
-      // Both ends and the place of the cursor.
+      // The lower and upper bounds and the cursor position.
       expect(/Index Cond: .*/.exec(plan)?.[0]).toMatch(/>= .*< .*ROW\(/)
     } finally {
       client.release(true)

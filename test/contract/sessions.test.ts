@@ -1,58 +1,61 @@
-/** Sessions (spec 2.13, 4.10, section 3, decisions D17). */
+/** Sessions (docs/contract.md#sessions, docs/contract.md#session-endpoints, docs/contract.md#session-fields). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { PASSWORD, Realm, type TestClient } from '../idp/setup.js'
-import { must, type Tenant } from '../setup/actors.js'
-import type { Api, Loose } from '../setup/api.js'
-import { listenTo } from '../setup/events.js'
-import { makeSession } from '../setup/sessions.js'
+import { PASSWORD, Realm, type TestClient } from '../idp/realm.js'
+import { expectStatus, type Tenant } from '../setup/actors.js'
+import type { AnyJson, ApiClient } from '../setup/api.js'
+import { eventsRecordedFromNow } from '../setup/recorded-events.js'
+import { createSession } from '../setup/sessions.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { fresh } from './world.js'
+import { uniqueName } from './tenant-fixture.js'
 
 let app: TestApp
 let realm: Realm
 let theirs: Realm
 let mine: Tenant
-let owner: Api
+let owner: ApiClient
 let client: TestClient
 let userId: string
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app, 'Mine')
-  theirs = await Realm.make(app, 'Theirs')
+  realm = await Realm.create(app, 'Mine')
+  theirs = await Realm.create(app, 'Theirs')
   mine = realm.tenant
   owner = mine.owner
-  client = await realm.client({ grant_types: ['authorization_code', 'refresh_token'] })
+  client = await realm.createClient({ grant_types: ['authorization_code', 'refresh_token'] })
 })
 afterAll(() => app.close())
 beforeEach(async () => {
-  userId = must(await owner.post(`${mine.I}/users`, { username_type: 'unique', username: fresh('u') }), 201).data.id
+  userId = expectStatus(
+    await owner.post(`${mine.I}/users`, { username_type: 'unique', username: uniqueName('u') }),
+    201,
+  ).data.id
 })
 
-const make = (more: Parameters<typeof makeSession>[3] = {}) => makeSession(app, mine, userId, more)
+const create = (more: Parameters<typeof createSession>[3] = {}) => createSession(app, mine, userId, more)
 const at = (id: string) => `${mine.I}/sessions/${id}`
-const read = async (id: string) => must(await owner.get(at(id)), 200).data
+const read = async (id: string) => expectStatus(await owner.get(at(id)), 200).data
 const stateOf = async (id: string) => (await read(id)).status
 const revoke = (id: string, body: object = { reason: 'admin_action' }) => owner.post(`${at(id)}/revoke`, body)
 const suspend = (id: string, body: object = { reason: 'risk_review' }) => owner.post(`${at(id)}/suspend`, body)
 const reactivate = (id: string) => owner.post(`${at(id)}/reactivate`)
 
-/** One session in each state. */
-async function oneOfEach() {
+/** Creates one session in each state. */
+async function createSessionOfEachStatus() {
   const ids = {
-    active: await make({ idle: 60_000 }),
-    inactive: await make({ idle: 1 }),
-    suspended: await make({ idle: 60_000 }),
-    revoked: await make(),
-    expired: await make({ lives: 1 }),
+    active: await create({ idle: 60_000 }),
+    inactive: await create({ idle: 1 }),
+    suspended: await create({ idle: 60_000 }),
+    revoked: await create(),
+    expired: await create({ lives: 1 }),
   }
-  must(await suspend(ids.suspended), 200)
-  must(await revoke(ids.revoked), 200)
+  expectStatus(await suspend(ids.suspended), 200)
+  expectStatus(await revoke(ids.revoked), 200)
   return ids
 }
 
-test('a session is shown with all fields of D17 and an ETag', async () => {
-  const id = await make({ idle: 60_000 })
+test('a session has all documented fields and an ETag', async () => {
+  const id = await create({ idle: 60_000 })
   const answer = await owner.get(at(id))
   expect(answer.status).toBe(200)
   const { data } = answer.body
@@ -83,44 +86,44 @@ test('a session is shown with all fields of D17 and an ETag', async () => {
   expect(answer.headers.get('etag')).toBe(`"${data.updated_at}"`)
 })
 
-test('sessions of a user are listed newest first, in pages, by their state as of now', async () => {
-  const ids = await oneOfEach()
+test('sessions of a user are listed newest first, in pages, with their current state', async () => {
+  const ids = await createSessionOfEachStatus()
   const path = `${mine.I}/users/${userId}/sessions`
   const all = (await owner.get(path)).body
   expect(all).toMatchObject({ next_cursor: null, has_more: false })
-  expect(all.data.map(({ id, status }: Loose) => [id, status])).toEqual(
+  expect(all.data.map(({ id, status }: AnyJson) => [id, status])).toEqual(
     Object.entries(ids)
       .map(([status, id]) => [id, status])
       .reverse(),
   )
   for (const [status, id] of Object.entries(ids)) {
     const { data } = (await owner.get(`${path}?status=${status}`)).body
-    expect(data.map((session: Loose) => [session.id, session.status])).toEqual([[id, status]])
+    expect(data.map((session: AnyJson) => [session.id, session.status])).toEqual([[id, status]])
   }
   const pages: string[] = []
   for (let cursor = ''; cursor !== null; ) {
     const { body } = await owner.get(`${path}?limit=2${cursor && `&cursor=${cursor}`}`)
-    pages.push(...body.data.map(({ id }: Loose) => id))
+    pages.push(...body.data.map(({ id }: AnyJson) => id))
     cursor = body.next_cursor
   }
-  expect(pages).toEqual(all.data.map(({ id }: Loose) => id))
+  expect(pages).toEqual(all.data.map(({ id }: AnyJson) => id))
   expect((await owner.get(`${path}?status=gone`)).body.details).toMatchObject([{ field: 'status' }])
   expect((await owner.get(`${path}?limit=0`)).status).toBe(400)
   expect((await owner.get(`${path}?cursor=usr_1`)).status).toBe(400)
 })
 
-test('the list of a user without sessions is empty; of a deleted or unknown one it is 404', async () => {
+test('the list of a user without sessions is empty; of a deleted or unknown user it is 404', async () => {
   const path = `${mine.I}/users/${userId}/sessions`
   expect((await owner.get(path)).body).toEqual({ data: [], next_cursor: null, has_more: false })
-  await make()
-  must(await owner.delete(`${mine.I}/users/${userId}`), 202)
+  await create()
+  expectStatus(await owner.delete(`${mine.I}/users/${userId}`), 202)
   expect((await owner.get(path)).status).toBe(404)
   expect((await owner.get(`${mine.I}/users/usr_${'0'.repeat(26)}/sessions`)).status).toBe(404)
 })
 
-test('a session of another issuer or account is the same 404 as an unknown one, everywhere', async () => {
-  const id = await make()
-  const second = must(await owner.post(`${mine.A}/issuers`, { name: 'Second' }), 201).data
+test('a session of another issuer or account is the same 404 as an unknown one, at every endpoint', async () => {
+  const id = await create()
+  const second = expectStatus(await owner.post(`${mine.A}/issuers`, { name: 'Second' }), 201).data
   const unknown = await owner.get(at(`ses_${'0'.repeat(26)}`))
   for (const [api, path] of [
     [theirs.tenant.owner, `${theirs.tenant.I}/sessions/${id}`],
@@ -140,10 +143,10 @@ test('a session of another issuer or account is the same 404 as an unknown one, 
   expect(await stateOf(id)).toBe('active')
 })
 
-describe('Session | active, suspended, inactive | revoke | revoked', () => {
+describe('revoke: active, suspended and inactive to revoked', () => {
   test.each(['active', 'suspended', 'inactive'] as const)('%s', async (state) => {
-    const { [state]: id } = await oneOfEach()
-    const heard = await listenTo(app, mine.accountId)
+    const { [state]: id } = await createSessionOfEachStatus()
+    const heard = await eventsRecordedFromNow(app, mine.accountId)
     const before = await read(id)
     const answer = await revoke(id, { reason: 'security_event', reason_details: 'Seen elsewhere' })
     expect(answer.status).toBe(200)
@@ -162,8 +165,8 @@ describe('Session | active, suspended, inactive | revoke | revoked', () => {
   })
 
   test.each(['revoked', 'expired'] as const)('a session that is %s has ended: 400', async (state) => {
-    const { [state]: id } = await oneOfEach()
-    const heard = await listenTo(app, mine.accountId)
+    const { [state]: id } = await createSessionOfEachStatus()
+    const heard = await eventsRecordedFromNow(app, mine.accountId)
     for (const answer of [await revoke(id), await suspend(id), await reactivate(id)]) {
       expect(answer.status).toBe(400)
       expect(answer.body.error_description).toContain(state)
@@ -172,11 +175,14 @@ describe('Session | active, suspended, inactive | revoke | revoked', () => {
   })
 
   test('revoke_all_user_sessions ends every session of the user that has not ended, each with its event', async () => {
-    const ids = await oneOfEach()
-    const other = must(await owner.post(`${mine.I}/users`, { username_type: 'unique', username: fresh('o') }), 201).data
-    const foreign = await makeSession(app, mine, other.id)
-    const heard = await listenTo(app, mine.accountId)
-    must(await revoke(ids.active, { reason: 'token_compromised', revoke_all_user_sessions: true }), 200)
+    const ids = await createSessionOfEachStatus()
+    const other = expectStatus(
+      await owner.post(`${mine.I}/users`, { username_type: 'unique', username: uniqueName('o') }),
+      201,
+    ).data
+    const foreign = await createSession(app, mine, other.id)
+    const heard = await eventsRecordedFromNow(app, mine.accountId)
+    expectStatus(await revoke(ids.active, { reason: 'token_compromised', revoke_all_user_sessions: true }), 200)
     for (const id of [ids.active, ids.inactive, ids.suspended, ids.revoked]) expect(await stateOf(id)).toBe('revoked')
     expect(await stateOf(ids.expired)).toBe('expired')
     expect((await read(ids.revoked)).revocation_reason).toBe('admin_action')
@@ -186,19 +192,19 @@ describe('Session | active, suspended, inactive | revoke | revoked', () => {
     )
   })
 
-  test('of 20 parallel revocations one is 200, the rest 400, and there is one event', async () => {
-    const id = await make()
-    const heard = await listenTo(app, mine.accountId)
+  test('of 20 parallel revocations one is 200, the rest 400, and one event is recorded', async () => {
+    const id = await create()
+    const heard = await eventsRecordedFromNow(app, mine.accountId)
     const answers = await Promise.all(Array.from({ length: 20 }, () => revoke(id)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
     expect(await heard()).toHaveLength(1)
   })
 })
 
-describe('Session | active | suspend | suspended, Session | suspended | reactivate | active', () => {
-  test('there and back, with events', async () => {
-    const id = await make({ idle: 60_000 })
-    const heard = await listenTo(app, mine.accountId)
+describe('suspend: active to suspended; reactivate: suspended to active', () => {
+  test('suspends and reactivates, with events', async () => {
+    const id = await create({ idle: 60_000 })
+    const heard = await eventsRecordedFromNow(app, mine.accountId)
     const suspended = await suspend(id, { reason: 'device_mismatch', reason_details: 'Another country' })
     expect(suspended.status).toBe(200)
     expect(suspended.body.data).toMatchObject({
@@ -219,45 +225,45 @@ describe('Session | active | suspend | suspended, Session | suspended | reactiva
     ])
   })
 
-  test('an inactive session is neither suspended nor reactivated: 400', async () => {
-    const { inactive } = await oneOfEach()
+  test('an inactive session cannot be suspended or reactivated: 400', async () => {
+    const { inactive } = await createSessionOfEachStatus()
     expect((await suspend(inactive)).status).toBe(400)
     expect((await reactivate(inactive)).status).toBe(400)
     expect(await stateOf(inactive)).toBe('inactive')
   })
 
-  test('a suspended session whose idle time has passed comes back as inactive; past its lifetime it is expired', async () => {
-    const [idle, ended] = [await make({ idle: 50_000 }), await make({ lives: 50_000 })]
-    must(await suspend(idle), 200)
-    must(await suspend(ended), 200)
+  test('a suspended session past its idle timeout reactivates as inactive; past its lifetime it is expired', async () => {
+    const [idle, ended] = [await create({ idle: 50_000 }), await create({ lives: 50_000 })]
+    expectStatus(await suspend(idle), 200)
+    expectStatus(await suspend(ended), 200)
     app.clock.advance(50_000)
-    expect(must(await reactivate(idle), 200).data.status).toBe('inactive')
+    expect(expectStatus(await reactivate(idle), 200).data.status).toBe('inactive')
     expect(await stateOf(ended)).toBe('expired')
     expect((await reactivate(ended)).status).toBe(400)
   })
 
-  test('suspend_all_user_sessions suspends the others too, the inactive ones included', async () => {
-    const ids = await oneOfEach()
-    const second = await make()
-    const heard = await listenTo(app, mine.accountId)
-    must(await suspend(ids.active, { reason: 'other', suspend_all_user_sessions: true }), 200)
+  test('suspend_all_user_sessions suspends the other sessions too, including inactive ones', async () => {
+    const ids = await createSessionOfEachStatus()
+    const second = await create()
+    const heard = await eventsRecordedFromNow(app, mine.accountId)
+    expectStatus(await suspend(ids.active, { reason: 'other', suspend_all_user_sessions: true }), 200)
     for (const id of [ids.active, ids.inactive, ids.suspended, second]) expect(await stateOf(id)).toBe('suspended')
     expect([await stateOf(ids.revoked), await stateOf(ids.expired)]).toEqual(['revoked', 'expired'])
     expect((await read(ids.suspended)).suspension_reason).toBe('risk_review')
     expect((await heard()).map(({ sessionId }) => sessionId).sort()).toEqual([ids.active, ids.inactive, second].sort())
-    // One at a time they come back.
-    must(await reactivate(second), 200)
+    // They are reactivated one at a time.
+    expectStatus(await reactivate(second), 200)
     expect(await stateOf(ids.active)).toBe('suspended')
   })
 
   test('of 20 parallel suspensions one is 200, the rest 400', async () => {
-    const id = await make()
+    const id = await create()
     const answers = await Promise.all(Array.from({ length: 20 }, () => suspend(id)))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(19).fill(400)])
   })
 })
 
-describe('reasons come from two closed lists', () => {
+describe('reasons are from two closed lists', () => {
   const lists = {
     revoke: [
       'user_logout',
@@ -271,14 +277,14 @@ describe('reasons come from two closed lists', () => {
     suspend: ['security_event', 'token_compromised', 'device_mismatch', 'risk_review', 'other'],
   }
   const field = { revoke: 'revocation_reason', suspend: 'suspension_reason' }
-  test.each(['revoke', 'suspend'] as const)('%s takes its own', async (action) => {
+  test.each(['revoke', 'suspend'] as const)('%s accepts its own reasons', async (action) => {
     for (const reason of lists[action]) {
-      const { data } = must(await owner.post(`${at(await make())}/${action}`, { reason }), 200)
+      const { data } = expectStatus(await owner.post(`${at(await create())}/${action}`, { reason }), 200)
       expect(data[field[action]]).toBe(reason)
     }
   })
-  test.each(['revoke', 'suspend'] as const)('%s takes no other: 400 with the field', async (action) => {
-    const id = await make()
+  test.each(['revoke', 'suspend'] as const)('%s refuses other reasons: 400 with the field', async (action) => {
+    const id = await create()
     const other = lists[action === 'revoke' ? 'suspend' : 'revoke'].filter((reason) => !lists[action].includes(reason))
     for (const reason of [...other, 'because', '', 5, null, undefined]) {
       const answer = await owner.post(`${at(id)}/${action}`, { reason })
@@ -292,26 +298,26 @@ describe('reasons come from two closed lists', () => {
     expect(stray.body.details).toMatchObject([{ field: all, code: 'unknown_field' }])
     expect(await stateOf(id)).toBe('active')
   })
-  test('reactivate takes no body', async () => {
-    const id = await make()
-    must(await suspend(id), 200)
+  test('reactivate accepts no body', async () => {
+    const id = await create()
+    expectStatus(await suspend(id), 200)
     expect((await owner.post(`${at(id)}/reactivate`, { reason: 'other' })).status).toBe(400)
   })
 })
 
-describe('the tokens of a real sign-in', () => {
+describe('tokens of a browser sign-in', () => {
   async function signedIn() {
-    const username = `${fresh('ada')}@example.com`
-    const id = await realm.user(username, PASSWORD)
+    const username = `${uniqueName('ada')}@example.com`
+    const id = await realm.createUser(username, PASSWORD)
     const { body, browser } = await realm
-      .tokens(client, username)
+      .signInForTokens(client, username)
       .then((tokens) => ({ body: tokens, browser: tokens.browser }))
     const { data } = (await owner.get(`${mine.I}/users/${id}/sessions`)).body
     return { id, username, browser, access: body.access_token, refresh: body.refresh_token, session: data[0] }
   }
   const alive = async ({ access }: { access: string }) => (await realm.userinfo(access)).status === 200
 
-  test('the session shows the jti of the tokens, never the tokens', async () => {
+  test('the session shows the jti of its tokens, never the tokens', async () => {
     const { session, access, refresh, id } = await signedIn()
     const claims = JSON.parse(Buffer.from(access.split('.')[1]!, 'base64url').toString())
     expect(session).toMatchObject({ id: claims.sid, user_id: id, client_id: client.id, status: 'active', amr: ['pwd'] })
@@ -321,31 +327,31 @@ describe('the tokens of a real sign-in', () => {
     for (const secret of [access, refresh]) expect(text).not.toContain(secret)
   })
 
-  test('suspended: tokens are invalid and the refresh fails at once; reactivated: both are good again', async () => {
+  test('suspended: tokens are invalid and the refresh fails immediately; reactivated: both are valid again', async () => {
     const signed = await signedIn()
     expect(await alive(signed)).toBe(true)
-    must(await suspend(signed.session.id), 200)
+    expectStatus(await suspend(signed.session.id), 200)
     expect(await alive(signed)).toBe(false)
     const refused = await realm.refresh(client, signed.refresh)
     expect(refused.status).toBe(400)
     expect(refused.body.error).toBe('invalid_grant')
-    must(await reactivate(signed.session.id), 200)
+    expectStatus(await reactivate(signed.session.id), 200)
     expect(await alive(signed)).toBe(true)
     expect((await realm.refresh(client, signed.refresh)).status).toBe(200)
   })
 
-  test('revoked: tokens are invalid, the refresh is blocked, the browser must sign in again', async () => {
+  test('revoked: tokens are invalid, the refresh is refused, the browser must sign in again', async () => {
     const signed = await signedIn()
-    must(await revoke(signed.session.id), 200)
+    expectStatus(await revoke(signed.session.id), 200)
     expect(await alive(signed)).toBe(false)
     expect((await realm.refresh(client, signed.refresh)).body.error).toBe('invalid_grant')
-    const { page } = await realm.begin(client, {}, signed.browser)
+    const { page } = await realm.openSignInPage(client, {}, signed.browser)
     expect(page.html).toContain('name="password"')
   })
 
-  test('User | active | PATCH status suspended | all sessions invalidated', async () => {
+  test('suspending a user invalidates all sessions of the user', async () => {
     const signed = await signedIn()
-    must(await owner.patch(`${mine.I}/users/${signed.id}`, { status: 'suspended' }), 200)
+    expectStatus(await owner.patch(`${mine.I}/users/${signed.id}`, { status: 'suspended' }), 200)
     expect(await alive(signed)).toBe(false)
     expect((await read(signed.session.id)).status).toBe('revoked')
   })
@@ -354,26 +360,26 @@ describe('the tokens of a real sign-in', () => {
 test('GraphQL: sessions and verifiers of users by relation, one statement for all users', async () => {
   const ids = [userId]
   for (let n = 0; n < 3; n++) {
-    const body = { username_type: 'unique', username: fresh('u') }
-    ids.push(must(await owner.post(`${mine.I}/users`, body), 201).data.id)
+    const body = { username_type: 'unique', username: uniqueName('u') }
+    ids.push(expectStatus(await owner.post(`${mine.I}/users`, body), 201).data.id)
   }
   const made = new Map<string, string[]>()
   for (const id of ids) {
     const sessions = [
-      await makeSession(app, mine, id),
-      await makeSession(app, mine, id),
-      await makeSession(app, mine, id),
+      await createSession(app, mine, id),
+      await createSession(app, mine, id),
+      await createSession(app, mine, id),
     ]
     made.set(id, sessions.reverse().slice(0, 2))
-    must(await owner.post(`${mine.I}/users/${id}/verifiers`, { type: 'backup_codes' }), 201)
+    expectStatus(await owner.post(`${mine.I}/users/${id}/verifiers`, { type: 'backup_codes' }), 201)
   }
   const ask = `query ($a: ID!, $i: ID!) { users(accountId: $a, issuerId: $i, limit: 4) { data { id
     sessions(limit: 2) { data { id status device { userAgent } } hasMore } verifiers { data { type } } } } }`
   const { body } = await owner.graphql(ask, { a: mine.accountId, i: mine.issuerId })
   expect(body.errors).toBeUndefined()
-  // The newest four users are those that this test made last, or of the test before it.
-  for (const user of body.data.users.data.filter(({ id }: Loose) => made.has(id))) {
-    expect(user.sessions.data.map(({ id }: Loose) => id)).toEqual(made.get(user.id))
+  // The newest four users are the ones that this test or the previous one created last.
+  for (const user of body.data.users.data.filter(({ id }: AnyJson) => made.has(id))) {
+    expect(user.sessions.data.map(({ id }: AnyJson) => id)).toEqual(made.get(user.id))
     expect(user.sessions).toMatchObject({
       hasMore: true,
       data: [{ status: 'active', device: { userAgent: 'Test/1' } }, {}],

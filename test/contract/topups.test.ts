@@ -1,23 +1,26 @@
-/** Top-ups by x402 v2 (spec 4.2, section 8, decisions D18, D19) with a facilitator that fails, stalls, lies and is late. */
+/**
+ * Top-ups by x402 v2 (docs/contract.md#payment-challenge, docs/contract.md#account-and-payment-endpoints,
+ * docs/contract.md#rate-limits) with a facilitator that fails, stalls, gives false results and responds late.
+ */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { workOff } from '../../src/platform/queue.js'
-import { tasks } from '../../src/tasks.js'
-import { keyWith, makeAccount, must } from '../setup/actors.js'
-import { type Answer, type Api, apiAs, type Loose } from '../setup/api.js'
-import { listenTo } from '../setup/events.js'
+import { runDueJobs } from '../../src/platform/jobs/queue.js'
+import { tasks } from '../../src/schedule.js'
+import { createAccount, createRestrictedKey, expectStatus } from '../setup/actors.js'
+import { type AnyJson, type ApiClient, type ApiResponse, createApiClient } from '../setup/api.js'
 import {
   ASSET,
+  createPayer,
+  createPaymentRequirements,
   decode,
   encode,
   type Facilitator,
   NETWORK,
-  newPayer,
   PAY_TO,
   type Payer,
-  requirementsOf,
   startFacilitator,
 } from '../setup/facilitator.js'
+import { eventsRecordedFromNow } from '../setup/recorded-events.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 const MINUTE = 60_000
@@ -34,31 +37,31 @@ afterAll(async () => {
   await facilitator.close()
 })
 
-/** An account with a payment method, and a wallet to pay with. */
-interface Till {
+/** Creates an account with a payment method, and a wallet to pay with. */
+interface PaymentAccount {
   accountId: string
-  owner: Api
+  owner: ApiClient
   A: string
   methodId: string
   payer: Payer
   /** Tops up with this payment. */
-  pay(amount: unknown, payment?: string, more?: Record<string, string>): Promise<Answer<Loose>>
-  ledger(): Promise<Loose[]>
+  pay(amount: unknown, payment?: string, more?: Record<string, string>): Promise<ApiResponse<AnyJson>>
+  ledger(): Promise<AnyJson[]>
   balance(): Promise<number>
-  told: Awaited<ReturnType<typeof listenTo>>
+  recordedEvents: Awaited<ReturnType<typeof eventsRecordedFromNow>>
 }
 
-async function open(method: object = {}, at = app): Promise<Till> {
-  const { owner, accountId } = await makeAccount(at)
+async function open(method: object = {}, at = app): Promise<PaymentAccount> {
+  const { owner, accountId } = await createAccount(at)
   const A = `/v1/accounts/${accountId}`
-  const { id } = must(await owner.post(`${A}/payment-methods`, { type: 'x402', ...method }), 201).data
-  const ledger = async () => must(await owner.get(`${A}/credits/ledger`), 200).data
+  const { id } = expectStatus(await owner.post(`${A}/payment-methods`, { type: 'x402', ...method }), 201).data
+  const ledger = async () => expectStatus(await owner.get(`${A}/credits/ledger`), 200).data
   return {
     accountId,
     owner,
     A,
     methodId: id,
-    payer: newPayer(),
+    payer: createPayer(),
     pay: (amount, payment, more = {}) =>
       owner.post(
         `${A}/credits/topups`,
@@ -67,24 +70,24 @@ async function open(method: object = {}, at = app): Promise<Till> {
       ),
     ledger,
     balance: async () => (await ledger())[0]?.balance_μusd ?? 0,
-    told: await listenTo(at, accountId),
+    recordedEvents: await eventsRecordedFromNow(at, accountId),
   }
 }
-const attemptOf = ({ accountId }: Till) =>
-  app.gatehouse.tools.prisma.topupAttempt.findFirstOrThrow({ where: { accountId }, orderBy: { createdAt: 'desc' } })
+const attemptOf = ({ accountId }: PaymentAccount) =>
+  app.gatehouse.database.prisma.topupAttempt.findFirstOrThrow({ where: { accountId }, orderBy: { createdAt: 'desc' } })
 
 const tooClear = /ECONN|127\.0\.0\.1|Error:|\bat \//
 
-test('top-up without a payment: 402 with PAYMENT-REQUIRED, and the same object in the body', async () => {
-  const till = await open()
-  const answer = await till.pay(5_000_000)
+test('a top-up without a payment is 402 with PAYMENT-REQUIRED, and the same object in the body', async () => {
+  const account = await open()
+  const answer = await account.pay(5_000_000)
   expect(answer.status).toBe(402)
   const challenge = decode(answer.headers.get('payment-required'))
   expect(challenge).toEqual({
     x402Version: 2,
     error: 'PAYMENT-SIGNATURE header is required',
     resource: {
-      url: `${app.baseUrl}${till.A}/credits/topups`,
+      url: `${app.baseUrl}${account.A}/credits/topups`,
       description: expect.any(String),
       mimeType: 'application/json',
     },
@@ -112,12 +115,12 @@ test('top-up without a payment: 402 with PAYMENT-REQUIRED, and the same object i
   expect(answer.headers.get('etag')).toBeNull()
 })
 
-test('top-up: the challenge is answered, the payment settled and credited; ledger and event say so', async () => {
-  const till = await open()
-  const requirements = (await till.pay(5_000_000)).body.payment_required.accepts[0]
-  const answer = await till.pay(5_000_000, till.payer.pay(0, { requirements }))
-  const { data } = must(answer, 200)
-  const [transfer] = facilitator.transfers(till.payer)
+test('a top-up that fulfills the challenge is settled, credited, and recorded in ledger and event', async () => {
+  const account = await open()
+  const requirements = (await account.pay(5_000_000)).body.payment_required.accepts[0]
+  const answer = await account.pay(5_000_000, account.payer.createPaymentHeader(0, { requirements }))
+  const { data } = expectStatus(answer, 200)
+  const [transfer] = facilitator.transfers(account.payer)
   const reference = `${NETWORK}:${transfer!.transaction}`
   expect(data).toEqual({
     id: expect.stringMatching(/^led_/),
@@ -131,45 +134,46 @@ test('top-up: the challenge is answered, the payment settled and credited; ledge
     success: true,
     transaction: transfer!.transaction,
     network: NETWORK,
-    payer: till.payer.address,
+    payer: account.payer.address,
   })
   expect(answer.headers.get('etag')).toBe(`"${data.updated_at}"`)
   expect(answer.headers.get('access-control-expose-headers')).toBe('PAYMENT-REQUIRED, PAYMENT-RESPONSE')
-  const second = must(await till.pay(7, till.payer.pay(7)), 200).data
+  const second = expectStatus(await account.pay(7, account.payer.createPaymentHeader(7)), 200).data
   expect(second).toMatchObject({ amount_μusd: 7, balance_μusd: 5_000_007 })
-  expect(await till.ledger()).toEqual([
+  expect(await account.ledger()).toEqual([
     expect.objectContaining({ id: second.id, amount_μusd: 7, balance_μusd: 5_000_007 }),
     { ...data, type: 'topup', description: null },
   ])
-  const told = await till.told('credits.')
-  expect(told.map(({ type, target }) => [type, target.id])).toEqual([
+  const events = await account.recordedEvents('credits.')
+  expect(events.map(({ type, target }) => [type, target.id])).toEqual([
     ['credits.topup.succeeded', data.id],
     ['credits.topup.succeeded', second.id],
   ])
-  expect(told[0]!.data).toEqual({
+  expect(events[0]!.data).toEqual({
     amount_μusd: 5_000_000,
     balance_μusd: 5_000_000,
-    payer: till.payer.address,
+    payer: account.payer.address,
     payment_reference: reference,
   })
 })
 
-test('amounts 1 and 10^12 are taken; 0, negative, fractions, text, null and more are 400', async () => {
-  const till = await open()
-  for (const amount of [1, 1_000_000_000_000]) must(await till.pay(amount, till.payer.pay(amount)), 200)
-  expect(await till.balance()).toBe(1_000_000_000_001)
+test('amounts 1 and 10^12 are accepted; 0, negative, fractional, textual, null and larger ones are 400', async () => {
+  const account = await open()
+  for (const amount of [1, 1_000_000_000_000])
+    expectStatus(await account.pay(amount, account.payer.createPaymentHeader(amount)), 200)
+  expect(await account.balance()).toBe(1_000_000_000_001)
   for (const amount of [0, -1, 1.5, '5', null, [5], true, 1_000_000_000_001, 2 ** 53, undefined]) {
-    const { status, body } = await till.pay(amount, till.payer.pay(5))
+    const { status, body } = await account.pay(amount, account.payer.createPaymentHeader(5))
     expect({ amount, status, error: body.error }).toEqual({ amount, status: 400, error: 'invalid_request' })
     if (body.details) expect(body.details[0].field).toBe('amount_μusd')
   }
-  const micro = await till.owner.post(`${till.A}/credits/topups`, { 'amount_\u00b5usd': 9 })
+  const micro = await account.owner.post(`${account.A}/credits/topups`, { 'amount_\u00b5usd': 9 })
   expect([micro.status, micro.body.payment_required.accepts[0].amount]).toEqual([402, '9'])
 })
 
-test('a PAYMENT-SIGNATURE that cannot be read is 400', async () => {
-  const till = await open()
-  const good = decode(till.payer.pay(5))
+test('a malformed PAYMENT-SIGNATURE is 400', async () => {
+  const account = await open()
+  const good = decode(account.payer.createPaymentHeader(5))
   const bad: string[] = [
     '%%%',
     'bm8ganNvbg==',
@@ -188,7 +192,7 @@ test('a PAYMENT-SIGNATURE that cannot be read is 400', async () => {
     ),
   ]
   for (const payment of bad) {
-    const { status, body } = await till.pay(5, payment)
+    const { status, body } = await account.pay(5, payment)
     expect({ payment: payment.slice(0, 40), status, error: body.error }).toEqual({
       payment: payment.slice(0, 40),
       status: 400,
@@ -196,88 +200,96 @@ test('a PAYMENT-SIGNATURE that cannot be read is 400', async () => {
     })
     expect(body.details[0].field).toMatch(/^PAYMENT-SIGNATURE(\.(x402Version|accepted|payload|extensions)\b.*)?$/)
   }
-  expect(facilitator.asked(till.payer, 'verify')).toBe(0)
+  expect(facilitator.callCount(account.payer, 'verify')).toBe(0)
 })
 
-test('accepted must be what is offered: anything else is a new challenge, and the facilitator is not asked', async () => {
-  const till = await open()
-  const changes: ((payment: Loose) => void)[] = [
+test('accepted must equal the offer: otherwise a new challenge is returned, and the facilitator is not called', async () => {
+  const account = await open()
+  const changes: ((payment: AnyJson) => void)[] = [
     (payment) => (payment.accepted.amount = '4'),
-    (payment) => (payment.accepted.payTo = till.payer.address),
+    (payment) => (payment.accepted.payTo = account.payer.address),
     (payment) => (payment.accepted.asset = PAY_TO),
     (payment) => (payment.accepted.network = 'eip155:1'),
     (payment) => (payment.accepted.scheme = 'upto'),
     (payment) => (payment.accepted.extra = {}),
     (payment) => (payment.accepted = {}),
-    // What is signed says something else than what is accepted.
+    // The signed values differ from the accepted ones.
     (payment) => (payment.payload.authorization.value = '4'),
-    (payment) => (payment.payload.authorization.to = till.payer.address),
+    (payment) => (payment.payload.authorization.to = account.payer.address),
   ]
   for (const change of changes) {
-    const answer = await till.pay(5, till.payer.pay(5, { change }))
+    const answer = await account.pay(5, account.payer.createPaymentHeader(5, { modify: change }))
     expect({ change: String(change), status: answer.status }).toEqual({ change: String(change), status: 402 })
-    expect(decode(answer.headers.get('payment-required')).accepts).toEqual([requirementsOf(5)])
+    expect(decode(answer.headers.get('payment-required')).accepts).toEqual([createPaymentRequirements(5)])
   }
-  expect(facilitator.asked(till.payer, 'verify')).toBe(0)
-  // Addresses of eip155 are the same in any case.
-  const lower = (payment: Loose) => {
+  expect(facilitator.callCount(account.payer, 'verify')).toBe(0)
+  // Addresses of eip155 are case-insensitive.
+  const lower = (payment: AnyJson) => {
     payment.accepted = { ...payment.accepted, payTo: PAY_TO.toLowerCase(), asset: ASSET.toLowerCase() }
   }
-  must(await till.pay(5, till.payer.pay(5, { change: lower })), 200)
+  expectStatus(await account.pay(5, account.payer.createPaymentHeader(5, { modify: lower })), 200)
 })
 
-test('a payment that the facilitator finds invalid is 402, and nothing is settled', async () => {
-  const till = await open()
-  const forged = till.payer.pay(5, {
-    change: (payment) => (payment.payload.authorization.from = newPayer().address),
+test('a payment that the facilitator finds invalid is 402 and not settled', async () => {
+  const account = await open()
+  const forged = account.payer.createPaymentHeader(5, {
+    modify: (payment) => (payment.payload.authorization.from = createPayer().address),
   })
-  const broken = till.payer.pay(5, {
-    change: (payment) => (payment.payload.authorization.nonce = `0x${'1'.repeat(64)}`),
+  const broken = account.payer.createPaymentHeader(5, {
+    modify: (payment) => (payment.payload.authorization.nonce = `0x${'1'.repeat(64)}`),
   })
   for (const payment of [forged, broken]) {
-    const answer = await till.pay(5, payment)
+    const answer = await account.pay(5, payment)
     expect(answer.status).toBe(402)
     expect(answer.body.payment_required.error).toContain('invalid_exact_evm_payload_signature')
   }
-  expect(await till.ledger()).toEqual([])
-  expect((await till.told('credits.')).map(({ type, data }) => [type, data.reason])).toEqual([
+  expect(await account.ledger()).toEqual([])
+  expect((await account.recordedEvents('credits.')).map(({ type, data }) => [type, data.reason])).toEqual([
     ['credits.topup.failed', 'invalid_exact_evm_payload_signature'],
     ['credits.topup.failed', 'invalid_exact_evm_payload_signature'],
   ])
 })
 
-test('a payer outside of allowed_payer_wallets is 402; one inside pays, whatever the case of its address', async () => {
-  const payer = newPayer()
-  const till = await open({ allowed_payer_wallets: [`0x${payer.address.slice(2).toUpperCase()}`] })
-  const stranger = await till.pay(5, till.payer.pay(5))
-  expect({ status: stranger.status, error: stranger.body.error }).toEqual({ status: 402, error: 'payment_required' })
-  expect(facilitator.asked(till.payer, 'settle')).toBe(0)
-  must(await till.pay(5, payer.pay(5)), 200)
-  must(await till.owner.patch(`${till.A}/payment-methods/${till.methodId}`, { allowed_payer_wallets: [] }), 200)
-  expect((await till.pay(5, payer.pay(5))).status).toBe(402)
+test('a payer outside allowed_payer_wallets is 402; a listed one can pay, in any case of its address', async () => {
+  const payer = createPayer()
+  const account = await open({ allowed_payer_wallets: [`0x${payer.address.slice(2).toUpperCase()}`] })
+  const unlisted = await account.pay(5, account.payer.createPaymentHeader(5))
+  expect({ status: unlisted.status, error: unlisted.body.error }).toEqual({ status: 402, error: 'payment_required' })
+  expect(facilitator.callCount(account.payer, 'settle')).toBe(0)
+  expectStatus(await account.pay(5, payer.createPaymentHeader(5)), 200)
+  expectStatus(
+    await account.owner.patch(`${account.A}/payment-methods/${account.methodId}`, { allowed_payer_wallets: [] }),
+    200,
+  )
+  expect((await account.pay(5, payer.createPaymentHeader(5))).status).toBe(402)
 })
 
-test('a facilitator that names another payer than the one who signed is not believed', async () => {
-  const friend = newPayer()
-  const till = await open({ allowed_payer_wallets: [friend.address] })
-  facilitator.tell(till.payer, 'verify', { body: { isValid: true, payer: friend.address } })
-  expect((await till.pay(5, till.payer.pay(5))).status).toBe(502)
-  expect(facilitator.asked(till.payer, 'settle')).toBe(0)
+test('a facilitator that names another payer than the signer is not trusted', async () => {
+  const friend = createPayer()
+  const account = await open({ allowed_payer_wallets: [friend.address] })
+  facilitator.queueBehaviors(account.payer, 'verify', { body: { isValid: true, payer: friend.address } })
+  expect((await account.pay(5, account.payer.createPaymentHeader(5))).status).toBe(502)
+  expect(facilitator.callCount(account.payer, 'settle')).toBe(0)
 })
 
-test('a settlement that fails is 402 with PAYMENT-RESPONSE; the same payment may be tried again', async () => {
-  const till = await open()
-  const payment = till.payer.pay(5)
+test('a failed settlement is 402 with PAYMENT-RESPONSE; the same payment can be retried', async () => {
+  const account = await open()
+  const payment = account.payer.createPaymentHeader(5)
   const no = {
     success: false,
     errorReason: 'insufficient_funds',
     transaction: '',
     network: NETWORK,
-    payer: till.payer.address,
+    payer: account.payer.address,
   }
-  facilitator.tell(till.payer, 'settle', { body: no }, { status: 400, body: { ...no, errorReason: '<b>secret</b>' } })
+  facilitator.queueBehaviors(
+    account.payer,
+    'settle',
+    { body: no },
+    { status: 400, body: { ...no, errorReason: '<b>secret</b>' } },
+  )
   for (const reason of ['insufficient_funds', 'settlement_failed']) {
-    const answer = await till.pay(5, payment)
+    const answer = await account.pay(5, payment)
     expect(answer.status).toBe(402)
     expect(decode(answer.headers.get('payment-response'))).toEqual({
       success: false,
@@ -287,9 +299,9 @@ test('a settlement that fails is 402 with PAYMENT-RESPONSE; the same payment may
     })
     expect(decode(answer.headers.get('payment-required'))).toEqual(answer.body.payment_required)
   }
-  expect(await till.ledger()).toEqual([])
-  must(await till.pay(5, payment), 200)
-  expect((await till.told('credits.')).map(({ type }) => type.split('.').at(-1))).toEqual([
+  expect(await account.ledger()).toEqual([])
+  expectStatus(await account.pay(5, payment), 200)
+  expect((await account.recordedEvents('credits.')).map(({ type }) => type.split('.').at(-1))).toEqual([
     'failed',
     'failed',
     'succeeded',
@@ -297,7 +309,7 @@ test('a settlement that fails is 402 with PAYMENT-RESPONSE; the same payment may
 })
 
 describe('an unavailable facilitator', () => {
-  test('verification without a clear answer is 502: nothing was paid', async () => {
+  test('a verification without a clear result is 502: nothing was paid', async () => {
     const moods = [
       'hang_up',
       { status: 500, body: { isValid: true } },
@@ -310,122 +322,124 @@ describe('an unavailable facilitator', () => {
       { body: `{"isValid": true, "pad": "${'x'.repeat(10_000_000)}"}` },
       { status: 307, body: { isValid: true }, headers: { location: '/settle' } },
     ] as const
-    const till = await open()
-    facilitator.tell(till.payer, 'verify', ...moods)
+    const account = await open()
+    facilitator.queueBehaviors(account.payer, 'verify', ...moods)
     for (const mood of moods) {
-      const { status, body, text } = await till.pay(5, till.payer.pay(5))
+      const { status, body, text } = await account.pay(5, account.payer.createPaymentHeader(5))
       const about = JSON.stringify(mood).slice(0, 80)
       expect({ about, status, error: body.error }).toEqual({ about, status: 502, error: 'bad_gateway' })
       expect(text).not.toMatch(tooClear)
     }
-    expect(facilitator.transfers(till.payer)).toEqual([])
-    must(await till.pay(5, till.payer.pay(5)), 200)
+    expect(facilitator.transfers(account.payer)).toEqual([])
+    expectStatus(await account.pay(5, account.payer.createPaymentHeader(5)), 200)
   })
 
   const lies = (transaction: unknown, more: object = {}) => ({
     body: { success: true, transaction, network: NETWORK, ...more },
   })
   const moods = [
-    ['hangs up', 'hang_up'],
+    ['closes the connection', 'hang_up'],
     ['answers 500', { status: 500, body: {} }],
-    ['answers garbage', { body: '<html>' }],
-    ['says yes without a transaction', lies('')],
-    ['says yes with half a transaction', lies('0x12')],
-    ['says yes for another network', lies(`0x${'a'.repeat(64)}`, { network: 'eip155:1' })],
-    ['says yes for another amount', lies(`0x${'b'.repeat(64)}`, { amount: '4' })],
-    ['says yes for another payer', lies(`0x${'c'.repeat(64)}`, { payer: PAY_TO })],
-    ['says yes in ten megabytes', lies(`0x${'d'.repeat(64)}`, { pad: 'x'.repeat(10_000_000) })],
+    ['returns an invalid body', { body: '<html>' }],
+    ['reports success without a transaction', lies('')],
+    ['reports success with a truncated transaction', lies('0x12')],
+    ['reports success for another network', lies(`0x${'a'.repeat(64)}`, { network: 'eip155:1' })],
+    ['reports success for another amount', lies(`0x${'b'.repeat(64)}`, { amount: '4' })],
+    ['reports success for another payer', lies(`0x${'c'.repeat(64)}`, { payer: PAY_TO })],
+    ['reports success in ten megabytes', lies(`0x${'d'.repeat(64)}`, { pad: 'x'.repeat(10_000_000) })],
     ['redirects', { status: 308, body: {}, headers: { location: '/settle' } }],
-    ['settles, and its answer gets lost', 'lose_answer'],
+    ['settles, and the response is lost', 'lose_answer'],
   ] as const
-  test.each(moods)('a settlement whose outcome is unknown is 502 and reconciled: it %s', async (_, mood) => {
-    const till = await open()
-    const payment = till.payer.pay(5)
-    facilitator.tell(till.payer, 'settle', mood)
-    const answer = await till.pay(5, payment)
+  test.each(moods)('a settlement with an unknown outcome is 502 and reconciled: it %s', async (_, mood) => {
+    const account = await open()
+    const payment = account.payer.createPaymentHeader(5)
+    facilitator.queueBehaviors(account.payer, 'settle', mood)
+    const answer = await account.pay(5, payment)
     expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 502, error: 'bad_gateway' })
-    expect(answer.body.error_description).toContain('do not sign another payment')
-    // Who sends it again is told to wait, and nothing is settled a second time.
-    const again = await till.pay(5, payment)
+    expect(answer.body.error_description).toContain('Do not sign another payment')
+    // A repeated request gets the instruction to retry later, and nothing is settled a second time.
+    const again = await account.pay(5, payment)
     expect({ status: again.status, retry: again.headers.get('retry-after') }).toEqual({ status: 409, retry: '60' })
-    expect(facilitator.asked(till.payer, 'settle')).toBe(1)
+    expect(facilitator.callCount(account.payer, 'settle')).toBe(1)
     app.clock.advance(MINUTE)
-    await workOff(app.gatehouse, tasks)
-    expect(facilitator.transfers(till.payer)).toHaveLength(1)
-    expect((await till.ledger()).map((entry) => entry.amount_μusd)).toEqual([5])
-    // Now it is what it would have been.
-    const late = must(await till.pay(5, payment), 200)
-    expect(late.data.payment_reference).toBe(`${NETWORK}:${facilitator.transfers(till.payer)[0]!.transaction}`)
-    await workOff(app.gatehouse, tasks)
-    expect(await till.balance()).toBe(5)
-    expect((await attemptOf(till)).request).toBeNull()
+    await runDueJobs(app.gatehouse, tasks)
+    expect(facilitator.transfers(account.payer)).toHaveLength(1)
+    expect((await account.ledger()).map((entry) => entry.amount_μusd)).toEqual([5])
+    // Now the facilitator returns the real outcome.
+    const late = expectStatus(await account.pay(5, payment), 200)
+    expect(late.data.payment_reference).toBe(`${NETWORK}:${facilitator.transfers(account.payer)[0]!.transaction}`)
+    await runDueJobs(app.gatehouse, tasks)
+    expect(await account.balance()).toBe(5)
+    expect((await attemptOf(account)).request).toBeNull()
   })
 
-  test('a no after an unknown outcome proves nothing: it is asked again, and left to people in the end', async () => {
-    const till = await open()
-    const payment = till.payer.pay(5)
+  test('a failure after an unknown outcome is not conclusive: it is queried again, and finally left to an operator', async () => {
+    const account = await open()
+    const payment = account.payer.createPaymentHeader(5)
     const no = { body: { success: false, errorReason: 'insufficient_funds', transaction: '' } }
-    facilitator.tell(till.payer, 'settle', 'hang_up', ...Array(20).fill(no))
-    expect((await till.pay(5, payment)).status).toBe(502)
+    facilitator.queueBehaviors(account.payer, 'settle', 'hang_up', ...Array(20).fill(no))
+    expect((await account.pay(5, payment)).status).toBe(502)
     for (let hour = 0; hour < 20; hour++) {
       app.clock.advance(HOUR)
-      await workOff(app.gatehouse, tasks)
+      await runDueJobs(app.gatehouse, tasks)
     }
-    expect((await attemptOf(till)).state).toBe('unresolved')
-    expect(facilitator.asked(till.payer, 'settle')).toBe(13)
-    expect((await till.told('credits.')).map(({ type, data }) => [type, data.reason])).toEqual([
+    expect((await attemptOf(account)).state).toBe('unresolved')
+    expect(facilitator.callCount(account.payer, 'settle')).toBe(13)
+    expect((await account.recordedEvents('credits.')).map(({ type, data }) => [type, data.reason])).toEqual([
       ['credits.topup.failed', 'outcome_unknown'],
     ])
-    const answer = await till.pay(5, payment)
+    const answer = await account.pay(5, payment)
     expect({ status: answer.status, retryable: answer.body.retryable }).toEqual({ status: 409, retryable: false })
-    expect(await app.gatehouse.tools.prisma.job.count()).toBe(0)
+    expect(await app.gatehouse.database.prisma.job.count()).toBe(0)
   }, 60_000)
 
-  test('a failed transaction may still come through: it is 402, and looked after', async () => {
-    const till = await open()
-    const payment = till.payer.pay(5)
-    facilitator.tell(till.payer, 'settle', (truth) => ({
+  test('a failed transaction can still succeed on chain: it is 402 and reconciled', async () => {
+    const account = await open()
+    const payment = account.payer.createPaymentHeader(5)
+    facilitator.queueBehaviors(account.payer, 'settle', (truth) => ({
       ...truth,
       success: false,
       errorReason: 'confirmation_timeout',
     }))
-    expect((await till.pay(5, payment)).status).toBe(402)
+    expect((await account.pay(5, payment)).status).toBe(402)
     app.clock.advance(MINUTE)
-    await workOff(app.gatehouse, tasks)
-    expect(await till.balance()).toBe(5)
-    expect(facilitator.transfers(till.payer)).toHaveLength(1)
+    await runDueJobs(app.gatehouse, tasks)
+    expect(await account.balance()).toBe(5)
+    expect(facilitator.transfers(account.payer)).toHaveLength(1)
   })
 
-  test('nothing more is taken for a method that was removed meanwhile', async () => {
-    const till = await open()
-    facilitator.tell(till.payer, 'settle', 'hang_up')
-    expect((await till.pay(5, till.payer.pay(5))).status).toBe(502)
-    must(await till.owner.delete(`${till.A}/payment-methods/${till.methodId}`), 204)
+  test('a payment is not settled if its method was removed in the meantime', async () => {
+    const account = await open()
+    facilitator.queueBehaviors(account.payer, 'settle', 'hang_up')
+    expect((await account.pay(5, account.payer.createPaymentHeader(5))).status).toBe(502)
+    expectStatus(await account.owner.delete(`${account.A}/payment-methods/${account.methodId}`), 204)
     app.clock.advance(MINUTE)
-    await workOff(app.gatehouse, tasks)
-    expect(facilitator.transfers(till.payer)).toEqual([])
-    expect((await attemptOf(till)).state).toBe('unresolved')
+    await runDueJobs(app.gatehouse, tasks)
+    expect(facilitator.transfers(account.payer)).toEqual([])
+    expect((await attemptOf(account)).state).toBe('unresolved')
   })
 })
 
-test('a payment that was settled elsewhere, to us, is credited: the facilitator says so with its transaction', async () => {
-  const till = await open()
-  const payment = till.payer.pay(5)
+test('a payment to the account that was settled elsewhere is credited when the facilitator returns its transaction', async () => {
+  const account = await open()
+  const payment = account.payer.createPaymentHeader(5)
   const transaction = `0x${randomBytes(32).toString('hex')}`
-  facilitator.tell(till.payer, 'settle', {
+  facilitator.queueBehaviors(account.payer, 'settle', {
     body: { success: false, errorReason: 'payment_already_settled', transaction, network: NETWORK },
   })
-  expect(must(await till.pay(5, payment), 200).data.payment_reference).toBe(`${NETWORK}:${transaction}`)
+  expect(expectStatus(await account.pay(5, payment), 200).data.payment_reference).toBe(`${NETWORK}:${transaction}`)
 })
 
-test('a transaction is credited once, whatever the facilitator says: the second is 409 with payment_reference', async () => {
+test('a transaction is credited once, whatever the facilitator returns: the second is 409 with payment_reference', async () => {
   const [one, two] = [await open(), await open()]
-  const { payment_reference } = must(await one.pay(5, one.payer.pay(5)), 200).data
+  const { payment_reference } = expectStatus(await one.pay(5, one.payer.createPaymentHeader(5)), 200).data
   const { transaction } = facilitator.transfers(one.payer)[0]!
-  // Also written in another way.
-  for (const told of [transaction, `0x${transaction.slice(2).toUpperCase()}`]) {
-    facilitator.tell(two.payer, 'settle', { body: { success: true, transaction: told, network: NETWORK } })
-    const answer = await two.pay(5, two.payer.pay(5))
+  // Also in another spelling.
+  for (const reported of [transaction, `0x${transaction.slice(2).toUpperCase()}`]) {
+    facilitator.queueBehaviors(two.payer, 'settle', {
+      body: { success: true, transaction: reported, network: NETWORK },
+    })
+    const answer = await two.pay(5, two.payer.createPaymentHeader(5))
     expect({ status: answer.status, body: answer.body }).toEqual({
       status: 409,
       body: expect.objectContaining({ error: 'conflict', payment_reference, retryable: false }),
@@ -438,20 +452,20 @@ test('two payments that claim one transaction in parallel: one credit', async ()
   const tills = await Promise.all(Array.from({ length: 6 }, () => open()))
   const transaction = `0x${randomBytes(32).toString('hex')}`
   for (const { payer } of tills)
-    facilitator.tell(payer, 'settle', { body: { success: true, transaction, network: NETWORK } })
-  const answers = await Promise.all(tills.map((till) => till.pay(5, till.payer.pay(5))))
+    facilitator.queueBehaviors(payer, 'settle', { body: { success: true, transaction, network: NETWORK } })
+  const answers = await Promise.all(tills.map((account) => account.pay(5, account.payer.createPaymentHeader(5))))
   expect(answers.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
 })
 
-test('100 parallel top-ups with the same payment: exactly one credit; the others get it too, or 409', async () => {
-  const till = await open()
-  const second = await app.second()
-  const elsewhere = { ...till.owner, ...apiOf(second, till.owner) }
-  const payment = till.payer.pay(5)
+test('100 parallel top-ups with the same payment: exactly one credit; the others get the same response or 409', async () => {
+  const account = await open()
+  const second = await app.startSecondApp()
+  const elsewhere = { ...account.owner, ...apiOf(second, account.owner) }
+  const payment = account.payer.createPaymentHeader(5)
   const answers = await Promise.all(
     Array.from({ length: 100 }, (_, n) =>
-      (n % 2 ? till.owner : elsewhere).post(
-        `${till.A}/credits/topups`,
+      (n % 2 ? account.owner : elsewhere).post(
+        `${account.A}/credits/topups`,
         { amount_μusd: 5 },
         { 'payment-signature': payment },
       ),
@@ -460,24 +474,26 @@ test('100 parallel top-ups with the same payment: exactly one credit; the others
   const paid = answers.filter(({ status }) => status === 200)
   expect(paid.length).toBeGreaterThan(0)
   expect(new Set(paid.map(({ body }) => body.data.id)).size).toBe(1)
-  // Who comes to be verified after the settlement hears that the nonce is used.
+  // A payment that is verified after the settlement fails, because the nonce is used.
   for (const { status } of answers) expect([200, 402, 409]).toContain(status)
-  expect(facilitator.transfers(till.payer)).toHaveLength(1)
-  expect(facilitator.asked(till.payer, 'settle')).toBe(1)
-  expect((await till.ledger()).map((entry) => entry.balance_μusd)).toEqual([5])
-  expect(must(await till.pay(5, payment), 200).data.id).toBe(paid[0]!.body.data.id)
+  expect(facilitator.transfers(account.payer)).toHaveLength(1)
+  expect(facilitator.callCount(account.payer, 'settle')).toBe(1)
+  expect((await account.ledger()).map((entry) => entry.balance_μusd)).toEqual([5])
+  expect(expectStatus(await account.pay(5, payment), 200).data.id).toBe(paid[0]!.body.data.id)
 })
 
-function apiOf(at: TestApp, { authorization }: Api): Api {
+function apiOf(at: TestApp, { authorization }: ApiClient): ApiClient {
   const [id = '', ...rest] = Buffer.from(authorization!.replace('Basic ', ''), 'base64').toString().split(':')
-  return apiAs(at.baseUrl, { id, secret: rest.join(':') })
+  return createApiClient(at.baseUrl, { id, secret: rest.join(':') })
 }
 
 test('20 parallel payments of one account are all credited, and the ledger adds up', async () => {
-  const till = await open()
-  const answers = await Promise.all(Array.from({ length: 20 }, (_, n) => till.pay(n + 1, newPayer().pay(n + 1))))
+  const account = await open()
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, (_, n) => account.pay(n + 1, createPayer().createPaymentHeader(n + 1))),
+  )
   expect(answers.map(({ status }) => status)).toEqual(Array(20).fill(200))
-  const entries = (await till.ledger()).reverse()
+  const entries = (await account.ledger()).reverse()
   let sum = 0
   for (const { amount_μusd, balance_μusd } of entries) {
     sum += amount_μusd
@@ -486,15 +502,15 @@ test('20 parallel payments of one account are all credited, and the ledger adds 
   expect(sum).toBe(210)
 })
 
-test('a payment belongs to the account and amount that it was made for', async () => {
+test('a payment is bound to the account and amount that it was created for', async () => {
   const [mine, theirs] = [await open(), await open()]
-  const payment = mine.payer.pay(5)
-  must(await mine.pay(5, payment), 200)
+  const payment = mine.payer.createPaymentHeader(5)
+  expectStatus(await mine.pay(5, payment), 200)
   expect((await theirs.pay(5, payment)).status).toBe(409)
   expect(await theirs.balance()).toBe(0)
-  // The same signature, in the other form that ECDSA allows, is the same payment.
+  // The same signature in its other ECDSA form is the same payment.
   const order = 0xfffffffffffffffffffffffffffffffebaaedce6af48a03bbfd25e8cd0364141n
-  const flipped = mine.payer.pay(5, { nonce: decode(payment).payload.authorization.nonce })
+  const flipped = mine.payer.createPaymentHeader(5, { nonce: decode(payment).payload.authorization.nonce })
   const other = decode(flipped)
   const { signature } = other.payload
   const s = (order - BigInt(`0x${signature.slice(66, 130)}`)).toString(16).padStart(64, '0')
@@ -505,32 +521,32 @@ test('a payment belongs to the account and amount that it was made for', async (
 })
 
 describe('the method changes between settlement and credit', () => {
-  /** Does something to the method while the facilitator settles. */
-  const during = (till: Till, work: (path: string) => Promise<unknown>) =>
-    facilitator.tell(till.payer, 'settle', async (truth) => {
-      await work(`${till.A}/payment-methods/${till.methodId}`)
+  /** Changes the method while the facilitator settles. */
+  const during = (account: PaymentAccount, work: (path: string) => Promise<unknown>) =>
+    facilitator.queueBehaviors(account.payer, 'settle', async (truth) => {
+      await work(`${account.A}/payment-methods/${account.methodId}`)
       return truth
     })
 
   test.each([
-    ['revoked', (till: Till, path: string) => till.owner.delete(path)],
+    ['revoked', (account: PaymentAccount, path: string) => account.owner.delete(path)],
     [
-      'its allow-list tightened',
-      (till: Till, path: string) => till.owner.patch(path, { allowed_payer_wallets: [PAY_TO] }),
+      'allowed_payer_wallets restricted',
+      (account: PaymentAccount, path: string) => account.owner.patch(path, { allowed_payer_wallets: [PAY_TO] }),
     ],
     [
       'disabled for more than 15 seconds',
-      async (till: Till, path: string) => {
-        must(await till.owner.patch(path, { enabled: false }), 200)
+      async (account: PaymentAccount, path: string) => {
+        expectStatus(await account.owner.patch(path, { enabled: false }), 200)
         app.clock.advance(15_001)
       },
     ],
-  ])('%s: 409 with payment_reference, not to be tried again', async (_, change) => {
-    const till = await open()
-    during(till, (path) => change(till, path))
-    const payment = till.payer.pay(5)
-    const answer = await till.pay(5, payment)
-    const reference = `${NETWORK}:${facilitator.transfers(till.payer)[0]!.transaction}`
+  ])('%s: 409 with payment_reference, not retryable', async (_, change) => {
+    const account = await open()
+    during(account, (path) => change(account, path))
+    const payment = account.payer.createPaymentHeader(5)
+    const answer = await account.pay(5, payment)
+    const reference = `${NETWORK}:${facilitator.transfers(account.payer)[0]!.transaction}`
     expect({ status: answer.status, body: answer.body }).toEqual({
       status: 409,
       body: {
@@ -541,22 +557,22 @@ describe('the method changes between settlement and credit', () => {
         retryable: false,
       },
     })
-    expect(await till.ledger()).toEqual([])
-    const [told] = await till.told('credits.')
-    expect([told!.type, told!.data.payment_reference]).toEqual(['credits.topup.failed', reference])
+    expect(await account.ledger()).toEqual([])
+    const [event] = await account.recordedEvents('credits.')
+    expect([event!.type, event!.data.payment_reference]).toEqual(['credits.topup.failed', reference])
     app.clock.advance(HOUR)
-    await workOff(app.gatehouse, tasks)
-    expect(await till.ledger()).toEqual([])
+    await runDueJobs(app.gatehouse, tasks)
+    expect(await account.ledger()).toEqual([])
   })
 
-  test('disabled for 15 seconds at most: the settlement under way is completed, a new one is 400', async () => {
-    const till = await open()
-    during(till, async (path) => {
-      must(await till.owner.patch(path, { enabled: false }), 200)
+  test('disabled for at most 15 seconds: the settlement in progress is completed, a new one is 400', async () => {
+    const account = await open()
+    during(account, async (path) => {
+      expectStatus(await account.owner.patch(path, { enabled: false }), 200)
       app.clock.advance(13_000)
     })
-    must(await till.pay(5, till.payer.pay(5)), 200)
-    const late = await till.pay(5, till.payer.pay(5))
+    expectStatus(await account.pay(5, account.payer.createPaymentHeader(5)), 200)
+    const late = await account.pay(5, account.payer.createPaymentHeader(5))
     expect({ status: late.status, error: late.body.error }).toEqual({ status: 400, error: 'invalid_request' })
   })
 })
@@ -564,106 +580,106 @@ describe('the method changes between settlement and credit', () => {
 describe('payment-identifier and Idempotency-Key', () => {
   const identifier = () => `pay_${randomBytes(16).toString('hex')}`
 
-  test('the same payment-identifier with the same payment answers the same, with another payment 409', async () => {
-    const till = await open()
+  test('the same payment-identifier with the same payment returns the same response, with another payment 409', async () => {
+    const account = await open()
     const id = identifier()
-    const payment = till.payer.pay(5, { identifier: id })
-    const first = must(await till.pay(5, payment), 200)
-    expect(must(await till.pay(5, payment), 200)).toEqual(first)
-    const other = await till.pay(5, till.payer.pay(5, { identifier: id }))
+    const payment = account.payer.createPaymentHeader(5, { identifier: id })
+    const first = expectStatus(await account.pay(5, payment), 200)
+    expect(expectStatus(await account.pay(5, payment), 200)).toEqual(first)
+    const other = await account.pay(5, account.payer.createPaymentHeader(5, { identifier: id }))
     expect({ status: other.status, error: other.body.error }).toEqual({ status: 409, error: 'conflict' })
-    expect(facilitator.transfers(till.payer)).toHaveLength(1)
-    // It is the account's own name for it, and good for 24 hours.
-    const neighbour = await open()
-    must(await neighbour.pay(5, neighbour.payer.pay(5, { identifier: id })), 200)
+    expect(facilitator.transfers(account.payer)).toHaveLength(1)
+    // The identifier is scoped to the account and valid for 24 hours.
+    const another = await open()
+    expectStatus(await another.pay(5, another.payer.createPaymentHeader(5, { identifier: id })), 200)
     app.clock.advance(24 * HOUR + 1)
-    must(await till.pay(5, till.payer.pay(5, { identifier: id })), 200)
+    expectStatus(await account.pay(5, account.payer.createPaymentHeader(5, { identifier: id })), 200)
   })
 
   test('10 parallel payments with one payment-identifier: one is settled', async () => {
-    const till = await open()
+    const account = await open()
     const id = identifier()
     const answers = await Promise.all(
-      Array.from({ length: 10 }, () => till.pay(5, till.payer.pay(5, { identifier: id }))),
+      Array.from({ length: 10 }, () => account.pay(5, account.payer.createPaymentHeader(5, { identifier: id }))),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(9).fill(409)])
-    expect(facilitator.transfers(till.payer)).toHaveLength(1)
+    expect(facilitator.transfers(account.payer)).toHaveLength(1)
   })
 
-  test('trap 10: 402 releases the Idempotency-Key, so the paid retry may use it; then it is replayed', async () => {
-    const till = await open()
+  test('402 releases the Idempotency-Key, so the paid retry can use it and is replayed afterwards', async () => {
+    const account = await open()
     const headers = { 'idempotency-key': identifier() }
-    expect((await till.pay(5, undefined, headers)).status).toBe(402)
-    const first = await till.pay(5, till.payer.pay(5), headers)
-    must(first, 200)
-    const again = await till.pay(5, undefined, headers)
+    expect((await account.pay(5, undefined, headers)).status).toBe(402)
+    const first = await account.pay(5, account.payer.createPaymentHeader(5), headers)
+    expectStatus(first, 200)
+    const again = await account.pay(5, undefined, headers)
     expect({ status: again.status, text: again.text }).toEqual({ status: 200, text: first.text })
     expect(again.headers.get('idempotent-replayed')).toBe('true')
-    expect((await till.pay(6, undefined, headers)).status).toBe(422)
-    expect(await till.balance()).toBe(5)
+    expect((await account.pay(6, undefined, headers)).status).toBe(422)
+    expect(await account.balance()).toBe(5)
   })
 })
 
-test('by GraphQL: the payment is an argument, and the challenge stands in the error', async () => {
-  const till = await open()
+test('GraphQL: the payment is an argument, and the error contains the challenge', async () => {
+  const account = await open()
   const text = `mutation ($a: ID!, $p: String, $k: String) {
     createTopup(accountId: $a, input: {amountMicroUsd: 1000000000000}, paymentSignature: $p, idempotencyKey: $k) {
       id amountMicroUsd balanceMicroUsd paymentReference settlement
     }
   }`
-  const a = till.accountId
-  const asked = await till.owner.graphql(text, { a })
+  const a = account.accountId
+  const asked = await account.owner.graphql(text, { a })
   const { extensions } = asked.body.errors[0]
   expect(extensions).toMatchObject({ code: 'PAYMENT_REQUIRED', status: 402 })
   const [requirements] = extensions.payment_required.accepts
-  const variables = { a, p: till.payer.pay(0, { requirements }), k: 'once' }
-  const paid = (await till.owner.graphql(text, variables)).body
+  const variables = { a, p: account.payer.createPaymentHeader(0, { requirements }), k: 'once' }
+  const paid = (await account.owner.graphql(text, variables)).body
   expect(paid.data.createTopup).toMatchObject({
     amountMicroUsd: 1_000_000_000_000,
     settlement: { success: true, network: NETWORK },
   })
-  const again = await till.owner.graphql(text, variables)
+  const again = await account.owner.graphql(text, variables)
   expect(again.body).toEqual(paid)
   expect(again.headers.get('idempotent-replayed')).toBe('true')
   const list = '{ ledgerEntries(accountId: "ACCOUNT") { data { type amountMicroUsd paymentReference } } }'
-  expect((await till.owner.graphql(list.replace('ACCOUNT', a))).body.data.ledgerEntries.data).toEqual([
+  expect((await account.owner.graphql(list.replace('ACCOUNT', a))).body.data.ledgerEntries.data).toEqual([
     { type: 'topup', amountMicroUsd: 1_000_000_000_000, paymentReference: paid.data.createTopup.paymentReference },
   ])
 })
 
-test('a top-up needs credits:manage, a scope of its own', async () => {
-  const till = await open()
-  const as = (scopes: string[]) => keyWith({ ...till, I: '', issuerId: '' } as Loose, { scopes })
-  const path = `${till.A}/credits/topups`
-  const payment = { 'payment-signature': till.payer.pay(5) }
+test('a top-up requires the separate scope credits:manage', async () => {
+  const account = await open()
+  const as = (scopes: string[]) => createRestrictedKey({ ...account, I: '', issuerId: '' } as AnyJson, { scopes })
+  const path = `${account.A}/credits/topups`
+  const payment = { 'payment-signature': account.payer.createPaymentHeader(5) }
   const weak = await as(['credits:read', 'credits:write', 'payment_methods:manage'])
   expect((await weak.post(path, { amount_μusd: 5 }, payment)).status).toBe(403)
-  must(await (await as(['credits:manage'])).post(path, { amount_μusd: 5 }, payment), 200)
+  expectStatus(await (await as(['credits:manage'])).post(path, { amount_μusd: 5 }, payment), 200)
 })
 
-test('without an active method it is 400, and so it is where payments are not set up', async () => {
-  const till = await open()
-  must(await till.owner.delete(`${till.A}/payment-methods/${till.methodId}`), 204)
-  expect((await till.pay(5)).status).toBe(400)
+test('without an active method, and without configured payments, it is 400', async () => {
+  const account = await open()
+  expectStatus(await account.owner.delete(`${account.A}/payment-methods/${account.methodId}`), 204)
+  expect((await account.pay(5)).status).toBe(400)
   const plain = await startApp({ databaseUrl: app.databaseUrl, roles: ['core'] })
   try {
     const other = await open({}, { ...plain, operator: apiOf(plain, app.operator) })
-    expect((await other.pay(5, other.payer.pay(5))).status).toBe(400)
+    expect((await other.pay(5, other.payer.createPaymentHeader(5))).status).toBe(400)
   } finally {
     await plain.close()
   }
 })
 
-test('D19: ten top-ups a minute per account, then 429 with Retry-After', async () => {
+test('ten top-ups a minute per account, then 429 with Retry-After', async () => {
   const limited = await startApp({
     databaseUrl: app.databaseUrl,
     roles: ['core'],
     env: { ...facilitator.env, RATE_LIMITS: 'default' },
   })
   try {
-    const till = await open({}, { ...limited, operator: apiOf(limited, app.operator) })
-    for (let n = 0; n < 10; n++) expect((await till.pay(5)).status).toBe(402)
-    const refused = await till.pay(5)
+    const account = await open({}, { ...limited, operator: apiOf(limited, app.operator) })
+    for (let n = 0; n < 10; n++) expect((await account.pay(5)).status).toBe(402)
+    const refused = await account.pay(5)
     expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 429, error: 'too_many_requests' })
     expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   } finally {
@@ -671,67 +687,68 @@ test('D19: ten top-ups a minute per account, then 429 with Retry-After', async (
   }
 })
 
-test('the ledger comes most recent first, in pages', async () => {
-  const till = await open()
-  for (const amount of [1, 2, 3, 4, 5]) must(await till.pay(amount, till.payer.pay(amount)), 200)
+test('the ledger is listed newest first, in pages', async () => {
+  const account = await open()
+  for (const amount of [1, 2, 3, 4, 5])
+    expectStatus(await account.pay(amount, account.payer.createPaymentHeader(amount)), 200)
   const seen: number[] = []
   for (let cursor = ''; ; ) {
-    const page = must(await till.owner.get(`${till.A}/credits/ledger?limit=2${cursor}`), 200)
-    seen.push(...page.data.map((entry: Loose) => entry.amount_μusd))
+    const page = expectStatus(await account.owner.get(`${account.A}/credits/ledger?limit=2${cursor}`), 200)
+    seen.push(...page.data.map((entry: AnyJson) => entry.amount_μusd))
     if (!page.has_more) break
     cursor = `&cursor=${page.next_cursor}`
   }
   expect(seen).toEqual([5, 4, 3, 2, 1])
 })
 
-test('nothing of a payment that could be used lies open in the database', async () => {
-  const till = await open()
-  facilitator.tell(till.payer, 'settle', 'hang_up')
-  const payment = till.payer.pay(5)
-  expect((await till.pay(5, payment)).status).toBe(502)
+test('the database contains no reusable part of a payment in plain text', async () => {
+  const account = await open()
+  facilitator.queueBehaviors(account.payer, 'settle', 'hang_up')
+  const payment = account.payer.createPaymentHeader(5)
+  expect((await account.pay(5, payment)).status).toBe(502)
   const { signature } = decode(payment).payload
-  const attempt = await attemptOf(till)
+  const attempt = await attemptOf(account)
   expect(attempt.request).not.toBeNull()
-  const jobs = await app.gatehouse.tools.prisma.job.findMany()
-  const events = await app.gatehouse.tools.prisma.event.findMany({ where: { accountId: till.accountId } })
+  const jobs = await app.gatehouse.database.prisma.job.findMany()
+  const events = await app.gatehouse.database.prisma.event.findMany({ where: { accountId: account.accountId } })
   const text = JSON.stringify([attempt, jobs, events], (_, value) =>
     typeof value === 'bigint' ? Number(value) : value,
   )
   expect(text.toLowerCase()).not.toContain(signature.slice(2, 66))
 })
 
-test('a settled payment that cannot be credited at once is 503, and credited by the queue', async () => {
-  const till = await open()
-  const { prisma } = app.gatehouse.tools
+test('a settled payment that cannot be credited immediately is 503, and credited by the outbox job', async () => {
+  const account = await open()
+  const { prisma } = app.gatehouse.database
   await prisma.$executeRawUnsafe(
     "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no'; END $$",
   )
   await prisma.$executeRawUnsafe(
     'CREATE TRIGGER refuse BEFORE INSERT ON ledger_entries FOR EACH ROW EXECUTE FUNCTION refuse()',
   )
-  const payment = till.payer.pay(5)
+  const payment = account.payer.createPaymentHeader(5)
   try {
-    const answer = await till.pay(5, payment)
+    const answer = await account.pay(5, payment)
     expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 503, error: 'unavailable' })
-    expect((await till.pay(5, payment)).status).toBe(409)
+    expect((await account.pay(5, payment)).status).toBe(409)
   } finally {
     await prisma.$executeRawUnsafe('DROP TRIGGER refuse ON ledger_entries')
   }
   app.clock.advance(MINUTE)
-  await workOff(app.gatehouse, tasks)
-  expect(await till.balance()).toBe(5)
-  must(await till.pay(5, payment), 200)
-  expect(facilitator.asked(till.payer, 'settle')).toBe(1)
+  await runDueJobs(app.gatehouse, tasks)
+  expect(await account.balance()).toBe(5)
+  expectStatus(await account.pay(5, payment), 200)
+  expect(facilitator.callCount(account.payer, 'settle')).toBe(1)
 })
 
-test('a facilitator that stalls: 502 in the end, after 8 and 20 seconds, and a settlement is made up for once', async () => {
+test('a facilitator that stalls: 502 after 8 and 20 seconds, and a settlement is reconciled once', async () => {
   const waits: number[] = []
   const hasty = await startApp({
     databaseUrl: app.databaseUrl,
     clock: app.clock,
     roles: ['core'],
     env: facilitator.env,
-    // The same as with the time that it asks for, only sooner.
+    // The same as after the real retry interval, only sooner.
     outbound: (own) => ({
       ...own,
       send(request) {
@@ -741,20 +758,20 @@ test('a facilitator that stalls: 502 in the end, after 8 and 20 seconds, and a s
     }),
   })
   try {
-    const tills: Till[] = []
+    const tills: PaymentAccount[] = []
     for (const question of ['verify', 'settle'] as const) {
-      const till = await open({}, { ...hasty, operator: apiOf(hasty, app.operator) })
-      facilitator.tell(till.payer, question, 'silence')
-      expect((await till.pay(5, till.payer.pay(5))).status).toBe(502)
-      expect(facilitator.transfers(till.payer)).toEqual([])
-      tills.push(till)
+      const account = await open({}, { ...hasty, operator: apiOf(hasty, app.operator) })
+      facilitator.queueBehaviors(account.payer, question, 'silence')
+      expect((await account.pay(5, account.payer.createPaymentHeader(5))).status).toBe(502)
+      expect(facilitator.transfers(account.payer)).toEqual([])
+      tills.push(account)
     }
     expect(waits).toEqual([8000, 8000, 20_000])
     app.clock.advance(MINUTE)
-    await workOff(app.gatehouse, tasks)
-    for (const [n, till] of tills.entries()) {
-      expect(facilitator.transfers(till.payer)).toHaveLength(n)
-      expect(await till.balance()).toBe(5 * n)
+    await runDueJobs(app.gatehouse, tasks)
+    for (const [n, account] of tills.entries()) {
+      expect(facilitator.transfers(account.payer)).toHaveLength(n)
+      expect(await account.balance()).toBe(5 * n)
     }
   } finally {
     await hasty.close()

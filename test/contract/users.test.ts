@@ -1,26 +1,31 @@
-/** Users and their verifiers (spec 2.6, 2.7, 4.6, section 3, decisions D9, D13, D22, D27 to D29). */
+/**
+ * Users and their verifiers (docs/contract.md#users, docs/contract.md#credentials, docs/contract.md#user-endpoints,
+ * docs/contract.md#password-policy, docs/contract.md#verifier-operations, docs/contract.md#common-field-rules).
+ */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { keyWith, must } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
+import { createRestrictedKey, expectStatus } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { fresh, makeWorld, PASSWORD, type World } from './world.js'
+import { createTenantFixture, PASSWORD, type TenantFixture, uniqueName } from './tenant-fixture.js'
 
 const DAY = 86_400_000
 
 let app: TestApp
-let world: World
+let fixture: TenantFixture
 let users: string
 beforeAll(async () => {
   app = await startApp()
-  world = await makeWorld(app)
-  users = `${world.I}/users`
+  fixture = await createTenantFixture(app)
+  users = `${fixture.I}/users`
 })
 afterAll(() => app.close())
 
-const fields = (answer: { body: Loose }): string[] => (answer.body.details ?? []).map(({ field }: Loose) => field)
-const make = async (more: object = {}) =>
-  must(await world.owner.post(users, { username_type: 'unique', username: fresh('user'), ...more }), 201).data
+const errorFieldsOf = (answer: { body: AnyJson }): string[] =>
+  (answer.body.details ?? []).map(({ field }: AnyJson) => field)
+const create = async (more: object = {}) =>
+  expectStatus(await fixture.owner.post(users, { username_type: 'unique', username: uniqueName('user'), ...more }), 201)
+    .data
 
 describe('usernames', () => {
   const table: [string, string, boolean][] = [
@@ -62,36 +67,36 @@ describe('usernames', () => {
     ['unique', 'x'.repeat(129), false],
   ]
   test.each(table)('%s %j: %s', async (username_type, username, good) => {
-    const answer = await world.owner.post(users, { username_type, username })
-    expect({ status: answer.status, fields: good ? [] : fields(answer) }).toEqual({
+    const answer = await fixture.owner.post(users, { username_type, username })
+    expect({ status: answer.status, fields: good ? [] : errorFieldsOf(answer) }).toEqual({
       status: good ? 201 : 400,
       fields: good ? [] : ['username'],
     })
     if (good) expect(answer.body.data).toMatchObject({ username_type, username })
   })
 
-  test('a taken one is 409, however it is spelled', async () => {
-    must(await world.owner.post(users, { username_type: 'email', username: 'Taken@Example.com' }), 201)
+  test('a username that is taken is 409 in any spelling', async () => {
+    expectStatus(await fixture.owner.post(users, { username_type: 'email', username: 'Taken@Example.com' }), 201)
     for (const [username_type, username] of [
       ['email', 'taken@example.com'],
       ['email', 'TAKEN@EXAMPLE.COM'],
       ['unique', 'taken@example.com'],
       ['unique', 'ｔａｋｅｎ@example.com'],
     ]) {
-      const answer = await world.owner.post(users, { username_type, username })
+      const answer = await fixture.owner.post(users, { username_type, username })
       expect({ username, status: answer.status, error: answer.body.error }).toEqual({
         username,
         status: 409,
         error: 'conflict',
       })
     }
-    const { id } = await make()
+    const { id } = await create()
     expect(
-      (await world.owner.patch(`${users}/${id}`, { username_type: 'email', username: 'taken@example.com' })).status,
+      (await fixture.owner.patch(`${users}/${id}`, { username_type: 'email', username: 'taken@example.com' })).status,
     ).toBe(409)
-    const other = must(await world.owner.post(`${world.A}/issuers`, { name: 'Other pool' }), 201).data.id
-    must(
-      await world.owner.post(`${world.A}/issuers/${other}/users`, {
+    const other = expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name: 'Other pool' }), 201).data.id
+    expectStatus(
+      await fixture.owner.post(`${fixture.A}/issuers/${other}/users`, {
         username_type: 'email',
         username: 'taken@example.com',
       }),
@@ -99,61 +104,64 @@ describe('usernames', () => {
     )
   })
 
-  test('20 parallel creations of one username make one user; the others are 409', async () => {
-    const username = fresh('race')
+  test('20 parallel creations of one username create one user; the others are 409', async () => {
+    const username = uniqueName('race')
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => world.owner.post(users, { username_type: 'unique', username })),
+      Array.from({ length: 20 }, () => fixture.owner.post(users, { username_type: 'unique', username })),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(19).fill(409)])
   })
 
   test('parallel renames to one username leave one owner', async () => {
-    const made = await Promise.all(Array.from({ length: 6 }, () => make()))
-    const username = fresh('wanted')
-    const answers = await Promise.all(made.map(({ id }) => world.owner.patch(`${users}/${id}`, { username })))
+    const made = await Promise.all(Array.from({ length: 6 }, () => create()))
+    const username = uniqueName('wanted')
+    const answers = await Promise.all(made.map(({ id }) => fixture.owner.patch(`${users}/${id}`, { username })))
     expect(answers.map(({ status }) => status).sort()).toEqual([200, ...Array(5).fill(409)])
   })
 
-  test('a rename is checked against the type, old or new', async () => {
-    const { id } = await make()
-    expect((await world.owner.patch(`${users}/${id}`, { username_type: 'email' })).status).toBe(400)
-    expect((await world.owner.patch(`${users}/${id}`, { username_type: 'phone', username: '123' })).status).toBe(400)
+  test('a rename is validated against the username type, old or new', async () => {
+    const { id } = await create()
+    expect((await fixture.owner.patch(`${users}/${id}`, { username_type: 'email' })).status).toBe(400)
+    expect((await fixture.owner.patch(`${users}/${id}`, { username_type: 'phone', username: '123' })).status).toBe(400)
     expect(
-      must(await world.owner.patch(`${users}/${id}`, { username_type: 'email', username: 'renamed@example.com' }), 200)
-        .data.username,
+      expectStatus(
+        await fixture.owner.patch(`${users}/${id}`, { username_type: 'email', username: 'renamed@example.com' }),
+        200,
+      ).data.username,
     ).toBe('renamed@example.com')
-    // The old name is free again.
-    const before = await make()
-    must(await world.owner.patch(`${users}/${before.id}`, { username: fresh('new') }), 200)
-    must(await world.owner.post(users, { username_type: 'unique', username: before.username }), 201)
+    // The old username is available again.
+    const before = await create()
+    expectStatus(await fixture.owner.patch(`${users}/${before.id}`, { username: uniqueName('new') }), 200)
+    expectStatus(await fixture.owner.post(users, { username_type: 'unique', username: before.username }), 201)
   })
 
-  test('lists show sha256: and a hash, the same for each spelling, another one per issuer; GET one shows it plain', async () => {
-    const made = must(
-      await world.owner.post(users, { username_type: 'email', username: 'Hashed@Example.com' }),
+  test('lists show sha256: and a hash, equal for each spelling and different per issuer; GET shows the plain username', async () => {
+    const made = expectStatus(
+      await fixture.owner.post(users, { username_type: 'email', username: 'Hashed@Example.com' }),
       201,
     ).data
     const hash = async () =>
-      must(await world.owner.get(`${users}?limit=100`), 200).data.find(({ id }: Loose) => id === made.id).username
+      expectStatus(await fixture.owner.get(`${users}?limit=100`), 200).data.find(({ id }: AnyJson) => id === made.id)
+        .username
     const first = await hash()
     expect(first).toMatch(/^sha256:[0-9a-f]{64}$/)
-    expect((await world.owner.get(`${users}?limit=100`)).text).not.toMatch(/hashed@example/i)
-    expect((await world.owner.get(`${users}/${made.id}`)).body.data.username).toBe('Hashed@Example.com')
-    must(await world.owner.patch(`${users}/${made.id}`, { username: 'HASHED@example.com' }), 200)
+    expect((await fixture.owner.get(`${users}?limit=100`)).text).not.toMatch(/hashed@example/i)
+    expect((await fixture.owner.get(`${users}/${made.id}`)).body.data.username).toBe('Hashed@Example.com')
+    expectStatus(await fixture.owner.patch(`${users}/${made.id}`, { username: 'HASHED@example.com' }), 200)
     expect(await hash()).toBe(first)
-    const other = must(await world.owner.post(`${world.A}/issuers`, { name: 'Other' }), 201).data.id
-    must(
-      await world.owner.post(`${world.A}/issuers/${other}/users`, {
+    const other = expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name: 'Other' }), 201).data.id
+    expectStatus(
+      await fixture.owner.post(`${fixture.A}/issuers/${other}/users`, {
         username_type: 'email',
         username: 'hashed@example.com',
       }),
       201,
     )
-    expect((await world.owner.get(`${world.A}/issuers/${other}/users`)).body.data[0].username).not.toBe(first)
+    expect((await fixture.owner.get(`${fixture.A}/issuers/${other}/users`)).body.data[0].username).not.toBe(first)
   })
 })
 
-test('all fields of spec 2.6 come back as they were given; email_verified is false by default', async () => {
+test('all documented user fields are returned as they were sent; email_verified is false by default', async () => {
   const body = {
     username_type: 'email',
     username: 'whole@example.com',
@@ -168,12 +176,12 @@ test('all fields of spec 2.6 come back as they were given; email_verified is fal
     triggered_rule: 't',
     region: 'eu',
   }
-  const { data } = must(await world.owner.post(users, body), 201)
+  const { data } = expectStatus(await fixture.owner.post(users, body), 201)
   expect(data).toEqual({
     ...body,
     id: expect.stringMatching(/^usr_/),
-    account_id: world.accountId,
-    issuer_id: world.issuerId,
+    account_id: fixture.accountId,
+    issuer_id: fixture.issuerId,
     requires_approval: false,
     email_verified: false,
     status: 'active',
@@ -184,7 +192,7 @@ test('all fields of spec 2.6 come back as they were given; email_verified is fal
     created_at: expect.any(Number),
     updated_at: expect.any(Number),
   })
-  expect((await world.owner.get(`${users}/${data.id}`)).body.data).toEqual(data)
+  expect((await fixture.owner.get(`${users}/${data.id}`)).body.data).toEqual(data)
   const patch = {
     profile: { name: 'X' },
     security: {},
@@ -194,46 +202,46 @@ test('all fields of spec 2.6 come back as they were given; email_verified is fal
     scopes: [],
     approval: { by: 'x' },
   }
-  const patched = must(
-    await world.owner.patch(`${users}/${data.id}`, { ...patch, metadata: { m: null, n: { a: null } } }),
+  const patched = expectStatus(
+    await fixture.owner.patch(`${users}/${data.id}`, { ...patch, metadata: { m: null, n: { a: null } } }),
     200,
   ).data
   expect(patched).toEqual({ ...data, ...patch, metadata: { n: { a: null } }, updated_at: patched.updated_at })
 })
 
-test('what users are found by is at most 500 characters, in words or in JSON; other claims are free', async () => {
-  const { owner, I } = world
+test('searchable fields have at most 500 characters, as text or in JSON; other claims are not limited', async () => {
+  const { owner, I } = fixture
   const path = `${I}/users`
-  const username = `${fresh('long')}@example.com`
+  const username = `${uniqueName('long')}@example.com`
   for (const name of ['name', 'given_name', 'family_name', 'email']) {
     for (const value of ['x'.repeat(501), { long: randomBytes(3000).toString('hex') }]) {
       const profile = { [name]: value }
-      const { details } = must(await owner.post(path, { username_type: 'email', username, profile }), 400)
+      const { details } = expectStatus(await owner.post(path, { username_type: 'email', username, profile }), 400)
       expect(details).toEqual([expect.objectContaining({ field: `profile.${name}`, code: 'too_big' })])
     }
   }
   const profile = { name: randomBytes(250).toString('hex'), story: 'x'.repeat(9000) }
-  const { id } = must(await owner.post(path, { username_type: 'email', username, profile }), 201).data
-  must(await owner.patch(`${path}/${id}`, { profile: { given_name: 'x'.repeat(501) } }), 400)
-  must(await owner.patch(`${path}/${id}`, { profile: { given_name: 'Ada' } }), 200)
+  const { id } = expectStatus(await owner.post(path, { username_type: 'email', username, profile }), 201).data
+  expectStatus(await owner.patch(`${path}/${id}`, { profile: { given_name: 'x'.repeat(501) } }), 400)
+  expectStatus(await owner.patch(`${path}/${id}`, { profile: { given_name: 'Ada' } }), 200)
 })
 
 test('metadata is merged at the top level and stays within its limits', async () => {
-  const { id } = await make({ metadata: { a: { x: 1 }, b: 1 } })
+  const { id } = await create({ metadata: { a: { x: 1 }, b: 1 } })
   expect(
-    must(await world.owner.patch(`${users}/${id}`, { metadata: { a: { y: 2 }, c: 3 } }), 200).data.metadata,
+    expectStatus(await fixture.owner.patch(`${users}/${id}`, { metadata: { a: { y: 2 }, c: 3 } }), 200).data.metadata,
   ).toEqual({ a: { y: 2 }, b: 1, c: 3 })
   const many = Object.fromEntries(Array.from({ length: 48 }, (_, i) => [`k${i}`, 1]))
-  const over = await world.owner.patch(`${users}/${id}`, { metadata: many })
-  expect({ status: over.status, fields: fields(over) }).toEqual({ status: 400, fields: ['metadata'] })
+  const over = await fixture.owner.patch(`${users}/${id}`, { metadata: many })
+  expect({ status: over.status, fields: errorFieldsOf(over) }).toEqual({ status: 400, fields: ['metadata'] })
 })
 
 describe('states', () => {
-  test('active, suspended and blocked are writable; who, when and why are kept', async () => {
-    const { id } = await make()
+  test('active, suspended and blocked can be set; actor, time and reason are stored', async () => {
+    const { id } = await create()
     const path = `${users}/${id}`
     for (const status of ['suspended', 'active', 'blocked', 'active'] as const) {
-      const { data } = must(await world.owner.patch(path, { status, status_reason: `to ${status}` }), 200)
+      const { data } = expectStatus(await fixture.owner.patch(path, { status, status_reason: `to ${status}` }), 200)
       expect(data).toMatchObject({
         status,
         status_reason: `to ${status}`,
@@ -242,27 +250,27 @@ describe('states', () => {
       })
     }
     expect(
-      must(await world.owner.patch(path, { status: 'suspended', status_by: 'desk', status_at: 5 }), 200).data,
+      expectStatus(await fixture.owner.patch(path, { status: 'suspended', status_by: 'desk', status_at: 5 }), 200).data,
     ).toMatchObject({ status_by: 'desk', status_at: 5, status_reason: null })
     for (const status of ['disabled', 'deleted', 'pending_approval', 'pending_deletion', 'x', null]) {
-      expect({ status, got: (await world.owner.patch(path, { status })).status }).toEqual({ status, got: 400 })
+      expect({ status, got: (await fixture.owner.patch(path, { status })).status }).toEqual({ status, got: 400 })
       expect({
         status,
-        got: (await world.owner.post(users, { username_type: 'unique', username: fresh('u'), status })).status,
+        got: (await fixture.owner.post(users, { username_type: 'unique', username: uniqueName('u'), status })).status,
       }).toEqual({ status, got: 400 })
     }
   })
 
-  test('requires_approval starts in pending_approval, out of which no PATCH leads', async () => {
-    const made = await make({ requires_approval: true, signup_reason: 'please' })
+  test('requires_approval starts in pending_approval, which no PATCH can change', async () => {
+    const made = await create({ requires_approval: true, signup_reason: 'please' })
     expect(made.status).toBe('pending_approval')
-    const answer = await world.owner.patch(`${users}/${made.id}`, { status: 'active' })
-    expect({ status: answer.status, fields: fields(answer) }).toEqual({ status: 400, fields: ['status'] })
+    const answer = await fixture.owner.patch(`${users}/${made.id}`, { status: 'active' })
+    expect({ status: answer.status, fields: errorFieldsOf(answer) }).toEqual({ status: 400, fields: ['status'] })
     expect(
       (
-        await world.owner.post(users, {
+        await fixture.owner.post(users, {
           username_type: 'unique',
-          username: fresh('u'),
+          username: uniqueName('u'),
           requires_approval: true,
           status: 'active',
         })
@@ -270,70 +278,72 @@ describe('states', () => {
     ).toBe(400)
   })
 
-  test('DELETE is 202; then GET and PATCH are 404, a repeated DELETE is 202, and the username is free', async () => {
-    const made = await make()
+  test('DELETE is 202; then GET and PATCH are 404, a repeated DELETE is 202, and the username is available', async () => {
+    const made = await create()
     const path = `${users}/${made.id}`
-    expect((await world.owner.delete(path)).status).toBe(202)
+    expect((await fixture.owner.delete(path)).status).toBe(202)
     expect([
-      (await world.owner.get(path)).status,
-      (await world.owner.patch(path, { profile: {} })).status,
-      (await world.owner.get(`${path}/verifiers`)).status,
+      (await fixture.owner.get(path)).status,
+      (await fixture.owner.patch(path, { profile: {} })).status,
+      (await fixture.owner.get(`${path}/verifiers`)).status,
     ]).toEqual([404, 404, 404])
     expect(
-      (await world.owner.post(`${path}/verifiers`, { type: 'password', name: null, password: PASSWORD })).status,
+      (await fixture.owner.post(`${path}/verifiers`, { type: 'password', name: null, password: PASSWORD })).status,
     ).toBe(404)
-    expect((await world.owner.delete(path)).status).toBe(202)
-    expect(must(await world.owner.get(`${users}?limit=100`), 200).data.map(({ id }: Loose) => id)).not.toContain(
-      made.id,
-    )
-    must(await world.owner.post(users, { username_type: 'unique', username: made.username }), 201)
-    expect((await world.owner.delete(`${users}/usr_${'0'.repeat(26)}`)).status).toBe(404)
+    expect((await fixture.owner.delete(path)).status).toBe(202)
+    expect(
+      expectStatus(await fixture.owner.get(`${users}?limit=100`), 200).data.map(({ id }: AnyJson) => id),
+    ).not.toContain(made.id)
+    expectStatus(await fixture.owner.post(users, { username_type: 'unique', username: made.username }), 201)
+    expect((await fixture.owner.delete(`${users}/usr_${'0'.repeat(26)}`)).status).toBe(404)
   })
 
-  test('the list is filtered by status, and by nothing that is none', async () => {
-    const { id } = await make({ status: 'suspended' })
+  test('the list filters by status and refuses unknown ones', async () => {
+    const { id } = await create({ status: 'suspended' })
     const ids = async (status: string) =>
-      must(await world.owner.get(`${users}?status=${status}&limit=100`), 200).data.map((user: Loose) => user.id)
+      expectStatus(await fixture.owner.get(`${users}?status=${status}&limit=100`), 200).data.map(
+        (user: AnyJson) => user.id,
+      )
     expect(await ids('suspended')).toContain(id)
     expect(await ids('active')).not.toContain(id)
     expect([await ids('disabled'), await ids('deleted')]).toEqual([[], []])
-    expect((await world.owner.get(`${users}?status=nothing`)).status).toBe(400)
+    expect((await fixture.owner.get(`${users}?status=nothing`)).status).toBe(400)
   })
 })
 
-test('nobody grants what they lack: platform scopes of a user', async () => {
-  const writer = await keyWith(world, { scopes: ['issuers.users:write'] })
+test('a caller cannot grant a user platform scopes that it lacks', async () => {
+  const writer = await createRestrictedKey(fixture, { scopes: ['issuers.users:write'] })
   const refused = await writer.post(users, {
     username_type: 'unique',
-    username: fresh('u'),
+    username: uniqueName('u'),
     scopes: ['issuers.users:delete'],
   })
   expect({ status: refused.status, error: refused.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
-  const made = must(
+  const made = expectStatus(
     await writer.post(users, {
       username_type: 'unique',
-      username: fresh('u'),
+      username: uniqueName('u'),
       scopes: ['issuers.users:write', 'orders:read'],
     }),
     201,
   ).data
   expect((await writer.patch(`${users}/${made.id}`, { scopes: ['svc:all'] })).status).toBe(403)
-  must(await world.owner.patch(`${users}/${made.id}`, { scopes: ['svc:all'] }), 200)
-  must(await writer.patch(`${users}/${made.id}`, { scopes: ['svc:all', 'x'] }), 200)
+  expectStatus(await fixture.owner.patch(`${users}/${made.id}`, { scopes: ['svc:all'] }), 200)
+  expectStatus(await writer.patch(`${users}/${made.id}`, { scopes: ['svc:all', 'x'] }), 200)
 })
 
-test('GraphQL search finds by the beginning of username, name and email, and has no wildcards', async () => {
-  const word = fresh('needle').replaceAll('-', '')
-  const one = await make({ username: `${word}-user` })
-  const two = await make({ profile: { name: `${word.toUpperCase()} Name` } })
-  const three = await make({ profile: { email: `${word}@example.com` } })
+test('GraphQL search matches prefixes of username, name and email, and has no wildcards', async () => {
+  const word = uniqueName('needle').replaceAll('-', '')
+  const one = await create({ username: `${word}-user` })
+  const two = await create({ profile: { name: `${word.toUpperCase()} Name` } })
+  const three = await create({ profile: { email: `${word}@example.com` } })
   const find = async (search: string) => {
     const query =
       'query ($a: ID!, $i: ID!, $s: String) { users(accountId: $a, issuerId: $i, search: $s, limit: 100) { data { id username } } }'
-    const { body } = await world.owner.graphql(query, { a: world.accountId, i: world.issuerId, s: search })
+    const { body } = await fixture.owner.graphql(query, { a: fixture.accountId, i: fixture.issuerId, s: search })
     expect(body.errors).toBeUndefined()
     for (const { username } of body.data.users.data) expect(username).toMatch(/^sha256:/)
-    return body.data.users.data.map(({ id }: Loose) => id)
+    return body.data.users.data.map(({ id }: AnyJson) => id)
   }
   expect(new Set(await find(word))).toEqual(new Set([one.id, two.id, three.id]))
   expect(await find(`${word}-USER`)).toEqual([one.id])
@@ -344,7 +354,7 @@ test('GraphQL search finds by the beginning of username, name and email, and has
 describe('verifiers', () => {
   let user: { id: string; path: string; username: string }
   beforeAll(async () => {
-    const { id, username } = await make({ profile: { given_name: 'Augusta' } })
+    const { id, username } = await create({ profile: { given_name: 'Augusta' } })
     user = { id, username, path: `${users}/${id}/verifiers` }
   })
   const temporary = (more: object = {}) => ({
@@ -355,9 +365,9 @@ describe('verifiers', () => {
     ...more,
   })
 
-  test('a password is hashed and never shown again', async () => {
-    const made = must(
-      await world.owner.post(user.path, {
+  test('a password is hashed and never returned', async () => {
+    const made = expectStatus(
+      await fixture.owner.post(user.path, {
         type: 'password',
         name: 'Main',
         description: 'd',
@@ -381,9 +391,12 @@ describe('verifiers', () => {
       created_at: expect.any(Number),
       updated_at: expect.any(Number),
     })
-    for (const { text } of [await world.owner.get(user.path), await world.owner.get(`${user.path}/${made.data.id}`)])
+    for (const { text } of [
+      await fixture.owner.get(user.path),
+      await fixture.owner.get(`${user.path}/${made.data.id}`),
+    ])
       expect(text).not.toMatch(/argon|hash|correct horse/)
-    const [row] = await app.gatehouse.tools.query<{ hash: string }>(
+    const [row] = await app.gatehouse.database.query<{ hash: string }>(
       'verifier-hash',
       'SELECT hash FROM verifiers WHERE id = $1',
       [made.data.id],
@@ -391,48 +404,53 @@ describe('verifiers', () => {
     expect(row!.hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
   })
 
-  test('a second password is 409, also when 8 come at once', async () => {
-    expect((await world.owner.post(user.path, { type: 'password', name: null, password: PASSWORD })).status).toBe(409)
-    const { id } = await make()
+  test('a second password is 409, also under 8 parallel requests', async () => {
+    expect((await fixture.owner.post(user.path, { type: 'password', name: null, password: PASSWORD })).status).toBe(409)
+    const { id } = await create()
     const answers = await Promise.all(
       Array.from({ length: 8 }, () =>
-        world.owner.post(`${users}/${id}/verifiers`, { type: 'password', name: null, password: PASSWORD }),
+        fixture.owner.post(`${users}/${id}/verifiers`, { type: 'password', name: null, password: PASSWORD }),
       ),
     )
     expect(answers.map(({ status }) => status).sort()).toEqual([201, ...Array(7).fill(409)])
   })
 
-  test('a temporary password lives at most 7 days, and several may stand', async () => {
-    const { data } = must(await world.owner.post(user.path, temporary({ created_by: 'desk' })), 201)
+  test('a temporary password is valid for at most 7 days, and several may exist', async () => {
+    const { data } = expectStatus(await fixture.owner.post(user.path, temporary({ created_by: 'desk' })), 201)
     expect(data).toMatchObject({ type: 'temporary_password', must_change: true, created_by: 'desk' })
-    must(await world.owner.post(user.path, temporary({ expires_at: app.clock.now() + 7 * DAY - 1000 })), 201)
+    expectStatus(await fixture.owner.post(user.path, temporary({ expires_at: app.clock.now() + 7 * DAY - 1000 })), 201)
     for (const expires_at of [app.clock.now() + 7 * DAY + 60_000, app.clock.now() - 1, 0, -1, 1.5, '1', null]) {
-      const answer = await world.owner.post(user.path, temporary({ expires_at }))
-      expect({ expires_at, status: answer.status, fields: fields(answer) }).toEqual({
+      const answer = await fixture.owner.post(user.path, temporary({ expires_at }))
+      expect({ expires_at, status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
         expires_at,
         status: 400,
         fields: ['expires_at'],
       })
     }
-    expect((await world.owner.post(user.path, temporary({ must_change: false }))).status).toBe(400)
+    expect((await fixture.owner.post(user.path, temporary({ must_change: false }))).status).toBe(400)
     expect(
-      (await world.owner.post(user.path, { type: 'password', name: null, password: PASSWORD, created_by: 'x' })).status,
+      (await fixture.owner.post(user.path, { type: 'password', name: null, password: PASSWORD, created_by: 'x' }))
+        .status,
     ).toBe(400)
   })
 
-  test('the name must be given; for a password it may be null, for a temporary_password not', async () => {
-    const { id } = await make()
+  test('the name field is required; it may be null for a password, but not for a temporary_password', async () => {
+    const { id } = await create()
     const path = `${users}/${id}/verifiers`
-    const without = await world.owner.post(path, { type: 'password', password: PASSWORD })
-    expect({ status: without.status, fields: fields(without) }).toEqual({ status: 400, fields: ['name'] })
-    must(await world.owner.post(path, { type: 'password', name: null, password: PASSWORD }), 201)
+    const without = await fixture.owner.post(path, { type: 'password', password: PASSWORD })
+    expect({ status: without.status, fields: errorFieldsOf(without) }).toEqual({ status: 400, fields: ['name'] })
+    expectStatus(await fixture.owner.post(path, { type: 'password', name: null, password: PASSWORD }), 201)
     for (const name of [undefined, null, '']) {
-      const answer = await world.owner.post(path, { ...temporary(), name })
-      expect({ name, status: answer.status, fields: fields(answer) }).toEqual({ name, status: 400, fields: ['name'] })
+      const answer = await fixture.owner.post(path, { ...temporary(), name })
+      expect({ name, status: answer.status, fields: errorFieldsOf(answer) }).toEqual({
+        name,
+        status: 400,
+        fields: ['name'],
+      })
     }
-    const { id: made } = must(await world.owner.post(path, temporary()), 201).data
-    expect(fields(await world.owner.patch(`${path}/${made}`, { name: null }))).toEqual(['name'])
-    must(await world.owner.patch(`${path}/${made}`, { name: 'Desk' }), 200)
+    const { id: made } = expectStatus(await fixture.owner.post(path, temporary()), 201).data
+    expect(errorFieldsOf(await fixture.owner.patch(`${path}/${made}`, { name: null }))).toEqual(['name'])
+    expectStatus(await fixture.owner.patch(`${path}/${made}`, { name: 'Desk' }), 200)
   })
 
   test.each([
@@ -443,16 +461,16 @@ describe('verifiers', () => {
     ['qwertyuiop', 'password_too_common'],
     ['my-augusta-secret', 'password_contains_user_info'],
   ])('%j is refused as %s', async (password, code) => {
-    const { id } = await make({ profile: { given_name: 'Augusta' } })
-    const answer = await world.owner.post(`${users}/${id}/verifiers`, { type: 'password', name: null, password })
+    const { id } = await create({ profile: { given_name: 'Augusta' } })
+    const answer = await fixture.owner.post(`${users}/${id}/verifiers`, { type: 'password', name: null, password })
     expect(answer.status).toBe(400)
     expect(answer.body.details).toEqual([{ field: 'password', code, message: expect.any(String) }])
     expect(answer.text).not.toContain(password)
   })
 
-  test("the issuer's policy counts, and spaces and Unicode are welcome", async () => {
-    const issuer = must(
-      await world.owner.post(`${world.A}/issuers`, {
+  test('the password policy of the issuer applies, and spaces and Unicode are allowed', async () => {
+    const issuer = expectStatus(
+      await fixture.owner.post(`${fixture.A}/issuers`, {
         name: 'Strict',
         settings: {
           security: {
@@ -469,33 +487,36 @@ describe('verifiers', () => {
       }),
       201,
     ).data
-    const pool = `${world.A}/issuers/${issuer.id}/users`
-    const { id } = must(await world.owner.post(pool, { username_type: 'unique', username: 'strict' }), 201).data
+    const pool = `${fixture.A}/issuers/${issuer.id}/users`
+    const { id } = expectStatus(
+      await fixture.owner.post(pool, { username_type: 'unique', username: 'strict' }),
+      201,
+    ).data
     const path = `${pool}/${id}/verifiers`
-    const bad = await world.owner.post(path, { type: 'password', name: null, password: '.........' })
-    expect(bad.body.details.map(({ code }: Loose) => code).sort()).toEqual([
+    const bad = await fixture.owner.post(path, { type: 'password', name: null, password: '.........' })
+    expect(bad.body.details.map(({ code }: AnyJson) => code).sort()).toEqual([
       'password_needs_digit',
       'password_needs_lowercase',
       'password_needs_uppercase',
       'password_too_short',
     ])
-    const made = must(
-      await world.owner.post(path, { type: 'password', name: null, password: 'Grün 9 Bäume!' }),
+    const made = expectStatus(
+      await fixture.owner.post(path, { type: 'password', name: null, password: 'Grün 9 Bäume!' }),
       201,
     ).data
-    const change = (password: string) => world.owner.patch(`${path}/${made.id}`, { password })
+    const change = (password: string) => fixture.owner.patch(`${path}/${made.id}`, { password })
     expect((await change('Grün 9 Bäume!')).body.details[0].code).toBe('password_used_before')
-    must(await change('Grün 9 Bäume!!'), 200)
+    expectStatus(await change('Grün 9 Bäume!!'), 200)
     expect((await change('Grün 9 Bäume!')).body.details[0].code).toBe('password_used_before')
-    must(await change('Grün 9 Bäume!!!'), 200)
-    must(await change('Grün 9 Bäume!'), 200)
+    expectStatus(await change('Grün 9 Bäume!!!'), 200)
+    expectStatus(await change('Grün 9 Bäume!'), 200)
   })
 
-  test('PATCH, DELETE and their 404s', async () => {
-    const made = must(await world.owner.post(user.path, temporary()), 201).data
+  test('PATCH and DELETE, and their 404 responses', async () => {
+    const made = expectStatus(await fixture.owner.post(user.path, temporary()), 201).data
     const path = `${user.path}/${made.id}`
     expect(
-      must(await world.owner.patch(path, { name: 'N', description: null, metadata: { b: 1 } }), 200).data,
+      expectStatus(await fixture.owner.patch(path, { name: 'N', description: null, metadata: { b: 1 } }), 200).data,
     ).toMatchObject({ name: 'N', description: null, metadata: { b: 1 } })
     for (const body of [
       { password: `${PASSWORD}2` },
@@ -503,21 +524,21 @@ describe('verifiers', () => {
       { type: 'password' },
       { hash: 'x' },
     ])
-      expect((await world.owner.patch(path, body)).status).toBe(400)
-    expect((await world.owner.delete(path)).status).toBe(204)
+      expect((await fixture.owner.patch(path, body)).status).toBe(400)
+    expect((await fixture.owner.delete(path)).status).toBe(204)
     expect([
-      (await world.owner.delete(path)).status,
-      (await world.owner.get(path)).status,
-      (await world.owner.patch(path, {})).status,
+      (await fixture.owner.delete(path)).status,
+      (await fixture.owner.get(path)).status,
+      (await fixture.owner.patch(path, {})).status,
     ]).toEqual([404, 404, 404])
-    const { id } = await make()
-    const [first] = must(await world.owner.get(user.path), 200).data
-    expect((await world.owner.get(`${users}/${id}/verifiers/${first.id}`)).status).toBe(404)
+    const { id } = await create()
+    const [first] = expectStatus(await fixture.owner.get(user.path), 200).data
+    expect((await fixture.owner.get(`${users}/${id}/verifiers/${first.id}`)).status).toBe(404)
   })
 
-  test('types that are not there are 400', async () => {
+  test('unknown types are 400', async () => {
     for (const type of ['passkey', 'x', 'magic_link', 'oauth', '', null, 1]) {
-      const answer = await world.owner.post(user.path, { type, name: null, password: PASSWORD })
+      const answer = await fixture.owner.post(user.path, { type, name: null, password: PASSWORD })
       expect({ type, status: answer.status }).toEqual({ type, status: 400 })
     }
   })

@@ -1,14 +1,14 @@
-/** What the playground offers is valid, and does what it says when run from top to bottom. */
+/** The examples of the playground are valid and run in order. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { parse, validate } from 'graphql'
-import { documentLimits } from '../../src/graphql/limits.js'
-import { fillIn, type Known, learn, readExample } from '../../src/graphql/playground/examples.js'
+import { documentLimitsRule } from '../../src/graphql/document-limits.js'
+import { collectIds, fillPlaceholders, type KnownIds, readExample } from '../../src/graphql/playground/examples.js'
 import { schema } from '../../src/graphql/schema.js'
-import { packageRoot } from '../../src/platform/package-root.js'
-import { makeAccount } from '../setup/actors.js'
-import type { Answer, Api, Loose } from '../setup/api.js'
+import { packageRoot } from '../../src/platform/package-info.js'
+import { createAccount } from '../setup/actors.js'
+import type { AnyJson, ApiClient, ApiResponse } from '../setup/api.js'
 import { subscribe } from '../setup/event-stream.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
@@ -22,19 +22,19 @@ const examples = files
     return readExample(name, readFileSync(join(folder, file), 'utf8'), variables)
   })
 
-describe.each(examples)('$name', ({ name, title, about, query, variables }) => {
-  test('has a title and says what it is about', () => {
+describe.each(examples)('$name', ({ name, title, description, query, variables }) => {
+  test('has a title and a description', () => {
     expect(title).not.toBe(name)
-    expect(about).not.toBe('')
+    expect(description).not.toBe('')
   })
 
-  test('fits the schema and its limits', () => {
+  test('is valid for the schema and its limits', () => {
     const document = parse(query)
     expect(validate(schema(), document)).toEqual([])
-    expect(validate(schema(), document, [documentLimits])).toEqual([])
+    expect(validate(schema(), document, [documentLimitsRule])).toEqual([])
   })
 
-  test('declares the variables that come with it', () => {
+  test('declares the variables of its JSON file', () => {
     const [operation] = parse(query).definitions
     const declared = operation?.kind === 'OperationDefinition' ? (operation.variableDefinitions ?? []) : []
     const given = Object.keys(JSON.parse(variables || '{}') as object)
@@ -42,48 +42,48 @@ describe.each(examples)('$name', ({ name, title, about, query, variables }) => {
   })
 })
 
-describe('run in order, by the key of a new account', () => {
+describe('run in order with the key of a new account', () => {
   let app: TestApp
-  let owner: Api
-  const known: Known = {}
+  let owner: ApiClient
+  const known: KnownIds = {}
 
   beforeAll(async () => {
     app = await startApp({ roles: ['core'] })
-    ;({ owner } = await makeAccount(app))
+    ;({ owner } = await createAccount(app))
   })
   afterAll(() => app?.close())
 
-  async function run(name: string): Promise<Answer<Loose>> {
+  async function run(name: string): Promise<ApiResponse<AnyJson>> {
     const { query, variables } = examples.find((example) => example.name === name)!
-    const filled = fillIn(variables, known)
+    const filled = fillPlaceholders(variables, known)
     expect(filled).not.toContain('…')
     const answer = await owner.graphql(query, JSON.parse(filled || '{}'))
-    Object.assign(known, learn(answer.body.data))
+    Object.assign(known, collectIds(answer.body.data))
     return answer
   }
 
-  const lasting = examples.filter(({ query }) => /^subscription\b/m.test(query)).map(({ name }) => name)
+  const subscriptions = examples.filter(({ query }) => /^subscription\b/m.test(query)).map(({ name }) => name)
 
-  test.each(examples.map(({ name }) => name).filter((name) => !lasting.includes(name)))('%s', async (name) => {
+  test.each(examples.map(({ name }) => name).filter((name) => !subscriptions.includes(name)))('%s', async (name) => {
     const { status, body } = await run(name)
     expect(body.errors).toBeUndefined()
     expect(status).toBe(200)
     expect(Object.values(body.data as object)[0]).toBeTruthy()
   })
 
-  test.each(lasting)('%s, as long as it lasts', async (name) => {
+  test.each(subscriptions)('%s, while the stream is open', async (name) => {
     const { query: document, variables } = examples.find((example) => example.name === name)!
-    const stream = await subscribe(owner, '', { document, variables: JSON.parse(fillIn(variables, known)) })
+    const stream = await subscribe(owner, '', { document, variables: JSON.parse(fillPlaceholders(variables, known)) })
     expect(stream.status).toBe(200)
     await run('03-create-issuer')
-    expect((await stream.until(1))[0]).toMatchObject({ type: 'issuer.created', target: { type: 'issuer' } })
+    expect((await stream.waitForEvents(1))[0]).toMatchObject({ type: 'issuer.created', target: { type: 'issuer' } })
     stream.close()
   })
 
-  test('the version in ifMatch counts', async () => {
+  test('ifMatch checks the version', async () => {
     const stale = { ...known, iss: { id: known['iss']!.id, version: '1' } }
     const { query, variables } = examples.find(({ name }) => name === '07-change-issuer')!
-    const { body } = await owner.graphql(query, JSON.parse(fillIn(variables, stale)))
+    const { body } = await owner.graphql(query, JSON.parse(fillPlaceholders(variables, stale)))
     expect(body.errors[0].extensions.code).toBe('PRECONDITION_FAILED')
   })
 })

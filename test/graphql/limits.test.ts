@@ -1,24 +1,27 @@
-/** What GraphQL refuses and how: limits before execution, batching, GET, strangers, the form of errors (decisions part 0). */
+/**
+ * Limits before execution, batching, GET, anonymous callers and the form of errors (docs/contract.md#graphql-limits,
+ * docs/contract.md#graphql-api).
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { makeWorld, type World } from '../contract/world.js'
-import { must } from '../setup/actors.js'
-import { apiAs, type Loose } from '../setup/api.js'
+import { createTenantFixture, type TenantFixture } from '../contract/tenant-fixture.js'
+import { expectStatus } from '../setup/actors.js'
+import { type AnyJson, createApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
-let world: World
+let fixture: TenantFixture
 beforeAll(async () => {
   app = await startApp()
-  world = await makeWorld(app)
+  fixture = await createTenantFixture(app)
 })
 afterAll(() => app.close())
 
-const ask = (query: string, variables?: Record<string, unknown>) => world.owner.graphql(query, variables)
-const place = () => `accountId: "${world.accountId}"`
-const inIssuer = () => `${place()}, issuerId: "${world.issuerId}"`
+const runGraphql = (query: string, variables?: Record<string, unknown>) => fixture.owner.graphql(query, variables)
+const inAccount = () => `accountId: "${fixture.accountId}"`
+const inIssuer = () => `${inAccount()}, issuerId: "${fixture.issuerId}"`
 
-async function expectRefused(query: string, variables?: Record<string, unknown>): Promise<Loose> {
-  const { status, body } = await ask(query, variables)
+async function expectRefused(query: string, variables?: Record<string, unknown>): Promise<AnyJson> {
+  const { status, body } = await runGraphql(query, variables)
   const short = query.slice(0, 120)
   expect({ short, status, errors: body.errors?.length > 0 }).toEqual({ short, status: 400, errors: true })
   expect(body.data).toBeUndefined()
@@ -26,30 +29,30 @@ async function expectRefused(query: string, variables?: Record<string, unknown>)
   return body.errors[0]
 }
 
-/** `account { issuers { data { clients … } } }` has four levels of rows; this nests by fragments on themselves. */
-const tower = (levels: number) => {
+/** `account { issuers { data { clients … } } }` has four levels of rows; this document nests them through fragments. */
+const nestedFragments = (levels: number) => {
   const fragments = Array.from({ length: levels }, (_, i) => `fragment F${i} on Query { ...F${i + 1} ...F${i + 1} }`)
   return `{ ...F0 } ${fragments.join(' ')} fragment F${levels} on Query { __typename }`
 }
 
-test('500 fields, 20 root fields: one more is 400 before anything runs', async () => {
+test('a document over 500 fields or 20 root fields is 400 before anything runs', async () => {
   const aliases = (count: number) => Array.from({ length: count }, (_, i) => `f${i}: id`).join(' ')
-  expect((await ask(`{ me { ${aliases(490)} } }`)).status).toBe(200)
+  expect((await runGraphql(`{ me { ${aliases(490)} } }`)).status).toBe(200)
   await expectRefused(`{ me { ${aliases(501)} } }`)
   const roots = (count: number) => Array.from({ length: count }, (_, i) => `r${i}: me { id }`).join(' ')
-  expect((await ask(`{ ${roots(20)} }`)).status).toBe(200)
+  expect((await runGraphql(`{ ${roots(20)} }`)).status).toBe(200)
   await expectRefused(`{ ${roots(21)} }`)
   await expectRefused(`{ ...F } fragment F on Query { ${roots(21)} }`)
   await expectRefused(`{ ... { ${roots(11)} } ...F } fragment F on Query { ${roots(11).replaceAll('r', 's')} }`)
 })
 
-test('each mutation of a document counts, also inside of fragments', async () => {
-  const calls = Array.from({ length: 21 }, (_, i) => `m${i}: deleteIssuer(${place()}, issuerId: "iss_x")`).join(' ')
+test('each mutation of a document counts, also inside fragments', async () => {
+  const calls = Array.from({ length: 21 }, (_, i) => `m${i}: deleteIssuer(${inAccount()}, issuerId: "iss_x")`).join(' ')
   await expectRefused(`mutation { ${calls} }`)
   await expectRefused(`mutation { ...F } fragment F on Mutation { ${calls} }`)
 })
 
-test('rows multiplied down the tree are limited, however the document is written', async () => {
+test('the product of page sizes along a path is limited, however the document is written', async () => {
   const rows = '{ issuers(limit: 100) { data { id clients(limit: 100) { data { id } } } } }'
   await expectRefused(`{ accounts(limit: 100) { data ${rows} } }`)
   await expectRefused(`{ accounts(limit: 100) { ...A } }
@@ -65,37 +68,37 @@ test('rows multiplied down the tree are limited, however the document is written
   )
   expect(
     (
-      await ask(
+      await runGraphql(
         `{ accounts(limit: 10) { data { issuers(limit: 10) { data { clients(limit: 10) { data { id } } } } } } }`,
       )
     ).status,
   ).toBe(200)
 })
 
-test('fragments that spread each other twice cost nothing', async () => {
-  await expectRefused(tower(200))
+test('fragments that spread each other twice are handled in linear time', async () => {
+  await expectRefused(nestedFragments(200))
   await expectRefused(
     `{ me { ...F0 } } ${Array.from({ length: 200 }, (_, i) => `fragment F${i} on Caller { ...F${i + 1} ...F${i + 1} }`).join(' ')} fragment F200 on Caller { id }`,
   )
-  // A fragment inside of itself.
+  // A recursive fragment.
   await expectRefused('{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }')
   await expectRefused('{ me { ...A } } fragment A on Caller { id ...A }')
 })
 
-test('5,000 tokens and 256 KiB are the ends of a document', async () => {
+test('a document has at most 5,000 tokens and 256 KiB', async () => {
   await expectRefused(`{ me { id ${'id '.repeat(5000)} } }`)
-  const large = await ask(`{ me { id } } # ${'x'.repeat(256 * 1024)}`)
+  const large = await runGraphql(`{ me { id } } # ${'x'.repeat(256 * 1024)}`)
   expect(large.status).toBe(413)
   expect(large.body.errors[0].extensions).toMatchObject({ code: 'PAYLOAD_TOO_LARGE', status: 413 })
 })
 
-test('deep values and deep introspection are refused', async () => {
+test('deeply nested values and deep introspection are refused', async () => {
   const deep = '{ __schema { types { fields { type { fields { type { fields { type { fields { name } } } } } } } } } }'
-  expect((await ask(deep)).status).toBe(400)
+  expect((await runGraphql(deep)).status).toBe(400)
   await expectRefused(`{ me(x: ${'['.repeat(2000)}${']'.repeat(2000)}) { id } }`)
 })
 
-test('documents that are none, or that name what is not there, are 400 with code and status', async () => {
+test('invalid documents and unknown names are 400 with code and status', async () => {
   for (const query of [
     '',
     '{',
@@ -130,7 +133,7 @@ test('documents that are none, or that name what is not there, are 400 with code
     '7',
     '{"query":',
   ]) {
-    const answer = await world.owner.request('POST', '/graphql', body)
+    const answer = await fixture.owner.request('POST', '/graphql', body)
     const text = JSON.stringify(body)
     expect({ text, status: answer.status, code: answer.body.errors?.[0].extensions }).toMatchObject({
       text,
@@ -141,35 +144,38 @@ test('documents that are none, or that name what is not there, are 400 with code
 })
 
 test('batching is refused', async () => {
-  const answer = await world.owner.request('POST', '/graphql', [{ query: '{ me { id } }' }, { query: '{ me { id } }' }])
+  const answer = await fixture.owner.request('POST', '/graphql', [
+    { query: '{ me { id } }' },
+    { query: '{ me { id } }' },
+  ])
   expect(answer.status).toBe(400)
   expect(answer.text).not.toContain('ak_')
 })
 
-test('what a browser could send across sites is refused: GET, forms, plain text', async () => {
+test('cross-site request forms are refused: GET, forms, plain text', async () => {
   const query = encodeURIComponent('{ me { id } }')
-  const get = await world.owner.get(`/graphql?query=${query}`)
+  const get = await fixture.owner.get(`/graphql?query=${query}`)
   expect(get.status).toBeGreaterThanOrEqual(400)
   expect(get.status).toBeLessThan(500)
   expect(get.text).not.toContain('ak_')
   for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data', '']) {
-    const answer = await world.owner.request('POST', '/graphql', JSON.stringify({ query: '{ me { id } }' }), {
+    const answer = await fixture.owner.request('POST', '/graphql', JSON.stringify({ query: '{ me { id } }' }), {
       'content-type': type,
     })
     expect({ type, client: answer.status >= 400 && answer.status < 500 }).toEqual({ type, client: true })
     expect(answer.text).not.toContain('ak_')
   }
-  const simple = await world.owner.get(`/graphql?query=${query}`, { 'apollo-require-preflight': '1' })
+  const simple = await fixture.owner.get(`/graphql?query=${query}`, { 'apollo-require-preflight': '1' })
   expect({ status: simple.status, allow: simple.headers.get('allow') }).toEqual({ status: 405, allow: 'POST' })
   for (const method of ['PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-    const answer = await world.owner.request(method, '/graphql')
+    const answer = await fixture.owner.request(method, '/graphql')
     expect({ method, client: answer.status >= 400 && answer.status < 500 }).toEqual({ method, client: true })
   }
 })
 
-test('strangers get 401 and nothing of the schema', async () => {
+test('anonymous callers get 401 and nothing of the schema', async () => {
   for (const query of ['{ __schema { types { name } } }', '{ __typename }', '{ nothing }', '{', '{ account { id } }']) {
-    const answer = await apiAs(app.baseUrl).graphql(query)
+    const answer = await createApiClient(app.baseUrl).graphql(query)
     expect(answer.status).toBe(401)
     expect(answer.body.errors).toHaveLength(1)
     expect(answer.body.errors[0].extensions).toMatchObject({ code: 'UNAUTHORIZED', status: 401 })
@@ -177,8 +183,8 @@ test('strangers get 401 and nothing of the schema', async () => {
   }
 })
 
-test('errors carry code, status, request id and the faults of the input', async () => {
-  const answer = await ask(
+test('errors have code, status, request id and the errors of the input', async () => {
+  const answer = await runGraphql(
     `mutation { createClient(${inIssuer()}, input: {name: "x", type: external, confidential: false, settings: {openid: {redirect_uris: ["javascript:alert(1)"]}}}) { id } }`,
   )
   expect(answer.body.data).toBeNull()
@@ -192,19 +198,19 @@ test('errors carry code, status, request id and the faults of the input', async 
   expect(answer.text).not.toMatch(/stack|node_modules|\.ts:/)
 })
 
-test('an error of our own is masked: no cause, no SQL, only the request id', async () => {
-  const { prisma } = app.gatehouse.tools
+test('an internal error is masked: no cause, no SQL, only the request id', async () => {
+  const { prisma } = app.gatehouse.database
   await prisma.$executeRawUnsafe('ALTER TABLE verifiers RENAME TO hidden')
   try {
-    const path = `${world.I}/users/${world.ids.user_id}/verifiers`
-    const rest = await world.owner.get(path)
+    const path = `${fixture.I}/users/${fixture.ids.user_id}/verifiers`
+    const rest = await fixture.owner.get(path)
     expect(rest.body).toEqual({
       error: 'internal_error',
       error_description: expect.any(String),
       request_id: expect.stringMatching(/^req_/),
     })
     expect(rest.status).toBe(500)
-    const graphql = await ask(`{ verifiers(${inIssuer()}, userId: "${world.ids.user_id}") { data { id } } }`)
+    const graphql = await runGraphql(`{ verifiers(${inIssuer()}, userId: "${fixture.ids.user_id}") { data { id } } }`)
     expect(graphql.body.errors[0].extensions).toEqual({
       code: 'INTERNAL_ERROR',
       status: 500,
@@ -216,21 +222,21 @@ test('an error of our own is masked: no cause, no SQL, only the request id', asy
   }
 })
 
-test('one failed mutation does not undo the one before it; each answers for itself', async () => {
+test('a failed mutation does not roll back the previous one; each has its own result', async () => {
   const create = (alias: string, name: string) =>
-    `${alias}: createIssuer(${place()}, input: {name: "${name}"}) { name }`
-  const answer = await ask(`mutation { ${create('a', 'First')} ${create('b', ' ')} }`)
+    `${alias}: createIssuer(${inAccount()}, input: {name: "${name}"}) { name }`
+  const answer = await runGraphql(`mutation { ${create('a', 'First')} ${create('b', ' ')} }`)
   expect(answer.body.errors[0].path).toEqual(['b'])
-  const { data } = must(await world.owner.get(`${world.A}/issuers`), 200)
-  expect(data.some((issuer: Loose) => issuer.name === 'First')).toBe(true)
+  const { data } = expectStatus(await fixture.owner.get(`${fixture.A}/issuers`), 200)
+  expect(data.some((issuer: AnyJson) => issuer.name === 'First')).toBe(true)
 })
 
-test('me tells who the caller is', async () => {
-  const { body } = await ask('{ me { type id accountId issuerId scopes } }')
+test('me returns the caller', async () => {
+  const { body } = await runGraphql('{ me { type id accountId issuerId scopes } }')
   expect(body.data.me).toEqual({
     type: 'api_key',
     id: expect.stringMatching(/^ak_/),
-    accountId: world.accountId,
+    accountId: fixture.accountId,
     issuerId: null,
     scopes: ['svc:all'],
   })

@@ -1,4 +1,4 @@
-/** The playground's files as a browser gets them, and what its page does before anything is sent. */
+/** The files of the playground as a browser loads them, and its page before the first request. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,9 +7,9 @@ import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import Koa from 'koa'
-import { eventsOf } from '../../src/graphql/playground/client.js'
+import { readEvents } from '../../src/graphql/playground/client.js'
 import { readCredential } from '../../src/graphql/playground/credential.js'
-import { fillIn, learn } from '../../src/graphql/playground/examples.js'
+import { collectIds, fillPlaceholders } from '../../src/graphql/playground/examples.js'
 import { mountPlayground } from '../../src/graphql/playground.js'
 
 const servers: Server[] = []
@@ -33,7 +33,7 @@ interface Got {
   body: Buffer
 }
 
-/** Sends the path as it is: fetch would tidy `..` away first. */
+/** Sends the path unchanged, because fetch would normalize `..`. */
 function get(port: number, path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
   return new Promise((done, fail) => {
     request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (response) => {
@@ -59,7 +59,7 @@ describe('files', () => {
     script = /src="([^"]+)"/.exec(page.body.toString())![1]!
   })
 
-  test('the page is asked for each time, and forbids everything from elsewhere', async () => {
+  test('the page is revalidated on each load, and its policy blocks other origins', async () => {
     expect(page.status).toBe(200)
     expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
     expect(page.headers['cache-control']).toBe('no-cache')
@@ -77,7 +77,7 @@ describe('files', () => {
     expect((await get(port, '/playground/')).body).toEqual(page.body)
   })
 
-  test('its files are kept for good, and compressed for who can read that', async () => {
+  test('its files are cached permanently, and compressed if the client accepts it', async () => {
     const plain = await get(port, script)
     expect(plain.status).toBe(200)
     expect(plain.headers['content-type']).toBe('text/javascript; charset=utf-8')
@@ -93,7 +93,7 @@ describe('files', () => {
     expect((await get(port, script, { 'Accept-Encoding': 'gzip;q=0' })).headers['content-encoding']).toBeUndefined()
   })
 
-  test('HEAD answers the same without a body; other methods are refused', async () => {
+  test('HEAD returns the headers without a body; other methods are refused', async () => {
     const head = await get(port, script, {}, 'HEAD')
     const full = await get(port, script)
     expect(head.status).toBe(200)
@@ -120,14 +120,14 @@ describe('files', () => {
     '/playground/%ff',
     '/playground/constructor',
     '/playgroundindex.html',
-  ])('%s leads nowhere', async (path) => {
+  ])('%s is not found', async (path) => {
     const { status, headers } = await get(port, path)
     expect(status).toBe(404)
     expect(headers['cache-control']).toBe('no-store')
   })
 })
 
-test('a page says so when the bundle is missing', async () => {
+test('the page shows a message when the bundle is missing', async () => {
   const empty = mkdtempSync(join(tmpdir(), 'gatehouse-no-playground-'))
   const port = await serve(empty)
   const { status, body } = await get(port, '/playground')
@@ -143,27 +143,27 @@ test.each([
   ['eyJh.eyJz.c2ln', { authorization: 'Bearer eyJh.eyJz.c2ln' }],
   ['bearer abc', { authorization: 'Bearer abc' }],
   ['Authorization: Basic YTpi', { authorization: 'Basic YTpi' }],
-  ['', { fault: expect.stringContaining('Paste') }],
-  ['ak_1', { fault: expect.stringContaining('secret is missing') }],
-  ['two words', { fault: expect.stringContaining('neither') }],
-  ['tökén', { fault: expect.stringContaining('neither') }],
+  ['', { error: expect.stringContaining('Paste') }],
+  ['ak_1', { error: expect.stringContaining('secret is missing') }],
+  ['two words', { error: expect.stringContaining('neither') }],
+  ['tökén', { error: expect.stringContaining('neither') }],
 ])('the credential %j', (pasted, expected) => {
   expect(readCredential(pasted)).toEqual(expected)
 })
 
-test('ids and versions of an answer go into the next variables', () => {
+test('ids and versions of a response fill the next variables', () => {
   const id = (prefix: string, end: string) => `${prefix}_${'0'.repeat(25)}${end}`
-  const known = learn({
+  const known = collectIds({
     issuers: { data: [{ id: id('iss', 'a'), updatedAt: 7, accountId: id('acc', 'a') }, { id: id('iss', 'b') }] },
     note: 'usr_…',
   })
   expect(known).toEqual({ iss: { id: id('iss', 'a'), version: '7' }, acc: { id: id('acc', 'a') } })
-  expect(fillIn('{"i":"iss_…","m":"\\"iss_version…\\"","u":"usr_…","a":"acc_version…"}', known)).toBe(
+  expect(fillPlaceholders('{"i":"iss_…","m":"\\"iss_version…\\"","u":"usr_…","a":"acc_version…"}', known)).toBe(
     `{"i":"${id('iss', 'a')}","m":"\\"7\\"","u":"usr_…","a":"acc_version…"}`,
   )
 })
 
-test('a stream of events is read whatever way it is cut', async () => {
+test('an event stream is parsed at any chunk boundaries', async () => {
   const text =
     'event: next\r\ndata: {"data":{"n":1}}\r\n\r\n:\n\nevent: next\ndata: {"data":\ndata: {"n":"…"}}\n\nevent: complete\ndata:\n\nevent: next\ndata: {}\n\n'
   const bytes = new TextEncoder().encode(text)
@@ -175,7 +175,7 @@ test('a stream of events is read whatever way it is cut', async () => {
       },
     })
     const seen = []
-    for await (const answer of eventsOf(body)) seen.push(answer)
+    for await (const answer of readEvents(body)) seen.push(answer)
     expect(seen).toEqual([{ data: { n: 1 } }, { data: { n: '…' } }])
   }
 })

@@ -1,8 +1,11 @@
-/** The authorization endpoint (spec 4.17, 5.2): whom it redirects, whom it shows a page, and with what. */
+/**
+ * Tests the authorization endpoint: redirects, error pages and their parameters
+ * (docs/contract.md#authorization-requests, docs/contract.md#grant-and-client-rules).
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, TestBrowser } from './browser.js'
-import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
+import { jwtClaims, PASSWORD, REDIRECT_URI, Realm, redirectParametersOf, type TestClient } from './realm.js'
 
 let app: TestApp
 let realm: Realm
@@ -12,11 +15,11 @@ let native: TestClient
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app)
-  await realm.user('ada@example.com')
-  spa = await realm.client({ application_type: 'spa' })
-  web = await realm.client({ application_type: 'web' }, { confidential: true })
-  native = await realm.client({
+  realm = await Realm.create(app)
+  await realm.createUser('ada@example.com')
+  spa = await realm.createClient({ application_type: 'spa' })
+  web = await realm.createClient({ application_type: 'web' }, { confidential: true })
+  native = await realm.createClient({
     application_type: 'native',
     redirect_uris: ['http://127.0.0.1:3000/cb', 'com.example.app:/cb'],
   })
@@ -25,14 +28,14 @@ afterAll(() => app.close())
 
 const challenge = { code_challenge: 'E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM', code_challenge_method: 'S256' }
 
-describe('an invalid client or redirect_uri gets a page, never a redirect', () => {
+describe('an invalid client or redirect_uri shows an error page and never redirects', () => {
   const none = () => spa
   test.each<[string, () => TestClient, Record<string, string | undefined>]>([
     ['unknown client', none, { client_id: `cli_${'0'.repeat(26)}` }],
-    ['client id that no database can hold', none, { client_id: 'cli_\u0000' }],
+    ['client id that PostgreSQL cannot store', none, { client_id: 'cli_\u0000' }],
     ['missing client_id', none, { client_id: undefined }],
-    ['another address', none, { redirect_uri: 'https://evil.example/callback' }],
-    ['a longer path', none, { redirect_uri: `${CALLBACK}/x` }],
+    ['another redirect URI', none, { redirect_uri: 'https://evil.example/callback' }],
+    ['a longer path', none, { redirect_uri: `${REDIRECT_URI}/x` }],
     ['another port on loopback, confidential client', () => web, { redirect_uri: 'http://127.0.0.1:4711/cb' }],
     ['missing redirect_uri', none, { redirect_uri: undefined }],
     ['markup', none, { redirect_uri: '"><script>alert(1)</script>' }],
@@ -47,22 +50,22 @@ describe('an invalid client or redirect_uri gets a page, never a redirect', () =
   })
 })
 
-describe('everything else goes back to the application, with state and iss', () => {
+describe('other errors redirect to the client with state and iss', () => {
   test.each<[string, () => TestClient, Record<string, string | undefined>, string]>([
-    ['5.2 rule 3: a public client without PKCE', () => spa, {}, 'invalid_request'],
+    ['a public client without PKCE', () => spa, {}, 'invalid_request'],
     ['5.2 rule 3: plain', () => spa, { ...challenge, code_challenge_method: 'plain' }, 'invalid_request'],
     [
-      '5.2 rule 3: a challenge without its method is plain',
+      'a code_challenge without code_challenge_method, which means plain',
       () => spa,
       { code_challenge: challenge.code_challenge },
       'invalid_request',
     ],
-    ['a challenge that is too short', () => spa, { ...challenge, code_challenge: 'short' }, 'invalid_request'],
+    ['a code_challenge that is too short', () => spa, { ...challenge, code_challenge: 'short' }, 'invalid_request'],
     ['5.2 rule 7: implicit', () => spa, { ...challenge, response_type: 'token' }, 'unsupported_response_type'],
     ['hybrid', () => spa, { ...challenge, response_type: 'code id_token', nonce: 'n' }, 'unsupported_response_type'],
     ['missing response_type', () => spa, { ...challenge, response_type: undefined }, 'invalid_request'],
-    ['D23: fragment', () => spa, { ...challenge, response_mode: 'fragment' }, 'unsupported_response_mode'],
-    ['D23: form_post', () => spa, { ...challenge, response_mode: 'form_post' }, 'unsupported_response_mode'],
+    ['response_mode fragment', () => spa, { ...challenge, response_mode: 'fragment' }, 'unsupported_response_mode'],
+    ['response_mode form_post', () => spa, { ...challenge, response_mode: 'form_post' }, 'unsupported_response_mode'],
     [
       'an unknown response mode',
       () => spa,
@@ -74,7 +77,7 @@ describe('everything else goes back to the application, with state and iss', () 
     ['prompt=none without a session', () => spa, { ...challenge, prompt: 'none' }, 'login_required'],
     ['an unknown prompt', () => spa, { ...challenge, prompt: 'create' }, 'invalid_request'],
     [
-      '5.2 rule 5: an audience that is not allowed',
+      'an audience that is not allowed',
       () => spa,
       { ...challenge, audience: 'https://api.example.com' },
       'invalid_target',
@@ -85,49 +88,52 @@ describe('everything else goes back to the application, with state and iss', () 
       { ...challenge, resource: 'https://api.example.com' },
       'invalid_target',
     ],
-    ['a resource that is no URI', () => spa, { ...challenge, resource: 'api' }, 'invalid_target'],
+    ['a resource that is not a URI', () => spa, { ...challenge, resource: 'api' }, 'invalid_target'],
     ['request objects', () => spa, { ...challenge, request: 'x.y.z' }, 'request_not_supported'],
     [
-      'request_uri makes nobody fetch',
+      'request_uri, which is never fetched',
       () => spa,
       { ...challenge, request_uri: 'https://evil.example/' },
       'request_uri_not_supported',
     ],
-    ['a broken id_token_hint', () => spa, { ...challenge, id_token_hint: 'x.y.z' }, 'invalid_request'],
+    ['a malformed id_token_hint', () => spa, { ...challenge, id_token_hint: 'x.y.z' }, 'invalid_request'],
   ])('%s', async (_, client, params, error) => {
-    const back = redirectOf(await new TestBrowser().open(realm.authorizeUrl(client(), params)))
+    const back = redirectParametersOf(await new TestBrowser().open(realm.authorizeUrl(client(), params)))
     expect(back).toMatchObject({ error, state: 'st', iss: realm.url })
     expect(back['code']).toBeUndefined()
   })
 
-  test('org: policy none and an id outside of the allowlist are invalid_request', async () => {
-    const closed = await realm.client({}, { settings: { restrictions: { organizations: { policy: 'none' } } } })
-    const listed = await realm.client({}, { settings: { restrictions: { organizations: { policy: 'allowlist' } } } })
+  test('org is invalid_request with the policy none, and outside the allowlist', async () => {
+    const closed = await realm.createClient({}, { settings: { restrictions: { organizations: { policy: 'none' } } } })
+    const listed = await realm.createClient(
+      {},
+      { settings: { restrictions: { organizations: { policy: 'allowlist' } } } },
+    )
     for (const client of [closed, listed]) {
       const url = realm.authorizeUrl(client, { ...challenge, org: `org_${'0'.repeat(26)}` })
-      expect(redirectOf(await new TestBrowser().open(url))['error']).toBe('invalid_request')
+      expect(redirectParametersOf(await new TestBrowser().open(url))['error']).toBe('invalid_request')
     }
   })
 
-  test('5.2 rule 6: who is no member of the selected organization gets a code, and invalid_grant at its exchange', async () => {
+  test('a user who is not a member of the selected organization gets a code, and invalid_grant when it is exchanged', async () => {
     const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com', { org: `org_${'0'.repeat(26)}` })
     expect(redirect['code']).toBeDefined()
-    const answer = await realm.exchange(spa, {
+    const answer = await realm.exchangeCode(spa, {
       code: redirect['code']!,
       code_verifier: verifier,
-      redirect_uri: CALLBACK,
+      redirect_uri: REDIRECT_URI,
     })
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_grant'])
   })
 })
 
 describe('redirect_uri and PKCE at the exchange', () => {
-  test('a native client on another loopback port: the exchange must repeat that port (spec 4.17)', async () => {
+  test('a native client on another loopback port must repeat that port at the exchange', async () => {
     const requested = 'http://127.0.0.1:4711/cb'
     const browser = new TestBrowser('http://127.0.0.1:4711/')
     const { redirect, verifier } = await realm.signIn(native, 'ada@example.com', { redirect_uri: requested }, browser)
     const exchange = (redirect_uri: string) =>
-      realm.exchange(native, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
+      realm.exchangeCode(native, { code: redirect['code']!, code_verifier: verifier, redirect_uri })
     expect((await exchange('http://127.0.0.1:3000/cb')).body.error).toBe('invalid_grant')
     expect((await exchange(requested)).status).toBe(200)
   })
@@ -143,9 +149,11 @@ describe('redirect_uri and PKCE at the exchange', () => {
     async (_, params) => {
       const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
       const code = redirect['code']!
-      const wrong = await realm.exchange(spa, { code, redirect_uri: CALLBACK, ...params(verifier) })
+      const wrong = await realm.exchangeCode(spa, { code, redirect_uri: REDIRECT_URI, ...params(verifier) })
       expect([wrong.status, wrong.body.error]).toEqual([400, 'invalid_grant'])
-      expect((await realm.exchange(spa, { code, redirect_uri: CALLBACK, code_verifier: verifier })).status).toBe(200)
+      expect(
+        (await realm.exchangeCode(spa, { code, redirect_uri: REDIRECT_URI, code_verifier: verifier })).status,
+      ).toBe(200)
     },
   )
 
@@ -155,74 +163,86 @@ describe('redirect_uri and PKCE at the exchange', () => {
     const code = async () => {
       const browser = new TestBrowser()
       const page = await browser.open(realm.authorizeUrl(web))
-      return redirectOf(await browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))['code']!
+      return redirectParametersOf(await browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))[
+        'code'
+      ]!
     }
-    const downgraded = await realm.exchange(web, {
+    const downgraded = await realm.exchangeCode(web, {
       code: await code(),
-      redirect_uri: CALLBACK,
+      redirect_uri: REDIRECT_URI,
       code_verifier: 'x'.repeat(43),
     })
     expect(downgraded.body.error).toBe('invalid_grant')
-    expect((await realm.exchange(web, { code: await code(), redirect_uri: CALLBACK })).status).toBe(200)
+    expect((await realm.exchangeCode(web, { code: await code(), redirect_uri: REDIRECT_URI })).status).toBe(200)
   })
 
   test("another client's code is invalid_grant", async () => {
     const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
-    const stolen = await realm.exchange(web, {
+    const stolen = await realm.exchangeCode(web, {
       code: redirect['code']!,
       code_verifier: verifier,
-      redirect_uri: CALLBACK,
+      redirect_uri: REDIRECT_URI,
     })
     expect([stolen.status, stolen.body.error]).toEqual([400, 'invalid_grant'])
   })
 
-  test('a code is good for 60 seconds', async () => {
+  test('a code expires after 60 seconds', async () => {
     const { redirect, verifier } = await realm.signIn(spa, 'ada@example.com')
     app.clock.advance(61_000)
-    const late = await realm.exchange(spa, { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+    const late = await realm.exchangeCode(spa, {
+      code: redirect['code']!,
+      code_verifier: verifier,
+      redirect_uri: REDIRECT_URI,
+    })
     expect(late.body.error).toBe('invalid_grant')
     app.clock.advance(-61_000)
   })
 })
 
 describe('single sign-on', () => {
-  test('a second client needs no password; its session is another', async () => {
-    const first = await realm.tokens(spa, 'ada@example.com')
-    const second = await realm.tokens(web, 'ada@example.com', { prompt: 'none' }, first.browser)
-    expect(claimsOf(second.access_token).sid).not.toBe(claimsOf(first.access_token).sid)
-    const again = await realm.tokens(spa, 'ada@example.com', { prompt: 'none' }, first.browser)
-    expect(claimsOf(again.access_token).sid).toBe(claimsOf(first.access_token).sid)
+  test('a second client needs no password and gets a session of its own', async () => {
+    const first = await realm.signInForTokens(spa, 'ada@example.com')
+    const second = await realm.signInForTokens(web, 'ada@example.com', { prompt: 'none' }, first.browser)
+    expect(jwtClaims(second.access_token).sid).not.toBe(jwtClaims(first.access_token).sid)
+    const again = await realm.signInForTokens(spa, 'ada@example.com', { prompt: 'none' }, first.browser)
+    expect(jwtClaims(again.access_token).sid).toBe(jwtClaims(first.access_token).sid)
   })
 
-  test.each([{ prompt: 'login' }, { max_age: '0' }])('%j asks again', async (params) => {
-    const first = await realm.tokens(spa, 'ada@example.com')
-    const { page } = await realm.begin(spa, params, first.browser)
+  test.each([{ prompt: 'login' }, { max_age: '0' }])('%j requires a new sign-in', async (params) => {
+    const first = await realm.signInForTokens(spa, 'ada@example.com')
+    const { page } = await realm.openSignInPage(spa, params, first.browser)
     expect(headingOf(page)).toBe('Sign in')
-    const back = redirectOf(await first.browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))
+    const back = redirectParametersOf(
+      await first.browser.submit(page, { username: 'ada@example.com', password: PASSWORD }),
+    )
     expect(back['code']).toBeDefined()
   })
 
-  test('prompt=select_account offers who is signed in, or anybody else', async () => {
-    const first = await realm.tokens(spa, 'ada@example.com')
-    const same = await realm.begin(spa, { prompt: 'select_account' }, first.browser)
-    expect(headingOf(same.page)).toBe('Who would you like to be?')
+  test('prompt=select_account offers the signed-in user or another account', async () => {
+    const first = await realm.signInForTokens(spa, 'ada@example.com')
+    const same = await realm.openSignInPage(spa, { prompt: 'select_account' }, first.browser)
+    expect(headingOf(same.page)).toBe('Choose an account')
     expect(same.page.html).toContain('Continue as ada@example.com')
-    expect(redirectOf(await first.browser.submit(same.page, { method: 'same' }))['code']).toBeDefined()
-    const other = await realm.begin(spa, { prompt: 'select_account' }, first.browser)
+    expect(redirectParametersOf(await first.browser.submit(same.page, { method: 'same' }))['code']).toBeDefined()
+    const other = await realm.openSignInPage(spa, { prompt: 'select_account' }, first.browser)
     const page = await first.browser.submit(other.page, { method: 'other' })
     expect(headingOf(page)).toBe('Sign in')
-    const back = redirectOf(await first.browser.submit(page, { username: 'ada@example.com', password: PASSWORD }))
+    const back = redirectParametersOf(
+      await first.browser.submit(page, { username: 'ada@example.com', password: PASSWORD }),
+    )
     expect(back['code']).toBeDefined()
   })
 
-  test('prompt=consent asks a registered client nothing', async () => {
-    const first = await realm.tokens(spa, 'ada@example.com')
-    expect(redirectOf((await realm.begin(spa, { prompt: 'consent' }, first.browser)).page)['code']).toBeDefined()
+  test('prompt=consent has no effect for a registered client', async () => {
+    const first = await realm.signInForTokens(spa, 'ada@example.com')
+    expect(
+      redirectParametersOf((await realm.openSignInPage(spa, { prompt: 'consent' }, first.browser)).page)['code'],
+    ).toBeDefined()
   })
 
-  test('somebody else signs in with the same browser: the first one is signed out, though a deadlock had it tried twice', async () => {
-    const bobId = await realm.user('bob@example.com')
-    const { prisma } = app.gatehouse.tools
+  test('a sign-in of another user in the same browser signs out the first one, also when a deadlock repeats the transaction', async () => {
+    const bobId = await realm.createUser('bob@example.com')
+    const { prisma } = app.gatehouse.database
     await prisma.$executeRawUnsafe('CREATE SEQUENCE deadlocks')
     await prisma.$executeRawUnsafe(
       `CREATE FUNCTION deadlock() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN
@@ -233,24 +253,30 @@ describe('single sign-on', () => {
       `CREATE TRIGGER deadlock BEFORE INSERT ON events FOR EACH ROW
          WHEN (NEW.type = 'user.login.succeeded' AND NEW.user_id = '${bobId}') EXECUTE FUNCTION deadlock()`,
     )
-    const ada = await realm.tokens(spa, 'ada@example.com')
-    const { page, verifier } = await realm.begin(spa, { prompt: 'login' }, ada.browser)
-    const back = redirectOf(await ada.browser.submit(page, { username: 'bob@example.com', password: PASSWORD }))
-    const bob = await realm.exchange(spa, { code: back['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+    const ada = await realm.signInForTokens(spa, 'ada@example.com')
+    const { page, verifier } = await realm.openSignInPage(spa, { prompt: 'login' }, ada.browser)
+    const back = redirectParametersOf(
+      await ada.browser.submit(page, { username: 'bob@example.com', password: PASSWORD }),
+    )
+    const bob = await realm.exchangeCode(spa, {
+      code: back['code']!,
+      code_verifier: verifier,
+      redirect_uri: REDIRECT_URI,
+    })
     expect((await realm.userinfo(bob.body.access_token)).body).toEqual({ sub: bobId })
     expect((await realm.userinfo(ada.access_token)).status).toBe(401)
   })
 })
 
-test('the public address comes from the configuration, whatever Host and X-Forwarded-* say (security rule 18)', async () => {
+test('the public URL comes from the configuration, not from Host and X-Forwarded-*', async () => {
   const headers = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'https', forwarded: 'host=evil.example' }
-  const { page, browser } = await realm.begin(spa, {}, new TestBrowser('https://', headers))
+  const { page, browser } = await realm.openSignInPage(spa, {}, new TestBrowser('https://', headers))
   expect(page.url.startsWith(`${realm.url}/interaction/`)).toBe(true)
   const back = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
-  expect(redirectOf(back)['iss']).toBe(realm.url)
+  expect(redirectParametersOf(back)['iss']).toBe(realm.url)
 })
 
-test('cookies are bound to the issuer by path, signed, httpOnly and SameSite=Lax (security rule 10)', async () => {
+test('cookies are signed, httpOnly, SameSite=Lax and limited to the path of the issuer', async () => {
   const answer = await fetch(realm.authorizeUrl(spa, challenge), { redirect: 'manual' })
   const lines = answer.headers.getSetCookie()
   expect(lines.map((line) => line.split('=')[0]).sort()).toEqual([
@@ -266,16 +292,16 @@ test('cookies are bound to the issuer by path, signed, httpOnly and SameSite=Lax
   }
 })
 
-test('behind a proxy, with a path of its own: every address and cookie says what IDP_URL says', async () => {
+test('behind a proxy with a path prefix, all URLs and cookies use IDP_URL', async () => {
   const proxied = await startApp({ env: { IDP_URL: 'https://id.example.com/auth', TRUST_PROXY: '1' } })
   try {
-    const realm = await Realm.make(proxied)
-    await realm.user('ada@example.com')
-    const client = await realm.client({ application_type: 'spa' })
+    const realm = await Realm.create(proxied)
+    await realm.createUser('ada@example.com')
+    const client = await realm.createClient({ application_type: 'spa' })
     const { issuerId } = realm.tenant
     const origin = `http://127.0.0.1:${proxied.gatehouse.config.idpPort}`
     const here = (url: string) => url.replace('https://id.example.com', origin)
-    // The prefix may arrive, or a proxy may have taken it away.
+    // The prefix may arrive, or a proxy may have removed it.
     for (const path of [
       `/auth/${issuerId}/jwks.json`,
       `/${issuerId}/jwks.json`,

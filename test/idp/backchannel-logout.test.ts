@@ -1,14 +1,18 @@
-/** OpenID Connect Back-Channel Logout 1.0, decisions D23: whatever ends a session, its client is told. */
+/**
+ * OpenID Connect Back-Channel Logout 1.0: the client gets a logout token when a session ends
+ * (docs/contract.md#back-channel-logout).
+ */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { createLocalJWKSet, jwtVerify } from 'jose'
-import { workOff } from '../../src/platform/queue.js'
-import { tasks } from '../../src/tasks.js'
-import { must } from '../setup/actors.js'
+import { runDueJobs } from '../../src/platform/jobs/queue.js'
+import { tasks } from '../../src/schedule.js'
+import { expectStatus } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
+import { waitUntil } from '../setup/wait-until.js'
 import { TestBrowser } from './browser.js'
-import { claimsOf, Realm, type TestClient } from './setup.js'
+import { jwtClaims, Realm, type TestClient } from './realm.js'
 
 let app: TestApp
 let realm: Realm
@@ -37,12 +41,12 @@ beforeAll(async () => {
   await new Promise<void>((done) => application.listen(0, '127.0.0.1', done))
   uri = `http://127.0.0.1:${(application.address() as AddressInfo).port}/logged-out`
   app = await startApp({ env: { ALLOW_PRIVATE_NETWORKS: 'true' } })
-  realm = await Realm.make(app)
-  web = await realm.client({ backchannel_logout_uri: uri }, { confidential: true })
+  realm = await Realm.create(app)
+  web = await realm.createClient({ backchannel_logout_uri: uri }, { confidential: true })
 })
 afterEach(async () => {
   answer = (res) => void res.writeHead(200).end()
-  await app.gatehouse.tools.prisma.job.deleteMany()
+  await app.gatehouse.database.prisma.job.deleteMany()
   notices.length = 0
 })
 afterAll(async () => {
@@ -52,25 +56,25 @@ afterAll(async () => {
 })
 
 let people = 0
-async function signedIn(client = web, browser = new TestBrowser()) {
+async function signInUser(client = web, browser = new TestBrowser()) {
   const username = `person${people++}@example.com`
-  const userId = await realm.user(username)
-  const tokens = await realm.tokens(client, username, {}, browser)
-  return { userId, username, browser, tokens, sid: claimsOf(tokens.access_token).sid as string }
+  const userId = await realm.createUser(username)
+  const tokens = await realm.signInForTokens(client, username, {}, browser)
+  return { userId, username, browser, tokens, sid: jwtClaims(tokens.access_token).sid as string }
 }
-const deliver = () => workOff(app.gatehouse, tasks)
-const waiting = () => app.gatehouse.tools.prisma.job.count({ where: { failedAt: null } })
+const deliverLogouts = () => runDueJobs(app.gatehouse, tasks)
+const queuedJobCount = () => app.gatehouse.database.prisma.job.count({ where: { failedAt: null } })
 
 test.each(['ES256', 'RS256', 'EdDSA'])(
-  'D23: a logout token signed with %s, with exactly its claims, as a form',
+  'sends a logout token signed with %s, with exactly the specified claims, as a form',
   async (alg) => {
-    const client = await realm.client(
+    const client = await realm.createClient(
       { backchannel_logout_uri: uri, response_signature_alg: alg },
       { confidential: true },
     )
-    const { sid, userId, tokens, browser } = await signedIn(client)
+    const { sid, userId, tokens, browser } = await signInUser(client)
     await browser.open(`${realm.url}/logout?id_token_hint=${tokens.id_token}`)
-    await deliver()
+    await deliverLogouts()
     expect(notices).toHaveLength(1)
     const [{ path, contentType, form }] = notices as [Notice]
     expect([path, contentType, [...form.keys()]]).toEqual([
@@ -98,37 +102,43 @@ test.each(['ES256', 'RS256', 'EdDSA'])(
   },
 )
 
-describe('whatever ends the session', () => {
+describe('reasons that end a session', () => {
   const post = (path: string, body: object) => realm.tenant.owner.post(`${realm.tenant.I}${path}`, body)
-  test.each<[string, (now: Awaited<ReturnType<typeof signedIn>>) => Promise<unknown>]>([
+  test.each<[string, (now: Awaited<ReturnType<typeof signInUser>>) => Promise<unknown>]>([
     [
       'the user logs out',
       ({ browser, tokens }) => browser.open(`${realm.url}/logout?id_token_hint=${tokens.id_token}`),
     ],
     [
       'an administrator revokes it',
-      async ({ sid }) => must(await post(`/sessions/${sid}/revoke`, { reason: 'admin_action' }), 200),
+      async ({ sid }) => expectStatus(await post(`/sessions/${sid}/revoke`, { reason: 'admin_action' }), 200),
     ],
     [
-      'an administrator revokes all of the user’s',
+      'an administrator revokes all sessions of the user',
       async ({ sid }) =>
-        must(await post(`/sessions/${sid}/revoke`, { reason: 'admin_action', revoke_all_user_sessions: true }), 200),
+        expectStatus(
+          await post(`/sessions/${sid}/revoke`, { reason: 'admin_action', revoke_all_user_sessions: true }),
+          200,
+        ),
     ],
     [
       'the user is suspended',
       async ({ userId }) =>
-        must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${userId}`, { status: 'suspended' }), 200),
+        expectStatus(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${userId}`, { status: 'suspended' }), 200),
     ],
     [
       'the user is deleted',
-      async ({ userId }) => must(await realm.tenant.owner.delete(`${realm.tenant.I}/users/${userId}`), 202),
+      async ({ userId }) => expectStatus(await realm.tenant.owner.delete(`${realm.tenant.I}/users/${userId}`), 202),
     ],
     [
       'the password is changed',
       async ({ userId }) => {
         const path = `${realm.tenant.I}/users/${userId}/verifiers`
-        const { data } = must(await realm.tenant.owner.get(path), 200)
-        must(await realm.tenant.owner.patch(`${path}/${data[0].id}`, { password: 'another long password 77' }), 200)
+        const { data } = expectStatus(await realm.tenant.owner.get(path), 200)
+        expectStatus(
+          await realm.tenant.owner.patch(`${path}/${data[0].id}`, { password: 'another long password 77' }),
+          200,
+        )
       },
     ],
     [
@@ -139,48 +149,54 @@ describe('whatever ends the session', () => {
       },
     ],
     [
-      'somebody else signs in with the browser',
+      'another user signs in with the same browser',
       async ({ browser }) => {
-        const other = await realm.client()
+        const other = await realm.createClient()
         const username = `other${people++}@example.com`
-        await realm.user(username)
-        await realm.tokens(other, username, { prompt: 'login' }, browser)
+        await realm.createUser(username)
+        await realm.signInForTokens(other, username, { prompt: 'login' }, browser)
       },
     ],
-  ])('%s: the client is told, once', async (_, end) => {
-    const now = await signedIn()
+  ])('%s: the client gets one logout token', async (_, end) => {
+    const now = await signInUser()
     await end(now)
-    await deliver()
-    expect(notices.map(({ form }) => claimsOf(form.get('logout_token')!).sid)).toEqual([now.sid])
-    const events = await app.gatehouse.tools.prisma.event.count({
+    await deliverLogouts()
+    expect(notices.map(({ form }) => jwtClaims(form.get('logout_token')!).sid)).toEqual([now.sid])
+    const events = await app.gatehouse.database.prisma.event.count({
       where: { type: 'session.terminated', sessionId: now.sid },
     })
     expect(events).toBe(1)
   })
 
-  test('each client of the browser gets its own; those that want none cost nothing', async () => {
-    const [other, silent] = [await realm.client({ backchannel_logout_uri: `${uri}/other` }), await realm.client()]
-    const { username, browser, tokens } = await signedIn()
-    for (const client of [other, silent]) await realm.tokens(client, username, { prompt: 'none' }, browser)
+  test('each client of the browser gets its own logout token; clients without a logout URI add nothing to the queue', async () => {
+    const [other, silent] = [
+      await realm.createClient({ backchannel_logout_uri: `${uri}/other` }),
+      await realm.createClient(),
+    ]
+    const { username, browser, tokens } = await signInUser()
+    for (const client of [other, silent]) await realm.signInForTokens(client, username, { prompt: 'none' }, browser)
     await browser.open(`${realm.url}/logout?id_token_hint=${tokens.id_token}`)
-    expect(await waiting()).toBe(2)
-    await deliver()
+    expect(await queuedJobCount()).toBe(2)
+    await deliverLogouts()
     expect(notices.map(({ path }) => path).sort()).toEqual(['/logged-out', '/logged-out/other'])
-    const audiences = notices.map(({ form }) => claimsOf(form.get('logout_token')!).aud).sort()
+    const audiences = notices.map(({ form }) => jwtClaims(form.get('logout_token')!).aud).sort()
     expect(audiences).toEqual([web.id, other.id].sort())
   })
 
-  test('a suspension is no end', async () => {
-    const { sid } = await signedIn()
-    must(await post(`/sessions/${sid}/suspend`, { reason: 'risk_review' }), 200)
-    expect(await waiting()).toBe(0)
+  test('a suspension sends no logout token', async () => {
+    const { sid } = await signInUser()
+    expectStatus(await post(`/sessions/${sid}/suspend`, { reason: 'risk_review' }), 200)
+    expect(await queuedJobCount()).toBe(0)
   })
 })
 
 describe('delivery', () => {
   const end = async () => {
-    const now = await signedIn()
-    must(await realm.tenant.owner.post(`${realm.tenant.I}/sessions/${now.sid}/revoke`, { reason: 'other' }), 200)
+    const now = await signInUser()
+    expectStatus(
+      await realm.tenant.owner.post(`${realm.tenant.I}/sessions/${now.sid}/revoke`, { reason: 'other' }),
+      200,
+    )
     return now
   }
 
@@ -189,41 +205,46 @@ describe('delivery', () => {
     ['400', (res) => res.writeHead(400).end()],
     ['a redirect', (res) => res.writeHead(302, { location: `${uri}/elsewhere` }).end()],
     ['a broken connection', (res) => void res.destroy()],
-  ])('D23: %s is tried three times, with the same jti and fresh times, then no more', async (_, behave) => {
+  ])('%s: three attempts with the same jti and new timestamps', async (_, behave) => {
     answer = behave
     await end()
     for (let n = 0; n < 5; n++) {
-      await deliver()
+      await deliverLogouts()
       app.clock.advance(31_000)
     }
     expect(notices).toHaveLength(3)
     expect(new Set(notices.map(({ path }) => path))).toEqual(new Set(['/logged-out']))
-    const claims = notices.map(({ form }) => claimsOf(form.get('logout_token')!))
+    const claims = notices.map(({ form }) => jwtClaims(form.get('logout_token')!))
     expect(new Set(claims.map(({ jti }) => jti)).size).toBe(1)
     expect(new Set(claims.map(({ exp }) => exp)).size).toBe(3)
-    expect(await waiting()).toBe(0)
+    expect(await queuedJobCount()).toBe(0)
   })
 
-  test('204 is good; a second try that is answered ends it', async () => {
+  test('204 is accepted; a successful second attempt ends the retries', async () => {
     const statuses = [503, 204]
     answer = (res) => void res.writeHead(statuses.shift()!).end()
     await end()
     for (let n = 0; n < 3; n++) {
-      await deliver()
+      await deliverLogouts()
       app.clock.advance(31_000)
     }
     expect(notices).toHaveLength(2)
   })
 
-  test('two processes tell a client once', async () => {
-    const second = await app.second()
+  test('two processes deliver a logout token once', async () => {
+    const second = await app.startSecondApp()
     await Promise.all([end(), end(), end(), end()])
-    await Promise.all([deliver(), workOff(second.gatehouse, tasks), deliver(), workOff(second.gatehouse, tasks)])
+    await Promise.all([
+      deliverLogouts(),
+      runDueJobs(second.gatehouse, tasks),
+      deliverLogouts(),
+      runDueJobs(second.gatehouse, tasks),
+    ])
     expect(notices).toHaveLength(4)
-    expect(new Set(notices.map(({ form }) => claimsOf(form.get('logout_token')!).sid)).size).toBe(4)
+    expect(new Set(notices.map(({ form }) => jwtClaims(form.get('logout_token')!).sid)).size).toBe(4)
   })
 
-  test('a worker of the product delivers by itself, woken by the commit', async () => {
+  test('the delivery worker is woken by the commit', async () => {
     const worker = await startApp({
       databaseUrl: app.databaseUrl,
       roles: ['worker'],
@@ -231,34 +252,33 @@ describe('delivery', () => {
       env: { ALLOW_PRIVATE_NETWORKS: 'true', IDP_URL: app.gatehouse.config.idpUrl },
     })
     await end()
-    for (const limit = Date.now() + 8000; notices.length === 0 && Date.now() < limit; )
-      await new Promise((go) => setTimeout(go, 20))
+    await waitUntil('the client has received a logout token', () => notices.length > 0)
     expect(notices).toHaveLength(1)
     await worker.close()
   })
 
-  test('a client that unset its address, was deleted or whose issuer was deleted meanwhile is not called', async () => {
-    const other = await Realm.make(app, 'Short-lived')
-    await other.user('ada@example.com')
-    const client = await other.client({ backchannel_logout_uri: uri }, { confidential: true })
-    const { access_token } = await other.tokens(client, 'ada@example.com')
+  test('no delivery to a client without the URI, to a deleted client, or of a deleted issuer', async () => {
+    const other = await Realm.create(app, 'Short-lived')
+    await other.createUser('ada@example.com')
+    const client = await other.createClient({ backchannel_logout_uri: uri }, { confidential: true })
+    const { access_token } = await other.signInForTokens(client, 'ada@example.com')
     const { owner, I } = other.tenant
-    must(await owner.post(`${I}/sessions/${claimsOf(access_token).sid}/revoke`, { reason: 'other' }), 200)
-    expect(await waiting()).toBe(1)
-    must(
+    expectStatus(await owner.post(`${I}/sessions/${jwtClaims(access_token).sid}/revoke`, { reason: 'other' }), 200)
+    expect(await queuedJobCount()).toBe(1)
+    expectStatus(
       await owner.patch(`${I}/clients/${client.id}`, { settings: { openid: { backchannel_logout_uri: null } } }),
       200,
     )
-    await deliver()
-    expect([notices.length, await waiting()]).toEqual([0, 0])
+    await deliverLogouts()
+    expect([notices.length, await queuedJobCount()]).toEqual([0, 0])
   })
 
-  test('security rule 17: private addresses are not called, and nothing of a secret is in the queue', async () => {
+  test('private addresses are not called, and the queue contains no secrets', async () => {
     const strict = await startApp({ databaseUrl: app.databaseUrl, roles: ['core'], clock: app.clock })
     await end()
-    const [job] = await app.gatehouse.tools.prisma.job.findMany()
+    const [job] = await app.gatehouse.database.prisma.job.findMany()
     expect(Object.keys(job!.payload as object).sort()).toEqual(['issuerId', 'jti', 'sessionId'])
-    await workOff(strict.gatehouse, tasks)
+    await runDueJobs(strict.gatehouse, tasks)
     expect(notices).toEqual([])
     await strict.close()
   })
@@ -276,13 +296,13 @@ describe('settings.openid.backchannel_logout_uri', () => {
     'logout',
     '',
     7,
-  ])('%s is refused', async (backchannel_logout_uri) => {
+  ])('%s is rejected', async (backchannel_logout_uri) => {
     const { owner, I } = realm.tenant
     const body = { name: 'x', type: 'external', confidential: false, settings: { openid: { backchannel_logout_uri } } }
     const { status, body: said } = await owner.post(`${I}/clients`, body)
     expect([status, said.details?.[0].field]).toEqual([400, 'settings.openid.backchannel_logout_uri'])
   })
-  test('backchannel_logout_session_required is true or false', async () => {
+  test('backchannel_logout_session_required must be true or false', async () => {
     const { owner, I } = realm.tenant
     const body = (value: unknown) => ({
       name: 'x',

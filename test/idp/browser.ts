@@ -1,11 +1,11 @@
-/** A browser as far as signing in needs one: follows redirects, keeps cookies by path, fills in the one form of a page. */
-import { type Ask, type Asked, ask } from '../setup/ask.js'
+/** A minimal browser for sign-in tests: follows redirects, stores cookies by path, and submits the form of a page. */
+import { type HttpRequestOptions, type SendRequest, sendRequest } from '../setup/http-request.js'
 
 interface Cookie {
   name: string
   value: string
   path: string
-  /** As it was set; a cookie that says nothing is Lax. */
+  /** SameSite attribute; Lax if the cookie has none. */
   sameSite: string
 }
 
@@ -16,7 +16,7 @@ export interface Page {
   html: string
 }
 
-const unescaped = (text: string): string =>
+const unescapeHtml = (text: string): string =>
   text
     .replace(/&lt;/g, '<')
     .replace(/&gt;/g, '>')
@@ -24,42 +24,42 @@ const unescaped = (text: string): string =>
     .replace(/&#39;/g, "'")
     .replace(/&amp;/g, '&')
 
-const attribute = (tag: string, name: string): string | undefined => {
+const attributeOf = (tag: string, name: string): string | undefined => {
   const value = new RegExp(`\\b${name}="([^"]*)"`).exec(tag)?.[1]
-  return value === undefined ? undefined : unescaped(value)
+  return value === undefined ? undefined : unescapeHtml(value)
 }
 
 export class TestBrowser {
   #cookies: Cookie[] = []
 
-  /** @param stopAt a redirect to an address that begins like this is not followed but returned */
+  /** @param stopAtPrefix a redirect to a URL with this prefix is returned instead of followed */
   constructor(
-    private readonly stopAt = 'https://',
+    private readonly stopAtPrefix = 'https://',
     private readonly headers: Record<string, string> = {},
-    private readonly send: Ask = ask,
+    private readonly send: SendRequest = sendRequest,
   ) {}
 
   cookies(): readonly Cookie[] {
     return this.#cookies
   }
 
-  /** The same cookies in another browser. */
-  copy(): TestBrowser {
-    const other = new TestBrowser(this.stopAt, this.headers, this.send)
+  /** Creates another browser with the same cookies. */
+  clone(): TestBrowser {
+    const other = new TestBrowser(this.stopAtPrefix, this.headers, this.send)
     other.#cookies = this.#cookies.map((cookie) => ({ ...cookie }))
     return other
   }
 
-  /** @param crossSite the navigation begins on a page of another site, which decides on the cookies that go along */
-  async request(url: string, init: Asked = {}, crossSite = false): Promise<Response> {
+  /** @param crossSite the navigation starts on a page of another site, so SameSite applies */
+  async request(url: string, init: HttpRequestOptions = {}, crossSite = false): Promise<Response> {
     const { pathname } = new URL(url)
-    const without = crossSite ? (init.method === 'POST' ? ['lax', 'strict'] : ['strict']) : []
-    const sent = this.#cookies.filter(
+    const excludedSameSite = crossSite ? (init.method === 'POST' ? ['lax', 'strict'] : ['strict']) : []
+    const sentCookies = this.#cookies.filter(
       ({ path, sameSite }) =>
         (pathname === path || pathname.startsWith(path.endsWith('/') ? path : `${path}/`)) &&
-        !without.includes(sameSite),
+        !excludedSameSite.includes(sameSite),
     )
-    const cookie = sent.map(({ name, value }) => `${name}=${value}`).join('; ')
+    const cookie = sentCookies.map(({ name, value }) => `${name}=${value}`).join('; ')
     const response = await this.send(url, {
       ...init,
       redirect: 'manual',
@@ -75,64 +75,67 @@ export class TestBrowser {
   }
 
   #keep(line: string): void {
-    const [pair = '', ...traits] = line.split(';').map((part) => part.trim())
+    const [pair = '', ...attributes] = line.split(';').map((part) => part.trim())
     const at = pair.indexOf('=')
     const name = pair.slice(0, at)
     const value = pair.slice(at + 1)
-    const trait = (key: string) => traits.find((one) => one.toLowerCase().startsWith(`${key}=`))?.slice(key.length + 1)
-    const path = trait('path') ?? '/'
-    const expires = trait('expires')
+    const attributeValue = (key: string) =>
+      attributes.find((one) => one.toLowerCase().startsWith(`${key}=`))?.slice(key.length + 1)
+    const path = attributeValue('path') ?? '/'
+    const expires = attributeValue('expires')
     this.#cookies = this.#cookies.filter((cookie) => cookie.name !== name || cookie.path !== path)
     if (value !== '' && (expires === undefined || Date.parse(expires) > Date.now()))
-      this.#cookies.push({ name, value, path, sameSite: trait('samesite')?.toLowerCase() ?? 'lax' })
+      this.#cookies.push({ name, value, path, sameSite: attributeValue('samesite')?.toLowerCase() ?? 'lax' })
   }
 
-  /** Loads an address and follows redirects until there is a page, or one leads out. */
-  async open(url: string, init: Asked = {}, crossSite = false): Promise<Page> {
+  /** Loads a URL and follows redirects to a page or to `stopAtPrefix`. */
+  async open(url: string, init: HttpRequestOptions = {}, crossSite = false): Promise<Page> {
     let response = await this.request(url, init, crossSite)
-    let at = url
+    let currentUrl = url
     for (let hops = 0; response.status >= 300 && response.status < 400 && hops < 10; hops++) {
-      const location = new URL(response.headers.get('location') ?? '', at).href
-      if (location.startsWith(this.stopAt))
+      const location = new URL(response.headers.get('location') ?? '', currentUrl).href
+      if (location.startsWith(this.stopAtPrefix))
         return { url: location, status: response.status, headers: response.headers, html: '' }
-      at = location
-      response = await this.request(at, {}, crossSite)
+      currentUrl = location
+      response = await this.request(currentUrl, {}, crossSite)
     }
-    return { url: at, status: response.status, headers: response.headers, html: await response.text() }
+    return { url: currentUrl, status: response.status, headers: response.headers, html: await response.text() }
   }
 
-  /** Sends the form of a page with these values in it. */
+  /** Submits the form of a page with these values. */
   async submit(page: Page, values: Record<string, string>): Promise<Page> {
     const form = /<form[^>]*>/.exec(page.html)?.[0]
     if (!form) throw new Error(`no form on ${page.url}: ${page.status} ${page.html.slice(0, 600)}`)
     const body = new URLSearchParams()
     for (const [tag] of page.html.matchAll(/<input[^>]*>/g)) {
-      const name = attribute(tag, 'name')
-      if (name) body.set(name, attribute(tag, 'value') ?? '')
+      const name = attributeOf(tag, 'name')
+      if (name) body.set(name, attributeOf(tag, 'value') ?? '')
     }
     for (const [name, value] of Object.entries(values)) body.set(name, value)
-    return this.open(new URL(attribute(form, 'action') ?? '', page.url).href, { method: 'POST', body })
+    return this.open(new URL(attributeOf(form, 'action') ?? '', page.url).href, { method: 'POST', body })
   }
 }
 
-/** What a page says is wrong. */
-export const problemOf = (page: Page): string | undefined => {
+/** Returns the error message of a page. */
+export const errorMessageOf = (page: Page): string | undefined => {
   const box = /<div class="problem"[^>]*>(.*?)<\/div>/s.exec(page.html)?.[1]
-  return box && unescaped(box.replace(/<[^>]+>/g, ' ').trim())
+  return box && unescapeHtml(box.replace(/<[^>]+>/g, ' ').trim())
 }
 
-/** The fields that the page marks as the ones to mend (WCAG 3.3.1); each refers to where the problem is told. */
-export const faultyOn = (page: Page): (string | undefined)[] =>
+/** Returns the fields that the page marks as invalid (WCAG 3.3.1); each must refer to the error message. */
+export const invalidFieldsOf = (page: Page): (string | undefined)[] =>
   [...page.html.matchAll(/<input[^>]*>/g)]
-    .filter(([tag]) => attribute(tag, 'aria-invalid') === 'true')
-    .map(([tag]) => (/"(hint )?problem"/.test(tag) ? attribute(tag, 'id') : `${attribute(tag, 'id')} without a reason`))
+    .filter(([tag]) => attributeOf(tag, 'aria-invalid') === 'true')
+    .map(([tag]) =>
+      /"(hint )?problem"/.test(tag) ? attributeOf(tag, 'id') : `${attributeOf(tag, 'id')} without a reason`,
+    )
 
-/** What stands in a field that the page shows. */
-export const valueOn = (page: Page, name: string): string | undefined => {
+/** Returns the value of a form field. */
+export const fieldValueOf = (page: Page, name: string): string | undefined => {
   const tag = [...page.html.matchAll(/<input[^>]*>/g)]
     .map(([one]) => one)
-    .find((one) => attribute(one, 'name') === name)
-  return tag && (attribute(tag, 'value') ?? '')
+    .find((one) => attributeOf(one, 'name') === name)
+  return tag && (attributeOf(tag, 'value') ?? '')
 }
 
-export const headingOf = (page: Page): string | undefined => unescaped(/<h1>(.*?)<\/h1>/.exec(page.html)?.[1] ?? '')
+export const headingOf = (page: Page): string | undefined => unescapeHtml(/<h1>(.*?)<\/h1>/.exec(page.html)?.[1] ?? '')

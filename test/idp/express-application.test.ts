@@ -1,4 +1,4 @@
-/** A web application with somebody else's middleware signs a person in, reads the profile and signs out (issue 4). */
+/** A web application with express-openid-connect signs a user in, reads the profile and signs out. */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Application } from '../setup/express-application.js'
 import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, TestBrowser } from './browser.js'
-import { PASSWORD, Realm } from './setup.js'
+import { PASSWORD, Realm } from './realm.js'
 
 let app: TestApp
 let realm: Realm
@@ -16,12 +16,12 @@ let home: string
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app)
-  userId = await realm.user('ada@example.com')
+  realm = await Realm.create(app)
+  userId = await realm.createUser('ada@example.com')
   const [port = 0] = await freePorts(1)
   home = `http://127.0.0.1:${port}`
   const callbacks = { redirect_uris: [`${home}/callback`], post_logout_redirect_uris: [`${home}/goodbye`] }
-  const client = await realm.client(callbacks, { confidential: true })
+  const client = await realm.createClient(callbacks, { confidential: true })
   child = fork(fileURLToPath(new URL('../setup/express-application.js', import.meta.url)), { execArgv: [] })
   const config: Application['config'] = {
     issuerBaseURL: realm.url,
@@ -43,7 +43,7 @@ afterAll(async () => {
   await app.close()
 })
 
-test('express-openid-connect: signs in on the hosted page, reads the profile, signs out here and there', async () => {
+test('express-openid-connect: signs in on the hosted page, reads the profile, and signs out of both', async () => {
   const browser = new TestBrowser()
   const signIn = await browser.open(`${home}/profile`)
   expect(signIn.url).toContain(`${realm.url}/interaction/`)
@@ -56,6 +56,6 @@ test('express-openid-connect: signs in on the hosted page, reads the profile, si
 
   const goodbye = await browser.open(`${home}/logout`)
   expect([goodbye.url, JSON.parse(goodbye.html)]).toEqual([`${home}/goodbye`, { signedIn: false }])
-  // Not only the application has forgotten: the next visit has to sign in again.
+  // The IdP session has ended too: the next visit requires a sign-in.
   expect(headingOf(await browser.open(`${home}/profile`))).toBe(headingOf(signIn))
 })

@@ -1,17 +1,18 @@
 /**
- * Every setting of an issuer that is documented has an effect (security rule 32, decisions D35): each key of the rules has
- * a row here, which either proves the effect or names the test file that does.
+ * Every documented setting of an issuer has an effect (docs/contract.md#settings-without-effect,
+ * docs/contract.md#configuration-health): each key has a row here, which either tests the effect or names the test file
+ * that does.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { z } from 'zod'
-import { packageRoot } from '../../src/platform/package-root.js'
+import { packageRoot } from '../../src/platform/package-info.js'
 import { issuerSettingsRules } from '../../src/resources/issuers/settings.js'
-import { must } from '../setup/actors.js'
+import { expectStatus } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { headingOf, TestBrowser } from './browser.js'
-import { claimsOf, PASSWORD, Realm } from './setup.js'
+import { jwtClaims, PASSWORD, Realm } from './realm.js'
 
 let app: TestApp
 beforeAll(async () => {
@@ -19,19 +20,19 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-/** An issuer with one setting; `path` is `security.mfa_required`, as the rules name it. */
+/** Creates an issuer with one setting; `path` is `security.mfa_required`, for example. */
 async function issuerWith(path: string, value: unknown): Promise<Realm> {
-  const realm = await Realm.make(app)
+  const realm = await Realm.create(app)
   const settings = path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), value)
-  must(await realm.tenant.owner.patch(realm.tenant.I, { settings }), 200)
+  expectStatus(await realm.tenant.owner.patch(realm.tenant.I, { settings }), 200)
   return realm
 }
 
-/** The codes with which an issuer refuses a password; undefined when it takes it. */
+/** The error codes with which an issuer rejects a password; undefined if it accepts it. */
 async function refusals(realm: Realm, password: string): Promise<string[] | undefined> {
   const { owner, I } = realm.tenant
   const profile = { name: 'Wilhelmina' }
-  const user = must(
+  const user = expectStatus(
     await owner.post(`${I}/users`, { username_type: 'unique', username: `u${Math.random()}`, profile }),
     201,
   )
@@ -43,7 +44,7 @@ async function refusals(realm: Realm, password: string): Promise<string[] | unde
   return status === 201 ? undefined : body.details.map(({ code }: { code: string }) => code)
 }
 
-/** A password that is refused with a value of the policy, and taken with another one. */
+/** Tests that a password is rejected with one value of a policy setting and accepted with another. */
 const password = (key: string, password: string, strict: unknown, lax: unknown, code: string) => async () => {
   const path = `security.password_policy.${key}`
   expect(await refusals(await issuerWith(path, strict), password)).toEqual([code])
@@ -51,11 +52,11 @@ const password = (key: string, password: string, strict: unknown, lax: unknown, 
 }
 
 async function pageOf(realm: Realm, headers: Record<string, string> = {}) {
-  const { page } = await realm.begin(await realm.client(), {}, new TestBrowser('https://', headers))
+  const { page } = await realm.openSignInPage(await realm.createClient(), {}, new TestBrowser('https://', headers))
   return page.html
 }
 
-/** The effect, or the test file that holds it. */
+/** The test of the effect, or the test file that has it. */
 type Effect = string | (() => Promise<void>)
 
 const effects: Record<string, Effect> = {
@@ -64,15 +65,16 @@ const effects: Record<string, Effect> = {
   'signup.blocked_domains': 'idp/login/sign-up.test.ts',
   'signup.require_email_verification': 'idp/login/sign-up.test.ts',
   'signup.require_admin_approval': 'idp/login/sign-up.test.ts',
-  'sessions.absolute_lifetime': 'idp/endings.test.ts',
-  'sessions.idle_timeout': 'idp/endings.test.ts',
+  'sessions.absolute_lifetime': 'idp/revocation.test.ts',
+  'sessions.idle_timeout': 'idp/revocation.test.ts',
   'sessions.device_fingerprinting': async () => {
     const fingerprintOf = async (value: boolean) => {
       const realm = await issuerWith('sessions.device_fingerprinting', value)
-      await realm.user('ada@example.com')
-      const tokens = await realm.tokens(await realm.client(), 'ada@example.com')
-      const { sid } = claimsOf(tokens.access_token)
-      return must(await realm.tenant.owner.get(`${realm.tenant.I}/sessions/${sid}`), 200).data.device.fingerprint
+      await realm.createUser('ada@example.com')
+      const tokens = await realm.signInForTokens(await realm.createClient(), 'ada@example.com')
+      const { sid } = jwtClaims(tokens.access_token)
+      return expectStatus(await realm.tenant.owner.get(`${realm.tenant.I}/sessions/${sid}`), 200).data.device
+        .fingerprint
     }
     expect(await fingerprintOf(true)).toMatch(/^[\w-]{43}$/)
     expect(await fingerprintOf(false)).toBeNull()
@@ -80,7 +82,7 @@ const effects: Record<string, Effect> = {
   'security.cors_origins': async () => {
     const origin = 'https://dashboard.example.com'
     const allowed = async (realm: Realm) => {
-      const { id } = await realm.client({}, { confidential: true })
+      const { id } = await realm.createClient({}, { confidential: true })
       const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x', client_id: id })
       const answer = await fetch(`${realm.url}/token`, { method: 'POST', body, headers: { origin } })
       return answer.headers.get('access-control-allow-origin')
@@ -139,22 +141,22 @@ const effects: Record<string, Effect> = {
   'security.password_policy.history': 'contract/users.test.ts',
   'security.password_policy.max_age_days': async () => {
     const realm = await issuerWith('security.password_policy.max_age_days', 30)
-    await realm.user('ada@example.com')
-    const client = await realm.client()
+    await realm.createUser('ada@example.com')
+    const client = await realm.createClient()
     const DAY = 86_400_000
     app.clock.advance(29 * DAY)
     expect((await realm.signIn(client, 'ada@example.com')).redirect['code']).toBeDefined()
     app.clock.advance(2 * DAY)
-    const { page, browser } = await realm.begin(client)
+    const { page, browser } = await realm.openSignInPage(client)
     const answered = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
     expect(headingOf(answered)).toBe('Choose a new password')
     app.clock.advance(-31 * DAY)
   },
   'security.password_policy.check_breached': 'contract/breached-passwords.test.ts',
-  'security.openid_policy.client_id_metadata_document.enabled': 'idp/metadata-documents.test.ts',
-  'security.openid_policy.client_id_metadata_document.organization_policy': 'idp/metadata-documents.test.ts',
-  'security.openid_policy.client_id_metadata_document.allowed_resources': 'idp/metadata-documents.test.ts',
-  'security.openid_policy.client_id_metadata_document.allowed_scopes': 'idp/metadata-documents.test.ts',
+  'security.openid_policy.client_id_metadata_document.enabled': 'idp/client-id-metadata-documents.test.ts',
+  'security.openid_policy.client_id_metadata_document.organization_policy': 'idp/client-id-metadata-documents.test.ts',
+  'security.openid_policy.client_id_metadata_document.allowed_resources': 'idp/client-id-metadata-documents.test.ts',
+  'security.openid_policy.client_id_metadata_document.allowed_scopes': 'idp/client-id-metadata-documents.test.ts',
   'branding.display_name': async () =>
     expect(await pageOf(await issuerWith('branding.display_name', 'Tulips & Co'))).toContain('Tulips &amp; Co'),
   'branding.logo_url': async () =>
@@ -164,14 +166,14 @@ const effects: Record<string, Effect> = {
   'branding.language': async () => {
     const realm = await issuerWith('branding.language', 'de')
     expect(await pageOf(realm)).toContain('<html lang="de"')
-    // It is the default only: what the browser asks for comes first.
+    // Only the default: the language that the browser requests comes first.
     expect(await pageOf(realm, { 'accept-language': 'en' })).toContain('<html lang="en"')
   },
   ...Object.fromEntries(
     ['primary_color', 'background_color', 'text_color'].map((key): [string, Effect] => [
       `branding.theme.${key}`,
       async () => {
-        const plain = await pageOf(await Realm.make(app))
+        const plain = await pageOf(await Realm.create(app))
         const themed = await pageOf(await issuerWith(`branding.theme.${key}`, '#123456'))
         expect([plain.includes('#123456'), themed.includes('#123456')]).toEqual([false, true])
       },
@@ -179,14 +181,14 @@ const effects: Record<string, Effect> = {
   ),
 }
 
-/** Paths of all keys that the rules know. */
+/** Paths of all keys of the settings schema. */
 function keysOf(rules: unknown, path: string[] = []): string[] {
   if (rules instanceof z.ZodOptional || rules instanceof z.ZodNullable) return keysOf(rules.unwrap(), path)
   if (!(rules instanceof z.ZodObject)) return [path.join('.')]
   return Object.entries(rules.shape).flatMap(([key, inner]) => keysOf(inner, [...path, key]))
 }
 
-test('there is a row for every key, and none beyond', () => {
+test('there is exactly one row for every key', () => {
   expect(Object.keys(effects).sort()).toEqual(keysOf(issuerSettingsRules).sort())
 })
 

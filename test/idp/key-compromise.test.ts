@@ -1,12 +1,13 @@
-/** `gatehouse keys`: what it lists, rotation on request, and `--now` after a compromise (decision D32). */
+/** `gatehouse keys`: list, rotate, and `rotate --now` after a compromise (docs/contract.md#signing-key-publication). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { makeTenant, must } from '../setup/actors.js'
-import { apiAs, type Loose } from '../setup/api.js'
-import { secretKey } from '../setup/database.js'
+import { createTenant, expectStatus } from '../setup/actors.js'
+import { type AnyJson, createApiClient } from '../setup/api.js'
+import { testSecretKey } from '../setup/database.js'
 import { runCli } from '../setup/process.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
+import { waitUntil } from '../setup/wait-until.js'
 import { headingOf } from './browser.js'
-import { AFTER_LOGOUT, answerOf, headerOf, Realm, type TestClient } from './setup.js'
+import { jwtHeader, POST_LOGOUT_REDIRECT_URI, Realm, readResponse, type TestClient } from './realm.js'
 
 let app: TestApp
 let second: TestApp
@@ -17,19 +18,22 @@ let userId: string
 
 beforeAll(async () => {
   app = await startApp()
-  second = await app.second()
-  realm = await Realm.make(app)
+  second = await app.startSecondApp()
+  realm = await Realm.create(app)
   twin = new Realm(second, realm.tenant, `${second.idpUrl}/${realm.tenant.issuerId}`)
-  userId = await realm.user('ada@example.com')
-  must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${userId}`, { scopes: ['issuers.users:read'] }), 200)
-  client = await realm.client({ allowed_resources: [app.baseUrl] }, { confidential: true })
+  userId = await realm.createUser('ada@example.com')
+  expectStatus(
+    await realm.tenant.owner.patch(`${realm.tenant.I}/users/${userId}`, { scopes: ['issuers.users:read'] }),
+    200,
+  )
+  client = await realm.createClient({ allowed_resources: [app.baseUrl] }, { confidential: true })
 })
 afterAll(() => app.close())
 
 const cli = (...args: string[]) =>
   runCli(['keys', ...args], {
     DATABASE_URL: app.databaseUrl,
-    SECRET_KEY: secretKey,
+    SECRET_KEY: testSecretKey,
     IDP_URL: app.gatehouse.config.idpUrl,
   })
 interface Listed {
@@ -47,22 +51,19 @@ const kidsAt = async (place: Realm): Promise<string[]> => {
   const { keys } = (await (await fetch(`${place.url}/jwks.json`)).json()) as { keys: { kid: string }[] }
   return keys.map(({ kid }) => kid)
 }
-const signerAt = async (place: Realm) => headerOf((await place.tokens(client, 'ada@example.com')).access_token).kid
+const signerAt = async (place: Realm) =>
+  jwtHeader((await place.signInForTokens(client, 'ada@example.com')).access_token).kid
 const eventsOf = async (issuerId: string) => {
   const where = { issuerId, type: 'issuer.signing_key.rotated' }
-  return (await app.gatehouse.tools.prisma.event.findMany({ where, orderBy: { createdAt: 'asc' } })).map(
-    ({ data }) => data as Loose,
+  return (await app.gatehouse.database.prisma.event.findMany({ where, orderBy: { createdAt: 'asc' } })).map(
+    ({ data }) => data as AnyJson,
   )
-}
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 5000; !(await isTrue()); )
-    if (Date.now() > end) throw new Error('it did not come true in time')
 }
 const LEAD = 4_260_000
 const algorithms = ['ES256', 'EdDSA', 'RS256']
 
 describe('gatehouse keys list', () => {
-  test('shows the state of each key, and no private half', async () => {
+  test('shows the state of each key, and no private key', async () => {
     const { code, stdout } = await cli('list', '--issuer', realm.tenant.issuerId)
     expect(code).toBe(0)
     expect(stdout.replaceAll(/iss_\w{26}|[0-9a-f-]{36}/g, '…').replaceAll(/\d{4}-\S+Z/g, 'T')).toBe(
@@ -76,8 +77,8 @@ describe('gatehouse keys list', () => {
     expect(JSON.stringify(keys)).not.toContain('"d"')
   })
 
-  test('without an issuer: every one; an unknown one is an error', async () => {
-    const issuers = await app.gatehouse.tools.prisma.issuer.count({ where: { status: { not: 'deleted' } } })
+  test('without an issuer it lists all; an unknown issuer is an error', async () => {
+    const issuers = await app.gatehouse.database.prisma.issuer.count({ where: { status: { not: 'deleted' } } })
     expect((await cli('list')).stdout.trim().split('\n')).toHaveLength(6 * issuers)
     for (const words of [['list'], ['rotate'], ['rotate', '--now']]) {
       const { code, output } = await cli(...words, '--issuer', `iss_${'0'.repeat(26)}`)
@@ -88,8 +89,8 @@ describe('gatehouse keys list', () => {
 })
 
 describe('gatehouse keys rotate', () => {
-  test('a next key that is too young signs later, and the answer says when; a third call changes nothing', async () => {
-    const fresh = await makeTenant(app, 'Young')
+  test('a recently published next key signs later, and the output says when; a third call changes nothing', async () => {
+    const fresh = await createTenant(app, 'Young')
     const { issuerId } = fresh
     const before = await listed(issuerId)
     const first = await cli('rotate', '--issuer', issuerId)
@@ -106,21 +107,21 @@ describe('gatehouse keys rotate', () => {
     const again = await cli('rotate', '--issuer', issuerId)
     expect([again.code, again.stdout]).toEqual([
       0,
-      `${issuerId}: a rotation is waiting already; the next keys sign from ${at}.\n`,
+      `${issuerId}: a rotation is already pending; the next keys sign from ${at}.\n`,
     ])
     expect(await listed(issuerId)).toEqual(keys)
     const [event, ...more] = await eventsOf(issuerId)
     expect(more).toEqual([])
     expect(event).toMatchObject({ reason: 'requested', period: null, removed: [] })
-    expect(event!['promoted'].map(({ kid }: Loose) => kid)).toEqual(
+    expect(event!['promoted'].map(({ kid }: AnyJson) => kid)).toEqual(
       keys.filter((_, n) => n % 3 === 1).map(({ kid }) => kid),
     )
   })
 
-  test('a next key that was published for long enough signs at once, in every running process', async () => {
+  test('a next key that was published long enough ago signs immediately, in every running process', async () => {
     const { issuerId } = realm.tenant
-    // As if the issuer had been made two hours earlier.
-    await app.gatehouse.tools.prisma.signingKey.updateMany({
+    // As if the issuer had been created two hours earlier.
+    await app.gatehouse.database.prisma.signingKey.updateMany({
       where: { issuerId },
       data: { createdAt: { decrement: 7_200_000 } },
     })
@@ -130,39 +131,43 @@ describe('gatehouse keys rotate', () => {
     const { code, stdout } = await cli('rotate', '--issuer', issuerId, '--json')
     expect(code).toBe(0)
     const [change] = JSON.parse(stdout).issuers
-    expect(change.promoted.map(({ kid }: Loose) => kid)).toContain(next.kid)
-    expect(change.published.map(({ alg }: Loose) => alg)).toEqual(algorithms)
-    await until(async () => (await signerAt(realm)) === next.kid && (await signerAt(twin)) === next.kid)
+    expect(change.promoted.map(({ kid }: AnyJson) => kid)).toContain(next.kid)
+    expect(change.published.map(({ alg }: AnyJson) => alg)).toEqual(algorithms)
+    await waitUntil(
+      'the next key signs in both processes',
+      async () => (await signerAt(realm)) === next.kid && (await signerAt(twin)) === next.kid,
+    )
     expect(published).toContain(next.kid)
     expect((await listed()).map(({ state }) => state)).toEqual(algorithms.flatMap(() => ['retired', 'current', 'next']))
     const [retired, current] = await listed()
     expect(retired!.leaves_at).toBe(current!.signs_from + 45 * 86_400_000)
   })
 
-  test('without an issuer every one is rotated', async () => {
-    const issuers = await app.gatehouse.tools.prisma.issuer.count({ where: { status: { not: 'deleted' } } })
+  test('without an issuer, all are rotated', async () => {
+    const issuers = await app.gatehouse.database.prisma.issuer.count({ where: { status: { not: 'deleted' } } })
     const { code, stdout } = await cli('rotate')
     expect([code, stdout.trim().split('\n').length]).toEqual([0, issuers])
   })
 })
 
-describe('D32: gatehouse keys rotate --now', () => {
+describe('gatehouse keys rotate --now', () => {
   const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
   const core = (token: string) =>
-    apiAs(app.baseUrl, token)
+    createApiClient(app.baseUrl, token)
       .graphql('{ me { type } }')
       .then(({ status }) => status)
 
-  test('the old keys leave the JWKS, new ones sign at once, and no token of the old ones is valid anywhere', async () => {
+  test('old keys leave the JWKS, new ones sign immediately, and no token of the old ones is valid anywhere', async () => {
     const { owner, I, A, issuerId } = realm.tenant
     const resource = app.baseUrl
-    const plain = await realm.tokens(client, 'ada@example.com')
-    const scoped = await realm.tokens(client, 'ada@example.com', { resource })
+    const plain = await realm.signInForTokens(client, 'ada@example.com')
+    const scoped = await realm.signInForTokens(client, 'ada@example.com', { resource })
     const body = { type: 'personal_token', name: 'script', restrictions: { scopes: ['issuers.users:read'] } }
-    const personal = must(await owner.post(`${I}/users/${userId}/tokens`, body), 201).data
-    const introspect = async (place: Realm, token: string) => (await place.post('/introspect', client, { token })).body
+    const personal = expectStatus(await owner.post(`${I}/users/${userId}/tokens`, body), 201).data
+    const introspect = async (place: Realm, token: string) =>
+      (await place.postForm('/introspect', client, { token })).body
     const sessionAt = async (place: Realm, token: string) =>
-      (await answerOf(await fetch(`${place.url}/session`, bearer(token)))).status
+      (await readResponse(await fetch(`${place.url}/session`, bearer(token)))).status
     const statuses = async (place: Realm) => ({
       userinfo: (await place.userinfo(plain.access_token)).status,
       session: await sessionAt(place, plain.access_token),
@@ -173,70 +178,79 @@ describe('D32: gatehouse keys rotate --now', () => {
     const good = { userinfo: 200, session: 200, active: true, core: 200, personal: 200 }
     expect([await statuses(realm), await statuses(twin)]).toEqual([good, good])
     const old = await kidsAt(realm)
-    const spare = (await app.gatehouse.tools.prisma.spareKey.findMany()).map(({ kid }) => kid)
+    const spare = (await app.gatehouse.database.prisma.spareKey.findMany()).map(({ kid }) => kid)
     expect(spare.length).toBeGreaterThan(0)
 
     const { code, stdout, output } = await cli('rotate', '--now', '--issuer', issuerId)
     expect([code, stdout]).toEqual([
       0,
-      `${issuerId}: new keys sign now; ${old.length} old keys removed, 1 personal token revoked.\n`,
+      `${issuerId}: new keys are signing; ${old.length} old keys removed, 1 personal token revoked.\n`,
     ])
     expect(output).toContain(`Replacing all signing keys of ${issuerId}.`)
     expect(output).toContain('Personal tokens are revoked and must be created again.')
 
-    // The database answers for these, whatever a process has in memory.
+    // The database decides, whatever a process has cached.
     const ended = { userinfo: 401, session: 401, active: false, core: 401, personal: 401 }
     expect([await statuses(realm), await statuses(twin)]).toEqual([ended, ended])
-    await until(async () => !(await kidsAt(twin)).some((kid) => old.includes(kid)))
+    await waitUntil(
+      'the other process serves no old key',
+      async () => !(await kidsAt(twin)).some((kid) => old.includes(kid)),
+    )
     const kids = await kidsAt(realm)
     expect(kids).toHaveLength(6)
     for (const kid of kids) expect([...old, ...spare]).not.toContain(kid)
-    // A pool that lay beside the old keys is as good as known.
-    const left = await app.gatehouse.tools.prisma.spareKey.findMany()
+    // The spare keys were stored next to the old keys, so they count as compromised too.
+    const left = await app.gatehouse.database.prisma.spareKey.findMany()
     expect(left.filter(({ kid }) => spare.includes(kid))).toEqual([])
 
-    // Sessions and refresh tokens are no JWTs: they go on, with tokens of the new key.
+    // Sessions and refresh tokens are not signed: they continue, with tokens of the new key.
     const current = (await listed()).find(({ alg, signing }) => alg === 'ES256' && signing)!
     for (const place of [realm, twin]) {
       const refreshed = await place.refresh(client, (place === realm ? plain : scoped).refresh_token)
       expect(refreshed.status).toBe(200)
-      expect(headerOf(refreshed.body.access_token).kid).toBe(current.kid)
+      expect(jwtHeader(refreshed.body.access_token).kid).toBe(current.kid)
       expect((await place.userinfo(refreshed.body.access_token)).status).toBe(200)
     }
-    const query = new URLSearchParams({ id_token_hint: plain.id_token, post_logout_redirect_uri: AFTER_LOGOUT })
+    const query = new URLSearchParams({
+      id_token_hint: plain.id_token,
+      post_logout_redirect_uri: POST_LOGOUT_REDIRECT_URI,
+    })
     expect(headingOf(await plain.browser.open(`${realm.url}/logout?${query}`))).toBe('Do you want to sign out?')
 
-    const shown = must(await owner.get(`${A}/tokens/${personal.id}`), 200).data
+    const shown = expectStatus(await owner.get(`${A}/tokens/${personal.id}`), 200).data
     expect(shown).toMatchObject({
       status: 'revoked',
       status_reason: 'The signing keys of the issuer were replaced.',
     })
     const event = (await eventsOf(issuerId)).at(-1)!
     expect(event).toMatchObject({ reason: 'compromise', period: null })
-    const kidsIn = (what: string) => event[what].map(({ kid }: Loose) => kid).sort()
+    const kidsIn = (what: string) => event[what].map(({ kid }: AnyJson) => kid).sort()
     expect([kidsIn('published'), kidsIn('removed')]).toEqual([[...kids].sort(), [...old].sort()])
     expect(kidsIn('promoted')).toContain(current.kid)
     expect(JSON.stringify(event)).not.toContain('"d"')
-    const revoked = await app.gatehouse.tools.prisma.event.findMany({ where: { type: 'personal_token.revoked' } })
-    expect(revoked.map(({ target }) => (target as Loose).id)).toEqual([personal.id])
+    const revoked = await app.gatehouse.database.prisma.event.findMany({ where: { type: 'personal_token.revoked' } })
+    expect(revoked.map(({ target }) => (target as AnyJson).id)).toEqual([personal.id])
   })
 
-  test('a personal token that is made afterwards works', async () => {
+  test('a personal token created afterwards is valid', async () => {
     const { owner, I } = realm.tenant
     const body = { type: 'personal_token', name: 'script', restrictions: { scopes: ['issuers.users:read'] } }
-    const { token_plain } = must(await owner.post(`${I}/users/${userId}/tokens`, body), 201).data
+    const { token_plain } = expectStatus(await owner.post(`${I}/users/${userId}/tokens`, body), 201).data
     expect(await core(token_plain)).toBe(200)
   })
 
-  test('another issuer keeps its keys and tokens; without --issuer every issuer gets new ones', async () => {
-    const other = await Realm.make(app, 'Bystander')
+  test('another issuer keeps its keys and tokens; without --issuer all issuers get new ones', async () => {
+    const other = await Realm.create(app, 'Bystander')
     const before = await kidsAt(other)
     expect((await cli('rotate', '--now', '--issuer', realm.tenant.issuerId)).code).toBe(0)
     expect(await kidsAt(other)).toEqual(before)
     const all = await cli('rotate', '--now', '--json')
     expect([all.code, all.output]).toEqual([0, expect.stringContaining('Replacing all signing keys of every issuer.')])
-    const issuers = JSON.parse(all.stdout).issuers as Loose[]
+    const issuers = JSON.parse(all.stdout).issuers as AnyJson[]
     expect(issuers.map(({ issuer_id }) => issuer_id)).toContain(other.tenant.issuerId)
-    await until(async () => !(await kidsAt(other)).some((kid) => before.includes(kid)))
+    await waitUntil(
+      'the other issuer has new keys',
+      async () => !(await kidsAt(other)).some((kid) => before.includes(kid)),
+    )
   })
 })

@@ -1,23 +1,27 @@
-/** Rotation of signing keys (spec 5.3, decision D32): monthly, and no key signs before caches can know it. */
+/**
+ * Monthly rotation of signing keys; no key signs before caches can have it (docs/contract.md#signing-keys,
+ * docs/contract.md#signing-key-publication).
+ */
 import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { runNow, systemContext } from '../../src/platform/jobs.js'
-import { migrate } from '../../src/platform/migrate.js'
+import { runJobNow, systemContext } from '../../src/platform/jobs/periodic-jobs.js'
+import { migrate } from '../../src/platform/postgres/migrate.js'
 import { signingAlgorithms, signingKeysOf } from '../../src/resources/issuer-keys.js'
-import { removeOldKeys, replaceKeys, rotateDueKeys, rotateKeys } from '../../src/resources/issuers/key-rotation.js'
-import { periodOf, rotationAfter } from '../../src/resources/issuers/key-schedule.js'
-import { newKeyPair } from '../../src/resources/issuers/signing-keys.js'
+import { removeRetiredKeys, replaceKeys, rotateDueKeys, rotateKeys } from '../../src/resources/issuers/key-rotation.js'
+import { nextRotationAfter, periodOf } from '../../src/resources/issuers/key-schedule.js'
+import { createKeyPair } from '../../src/resources/issuers/signing-keys.js'
 import { schedule } from '../../src/schedule.js'
-import { makeTenant, must } from '../setup/actors.js'
+import { createTenant, expectStatus } from '../setup/actors.js'
 import { createTestDatabase } from '../setup/database.js'
+import { DatabaseProxy } from '../setup/database-proxy.js'
 import { packageRoot } from '../setup/schema-drift.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { WayToDatabase } from '../setup/way-to-database.js'
+import { waitUntil } from '../setup/wait-until.js'
 import { headingOf } from './browser.js'
-import { AFTER_LOGOUT, headerOf, Realm, type TestClient } from './setup.js'
+import { jwtHeader, POST_LOGOUT_REDIRECT_URI, Realm, type TestClient } from './realm.js'
 
 let app: TestApp
 let second: TestApp
@@ -25,18 +29,18 @@ let realm: Realm
 let client: TestClient
 const MINUTE = 60_000
 const DAY = 86_400_000
-/** Decision D32: `max-age` and ten minutes. */
+/** `max-age` plus ten minutes (docs/contract.md#signing-key-publication). */
 const PUBLISHED_BEFORE = 4_200_000
 const MACHINE = { application_type: 'm2m', grant_types: ['client_credentials'], redirect_uris: [] }
 const machineOf = (at: Realm, openid: object = {}) =>
-  at.client({ ...MACHINE, post_logout_redirect_uris: [], ...openid }, { confidential: true })
+  at.createClient({ ...MACHINE, post_logout_redirect_uris: [], ...openid }, { confidential: true })
 
 beforeAll(async () => {
   app = await startApp()
-  second = await app.second()
-  realm = await Realm.make(app)
-  await realm.user('ada@example.com')
-  client = await realm.client({}, { confidential: true })
+  second = await app.startSecondApp()
+  realm = await Realm.create(app)
+  await realm.createUser('ada@example.com')
+  client = await realm.createClient({}, { confidential: true })
 })
 afterAll(() => app.close())
 
@@ -48,26 +52,20 @@ const keysAt = async (place: Realm): Promise<Key[]> =>
   ((await (await fetch(`${place.url}/jwks.json`)).json()) as { keys: Key[] }).keys
 const kidsOf = (keys: Key[]) => keys.map(({ kid }) => kid).sort()
 const signerAt = async (place: Realm, machine: TestClient): Promise<string> => {
-  const { body } = await place.post('/token', machine, { grant_type: 'client_credentials' })
-  return headerOf(body.access_token).kid
+  const { body } = await place.postForm('/token', machine, { grant_type: 'client_credentials' })
+  return jwtHeader(body.access_token).kid
 }
 const eventsOf = async (issuerId: string) => {
   const where = { issuerId, type: 'issuer.signing_key.rotated' }
-  return (await app.gatehouse.tools.prisma.event.findMany({ where, orderBy: { createdAt: 'asc' } })).map(
+  return (await app.gatehouse.database.prisma.event.findMany({ where, orderBy: { createdAt: 'asc' } })).map(
     ({ data }) => data as Record<string, never>,
   )
 }
 const rotateJob = schedule.find(({ name }) => name === 'rotate-keys')!
-const monthly = async (...apps: TestApp[]) => {
-  for (const { gatehouse } of apps) await runNow(gatehouse, rotateJob)
+const runMonthlyRotation = async (...apps: TestApp[]) => {
+  for (const { gatehouse } of apps) await runJobNow(gatehouse, rotateJob)
 }
-const untilRotation = () => rotationAfter(app.clock.now()) - app.clock.now()
-
-/** Waits for what another process learns by a notification. */
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 5000; !(await isTrue()); )
-    if (Date.now() > end) throw new Error('it did not come true in time')
-}
+const untilRotation = () => nextRotationAfter(app.clock.now()) - app.clock.now()
 
 test.each([
   ['2026-11-21T00:00:00Z', '2026-10', '2026-11-30T01:00:00Z'],
@@ -77,36 +75,39 @@ test.each([
   ['2027-01-01T00:00:00Z', '2026-12', '2027-01-31T01:00:00Z'],
   ['2027-01-31T02:00:00Z', '2027-01', '2027-02-28T01:00:00Z'],
   ['2028-02-29T00:30:00Z', '2028-01', '2028-02-29T01:00:00Z'],
-])('5.3: at %s the last rotation was that of %s, the next one is %s', (now, period, next) => {
-  expect([periodOf(Date.parse(now)), new Date(rotationAfter(Date.parse(now))).toISOString()]).toEqual([
+])('at %s the last rotation was that of %s, the next one is %s', (now, period, next) => {
+  expect([periodOf(Date.parse(now)), new Date(nextRotationAfter(Date.parse(now))).toISOString()]).toEqual([
     period,
     new Date(next).toISOString(),
   ])
 })
 
-/** An issuer as relying parties see it through several processes: when each key was first published everywhere. */
-class Witness {
+/**
+ * An issuer as relying parties see it through several processes, with the time when each key was first published by
+ * all.
+ */
+class KeyPublicationMonitor {
   private readonly published = new Map<string, number>()
   private constructor(
     readonly places: Realm[],
     readonly machine: TestClient,
   ) {}
-  static async of(at: Realm, apps: TestApp[]): Promise<Witness> {
+  static async of(at: Realm, apps: TestApp[]): Promise<KeyPublicationMonitor> {
     const places = apps.map((one) => new Realm(one, at.tenant, `${one.idpUrl}/${at.tenant.issuerId}`))
-    const witness = new Witness(places, await machineOf(at))
+    const witness = new KeyPublicationMonitor(places, await machineOf(at))
     for (const kid of kidsOf(await keysAt(at))) witness.published.set(kid, 0)
     return witness
   }
-  /** @returns the key that signs now, in all processes; every key that signs was published for long enough */
+  /** @returns the key that signs now in all processes; every signing key must have been published long enough */
   async look(): Promise<string> {
     let sets: string[][] = []
-    await until(async () => {
+    await waitUntil('all processes serve the same key set', async () => {
       sets = await Promise.all(this.places.map(async (place) => kidsOf(await keysAt(place))))
       return new Set(sets.map(String)).size === 1
     })
     for (const kid of sets[0]!) if (!this.published.has(kid)) this.published.set(kid, app.clock.now())
     let signers: string[] = []
-    await until(async () => {
+    await waitUntil('all processes sign with the same key', async () => {
       signers = await Promise.all(this.places.map((place) => signerAt(place, this.machine)))
       for (const kid of signers) {
         const age = app.clock.now() - (this.published.get(kid) ?? Number.POSITIVE_INFINITY)
@@ -116,7 +117,10 @@ class Witness {
     })
     return signers[0]!
   }
-  /** Looks every so often for so long, with the job before each look or without. @returns the keys that signed, in turn */
+  /**
+   * Observes the issuer at an interval, optionally running the job before each observation.
+   * @returns the signing keys, in order
+   */
   async watch(span: number, step: number, before = async () => {}): Promise<string[]> {
     const signed = [await this.look()]
     for (let passed = 0; passed < span; passed += step) {
@@ -129,19 +133,23 @@ class Witness {
   }
 }
 /** Deletes an issuer, so that later rotations need not generate keys for it. */
-const gone = async ({ tenant }: Pick<Realm, 'tenant'>) => must(await tenant.owner.delete(tenant.I), 204)
+const gone = async ({ tenant }: Pick<Realm, 'tenant'>) => expectStatus(await tenant.owner.delete(tenant.I), 204)
 const request = (one: TestApp, issuerId: string) => rotateKeys(systemContext(one.gatehouse), issuerId)
 
-describe('D32: a key is in the JWKS at least 4,200 seconds before its first signature', () => {
-  /** Each answers how many keys have signed. */
-  const scenarios: Record<string, [signed: number, (witness: Witness, issuerId: string) => Promise<number>]> = {
+describe('a key is in the JWKS at least 4,200 seconds before its first signature', () => {
+  /** Each returns the number of keys that have signed. */
+  const scenarios: Record<
+    string,
+    [signed: number, (witness: KeyPublicationMonitor, issuerId: string) => Promise<number>]
+  > = {
     'a new issuer, the monthly job every five minutes, and the next month': [
       3,
       async (witness) => {
         app.clock.advance(untilRotation() - 30 * MINUTE)
-        const first = await witness.watch(100 * MINUTE, 5 * MINUTE, () => monthly(app))
+        const first = await witness.watch(100 * MINUTE, 5 * MINUTE, () => runMonthlyRotation(app))
         app.clock.advance(untilRotation() - 10 * MINUTE)
-        return new Set([...first, ...(await witness.watch(20 * MINUTE, 5 * MINUTE, () => monthly(app)))]).size
+        return new Set([...first, ...(await witness.watch(20 * MINUTE, 5 * MINUTE, () => runMonthlyRotation(app)))])
+          .size
       },
     ],
     'the job is two days late': [
@@ -150,16 +158,18 @@ describe('D32: a key is in the JWKS at least 4,200 seconds before its first sign
         app.clock.advance(untilRotation() - 10 * MINUTE)
         const first = await witness.watch(20 * MINUTE, 5 * MINUTE)
         app.clock.advance(2 * DAY)
-        return new Set([...first, ...(await witness.watch(100 * MINUTE, 10 * MINUTE, () => monthly(app)))]).size
+        return new Set([...first, ...(await witness.watch(100 * MINUTE, 10 * MINUTE, () => runMonthlyRotation(app)))])
+          .size
       },
     ],
-    'no process ran at the end of two months: the missed rotation comes as soon as it may': [
+    'no process ran at the end of two months: the missed rotation runs as soon as possible': [
       3,
       async (witness) => {
         const before = await witness.look()
         app.clock.advance(untilRotation() + 5 * DAY)
         app.clock.advance(untilRotation() + 3 * DAY)
-        return new Set([before, ...(await witness.watch(100 * MINUTE, 10 * MINUTE, () => monthly(app)))]).size
+        return new Set([before, ...(await witness.watch(100 * MINUTE, 10 * MINUTE, () => runMonthlyRotation(app)))])
+          .size
       },
     ],
     'two processes rotate at the same time, each time': [
@@ -171,7 +181,7 @@ describe('D32: a key is in the JWKS at least 4,200 seconds before its first sign
           await Promise.all(apps.map(({ gatehouse }) => rotateDueKeys(systemContext(gatehouse))))
         }
         const watched = await witness.watch(100 * MINUTE, 10 * MINUTE, all)
-        expect(await app.gatehouse.tools.prisma.signingKey.count({ where: { issuerId } })).toBe(9)
+        expect(await app.gatehouse.database.prisma.signingKey.count({ where: { issuerId } })).toBe(9)
         return watched.length
       },
     ],
@@ -184,14 +194,14 @@ describe('D32: a key is in the JWKS at least 4,200 seconds before its first sign
           expect(await witness.look()).toBe(before)
           app.clock.advance(10 * MINUTE)
         }
-        expect(await app.gatehouse.tools.prisma.signingKey.count({ where: { issuerId } })).toBe(9)
+        expect(await app.gatehouse.database.prisma.signingKey.count({ where: { issuerId } })).toBe(9)
         return (await witness.watch(100 * MINUTE, 10 * MINUTE)).length
       },
     ],
   }
   test.each(Object.entries(scenarios))('%s', async (_, [signed, play]) => {
-    const fresh = await Realm.make(app, 'Watched')
-    const witness = await Witness.of(fresh, [app, second])
+    const fresh = await Realm.create(app, 'Watched')
+    const witness = await KeyPublicationMonitor.of(fresh, [app, second])
     expect(await play(witness, fresh.tenant.issuerId)).toBe(signed)
     await gone(fresh)
   })
@@ -201,8 +211,8 @@ describe('D32: a key is in the JWKS at least 4,200 seconds before its first sign
     const clock = { now: () => app.clock.now() + by, advance: () => {} }
     const other = await startApp({ env: { BASE_URL, IDP_URL }, databaseUrl: app.databaseUrl, clock })
     try {
-      const fresh = await Realm.make(app, 'Clocks')
-      const witness = await Witness.of(fresh, [other])
+      const fresh = await Realm.create(app, 'Clocks')
+      const witness = await KeyPublicationMonitor.of(fresh, [other])
       await request(app, fresh.tenant.issuerId)
       await witness.look()
       app.clock.advance(68 * MINUTE)
@@ -213,16 +223,16 @@ describe('D32: a key is in the JWKS at least 4,200 seconds before its first sign
     }
   })
 
-  test('a process that has lost the database for long publishes no key set that a cache may keep too long', async () => {
-    const way = new WayToDatabase(app.databaseUrl)
+  test('a process without a database for a long time publishes no key set that a cache may keep too long', async () => {
+    const way = new DatabaseProxy(app.databaseUrl)
     const { baseUrl: BASE_URL, idpUrl: IDP_URL } = app.gatehouse.config
     const far = await startApp({ env: { BASE_URL, IDP_URL }, databaseUrl: await way.open(), clock: app.clock })
     try {
-      const fresh = await Realm.make(app, 'Cut off')
+      const fresh = await Realm.create(app, 'Cut off')
       const ask = () => fetch(`${far.idpUrl}/${fresh.tenant.issuerId}/jwks.json`)
       expect((await ask()).headers.get('cache-control')).toBe('public, max-age=3600, s-maxage=3600, stale-if-error=120')
       const before = kidsOf(await keysAt(fresh))
-      await way.cut()
+      await way.disconnect()
       await request(app, fresh.tenant.issuerId)
       const cutAt = app.clock.now()
       for (const minutes of [0, 1, 9, 20, 30, 7]) {
@@ -240,69 +250,73 @@ describe('D32: a key is in the JWKS at least 4,200 seconds before its first sign
       expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '2'])
       expect(refused.headers.get('cache-control')).toBe('no-store')
       await way.open()
-      await until(async () => (await ask()).status === 200)
+      await waitUntil('the key set is served again', async () => (await ask()).status === 200)
       const { keys } = (await (await ask()).json()) as { keys: Key[] }
       expect(keys).toHaveLength(9)
       await gone(fresh)
     } finally {
       await far.close()
-      await way.cut()
+      await way.disconnect()
     }
   })
 
   test('a process whose LISTEN connection broke sees a rotation with its next request', async () => {
-    const fresh = await Realm.make(app, 'Deaf')
+    const fresh = await Realm.create(app, 'Deaf')
     const place = new Realm(second, fresh.tenant, `${second.idpUrl}/${fresh.tenant.issuerId}`)
     for (let round = 0; round < 3; round++) {
       await keysAt(place)
-      await app.gatehouse.tools.pool.query(
+      await app.gatehouse.database.pool.query(
         `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-         WHERE application_name LIKE '% notices' AND datname = current_database()`,
+         WHERE application_name LIKE '% listen' AND datname = current_database()`,
       )
       await replaceKeys(systemContext(app.gatehouse), fresh.tenant.issuerId)
-      await until(async () => String(kidsOf(await keysAt(place))) === String(kidsOf(await keysAt(fresh))))
+      await waitUntil(
+        'both processes serve the new key set',
+        async () => String(kidsOf(await keysAt(place))) === String(kidsOf(await keysAt(fresh))),
+      )
     }
     await gone(fresh)
   })
 
-  test('a change that nobody announced is seen after ten seconds', async () => {
-    const fresh = await Realm.make(app, 'Silent')
+  test('a change without a notification applies after ten seconds', async () => {
+    const fresh = await Realm.create(app, 'Silent')
     const machine = await machineOf(fresh)
     const before = await signerAt(fresh, machine)
     const { issuerId } = fresh.tenant
-    await app.gatehouse.tools.pool.query('UPDATE signing_keys SET signs_from = $2 WHERE issuer_id = $1 AND kid <> $3', [
-      issuerId,
-      app.clock.now(),
-      before,
-    ])
+    await app.gatehouse.database.pool.query(
+      'UPDATE signing_keys SET signs_from = $2 WHERE issuer_id = $1 AND kid <> $3',
+      [issuerId, app.clock.now(), before],
+    )
     app.clock.advance(11_000)
     expect(await signerAt(fresh, machine)).not.toBe(before)
     await gone(fresh)
   })
 })
 
-test('D32: a new issuer publishes a current and a next key of each algorithm, and signs with the current one', async () => {
-  const { tenant, ...fresh } = await Realm.make(app, 'New')
+test('a new issuer publishes a current and a next key of each algorithm, and signs with the current one', async () => {
+  const { tenant, ...fresh } = await Realm.create(app, 'New')
   const keys = await signingKeysOf(systemContext(app.gatehouse), tenant.issuerId)
   for (const alg of signingAlgorithms) {
     const [current, next, ...more] = keys.filter((key) => key.alg === alg)
     expect(more).toEqual([])
     expect(current!.signsFrom).toBe(current!.createdAt)
-    expect(next!.signsFrom).toBe(Math.max(rotationAfter(next!.createdAt), next!.createdAt + PUBLISHED_BEFORE + MINUTE))
+    expect(next!.signsFrom).toBe(
+      Math.max(nextRotationAfter(next!.createdAt), next!.createdAt + PUBLISHED_BEFORE + MINUTE),
+    )
     const at = new Realm(app, tenant, fresh.url)
     const machine = await machineOf(at, { response_signature_alg: alg })
     expect([alg, await signerAt(at, machine)]).toEqual([alg, current!.kid])
   }
 })
 
-test('5.3: one new key per algorithm, once however many processes plan and work, and again only next month', async () => {
-  const others = await Promise.all(Array.from({ length: 3 }, (_, n) => makeTenant(app, `Other ${n}`)))
+test('one new key per algorithm, once however many processes run the job, and again only next month', async () => {
+  const others = await Promise.all(Array.from({ length: 3 }, (_, n) => createTenant(app, `Other ${n}`)))
   const before = await keysAt(realm)
-  const tokens = await realm.tokens(client, 'ada@example.com')
+  const tokens = await realm.signInForTokens(client, 'ada@example.com')
   app.clock.advance(untilRotation() + 2 * 60 * MINUTE)
-  await monthly(app, second, app)
+  await runMonthlyRotation(app, second, app)
   for (const { issuerId } of others) {
-    const rows = await app.gatehouse.tools.prisma.signingKey.findMany({ where: { issuerId } })
+    const rows = await app.gatehouse.database.prisma.signingKey.findMany({ where: { issuerId } })
     const count = (alg: string) => rows.filter((row) => row.alg === alg).length
     expect([count('ES256'), count('EdDSA'), count('RS256')]).toEqual([3, 3, 3])
     const [event, ...more] = await eventsOf(issuerId)
@@ -318,31 +332,31 @@ test('5.3: one new key per algorithm, once however many processes plan and work,
     expect(event!['promoted']).toEqual(facts(1))
     expect(event!['published']).toEqual(facts(2))
   }
-  const again = await realm.tokens(client, 'ada@example.com')
-  expect(headerOf(again.access_token).kid).not.toBe(headerOf(tokens.access_token).kid)
-  expect(kidsOf(before)).toContain(headerOf(again.access_token).kid)
-  expect(kidsOf(await keysAt(realm))).toContain(headerOf(tokens.access_token).kid)
+  const again = await realm.signInForTokens(client, 'ada@example.com')
+  expect(jwtHeader(again.access_token).kid).not.toBe(jwtHeader(tokens.access_token).kid)
+  expect(kidsOf(before)).toContain(jwtHeader(again.access_token).kid)
+  expect(kidsOf(await keysAt(realm))).toContain(jwtHeader(tokens.access_token).kid)
   for (const tenant of others) await gone({ tenant })
 })
 
 test('deleted issuers get none; disabled ones do', async () => {
-  const [deleted, disabled] = await Promise.all([makeTenant(app, 'Gone'), makeTenant(app, 'Disabled')])
+  const [deleted, disabled] = await Promise.all([createTenant(app, 'Gone'), createTenant(app, 'Disabled')])
   await gone({ tenant: deleted })
-  must(await disabled.owner.patch(disabled.I, { status: 'disabled' }), 200)
+  expectStatus(await disabled.owner.patch(disabled.I, { status: 'disabled' }), 200)
   app.clock.advance(untilRotation() + 2 * 60 * MINUTE)
-  await monthly(app)
+  await runMonthlyRotation(app)
   expect(await eventsOf(deleted.issuerId)).toHaveLength(0)
   expect(await eventsOf(disabled.issuerId)).toHaveLength(1)
   expect(await request(app, deleted.issuerId)).toBeUndefined()
 })
 
-describe('section 8: old keys are kept at least 45 days', () => {
-  test('counted from when they stopped signing; the current and the next key stay whatever their age', async () => {
-    const { tenant } = await Realm.make(app, 'Keeper')
-    const count = () => app.gatehouse.tools.prisma.signingKey.count({ where: { issuerId: tenant.issuerId } })
+describe('old keys are kept at least 45 days', () => {
+  test('counted from their last signature; the current and the next key stay whatever their age', async () => {
+    const { tenant } = await Realm.create(app, 'Keeper')
+    const count = () => app.gatehouse.database.prisma.signingKey.count({ where: { issuerId: tenant.issuerId } })
     const clean = async (days: number) => {
       app.clock.advance(days * DAY)
-      await removeOldKeys(systemContext(app.gatehouse))
+      await removeRetiredKeys(systemContext(app.gatehouse))
       return count()
     }
     // The next key signs from the end of the month on, so the first one is retired then.
@@ -350,26 +364,33 @@ describe('section 8: old keys are kept at least 45 days', () => {
     expect(await clean(44)).toBe(6)
     expect(await clean(2)).toBe(3)
     expect(await clean(400)).toBe(3)
-    await monthly(app)
+    await runMonthlyRotation(app)
     expect(await clean(0)).toBe(6)
     expect(await keysAt(new Realm(app, tenant))).toHaveLength(6)
   })
 
-  test('D23: an ID token whose key is gone is no valid hint: the person is asked, and comes back to the application', async () => {
-    const { id_token, browser } = await realm.tokens(client, 'ada@example.com')
-    const { kid } = headerOf(id_token)
-    await app.gatehouse.tools.prisma.signingKey.delete({ where: { kid } })
+  test('an ID token of a removed key is not a valid hint: the user is asked, and returns to the application', async () => {
+    const { id_token, browser } = await realm.signInForTokens(client, 'ada@example.com')
+    const { kid } = jwtHeader(id_token)
+    await app.gatehouse.database.prisma.signingKey.delete({ where: { kid } })
     app.clock.advance(11_000)
-    await until(async () => !kidsOf(await keysAt(realm)).includes(kid))
-    const query = new URLSearchParams({ id_token_hint: id_token, post_logout_redirect_uri: AFTER_LOGOUT, state: 's' })
+    await waitUntil('the key is no longer published', async () => !kidsOf(await keysAt(realm)).includes(kid))
+    const query = new URLSearchParams({
+      id_token_hint: id_token,
+      post_logout_redirect_uri: POST_LOGOUT_REDIRECT_URI,
+      state: 's',
+    })
     const question = await browser.open(`${realm.url}/logout?${query}`)
     expect([question.status, headingOf(question)]).toEqual([200, 'Do you want to sign out?'])
-    expect((await browser.submit(question, { logout: 'yes' })).url).toBe(`${AFTER_LOGOUT}?state=s`)
+    expect((await browser.submit(question, { logout: 'yes' })).url).toBe(`${POST_LOGOUT_REDIRECT_URI}?state=s`)
   })
 })
 
 /** Applies the migrations before this one, then `fill`, then all others. */
-async function upgraded(to: string, fill: (db: pg.Client) => Promise<void>): ReturnType<typeof createTestDatabase> {
+async function migratedDatabase(
+  to: string,
+  fill: (db: pg.Client) => Promise<void>,
+): ReturnType<typeof createTestDatabase> {
   const database = await createTestDatabase({ empty: true })
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-before-'))
   const all = join(packageRoot, 'prisma', 'migrations')
@@ -385,20 +406,20 @@ async function upgraded(to: string, fill: (db: pg.Client) => Promise<void>): Ret
   return database
 }
 
-test('an upgraded database: the key that signed goes on, a next one is published, and signs when it may', async () => {
+test('an upgraded database: the key that signed continues, a next one is published, and signs when it may', async () => {
   const [accountId, issuerId] = [`acc_${'1'.repeat(26)}`, `iss_${'1'.repeat(26)}`]
   const rotatedAt = app.clock.now() - 40 * DAY
   const signing: Record<string, string> = {}
-  const database = await upgraded('20261122120000', async (db) => {
+  const database = await migratedDatabase('20261122120000', async (db) => {
     await db.query(`INSERT INTO accounts (id, name, created_at, updated_at) VALUES ($1, 'Old', 1, 1)`, [accountId])
     await db.query(
       `INSERT INTO issuers (id, account_id, name, status, username_key, available_scopes, created_at, updated_at)
        VALUES ($1, $2, 'Old', 'active', $3, '{}', 1, 1)`,
-      [issuerId, accountId, app.gatehouse.sealer.seal(Buffer.alloc(32).toString('base64'))],
+      [issuerId, accountId, app.gatehouse.encryptor.encrypt(Buffer.alloc(32).toString('base64'))],
     )
     for (const alg of signingAlgorithms) {
       for (const age of [0, 1]) {
-        const { kid, publicJwk, privateJwk } = await newKeyPair(app.gatehouse, alg)
+        const { kid, publicJwk, privateJwk } = await createKeyPair(app.gatehouse, alg)
         if (age === 0) signing[alg] = kid
         await db.query(
           `INSERT INTO signing_keys (id, account_id, issuer_id, kid, alg, public_jwk, private_jwk, created_at)
@@ -418,12 +439,12 @@ test('an upgraded database: the key that signed goes on, a next one is published
     const place = new Realm(old, { accountId, issuerId, ...paths, owner: old.operator })
     const before = kidsOf(await keysAt(place))
     expect(before).toHaveLength(6)
-    const witness = await Witness.of(place, [old])
+    const witness = await KeyPublicationMonitor.of(place, [old])
     expect(await witness.look()).toBe(signing['ES256'])
-    await monthly(old)
+    await runMonthlyRotation(old)
     expect(kidsOf(await keysAt(place))).toHaveLength(9)
-    // Its last rotation was 40 days ago, so the next one comes as soon as it may.
-    const watched = await witness.watch(80 * MINUTE, 10 * MINUTE, () => monthly(old))
+    // Its last rotation was 40 days ago, so the next one runs as soon as possible.
+    const watched = await witness.watch(80 * MINUTE, 10 * MINUTE, () => runMonthlyRotation(old))
     expect([watched[0], watched.length]).toEqual([signing['ES256'], 2])
     expect(before).not.toContain(watched[1])
   } finally {

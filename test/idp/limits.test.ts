@@ -1,10 +1,10 @@
-/** Rate limits of the IdP (decisions D19), each reached on purpose. */
+/** Rate limits of the IdP (docs/contract.md#rate-limits). */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { must } from '../setup/actors.js'
+import { expectStatus } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { assertionOf, ethereumWallet } from '../setup/wallets.js'
-import { problemOf, TestBrowser } from './browser.js'
-import { type Answer, answerOf, Realm, type TestClient } from './setup.js'
+import { encodeAssertion, ethereumWallet } from '../setup/wallets.js'
+import { errorMessageOf, TestBrowser } from './browser.js'
+import { type IdpResponse, Realm, readResponse, type TestClient } from './realm.js'
 
 let app: TestApp
 let realm: Realm
@@ -21,15 +21,15 @@ const limits = {
 
 beforeAll(async () => {
   app = await startApp({ env: { RATE_LIMITS: JSON.stringify(limits), TRUST_PROXY: '1' } })
-  realm = await Realm.make(app)
-  spa = await realm.client({ application_type: 'spa' })
-  web = await realm.client({}, { confidential: true })
-  await realm.user('ada@example.com')
+  realm = await Realm.create(app)
+  spa = await realm.createClient({ application_type: 'spa' })
+  web = await realm.createClient({}, { confidential: true })
+  await realm.createUser('ada@example.com')
 })
 afterAll(() => app.close())
 
-/** As often as the quota says, then once more: that one is refused with the headers of D19. */
-async function reach(quota: number, send: () => Promise<{ status: number; headers: Headers; body?: unknown }>) {
+/** Sends as many requests as the quota allows and one more, which must be rejected with the documented headers. */
+async function exhaustQuota(quota: number, send: () => Promise<{ status: number; headers: Headers; body?: unknown }>) {
   for (let i = 0; i < quota; i++) {
     const { status, headers } = await send()
     expect(status).not.toBe(429)
@@ -46,52 +46,52 @@ async function reach(quota: number, send: () => Promise<{ status: number; header
 
 const from = (ip: string) => ({ 'x-forwarded-for': `6.6.6.6, ${ip}` })
 
-test('token: per client for a confidential one, once it has authenticated', async () => {
-  const refused = await reach(3, () => realm.refresh(web, 'x'))
+test('token: per client for confidential clients, after authentication', async () => {
+  const refused = await exhaustQuota(3, () => realm.refresh(web, 'x'))
   expect(refused.body).toMatchObject({ error: 'too_many_requests' })
   const wrong = await realm.refresh({ ...web, secret: 'x'.repeat(43) }, 'x')
   expect([wrong.status, wrong.body.error]).toEqual([401, 'invalid_client'])
 })
 
-test('token: per address for public clients; a made-up X-Forwarded-For entry does not help', async () => {
+test('token: per IP address for public clients; a forged X-Forwarded-For entry does not help', async () => {
   const send = async (ip: string) => {
     const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: 'x', client_id: spa.id })
-    return answerOf(await fetch(`${realm.url}/token`, { method: 'POST', body, headers: from(ip) }))
+    return readResponse(await fetch(`${realm.url}/token`, { method: 'POST', body, headers: from(ip) }))
   }
-  await reach(4, () => send('10.0.0.1'))
+  await exhaustQuota(4, () => send('10.0.0.1'))
   expect((await send('10.0.0.2')).status).toBe(400)
 })
 
 test('userinfo: per token', async () => {
-  const { access_token, browser } = await realm.tokens(spa, 'ada@example.com')
-  await reach(2, () => realm.userinfo(access_token))
-  const other = await realm.tokens(spa, 'ada@example.com', { prompt: 'none' }, browser)
+  const { access_token, browser } = await realm.signInForTokens(spa, 'ada@example.com')
+  await exhaustQuota(2, () => realm.userinfo(access_token))
+  const other = await realm.signInForTokens(spa, 'ada@example.com', { prompt: 'none' }, browser)
   expect((await realm.userinfo(other.access_token)).status).toBe(200)
 })
 
-test('authorize: per address, told on a page', async () => {
+test('authorize: per IP address, with an error page', async () => {
   const url = realm.authorizeUrl(spa)
-  const refused = await reach(8, async () =>
+  const refused = await exhaustQuota(8, async () =>
     fetch(url, { redirect: 'manual', headers: { ...from('10.0.0.3'), accept: 'text/html' } }),
   )
   expect(await (refused as Response).text()).toContain('Too many attempts')
 })
 
-test('signing in: per address, told on the page; the form stays', async () => {
+test('sign-in: per IP address, with a message on the page; the form stays', async () => {
   const browser = new TestBrowser('https://', from('10.0.0.4'))
-  let { page } = await realm.begin(spa, {}, browser)
+  let { page } = await realm.openSignInPage(spa, {}, browser)
   for (let i = 0; i < 4; i++) page = await browser.submit(page, { username: `u${i}@example.com`, password: 'wrong' })
-  expect(problemOf(page)).toMatch(/do not match/)
+  expect(errorMessageOf(page)).toMatch(/do not match/)
   const refused = await browser.submit(page, { username: 'ada@example.com', password: 'wrong' })
-  expect([refused.status, problemOf(refused)]).toEqual([429, expect.stringMatching(/Too many attempts/)])
+  expect([refused.status, errorMessageOf(refused)]).toEqual([429, expect.stringMatching(/Too many attempts/)])
   expect(refused.headers.get('retry-after')).toMatch(/^\d+$/)
 })
 
-test('discovery and keys: per address', async () => {
-  await reach(5, async () => fetch(`${realm.url}/jwks.json`, { headers: from('10.0.0.5') }))
+test('discovery and keys: per IP address', async () => {
+  await exhaustQuota(5, async () => fetch(`${realm.url}/jwks.json`, { headers: from('10.0.0.5') }))
 })
 
-describe('failed client authentication is counted and limited before the secret is compared (security rule 34)', () => {
+describe('failed client authentication is limited before the secret is compared', () => {
   let guarded: TestApp
   let there: Realm
   let second: Realm
@@ -102,15 +102,15 @@ describe('failed client authentication is counted and limited before the secret 
   beforeAll(async () => {
     const clock = { now: () => now, advance: (by: number) => (now += by) }
     guarded = await startApp({ clock, env: { RATE_LIMITS: 'default', TRUST_PROXY: '1' } })
-    there = await Realm.make(guarded)
-    const other = await guarded.second()
+    there = await Realm.create(guarded)
+    const other = await guarded.startSecondApp()
     second = new Realm(other, there.tenant, `${other.idpUrl}/${there.tenant.issuerId}`)
-    own = await there.client({}, { confidential: true })
+    own = await there.createClient({}, { confidential: true })
   })
   afterAll(() => guarded.close())
 
   let hosts = 0
-  /** An address that no test has used. */
+  /** An IP address that no other test uses. */
   const fresh = () => `10.1.${Math.floor(++hosts / 250)}.${(hosts % 250) + 1}`
   const wrong = (client: TestClient) => ({ id: client.id, secret: 'w'.repeat(43) })
 
@@ -118,11 +118,11 @@ describe('failed client authentication is counted and limited before the secret 
     const headers: Record<string, string> = { ...from(ip) }
     if (client) headers['authorization'] = `Basic ${btoa(`${client.id}:${encodeURIComponent(client.secret ?? '')}`)}`
     const body = new URLSearchParams(form)
-    return answerOf(await fetch(`${at.url}${path}`, { method: 'POST', body, headers }))
+    return readResponse(await fetch(`${at.url}${path}`, { method: 'POST', body, headers }))
   }
   const introspect = (client: TestClient, ip: string, at = there) => send('/introspect', { token: 'x' }, ip, client, at)
 
-  async function exhaust(ask: () => Promise<Answer>, quota = QUOTA): Promise<Answer> {
+  async function exhaust(ask: () => Promise<IdpResponse>, quota = QUOTA): Promise<IdpResponse> {
     for (let left = quota; left > 0; left--) {
       const { status, body, headers } = await ask()
       expect([status, body.error]).toEqual([401, 'invalid_client'])
@@ -136,7 +136,7 @@ describe('failed client authentication is counted and limited before the secret 
   }
 
   test.each(['/token', '/introspect', '/revoke'])(
-    '%s: after 10 wrong secrets the right one is not looked at either, from this address and no other; then it is',
+    '%s: after 10 wrong secrets the right one is rejected too, from this IP address only, until the limit expires',
     async (path) => {
       const ip = fresh()
       const form: Record<string, string> =
@@ -149,7 +149,7 @@ describe('failed client authentication is counted and limited before the secret 
     },
   )
 
-  test('a parallel burst buys no more', async () => {
+  test('a concurrent burst gets no more attempts', async () => {
     const ip = fresh()
     const answers = await Promise.all(Array.from({ length: 60 }, () => introspect(wrong(own), ip)))
     expect(answers.filter(({ status }) => status === 401)).toHaveLength(QUOTA)
@@ -165,7 +165,7 @@ describe('failed client authentication is counted and limited before the secret 
     for (const at of [there, second]) expect((await introspect(own, ip, at)).status).toBe(429)
   })
 
-  test('many addresses that fail do not stop the owner at another', async () => {
+  test('failures from many IP addresses do not block the client at another one', async () => {
     const home = fresh()
     for (let count = 0; count < 12; count++) {
       const ip = fresh()
@@ -174,24 +174,26 @@ describe('failed client authentication is counted and limited before the secret 
     expect((await introspect(own, home)).status).toBe(200)
   })
 
-  test('an id that does not exist is limited by the same answers', async () => {
+  test('an unknown client id is limited with the same responses', async () => {
     const unknown = { id: `cli_${'0'.repeat(26)}`, secret: 'w'.repeat(43) }
     const walk = async (client: TestClient) => {
       const ip = fresh()
       const answers: unknown[] = []
       for (let count = 0; count < QUOTA + 2; count++) {
         const { status, body, headers } = await introspect(client, ip)
-        const told = [...headers].filter(([name]) => !['x-request-id', 'date', 'content-length'].includes(name))
-        answers.push([status, body, Object.fromEntries(told)])
+        const visibleHeaders = [...headers].filter(
+          ([name]) => !['x-request-id', 'date', 'content-length'].includes(name),
+        )
+        answers.push([status, body, Object.fromEntries(visibleHeaders)])
       }
       return answers
     }
     expect(await walk(unknown)).toEqual(await walk(wrong(own)))
   })
 
-  test('an address that fails for many clients is stopped for all that show a secret; public ones go on', async () => {
+  test('an IP address that fails for many clients is blocked for all confidential clients, not for public ones', async () => {
     const ip = fresh()
-    const open = await there.client({ application_type: 'spa' })
+    const open = await there.createClient({ application_type: 'spa' })
     for (let count = 0; count < 60; count++) {
       const id = `cli_${String(count).padStart(26, '0')}`
       expect((await introspect({ id, secret: 'x' }, ip)).status).toBe(401)
@@ -202,13 +204,13 @@ describe('failed client authentication is counted and limited before the secret 
     expect((await send('/token', form, ip)).body.error).toBe('invalid_grant')
   })
 
-  test('an address of IPv6 counts with its network', async () => {
+  test('an IPv6 address counts as its /64 network', async () => {
     const [one, two, three] = ['2001:db8:1:2::1', '2001:db8:1:2:ffff::2', '2001:db8:1:3::1']
     await exhaust(() => introspect(wrong(own), one!))
     expect([(await introspect(own, two!)).status, (await introspect(own, three!)).status]).toEqual([429, 200])
   })
 
-  const kinds: [string, () => Promise<(good: boolean, ip: string) => Promise<Answer>>][] = [
+  const kinds: [string, () => Promise<(good: boolean, ip: string) => Promise<IdpResponse>>][] = [
     [
       'client_secret_post',
       async () => (good, ip) =>
@@ -231,7 +233,7 @@ describe('failed client authentication is counted and limited before the secret 
         return async (good, ip) => {
           const { body } = await send('/agents/challenge', { client_id: id, network, address }, ip)
           const signature = (good ? wallet : ethereumWallet()).sign(body.message)
-          const client_assertion = assertionOf({ message: body.message, signature, type: wallet.type })
+          const client_assertion = encodeAssertion({ message: body.message, signature, type: wallet.type })
           const client_assertion_type = 'urn:gatehouse:params:oauth:client-assertion-type:caip-122'
           const form = { grant_type: 'client_credentials', client_id: id, client_assertion_type, client_assertion }
           return send('/token', form, ip)
@@ -247,18 +249,18 @@ describe('failed client authentication is counted and limited before the secret 
         const token_exchange = { subject_resources: [resource], target_resources: [target] }
         const none = { redirect_uris: [], post_logout_redirect_uris: [] }
         const openid = { application_type: 'm2m', grant_types: [grant], token_exchange, ...none }
-        const actor = await there.client(openid, { confidential: true })
+        const actor = await there.createClient(openid, { confidential: true })
         return (good, ip) => send('/token', { grant_type: grant, subject_token: 'x' }, ip, good ? actor : wrong(actor))
       },
     ],
   ]
   async function agentWith(verifier: object) {
     const { owner, I } = there.tenant
-    const { id } = must(await owner.post(`${I}/agents`, { name: 'Scribe' }), 201).data
-    const { data } = must(await owner.post(`${I}/agents/${id}/verifiers`, verifier), 201)
+    const { id } = expectStatus(await owner.post(`${I}/agents`, { name: 'Scribe' }), 201).data
+    const { data } = expectStatus(await owner.post(`${I}/agents/${id}/verifiers`, verifier), 201)
     return { id, secret: data.secret as string }
   }
-  test.each(kinds)('%s: the same', async (_, make) => {
+  test.each(kinds)('%s: limited the same way', async (_, make) => {
     const show = await make()
     const ip = fresh()
     await exhaust(() => show(false, ip))
@@ -266,17 +268,17 @@ describe('failed client authentication is counted and limited before the secret 
     expect([200, 400]).toContain((await show(true, fresh())).status)
   })
 
-  test('successes count nothing, and ask the database for nothing', async () => {
+  test('successes are not counted, and need no query', async () => {
     const ip = fresh()
     for (let count = 0; count < 3 * QUOTA; count++) expect((await introspect(own, ip)).status).toBe(200)
     const key = { contains: `idp ${ip}` }
-    expect(await guarded.gatehouse.tools.prisma.rateLimit.count({ where: { key } })).toBe(0)
-    // Nor does a failure in between stop them.
+    expect(await guarded.gatehouse.database.prisma.rateLimit.count({ where: { key } })).toBe(0)
+    // A failure in between does not block them either.
     await introspect(wrong(own), ip)
     for (let count = 0; count < 3 * QUOTA; count++) expect((await introspect(own, ip)).status).toBe(200)
   })
 
-  test('a request refused after its client has authenticated is no failure', async () => {
+  test('a request that fails after client authentication is not counted', async () => {
     const ip = fresh()
     const form = { grant_type: 'refresh_token', refresh_token: 'x' }
     for (let count = 0; count < QUOTA + 2; count++)

@@ -1,9 +1,12 @@
-/** Memberships in tokens (spec 5.2 rule 6, 4.17, decisions D23 and D33), by real code exchanges. */
+/**
+ * Memberships in tokens, by code exchanges (docs/contract.md#memberships-in-tokens,
+ * docs/contract.md#grant-and-client-rules rule 6, docs/contract.md#organization-restrictions-of-clients).
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { must } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
+import { expectStatus } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { CALLBACK, claimsOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
+import { jwtClaims, PASSWORD, REDIRECT_URI, Realm, redirectParametersOf, type TestClient } from './realm.js'
 
 let app: TestApp
 let realm: Realm
@@ -14,9 +17,9 @@ let roses: { id: string; O: string; group: string }
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app, 'Acme')
-  client = await realm.client()
-  user = await realm.user('ada@example.com')
+  realm = await Realm.create(app, 'Acme')
+  client = await realm.createClient()
+  user = await realm.createUser('ada@example.com')
   tulips = await organization('Tulips')
   roses = await organization('Roses')
 })
@@ -25,27 +28,30 @@ afterAll(() => app.close())
 const owner = () => realm.tenant.owner
 async function organization(name: string) {
   const list = `${realm.tenant.I}/organizations`
-  const { id } = must(await owner().post(list, { name, default_member_scopes: [`${name}:read`] }), 201).data
+  const { id } = expectStatus(await owner().post(list, { name, default_member_scopes: [`${name}:read`] }), 201).data
   const O = `${list}/${id}`
-  const group = must(await owner().post(`${O}/groups`, { name: 'G', scopes: [`${name}:write`] }), 201).data.id
+  const group = expectStatus(await owner().post(`${O}/groups`, { name: 'G', scopes: [`${name}:write`] }), 201).data.id
   return { id, O, group }
 }
-const claims = (tokens: Loose) => [claimsOf(tokens.access_token), claimsOf(tokens.id_token)]
+const claims = (tokens: AnyJson) => [jwtClaims(tokens.access_token), jwtClaims(tokens.id_token)]
 
 test('absent when empty', async () => {
-  const tokens = await realm.tokens(client, 'ada@example.com')
+  const tokens = await realm.signInForTokens(client, 'ada@example.com')
   for (const all of claims(tokens)) expect(Object.keys(all)).not.toEqual(expect.arrayContaining(['organizations']))
   for (const all of claims(tokens)) expect(Object.keys(all)).not.toEqual(expect.arrayContaining(['org_id']))
 })
 
 test('all active memberships, with effective scopes and groups, in access and ID tokens; not at userinfo', async () => {
-  must(await owner().post(`${tulips.O}/members`, { member_id: user, scopes: ['own'], groups: [tulips.group] }), 201)
-  must(await owner().post(`${roses.O}/members`, { member_id: user }), 201)
+  expectStatus(
+    await owner().post(`${tulips.O}/members`, { member_id: user, scopes: ['own'], groups: [tulips.group] }),
+    201,
+  )
+  expectStatus(await owner().post(`${roses.O}/members`, { member_id: user }), 201)
   const expected = [
     { id: roses.id, name: 'Roses', scopes: ['Roses:read'], groups: [] },
     { id: tulips.id, name: 'Tulips', scopes: ['Tulips:read', 'Tulips:write', 'own'], groups: [tulips.group] },
   ]
-  const tokens = await realm.tokens(client, 'ada@example.com', { scope: 'openid profile' })
+  const tokens = await realm.signInForTokens(client, 'ada@example.com', { scope: 'openid profile' })
   for (const all of claims(tokens)) {
     expect(all.organizations).toEqual(expected)
     expect(all).not.toHaveProperty('org_id')
@@ -55,25 +61,25 @@ test('all active memberships, with effective scopes and groups, in access and ID
   expect(info.body).not.toHaveProperty('organizations')
 })
 
-test('with org selected exactly that one, and org_id', async () => {
-  const tokens = await realm.tokens(client, 'ada@example.com', { org: tulips.id })
+test('with a selected organization: exactly that one, and org_id', async () => {
+  const tokens = await realm.signInForTokens(client, 'ada@example.com', { org: tulips.id })
   for (const all of claims(tokens)) {
     expect(all.org_id).toBe(tulips.id)
-    expect(all.organizations.map(({ id }: Loose) => id)).toEqual([tulips.id])
+    expect(all.organizations.map(({ id }: AnyJson) => id)).toEqual([tulips.id])
   }
   const again = await realm.refresh(client, tokens.refresh_token)
-  expect(claimsOf(again.body.access_token)).toMatchObject({ org_id: tulips.id, organizations: [{ id: tulips.id }] })
+  expect(jwtClaims(again.body.access_token)).toMatchObject({ org_id: tulips.id, organizations: [{ id: tulips.id }] })
 })
 
-test('memberships are read fresh with every refresh', async () => {
-  const tokens = await realm.tokens(client, 'ada@example.com')
-  must(await owner().patch(`${tulips.O}/members/${user}`, { scopes: ['new'], groups: [] }), 200)
-  must(await owner().patch(roses.O, { status: 'suspended' }), 200)
+test('memberships are read again with every refresh', async () => {
+  const tokens = await realm.signInForTokens(client, 'ada@example.com')
+  expectStatus(await owner().patch(`${tulips.O}/members/${user}`, { scopes: ['new'], groups: [] }), 200)
+  expectStatus(await owner().patch(roses.O, { status: 'suspended' }), 200)
   const again = await realm.refresh(client, tokens.refresh_token)
   for (const all of claims(again.body)) {
     expect(all.organizations).toEqual([{ id: tulips.id, name: 'Tulips', scopes: ['Tulips:read', 'new'], groups: [] }])
   }
-  must(await owner().patch(roses.O, { status: 'active' }), 200)
+  expectStatus(await owner().patch(roses.O, { status: 'active' }), 200)
 })
 
 test.each([
@@ -92,89 +98,93 @@ test.each([
     () => owner().delete(`${tulips.O}/members/${user}`),
     () => owner().post(`${tulips.O}/members`, { member_id: user }),
   ],
-])('with that org selected a refresh is invalid_grant once %s; a code exchange too', async (_, end, restore) => {
-  const tokens = await realm.tokens(client, 'ada@example.com', { org: tulips.id })
+])('with a selected organization, refresh and code exchange are invalid_grant once %s', async (_, end, restore) => {
+  const tokens = await realm.signInForTokens(client, 'ada@example.com', { org: tulips.id })
   const { redirect, verifier } = await realm.signIn(client, 'ada@example.com', { org: tulips.id })
   expect((await end()).status).toBeLessThan(300)
   const refreshed = await realm.refresh(client, tokens.refresh_token)
   expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant'])
-  const params = { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK }
-  const exchanged = await realm.exchange(client, params)
+  const params = { code: redirect['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }
+  const exchanged = await realm.exchangeCode(client, params)
   expect([exchanged.status, exchanged.body.error]).toEqual([400, 'invalid_grant'])
   expect((await restore()).status).toBeLessThan(300)
 })
 
 test.each<[string, boolean, () => Promise<{ status: number }>, () => Promise<{ status: number }>]>([
   [
-    'section 3: while the member is suspended, access is blocked at once and then restored',
+    'while the member is suspended it is invalid, and valid again afterwards',
     false,
     () => owner().patch(`${tulips.O}/members/${user}`, { status: 'suspended' }),
     () => owner().patch(`${tulips.O}/members/${user}`, { status: 'active' }),
   ],
   [
-    'rules 11 and 12: while the organization is suspended',
+    'while the organization is suspended',
     false,
     () => owner().patch(tulips.O, { status: 'suspended' }),
     () => owner().patch(tulips.O, { status: 'active' }),
   ],
   [
-    'D11: of a member who was removed it lasts until the next refresh',
+    'of a removed member it lasts until the next refresh',
     true,
     () => owner().delete(`${tulips.O}/members/${user}`),
     () => owner().post(`${tulips.O}/members`, { member_id: user }),
   ],
 ])('an access token for a selected organization. %s', async (_, stays, end, restore) => {
-  const web = await realm.client({}, { confidential: true })
-  const live = async ({ access_token: token }: Loose) => [
+  const web = await realm.createClient({}, { confidential: true })
+  const live = async ({ access_token: token }: AnyJson) => [
     (await realm.userinfo(token)).status === 200,
-    (await realm.post('/introspect', web, { token })).body.active,
+    (await realm.postForm('/introspect', web, { token })).body.active,
   ]
-  const bound = await realm.tokens(web, 'ada@example.com', { org: tulips.id })
-  const elsewhere = await realm.tokens(web, 'ada@example.com', { org: roses.id })
-  const free = await realm.tokens(web, 'ada@example.com')
+  const bound = await realm.signInForTokens(web, 'ada@example.com', { org: tulips.id })
+  const elsewhere = await realm.signInForTokens(web, 'ada@example.com', { org: roses.id })
+  const free = await realm.signInForTokens(web, 'ada@example.com')
   expect(await live(bound)).toEqual([true, true])
   expect((await end()).status).toBeLessThan(300)
   expect(await live(bound)).toEqual([stays, stays])
-  // What was not selected is not what the token stands for.
+  // An organization that was not selected does not limit the token.
   for (const other of [elsewhere, free]) expect(await live(other)).toEqual([true, true])
   expect((await restore()).status).toBeLessThan(300)
   expect(await live(bound)).toEqual([true, true])
 })
 
-test('section 3: an organization is deleted without a grace period, and so are access tokens for it', async () => {
+test('an organization is deleted without a grace period, and access tokens for it become invalid', async () => {
   const lilies = await organization('Lilies')
-  must(await owner().post(`${lilies.O}/members`, { member_id: user }), 201)
-  const tokens = await realm.tokens(client, 'ada@example.com', { org: lilies.id })
+  expectStatus(await owner().post(`${lilies.O}/members`, { member_id: user }), 201)
+  const tokens = await realm.signInForTokens(client, 'ada@example.com', { org: lilies.id })
   expect((await realm.userinfo(tokens.access_token)).status).toBe(200)
-  must(await owner().delete(lilies.O), 204)
+  expectStatus(await owner().delete(lilies.O), 204)
   expect((await realm.userinfo(tokens.access_token)).status).toBe(401)
 })
 
-describe('D33: the organization restriction of a client is asked at every issue of a token', () => {
-  /** Of the second process: it shares nothing with the first but the database. */
+describe('the organization restriction of a client applies at every token issue', () => {
+  /** A second process, which shares only the database. */
   let twin: Realm
-  let nobodys: string
+  let unrelatedOrgId: string
   beforeAll(async () => {
-    twin = new Realm(await app.second(), realm.tenant)
-    nobodys = must(await owner().post(`${realm.tenant.I}/organizations`, { name: 'Nobody’s' }), 201).data.id
+    twin = new Realm(await app.startSecondApp(), realm.tenant)
+    unrelatedOrgId = expectStatus(await owner().post(`${realm.tenant.I}/organizations`, { name: 'Unrelated' }), 201)
+      .data.id
   })
 
   const restrictions = {
     absent: () => ({}),
     none: () => ({ policy: 'none' }),
     'none, whatever the list says': () => ({ policy: 'none', allowed_org_ids: [tulips.id] }),
-    'allowlist with Tulips': () => ({ policy: 'allowlist', allowed_org_ids: [tulips.id, nobodys] }),
+    'allowlist with Tulips': () => ({ policy: 'allowlist', allowed_org_ids: [tulips.id, unrelatedOrgId] }),
     'an empty allowlist': () => ({ policy: 'allowlist' }),
   }
   type Restriction = keyof typeof restrictions
   const restricted = (restriction: Restriction) =>
-    realm.client({}, { settings: { restrictions: { organizations: restrictions[restriction]() } } })
+    realm.createClient({}, { settings: { restrictions: { organizations: restrictions[restriction]() } } })
   const restrict = async ({ id }: TestClient, organizations: object | null) =>
-    must(await owner().patch(`${realm.tenant.I}/clients/${id}`, { settings: { restrictions: { organizations } } }), 200)
-  /** The organizations and `org_id` that both tokens of an answer name. */
-  const named = ({ body }: Loose) => {
-    const [access, id] = claims(body).map(({ organizations, org_id }: Loose) => ({
-      organizations: organizations?.map((one: Loose) => one.id),
+    expectStatus(
+      await owner().patch(`${realm.tenant.I}/clients/${id}`, { settings: { restrictions: { organizations } } }),
+      200,
+    )
+  /** The organizations and `org_id` of both tokens of a response. */
+  const named = ({ body }: AnyJson) => {
+    const [access, id] = claims(body).map(({ organizations, org_id }: AnyJson) => ({
+      organizations: organizations?.map((one: AnyJson) => one.id),
       org_id,
     }))
     expect(id).toEqual(access)
@@ -182,7 +192,7 @@ describe('D33: the organization restriction of a client is asked at every issue 
   }
   const code = async (client: TestClient, params: Record<string, string> = {}) => {
     const { redirect, verifier } = await realm.signIn(client, 'ada@example.com', params)
-    return { code: redirect['code']!, code_verifier: verifier, redirect_uri: CALLBACK }
+    return { code: redirect['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }
   }
 
   test.each<[Restriction, () => string[] | undefined]>([
@@ -191,20 +201,23 @@ describe('D33: the organization restriction of a client is asked at every issue 
     ['none, whatever the list says', () => undefined],
     ['allowlist with Tulips', () => [tulips.id]],
     ['an empty allowlist', () => undefined],
-  ])('%s: without org, tokens of a code and of a refresh name what the client may know', async (restriction, ids) => {
-    const client = await restricted(restriction)
-    const first = await realm.exchange(client, await code(client))
-    const second = await twin.refresh(client, first.body.refresh_token)
-    for (const answer of [first, second]) {
-      const { organizations, org_id } = named(answer)!
-      expect([organizations?.sort(), org_id]).toEqual([ids(), undefined])
-      const info = await realm.userinfo(answer.body.access_token)
-      expect([info.status, Object.keys(info.body)]).toEqual([200, ['sub']])
-    }
-    expect((await realm.post('/introspect', client, { token: first.body.access_token })).body).not.toHaveProperty(
-      'org_id',
-    )
-  })
+  ])(
+    '%s: without org, tokens of a code and of a refresh have the organizations that the client may see',
+    async (restriction, ids) => {
+      const client = await restricted(restriction)
+      const first = await realm.exchangeCode(client, await code(client))
+      const second = await twin.refresh(client, first.body.refresh_token)
+      for (const answer of [first, second]) {
+        const { organizations, org_id } = named(answer)!
+        expect([organizations?.sort(), org_id]).toEqual([ids(), undefined])
+        const info = await realm.userinfo(answer.body.access_token)
+        expect([info.status, Object.keys(info.body)]).toEqual([200, ['sub']])
+      }
+      expect((await realm.postForm('/introspect', client, { token: first.body.access_token })).body).not.toHaveProperty(
+        'org_id',
+      )
+    },
+  )
 
   test.each<[string, object]>([
     ['policy none', { policy: 'none' }],
@@ -212,8 +225,8 @@ describe('D33: the organization restriction of a client is asked at every issue 
   ])(
     'changed to %s between two refreshes on two processes: invalid_grant, and good again afterwards',
     async (_, organizations) => {
-      const client = await realm.client()
-      const first = await realm.exchange(client, await code(client, { org: tulips.id }))
+      const client = await realm.createClient()
+      const first = await realm.exchangeCode(client, await code(client, { org: tulips.id }))
       const second = await twin.refresh(client, first.body.refresh_token)
       expect(named(second)).toEqual({ organizations: [tulips.id], org_id: tulips.id })
       await restrict(client, organizations)
@@ -221,40 +234,40 @@ describe('D33: the organization restriction of a client is asked at every issue 
         const refused = await at.refresh(client, second.body.refresh_token)
         expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
       }
-      // The refusal has not consumed the token: the session is as it was.
+      // The rejected request did not consume the refresh token, and the session is unchanged.
       await restrict(client, null)
       expect(named(await twin.refresh(client, second.body.refresh_token))).toMatchObject({ org_id: tulips.id })
     },
   )
 
   test('changed between authorization and code exchange: invalid_grant with org, fewer organizations without', async () => {
-    const client = await realm.client()
+    const client = await realm.createClient()
     const [bound, free] = [await code(client, { org: tulips.id }), await code(client)]
     await restrict(client, { policy: 'allowlist', allowed_org_ids: [roses.id] })
-    const refused = await twin.exchange(client, bound)
+    const refused = await twin.exchangeCode(client, bound)
     expect([refused.status, refused.body.error]).toEqual([400, 'invalid_grant'])
-    expect(named(await twin.exchange(client, free))).toEqual({ organizations: [roses.id], org_id: undefined })
+    expect(named(await twin.exchangeCode(client, free))).toEqual({ organizations: [roses.id], org_id: undefined })
   })
 
-  test('changed while the person signs in: the request is answered invalid_request, and no session begins', async () => {
-    const client = await realm.client()
-    const { page, browser } = await realm.begin(client, { org: tulips.id })
+  test('changed during the sign-in: the response is invalid_request, and no session is created', async () => {
+    const client = await realm.createClient()
+    const { page, browser } = await realm.openSignInPage(client, { org: tulips.id })
     await restrict(client, { policy: 'none' })
     const answered = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
-    expect(redirectOf(answered)).toMatchObject({ error: 'invalid_request', state: 'st' })
-    expect(await app.gatehouse.tools.prisma.session.count({ where: { clientId: client.id } })).toBe(0)
+    expect(redirectParametersOf(answered)).toMatchObject({ error: 'invalid_request', state: 'st' })
+    expect(await app.gatehouse.database.prisma.session.count({ where: { clientId: client.id } })).toBe(0)
   })
 
-  test('changed between two visits with single sign-on: the second has no organization left to choose', async () => {
-    const client = await realm.client()
-    const browser = realm.browser()
-    await realm.tokens(client, 'ada@example.com', {}, browser)
+  test('changed between two sign-ins with single sign-on: the second has no organization to choose', async () => {
+    const client = await realm.createClient()
+    const browser = realm.newBrowser()
+    await realm.signInForTokens(client, 'ada@example.com', {}, browser)
     await restrict(client, { policy: 'none' })
     const { redirect, verifier } = await realm.signIn(client, 'ada@example.com', {}, browser)
-    const exchanged = await realm.exchange(client, {
+    const exchanged = await realm.exchangeCode(client, {
       code: redirect['code']!,
       code_verifier: verifier,
-      redirect_uri: CALLBACK,
+      redirect_uri: REDIRECT_URI,
     })
     expect(named(exchanged)).toEqual({ organizations: undefined, org_id: undefined })
   })

@@ -1,17 +1,20 @@
-/** Which organizations a client may learn of (decisions D33, spec 4.17): the pure rule, as a table. */
+/**
+ * Which organizations a client may see (docs/contract.md#organization-restrictions-of-clients): the pure rule, as a
+ * table.
+ */
 import { describe, expect, test } from '@jest/globals'
 import {
-  documentRestriction,
-  mayLearnOf,
-  maySelect,
-  restrictionOf,
+  mayDiscloseOrganization,
+  maySelectOrganization,
+  metadataDocumentRestriction,
+  organizationRestrictionOf,
 } from '../../src/resources/clients/organization-restriction.js'
 
-const registered = (organizations?: object) => restrictionOf({ restrictions: { organizations } } as never)
+const registered = (organizations?: object) => organizationRestrictionOf({ restrictions: { organizations } } as never)
 
 describe('may tokens of the client name org_a?', () => {
   test.each<[string, ReturnType<typeof registered>, { unselected: boolean; selected: boolean }]>([
-    ['no restriction', restrictionOf({}), { unselected: true, selected: true }],
+    ['no restriction', organizationRestrictionOf({}), { unselected: true, selected: true }],
     ['a list without a policy', registered({ allowed_org_ids: ['org_b'] }), { unselected: true, selected: true }],
     ['none', registered({ policy: 'none' }), { unselected: false, selected: false }],
     [
@@ -30,15 +33,15 @@ describe('may tokens of the client name org_a?', () => {
       { unselected: false, selected: false },
     ],
     ['allowlist without a list', registered({ policy: 'allowlist' }), { unselected: false, selected: false }],
-    ['document, by default', documentRestriction(), { unselected: true, selected: true }],
-    ['document, all', documentRestriction('all'), { unselected: true, selected: true }],
-    ['document, selected', documentRestriction('selected'), { unselected: false, selected: true }],
-    ['document, none', documentRestriction('none'), { unselected: false, selected: false }],
+    ['document, by default', metadataDocumentRestriction(), { unselected: true, selected: true }],
+    ['document, all', metadataDocumentRestriction('all'), { unselected: true, selected: true }],
+    ['document, selected', metadataDocumentRestriction('selected'), { unselected: false, selected: true }],
+    ['document, none', metadataDocumentRestriction('none'), { unselected: false, selected: false }],
   ])('%s', (_, restriction, { unselected, selected }) => {
-    expect(mayLearnOf(restriction, 'org_a', null)).toBe(unselected)
-    expect(mayLearnOf(restriction, 'org_a', 'org_a')).toBe(selected)
-    expect(maySelect(restriction, 'org_a')).toBe(selected)
+    expect(mayDiscloseOrganization(restriction, 'org_a', null)).toBe(unselected)
+    expect(mayDiscloseOrganization(restriction, 'org_a', 'org_a')).toBe(selected)
+    expect(maySelectOrganization(restriction, 'org_a')).toBe(selected)
     // A token for one organization names no other one.
-    expect(mayLearnOf(restriction, 'org_a', 'org_b')).toBe(false)
+    expect(mayDiscloseOrganization(restriction, 'org_a', 'org_b')).toBe(false)
   })
 })

@@ -1,18 +1,18 @@
-/** A change of SECRET_KEY under people who are signing in: while the old key is in the list, nothing of theirs ends. */
+/** A rotation of SECRET_KEY during sign-ins: while the old key is configured, nothing is lost. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { must } from '../setup/actors.js'
-import { givePasskey, makePerson, optionsOn } from '../setup/factors.js'
-import { codeIn, mailTo } from '../setup/mail.js'
+import { expectStatus } from '../setup/actors.js'
+import { createTestUser, passkeyOptionsOn, registerPasskey } from '../setup/factors.js'
+import { codeInMail, waitForMail } from '../setup/mail.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
-import { CALLBACK, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
+import { PASSWORD, REDIRECT_URI, Realm, redirectParametersOf, type TestClient } from './realm.js'
 
 const keyOf = (byte: number): string => Buffer.alloc(32, byte).toString('base64')
 
-/** The processes before the change, after it, and when the old key has left. */
+/** The processes before the rotation, after it, and after the old key was removed. */
 let before: TestApp
 let after: TestApp
 let alone: TestApp
-/** Who serves the public address of the identity provider. */
+/** The process that serves the public URL of the IdP. */
 let serving: TestApp
 let realm: Realm
 let spa: TestClient
@@ -31,11 +31,11 @@ beforeAll(async () => {
   alone = await later(keyOf(8))
   serving = before
   const there = (url: string | URL | Request) => String(url).replace(idpUrl, serving.idpUrl)
-  const first = await Realm.make(before, 'Acme')
+  const first = await Realm.create(before, 'Acme')
   realm = new Realm(before, first.tenant, undefined, (url, init) => fetch(there(url), init))
   for (const method of ['email_otp', 'passkey'])
-    must(await first.tenant.owner.post(`${first.tenant.I}/auth-methods`, { name: method, method }), 201)
-  spa = await realm.client({ application_type: 'spa' })
+    expectStatus(await first.tenant.owner.post(`${first.tenant.I}/auth-methods`, { name: method, method }), 201)
+  spa = await realm.createClient({ application_type: 'spa' })
 })
 afterAll(async () => {
   await alone.close()
@@ -47,50 +47,57 @@ const change = (to: TestApp): void => {
   serving = to
 }
 
-test('a form that was open is answered, and the cookie of the interaction counts', async () => {
-  const { username } = await makePerson(realm)
+test('an open form is accepted, and the interaction cookie is valid', async () => {
+  const { username } = await createTestUser(realm)
   change(before)
-  const { browser, page } = await realm.begin(spa)
+  const { browser, page } = await realm.openSignInPage(spa)
   change(after)
-  expect(redirectOf(await browser.submit(page, { username, password: PASSWORD }))['code']).toBeDefined()
+  expect(redirectParametersOf(await browser.submit(page, { username, password: PASSWORD }))['code']).toBeDefined()
 })
 
-test('whoever is signed in stays so, also when the old key has left, if they came by once', async () => {
-  const [came, stayed] = [await makePerson(realm), await makePerson(realm)]
+test('a signed-in user stays signed in, also after the old key is removed if they returned in between', async () => {
+  const [came, stayed] = [await createTestUser(realm), await createTestUser(realm)]
   change(before)
   const { browser } = await realm.signIn(spa, came.username)
   const { browser: other } = await realm.signIn(spa, stayed.username)
   const silently = async (who: typeof browser) =>
-    redirectOf((await realm.begin(spa, { prompt: 'none' }, who)).page)['code'] !== undefined
+    redirectParametersOf((await realm.openSignInPage(spa, { prompt: 'none' }, who)).page)['code'] !== undefined
   change(after)
   expect(await silently(browser)).toBe(true)
   change(alone)
   expect([await silently(browser), await silently(other)]).toEqual([true, false])
 })
 
-test('a code that was sent before is still right', async () => {
-  const { username } = await makePerson(realm)
+test('a code that was sent before is still valid', async () => {
+  const { username } = await createTestUser(realm)
   change(before)
-  const { browser, page, verifier } = await realm.begin(spa)
+  const { browser, page, verifier } = await realm.openSignInPage(spa)
   const asked = await browser.submit(page, { username, method: 'email_otp' })
-  const code = codeIn(await mailTo(before, username))
+  const code = codeInMail(await waitForMail(before, username))
   change(after)
-  const back = redirectOf(await browser.submit(asked, { code }))
-  const { status } = await realm.exchange(spa, { code: back['code']!, code_verifier: verifier, redirect_uri: CALLBACK })
+  const back = redirectParametersOf(await browser.submit(asked, { code }))
+  const { status } = await realm.exchangeCode(spa, {
+    code: back['code']!,
+    code_verifier: verifier,
+    redirect_uri: REDIRECT_URI,
+  })
   expect(status).toBe(200)
 })
 
-test('a passkey that was asked before answers, and one that is asked after it', async () => {
-  const person = await makePerson(realm)
-  const passkey = await givePasskey(realm, person)
+test('a passkey challenge from before is accepted, and one from after it too', async () => {
+  const person = await createTestUser(realm)
+  const passkey = await registerPasskey(realm, person)
   for (const [asking, answering] of [
     [before, after],
     [after, after],
   ] as const) {
     change(asking)
-    const { browser, page } = await realm.begin(spa)
+    const { browser, page } = await realm.openSignInPage(spa)
     change(answering)
-    const done = await browser.submit(page, { method: 'passkey', credential: passkey.answer(optionsOn(page)) })
-    expect(redirectOf(done)['code']).toBeDefined()
+    const done = await browser.submit(page, {
+      method: 'passkey',
+      credential: passkey.authenticate(passkeyOptionsOn(page)),
+    })
+    expect(redirectParametersOf(done)['code']).toBeDefined()
   }
 })

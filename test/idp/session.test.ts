@@ -1,45 +1,47 @@
-/** `/session`, `session_state` and the session check (spec 4.17; decisions D17, D23). */
+/**
+ * `/session`, `session_state` and the session check (docs/contract.md#session-fields, docs/contract.md#session-check).
+ */
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { must } from '../setup/actors.js'
+import { expectStatus } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { TestBrowser } from './browser.js'
-import { type Answer, answerOf, CALLBACK, claimsOf, PASSWORD, Realm, type TestClient } from './setup.js'
+import { type IdpResponse, jwtClaims, PASSWORD, REDIRECT_URI, Realm, readResponse, type TestClient } from './realm.js'
 
 let app: TestApp
 let realm: Realm
 let web: TestClient
 let spa: TestClient
-const ORIGIN = new URL(CALLBACK).origin
+const ORIGIN = new URL(REDIRECT_URI).origin
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app)
-  web = await realm.client({ allowed_audiences: ['https://api.example.com'] }, { confidential: true })
-  spa = await realm.client()
+  realm = await Realm.create(app)
+  web = await realm.createClient({ allowed_audiences: ['https://api.example.com'] }, { confidential: true })
+  spa = await realm.createClient()
 })
 afterAll(() => app.close())
 
 let people = 0
-const somebody = async (): Promise<string> => {
+const createUser = async (): Promise<string> => {
   const username = `person${people++}@example.com`
-  await realm.user(username)
+  await realm.createUser(username)
   return username
 }
 
 describe('/session', () => {
-  const ask = async (token: string | undefined, init: RequestInit = {}): Promise<Answer> =>
-    answerOf(
+  const ask = async (token: string | undefined, init: RequestInit = {}): Promise<IdpResponse> =>
+    readResponse(
       await fetch(`${realm.url}/session`, {
         ...init,
         headers: { ...(token !== undefined && { authorization: `Bearer ${token}` }), ...(init.headers as object) },
       }),
     )
 
-  test.each(['GET', 'POST'])('D17: %s tells of the session, without ids and tokens', async (method) => {
-    const tokens = await realm.tokens(
+  test.each(['GET', 'POST'])('%s returns the session, without ids and tokens', async (method) => {
+    const tokens = await realm.signInForTokens(
       web,
-      await somebody(),
+      await createUser(),
       {},
       new TestBrowser('https://', { 'user-agent': 'Test/1' }),
     )
@@ -48,7 +50,7 @@ describe('/session', () => {
     const now = app.clock.now()
     expect(body).toEqual({
       status: 'active',
-      auth_time: claimsOf(tokens.access_token).auth_time,
+      auth_time: jwtClaims(tokens.access_token).auth_time,
       acr: 'urn:svc:assurance:loa1',
       amr: ['pwd'],
       created_at: expect.any(Number),
@@ -61,15 +63,15 @@ describe('/session', () => {
     expect(headers.get('cache-control')).toBe('no-store')
   })
 
-  test('the token may come in a form (RFC 6750 2.2), but not twice', async () => {
-    const { access_token } = await realm.tokens(web, await somebody())
+  test('the token can be in a form (RFC 6750 section 2.2), but not repeated', async () => {
+    const { access_token } = await realm.signInForTokens(web, await createUser())
     const body = () => new URLSearchParams({ access_token })
     expect((await ask(undefined, { method: 'POST', body: body() })).status).toBe(200)
     const twice = await ask(access_token, { method: 'POST', body: body() })
     expect([twice.status, twice.body.error]).toEqual([400, 'invalid_request'])
   })
 
-  test('no token is 401 without an error, a bad one is invalid_token', async () => {
+  test('no token is 401 without an error code, an invalid one is invalid_token', async () => {
     const none = await ask(undefined)
     expect([none.status, none.headers.get('www-authenticate')]).toEqual([401, `Bearer realm="${realm.url}"`])
     const bad = await ask('not.a.token')
@@ -80,43 +82,44 @@ describe('/session', () => {
   test.each<[string, () => Promise<string>]>([
     [
       'of another audience',
-      async () => (await realm.tokens(web, await somebody(), { audience: 'https://api.example.com' })).access_token,
+      async () =>
+        (await realm.signInForTokens(web, await createUser(), { audience: 'https://api.example.com' })).access_token,
     ],
-    ['an ID token', async () => (await realm.tokens(web, await somebody())).id_token],
-    ['a refresh token', async () => (await realm.tokens(web, await somebody())).refresh_token],
+    ['an ID token', async () => (await realm.signInForTokens(web, await createUser())).id_token],
+    ['a refresh token', async () => (await realm.signInForTokens(web, await createUser())).refresh_token],
     [
-      'of a machine, which has no session',
+      'of a client without a session',
       async () => {
-        const m2m = await realm.client(
+        const m2m = await realm.createClient(
           { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
           { confidential: true },
         )
-        return (await realm.post('/token', m2m, { grant_type: 'client_credentials' })).body.access_token
+        return (await realm.postForm('/token', m2m, { grant_type: 'client_credentials' })).body.access_token
       },
     ],
     [
       'of another issuer',
       async () => {
-        const other = await Realm.make(app, 'Elsewhere')
-        await other.user('ada@example.com')
-        return (await other.tokens(await other.client(), 'ada@example.com')).access_token
+        const other = await Realm.create(app, 'Elsewhere')
+        await other.createUser('ada@example.com')
+        return (await other.signInForTokens(await other.createClient(), 'ada@example.com')).access_token
       },
     ],
     [
       'of a session that was revoked',
       async () => {
-        const { access_token } = await realm.tokens(web, await somebody())
+        const { access_token } = await realm.signInForTokens(web, await createUser())
         const { owner, I } = realm.tenant
-        must(await owner.post(`${I}/sessions/${claimsOf(access_token).sid}/revoke`, { reason: 'other' }), 200)
+        expectStatus(await owner.post(`${I}/sessions/${jwtClaims(access_token).sid}/revoke`, { reason: 'other' }), 200)
         return access_token
       },
     ],
     [
       'of a session that is suspended',
       async () => {
-        const { access_token } = await realm.tokens(web, await somebody())
+        const { access_token } = await realm.signInForTokens(web, await createUser())
         const { owner, I } = realm.tenant
-        must(await owner.post(`${I}/sessions/${claimsOf(access_token).sid}/suspend`, { reason: 'other' }), 200)
+        expectStatus(await owner.post(`${I}/sessions/${jwtClaims(access_token).sid}/suspend`, { reason: 'other' }), 200)
         return access_token
       },
     ],
@@ -125,8 +128,8 @@ describe('/session', () => {
     expect([status, body.error]).toEqual([401, 'invalid_token'])
   })
 
-  test('scripts read it only where the client lives', async () => {
-    const { access_token } = await realm.tokens(spa, await somebody())
+  test('scripts can read it only from an allowed origin of the client', async () => {
+    const { access_token } = await realm.signInForTokens(spa, await createUser())
     const from = (origin: string) => ask(access_token, { headers: { origin } })
     const good = await from(ORIGIN)
     expect([good.status, good.headers.get('access-control-allow-origin')]).toEqual([200, ORIGIN])
@@ -146,7 +149,7 @@ describe('session_state and /check-session', () => {
     origin?: unknown
   }
   const check = async (browser: TestBrowser, question: Question | string, type = 'application/json') =>
-    answerOf(
+    readResponse(
       await browser.request(`${realm.url}/check-session`, {
         method: 'POST',
         headers: { 'content-type': type },
@@ -154,11 +157,11 @@ describe('session_state and /check-session', () => {
       }),
     )
   const signedIn = async (client = spa, browser = new TestBrowser(), username?: string) => {
-    const { redirect } = await realm.signIn(client, username ?? (await somebody()), {}, browser)
+    const { redirect } = await realm.signIn(client, username ?? (await createUser()), {}, browser)
     return { browser, question: { client_id: client.id, session_state: redirect['session_state']!, origin: ORIGIN } }
   }
 
-  test('D23: session_state is the salted hash of client, origin and browser state', async () => {
+  test('session_state is the salted hash of client, origin and browser state', async () => {
     const { browser, question } = await signedIn()
     const [hash, salt] = question.session_state.split('.')
     const state = browser.cookies().find(({ name }) => name === 'gatehouse_state')!.value
@@ -167,7 +170,7 @@ describe('session_state and /check-session', () => {
     expect(question.session_state).not.toContain(' ')
   })
 
-  test('the application that was told of the sign-in gets valid; everybody else does not', async () => {
+  test('the application with the session_state gets valid: true; any other gets false', async () => {
     const { browser, question } = await signedIn()
     expect(await check(browser, question)).toMatchObject({ status: 200, body: { valid: true } })
     const { question: others } = await signedIn()
@@ -186,7 +189,7 @@ describe('session_state and /check-session', () => {
   test.each<[string, (now: { browser: TestBrowser; sid: string; hint: string }) => Promise<unknown>]>([
     ['a logout', ({ browser, hint }) => browser.open(`${realm.url}/logout?id_token_hint=${hint}`)],
     [
-      'an administrator’s revocation',
+      'revocation by an administrator',
       ({ sid }) => realm.tenant.owner.post(`${realm.tenant.I}/sessions/${sid}/revoke`, { reason: 'admin_action' }),
     ],
     [
@@ -194,16 +197,16 @@ describe('session_state and /check-session', () => {
       ({ sid }) => realm.tenant.owner.post(`${realm.tenant.I}/sessions/${sid}/suspend`, { reason: 'risk_review' }),
     ],
     [
-      'somebody else signing in',
-      async ({ browser }) => realm.signIn(spa, await somebody(), { prompt: 'login' }, browser),
+      'a sign-in of another user',
+      async ({ browser }) => realm.signIn(spa, await createUser(), { prompt: 'login' }, browser),
     ],
-  ])('after %s the state has changed', async (_, end) => {
+  ])('after %s it is not valid any more', async (_, end) => {
     const browser = new TestBrowser()
-    const username = await somebody()
-    const tokens = await realm.tokens(spa, username, {}, browser)
+    const username = await createUser()
+    const tokens = await realm.signInForTokens(spa, username, {}, browser)
     const { question } = await signedIn(spa, browser, username)
     expect((await check(browser, question)).body).toEqual({ valid: true })
-    await end({ browser, sid: claimsOf(tokens.access_token).sid, hint: tokens.id_token })
+    await end({ browser, sid: jwtClaims(tokens.access_token).sid, hint: tokens.id_token })
     expect((await check(browser, question)).body).toEqual({ valid: false })
   })
 
@@ -215,7 +218,7 @@ describe('session_state and /check-session', () => {
     ['a number', { client_id: 1, session_state: 'x.y', origin: ORIGIN }, json],
     ['a list', { client_id: ['c'], session_state: 'x.y', origin: ORIGIN }, json],
     ['an unknown client', { client_id: 'cli_unknown', session_state: 'x.y', origin: ORIGIN }, json],
-    ['no object', 'null', json],
+    ['not an object', 'null', json],
     ['no JSON', '{', json],
     ['a form', 'client_id=x', 'application/x-www-form-urlencoded'],
     ['plain text', '{}', 'text/plain'],
@@ -225,8 +228,8 @@ describe('session_state and /check-session', () => {
     expect([status, body.error]).toEqual([400, 'invalid_request'])
   })
 
-  test.each(['https://evil.example.net', `${ORIGIN}.evil.example.net`, CALLBACK, 'null', ORIGIN.toUpperCase()])(
-    'the origin %s matches no registered redirect URI: 400',
+  test.each(['https://evil.example.net', `${ORIGIN}.evil.example.net`, REDIRECT_URI, 'null', ORIGIN.toUpperCase()])(
+    'the origin %s is not that of a registered redirect URI: 400',
     async (origin) => {
       const { browser, question } = await signedIn()
       const { status, body } = await check(browser, { ...question, origin })
@@ -234,12 +237,12 @@ describe('session_state and /check-session', () => {
     },
   )
 
-  test('an application with a scheme of its own gets none', async () => {
+  test('an application with a private-use URI scheme gets none', async () => {
     const scheme = 'com.example.app:/callback'
-    const native = await realm.client({ application_type: 'native', redirect_uris: [scheme] })
+    const native = await realm.createClient({ application_type: 'native', redirect_uris: [scheme] })
     const browser = new TestBrowser('com.example')
-    const { page } = await realm.begin(native, { redirect_uri: scheme }, browser)
-    const username = await somebody()
+    const { page } = await realm.openSignInPage(native, { redirect_uri: scheme }, browser)
+    const username = await createUser()
     const back = await browser.submit(page, { username, password: PASSWORD })
     expect(new URL(back.url).searchParams.has('code')).toBe(true)
     expect(new URL(back.url).searchParams.has('session_state')).toBe(false)
@@ -247,8 +250,8 @@ describe('session_state and /check-session', () => {
     expect((await check(browser, question)).status).toBe(400)
   })
 
-  test('the page may be framed by anybody, runs its one script, and asks its own origin', async () => {
-    const { status, headers, body } = await answerOf(await fetch(`${realm.url}/check-session.html`))
+  test('any page can embed the page, which runs only its own script and requests only its own origin', async () => {
+    const { status, headers, body } = await readResponse(await fetch(`${realm.url}/check-session.html`))
     expect(status).toBe(200)
     const policy = headers.get('content-security-policy')!
     const script = /<script>([\s\S]*)<\/script>/.exec(body)![1]!
@@ -260,7 +263,7 @@ describe('session_state and /check-session', () => {
     expect(elsewhere.status).toBe(404)
   })
 
-  test('over https the cookie is one that browsers send from iframes, and no script can read', async () => {
+  test('over https browsers send the cookie from iframes, and scripts cannot read it', async () => {
     const secure = await startApp({ databaseUrl: app.databaseUrl, env: { IDP_URL: 'https://id.example.com' } })
     const there = new Realm(app, realm.tenant, `https://id.example.com/${realm.tenant.issuerId}`)
     const cookies: string[] = []
@@ -269,7 +272,7 @@ describe('session_state and /check-session', () => {
       cookies.push(...response.headers.getSetCookie())
       return response
     }) as typeof fetch
-    await there.signIn(spa, await somebody(), {}, new TestBrowser('https://app.', {}, send))
+    await there.signIn(spa, await createUser(), {}, new TestBrowser('https://app.', {}, send))
     const [cookie] = cookies.filter((line) => line.startsWith('gatehouse_state='))
     expect(cookie).toMatch(/; path=\/iss_\w+; samesite=none; secure; httponly$/i)
     await secure.close()

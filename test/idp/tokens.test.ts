@@ -1,10 +1,22 @@
-/** Tokens and the endpoints that take them (spec 4.17, 5.2, 5.3). */
+/**
+ * Tokens and the endpoints that accept them (docs/contract.md#refresh, docs/contract.md#introspection-and-revocation,
+ * docs/contract.md#grant-and-client-rules, docs/contract.md#tokens-and-claims).
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { must } from '../setup/actors.js'
-import { apiAs, type Loose } from '../setup/api.js'
+import { expectStatus } from '../setup/actors.js'
+import { type AnyJson, createApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { TestBrowser } from './browser.js'
-import { answerOf, CALLBACK, claimsOf, headerOf, PASSWORD, Realm, redirectOf, type TestClient } from './setup.js'
+import {
+  jwtClaims,
+  jwtHeader,
+  PASSWORD,
+  REDIRECT_URI,
+  Realm,
+  readResponse,
+  redirectParametersOf,
+  type TestClient,
+} from './realm.js'
 
 let app: TestApp
 let realm: Realm
@@ -14,10 +26,10 @@ let web: TestClient
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app)
-  userId = await realm.user('ada@example.com')
-  spa = await realm.client({ application_type: 'spa' })
-  web = await realm.client(
+  realm = await Realm.create(app)
+  userId = await realm.createUser('ada@example.com')
+  spa = await realm.createClient({ application_type: 'spa' })
+  web = await realm.createClient(
     {
       allowed_audiences: ['https://api.example.com'],
       allowed_resources: ['https://r.example.com/a', 'https://r.example.com/b'],
@@ -27,17 +39,17 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-describe('5.3: the access token', () => {
+describe('the access token', () => {
   test('is an RFC 9068 JWT with exactly these claims', async () => {
-    const { access_token, expires_in, scope, token_type } = await realm.tokens(spa, 'ada@example.com', {
+    const { access_token, expires_in, scope, token_type } = await realm.signInForTokens(spa, 'ada@example.com', {
       scope: 'openid email',
     })
-    expect(headerOf(access_token)).toEqual({
+    expect(jwtHeader(access_token)).toEqual({
       alg: 'ES256',
       typ: 'at+jwt',
       kid: expect.stringMatching(/^[0-9a-f-]{36}$/),
     })
-    const claims = claimsOf(access_token)
+    const claims = jwtClaims(access_token)
     expect(claims).toEqual({
       iss: realm.url,
       sub: userId,
@@ -54,93 +66,93 @@ describe('5.3: the access token', () => {
     expect([expires_in, scope, token_type]).toEqual([1800, 'openid email', 'Bearer'])
   })
 
-  test('5.2 rule 5: a requested audience or resource becomes aud; the refresh token keeps it', async () => {
-    const audience = await realm.tokens(web, 'ada@example.com', { audience: 'https://api.example.com' })
-    expect(claimsOf(audience.access_token).aud).toBe('https://api.example.com')
+  test('a requested audience or resource becomes aud; the refresh token keeps it', async () => {
+    const audience = await realm.signInForTokens(web, 'ada@example.com', { audience: 'https://api.example.com' })
+    expect(jwtClaims(audience.access_token).aud).toBe('https://api.example.com')
     const again = await realm.refresh(web, audience.refresh_token)
-    expect(claimsOf(again.body.access_token).aud).toBe('https://api.example.com')
-    const resource = await realm.tokens(web, 'ada@example.com', { resource: 'https://r.example.com/a' })
-    expect(claimsOf(resource.access_token).aud).toBe('https://r.example.com/a')
-    expect(claimsOf(resource.id_token).aud).toBe(web.id)
+    expect(jwtClaims(again.body.access_token).aud).toBe('https://api.example.com')
+    const resource = await realm.signInForTokens(web, 'ada@example.com', { resource: 'https://r.example.com/a' })
+    expect(jwtClaims(resource.access_token).aud).toBe('https://r.example.com/a')
+    expect(jwtClaims(resource.id_token).aud).toBe(web.id)
     const other = await realm.refresh(web, resource.refresh_token, { resource: 'https://r.example.com/b' })
     expect([other.status, other.body.error]).toEqual([400, 'invalid_target'])
   })
 
-  test('RFC 8707: of several granted resources each token is for one, the first where none is named', async () => {
+  test('of several granted resources each token is for one, by default the first (RFC 8707)', async () => {
     const url = new URL(realm.authorizeUrl(web))
     for (const name of ['a', 'b']) url.searchParams.append('resource', `https://r.example.com/${name}`)
     const own = new TestBrowser()
-    const back = redirectOf(
+    const back = redirectParametersOf(
       await own.submit(await own.open(url.href), { username: 'ada@example.com', password: PASSWORD }),
     )
-    const first = await realm.exchange(web, {
+    const first = await realm.exchangeCode(web, {
       code: back['code']!,
-      redirect_uri: CALLBACK,
+      redirect_uri: REDIRECT_URI,
       resource: 'https://r.example.com/b',
     })
-    expect(claimsOf(first.body.access_token).aud).toBe('https://r.example.com/b')
+    expect(jwtClaims(first.body.access_token).aud).toBe('https://r.example.com/b')
     const second = await realm.refresh(web, first.body.refresh_token)
-    expect(claimsOf(second.body.access_token).aud).toBe('https://r.example.com/a')
+    expect(jwtClaims(second.body.access_token).aud).toBe('https://r.example.com/a')
     const third = await realm.refresh(web, second.body.refresh_token, { resource: 'https://r.example.com/c' })
     expect(third.body.error).toBe('invalid_target')
     const many = (...names: string[]) =>
-      realm.post('/token', web, [
+      realm.postForm('/token', web, [
         ['grant_type', 'refresh_token'],
         ['refresh_token', second.body.refresh_token],
         ...names.map((name): [string, string] => ['resource', `https://r.example.com/${name}`]),
       ])
     expect((await many('b', 'c')).body.error).toBe('invalid_target')
-    expect(claimsOf((await many('b', 'a')).body.access_token).aud).toBe('https://r.example.com/b')
+    expect(jwtClaims((await many('b', 'a')).body.access_token).aud).toBe('https://r.example.com/b')
   })
 
-  test('D6: with resource={BASE_URL} it opens the Core API, as far as user and client may, and dies with its session', async () => {
+  test('with resource={BASE_URL} it is valid at the Core API, as far as user and client may, and ends with its session', async () => {
     const { owner, I } = realm.tenant
-    const client = await realm.client(
+    const client = await realm.createClient(
       { allowed_resources: [app.baseUrl] },
       { settings: { scopes: ['issuers.users:read', 'issuers.clients:read'] } },
     )
-    const id = await realm.user('clerk@example.com')
-    must(await owner.patch(`${I}/users/${id}`, { scopes: ['issuers.users:read'] }), 200)
+    const id = await realm.createUser('clerk@example.com')
+    expectStatus(await owner.patch(`${I}/users/${id}`, { scopes: ['issuers.users:read'] }), 200)
     const params = { resource: app.baseUrl, scope: 'openid issuers.users:read issuers.clients:read' }
-    const { access_token } = await realm.tokens(client, 'clerk@example.com', params)
-    expect(claimsOf(access_token).aud).toBe(app.baseUrl)
-    const clerk = apiAs(app.baseUrl, access_token)
+    const { access_token } = await realm.signInForTokens(client, 'clerk@example.com', params)
+    expect(jwtClaims(access_token).aud).toBe(app.baseUrl)
+    const clerk = createApiClient(app.baseUrl, access_token)
     expect((await clerk.get(`${I}/users`)).status).toBe(200)
     expect((await clerk.get(`${I}/clients`)).status).toBe(403)
-    const plain = await realm.tokens(client, 'clerk@example.com', { scope: params.scope })
-    expect((await apiAs(app.baseUrl, plain.access_token).get(`${I}/users`)).status).toBe(401)
-    must(await owner.patch(`${I}/users/${id}`, { status: 'suspended', status_reason: 'test' }), 200)
+    const plain = await realm.signInForTokens(client, 'clerk@example.com', { scope: params.scope })
+    expect((await createApiClient(app.baseUrl, plain.access_token).get(`${I}/users`)).status).toBe(401)
+    expectStatus(await owner.patch(`${I}/users/${id}`, { status: 'suspended', status_reason: 'test' }), 200)
     expect((await clerk.get(`${I}/users`)).status).toBe(401)
   })
 
-  test("the client's own scopes are granted next to OpenID's; others are left out", async () => {
-    const { scope } = await realm.tokens(web, 'ada@example.com', { scope: 'openid orders:read orders:delete' })
+  test("the client's own scopes are granted along with the OpenID scopes; others are dropped", async () => {
+    const { scope } = await realm.signInForTokens(web, 'ada@example.com', { scope: 'openid orders:read orders:delete' })
     expect(scope).toBe('openid orders:read')
   })
 
   test('without openid there is no ID token', async () => {
-    const { id_token, scope } = await realm.tokens(web, 'ada@example.com', { scope: 'orders:read' })
+    const { id_token, scope } = await realm.signInForTokens(web, 'ada@example.com', { scope: 'orders:read' })
     expect([id_token, scope]).toEqual([undefined, 'orders:read'])
   })
 
-  test('D16: lifetimes come from the client, in seconds; every exp is within 21 days', async () => {
+  test('lifetimes come from the client, in seconds; every exp is within 21 days', async () => {
     const ages = { default_access_token_age: 60, default_id_token_age: 120, default_refresh_token_age: 1_814_400 }
-    const client = await realm.client({}, { settings: ages })
-    const { access_token, id_token, expires_in } = await realm.tokens(client, 'ada@example.com')
-    const [access, id] = [claimsOf(access_token), claimsOf(id_token)]
+    const client = await realm.createClient({}, { settings: ages })
+    const { access_token, id_token, expires_in } = await realm.signInForTokens(client, 'ada@example.com')
+    const [access, id] = [jwtClaims(access_token), jwtClaims(id_token)]
     expect([access.exp - access.iat, expires_in, id.exp - id.iat]).toEqual([60, 60, 120])
   })
 })
 
-test('5.3: the ID token holds its claims and no profile; acr is the first requested one that is fulfilled', async () => {
+test('the ID token has its claims and no profile; acr is the first requested one that is satisfied', async () => {
   const acr_values = 'urn:svc:method:passkey urn:svc:method:password'
-  const { id_token } = await realm.tokens(spa, 'ada@example.com', {
+  const { id_token } = await realm.signInForTokens(spa, 'ada@example.com', {
     scope: 'openid profile email',
     nonce: 'n-0',
     acr_values,
   })
-  const { iat } = claimsOf(id_token)
-  expect(claimsOf(id_token)).toEqual({
+  const { iat } = jwtClaims(id_token)
+  expect(jwtClaims(id_token)).toEqual({
     iss: realm.url,
     sub: userId,
     aud: spa.id,
@@ -156,7 +168,7 @@ test('5.3: the ID token holds its claims and no profile; acr is the first reques
 })
 
 describe('userinfo', () => {
-  test('GET, POST with a header and POST with a form answer the claims of the granted scopes', async () => {
+  test('GET, POST with a header and POST with a form return the claims of the granted scopes', async () => {
     const profile = {
       name: 'Ada Lovelace',
       given_name: 'Ada',
@@ -165,8 +177,8 @@ describe('userinfo', () => {
       phone_number: '+441234567',
       hair: 'brown',
     }
-    must(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${userId}`, { profile }), 200)
-    const { access_token } = await realm.tokens(spa, 'ada@example.com', { scope: 'openid profile phone' })
+    expectStatus(await realm.tenant.owner.patch(`${realm.tenant.I}/users/${userId}`, { profile }), 200)
+    const { access_token } = await realm.signInForTokens(spa, 'ada@example.com', { scope: 'openid profile phone' })
     const { hair: _, phone_number, ...shown } = profile
     const expected = { sub: userId, ...shown, phone_number, phone_number_verified: false }
     const address = `${realm.url}/userinfo`
@@ -176,19 +188,19 @@ describe('userinfo', () => {
       { method: 'POST', headers },
       { method: 'POST', body: new URLSearchParams({ access_token }) },
     ]) {
-      const { status, body, headers: answered } = await answerOf(await fetch(address, init))
+      const { status, body, headers: answered } = await readResponse(await fetch(address, init))
       expect([status, body]).toEqual([200, expected])
       expect(answered.get('cache-control')).toBe('no-store')
     }
   })
 
-  test('RFC 6750: what is no live access token of this issuer is 401 with a Bearer challenge', async () => {
-    const { access_token, id_token, refresh_token } = await realm.tokens(spa, 'ada@example.com')
-    const foreign = await Realm.make(app, 'Foreign')
-    await foreign.user('eve@example.com')
-    const other = await foreign.tokens(await foreign.client(), 'eve@example.com')
+  test('anything but an active access token of this issuer is 401 with a Bearer challenge (RFC 6750)', async () => {
+    const { access_token, id_token, refresh_token } = await realm.signInForTokens(spa, 'ada@example.com')
+    const foreign = await Realm.create(app, 'Foreign')
+    await foreign.createUser('eve@example.com')
+    const other = await foreign.signInForTokens(await foreign.createClient(), 'eve@example.com')
     const [head, body, signature] = access_token.split('.') as [string, string, string]
-    const altered = Buffer.from(JSON.stringify({ ...claimsOf(access_token), sub: 'usr_x' })).toString('base64url')
+    const altered = Buffer.from(JSON.stringify({ ...jwtClaims(access_token), sub: 'usr_x' })).toString('base64url')
     const unsigned = Buffer.from(JSON.stringify({ alg: 'none', typ: 'at+jwt' })).toString('base64url')
     for (const token of [
       id_token,
@@ -208,15 +220,15 @@ describe('userinfo', () => {
   })
 
   test('a token without openid is 403 insufficient_scope', async () => {
-    const { access_token } = await realm.tokens(web, 'ada@example.com', { scope: 'orders:read' })
+    const { access_token } = await realm.signInForTokens(web, 'ada@example.com', { scope: 'orders:read' })
     const { status, body, headers } = await realm.userinfo(access_token)
     expect([status, body.error]).toEqual([403, 'insufficient_scope'])
     expect(headers.get('www-authenticate')).toMatch(/^Bearer .*error="insufficient_scope".*scope="openid"/)
   })
 
-  test('exp has no leeway (decisions D29)', async () => {
-    const { access_token } = await realm.tokens(spa, 'ada@example.com')
-    const { exp } = claimsOf(access_token)
+  test('exp has no leeway', async () => {
+    const { access_token } = await realm.signInForTokens(spa, 'ada@example.com')
+    const { exp } = jwtClaims(access_token)
     app.clock.advance(exp * 1000 - 2000 - app.clock.now())
     expect((await realm.userinfo(access_token)).status).toBe(200)
     app.clock.advance(exp * 1000 - app.clock.now())
@@ -226,11 +238,11 @@ describe('userinfo', () => {
 })
 
 describe('refresh', () => {
-  test('rotates, keeps the full grant and narrows this answer (spec 4.17)', async () => {
-    const first = await realm.tokens(web, 'ada@example.com', { scope: 'openid email orders:read' })
+  test('rotates, keeps the full grant and narrows this response', async () => {
+    const first = await realm.signInForTokens(web, 'ada@example.com', { scope: 'openid email orders:read' })
     const narrow = await realm.refresh(web, first.refresh_token, { scope: 'openid orders:read' })
     expect([narrow.status, narrow.body.scope]).toEqual([200, 'openid orders:read'])
-    expect(claimsOf(narrow.body.access_token).scope).toBe('openid orders:read')
+    expect(jwtClaims(narrow.body.access_token).scope).toBe('openid orders:read')
     const full = await realm.refresh(web, narrow.body.refresh_token)
     expect(full.body.scope).toBe('openid email orders:read')
     const wider = await realm.refresh(web, full.body.refresh_token, { scope: 'openid orders:write' })
@@ -238,28 +250,28 @@ describe('refresh', () => {
     expect((await realm.refresh(web, full.body.refresh_token)).status).toBe(200)
   })
 
-  test('org cannot be sent to the token endpoint', async () => {
-    const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
+  test('org is rejected at the token endpoint', async () => {
+    const { refresh_token } = await realm.signInForTokens(spa, 'ada@example.com')
     const answer = await realm.refresh(spa, refresh_token, { org: 'org_x' })
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
     expect((await realm.refresh(spa, refresh_token, { org: '' })).status).toBe(200)
   })
 
-  test("another client's refresh token is invalid_grant and stays good", async () => {
-    const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
+  test("another client's refresh token is invalid_grant and stays valid", async () => {
+    const { refresh_token } = await realm.signInForTokens(spa, 'ada@example.com')
     expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
     expect((await realm.refresh(spa, refresh_token)).status).toBe(200)
   })
 
   test('a client without the grant gets no refresh token and is unauthorized_client', async () => {
-    const plain = await realm.client({ grant_types: ['authorization_code'] })
-    expect((await realm.tokens(plain, 'ada@example.com')).refresh_token).toBeUndefined()
+    const plain = await realm.createClient({ grant_types: ['authorization_code'] })
+    expect((await realm.signInForTokens(plain, 'ada@example.com')).refresh_token).toBeUndefined()
     const answer = await realm.refresh(plain, 'x')
     expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client'])
   })
 
-  test('a refresh token is good for 7 days from its last use', async () => {
-    const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
+  test('a refresh token expires 7 days after its last use', async () => {
+    const { refresh_token } = await realm.signInForTokens(spa, 'ada@example.com')
     app.clock.advance(604_800_000 - 60_000)
     const again = await realm.refresh(spa, refresh_token)
     expect(again.status).toBe(200)
@@ -269,10 +281,10 @@ describe('refresh', () => {
   })
 })
 
-describe('client authentication (5.2 rule 1)', () => {
+describe('client authentication', () => {
   const form = { grant_type: 'refresh_token', refresh_token: 'x' }
   const send = async (body: Record<string, string>, authorization?: string) =>
-    answerOf(
+    readResponse(
       await fetch(`${realm.url}/token`, {
         method: 'POST',
         body: new URLSearchParams(body),
@@ -299,9 +311,12 @@ describe('client authentication (5.2 rule 1)', () => {
     }
   })
 
-  test('5.1 rule 3: after a rotation both secrets work for 15 minutes, then the new one alone', async () => {
-    const client = await realm.client({}, { confidential: true })
-    const { data } = must(await realm.tenant.owner.post(`${realm.tenant.I}/clients/${client.id}/secret/rotate`), 200)
+  test('after a rotation both secrets work for 15 minutes, then the new one only', async () => {
+    const client = await realm.createClient({}, { confidential: true })
+    const { data } = expectStatus(
+      await realm.tenant.owner.post(`${realm.tenant.I}/clients/${client.id}/secret/rotate`),
+      200,
+    )
     for (const secret of [client.secret!, data.secret])
       expect((await send(form, basic(client.id, secret))).body.error).toBe('invalid_grant')
     app.clock.advance(15 * 60_000)
@@ -315,11 +330,13 @@ describe('introspection and revocation', () => {
   const inactive = { active: false }
   /** Five parts, the first of which is a header. */
   const JWE = `${Buffer.from('{"alg":"dir","enc":"A256GCM"}').toString('base64url')}..a.b.c`
-  const introspect = (token: string, client = web) => realm.post('/introspect', client, { token })
+  const introspect = (token: string, client = web) => realm.postForm('/introspect', client, { token })
 
-  test('an access token and a refresh token: exactly the members of 4.17', async () => {
-    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com', { scope: 'openid orders:read' })
-    const { iat, exp, jti, sid } = claimsOf(access_token)
+  test('an access token and a refresh token: exactly the documented members', async () => {
+    const { access_token, refresh_token } = await realm.signInForTokens(web, 'ada@example.com', {
+      scope: 'openid orders:read',
+    })
+    const { iat, exp, jti, sid } = jwtClaims(access_token)
     const common = {
       active: true,
       scope: 'openid orders:read',
@@ -339,17 +356,17 @@ describe('introspection and revocation', () => {
     expect(refresh.body.exp - refresh.body.iat).toBe(604_800)
   })
 
-  test('token_type_hint is a hint', async () => {
-    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+  test('token_type_hint is only a hint', async () => {
+    const { access_token, refresh_token } = await realm.signInForTokens(web, 'ada@example.com')
     for (const token_type_hint of ['access_token', 'refresh_token', 'nonsense']) {
       for (const token of [access_token, refresh_token]) {
-        expect((await realm.post('/introspect', web, { token, token_type_hint })).body.active).toBe(true)
+        expect((await realm.postForm('/introspect', web, { token, token_type_hint })).body.active).toBe(true)
       }
     }
   })
 
-  test("other clients' tokens, ID tokens and nonsense are active: false and nothing else", async () => {
-    const { access_token, refresh_token, id_token } = await realm.tokens(spa, 'ada@example.com')
+  test('tokens of other clients, ID tokens and invalid text are active: false and nothing else', async () => {
+    const { access_token, refresh_token, id_token } = await realm.signInForTokens(spa, 'ada@example.com')
     for (const token of [
       access_token,
       refresh_token,
@@ -365,35 +382,40 @@ describe('introspection and revocation', () => {
     }
   })
 
-  test('a public client is refused, whatever the token', async () => {
-    const { access_token } = await realm.tokens(spa, 'ada@example.com')
+  test('a public client is rejected, whatever the token', async () => {
+    const { access_token } = await realm.signInForTokens(spa, 'ada@example.com')
     for (const token of [access_token, 'x']) expect((await introspect(token, spa)).status).toBe(401)
   })
 
-  test('5.2 rule 4: a revoked access token is dead at once, its refresh token is not', async () => {
-    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
-    const answer = await realm.post('/revoke', web, { token: access_token })
+  test('a revoked access token is invalid immediately, its refresh token is not', async () => {
+    const { access_token, refresh_token } = await realm.signInForTokens(web, 'ada@example.com')
+    const answer = await realm.postForm('/revoke', web, { token: access_token })
     expect([answer.status, answer.body]).toEqual([200, ''])
     expect((await introspect(access_token)).body).toEqual(inactive)
     expect((await realm.userinfo(access_token)).status).toBe(401)
     expect((await realm.refresh(web, refresh_token)).status).toBe(200)
   })
 
-  test('a revoked refresh token takes its access tokens with it (RFC 7009 2.1); the browser stays signed in', async () => {
-    const { access_token, refresh_token, browser } = await realm.tokens(web, 'ada@example.com')
-    expect((await realm.post('/revoke', web, { token: refresh_token })).status).toBe(200)
+  test('a revoked refresh token revokes its access tokens (RFC 7009 section 2.1); the browser stays signed in', async () => {
+    const { access_token, refresh_token, browser } = await realm.signInForTokens(web, 'ada@example.com')
+    expect((await realm.postForm('/revoke', web, { token: refresh_token })).status).toBe(200)
     expect((await introspect(refresh_token)).body).toEqual(inactive)
     expect((await introspect(access_token)).body).toEqual(inactive)
     expect((await realm.refresh(web, refresh_token)).body.error).toBe('invalid_grant')
-    expect((await realm.tokens(web, 'ada@example.com', { prompt: 'none' }, browser)).access_token).toBeDefined()
+    expect(
+      (await realm.signInForTokens(web, 'ada@example.com', { prompt: 'none' }, browser)).access_token,
+    ).toBeDefined()
   })
 
-  test('D3: the trail names what was revoked, an access token as a refresh token, and not its value', async () => {
-    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+  test('the audit log names what was revoked, an access token or a refresh token, and not its value', async () => {
+    const { access_token, refresh_token } = await realm.signInForTokens(web, 'ada@example.com')
     const { jti: refreshId } = (await introspect(refresh_token)).body
-    for (const token of [access_token, refresh_token, refresh_token]) await realm.post('/revoke', web, { token })
-    const { jti, sid } = claimsOf(access_token)
-    const all = await app.gatehouse.tools.prisma.event.findMany({ where: { sessionId: sid }, orderBy: { id: 'asc' } })
+    for (const token of [access_token, refresh_token, refresh_token]) await realm.postForm('/revoke', web, { token })
+    const { jti, sid } = jwtClaims(access_token)
+    const all = await app.gatehouse.database.prisma.event.findMany({
+      where: { sessionId: sid },
+      orderBy: { id: 'asc' },
+    })
     const events = all.filter(({ type }) => type === 'token.revoked')
     for (const { authType, actor } of all.filter(({ type }) => type !== 'session.created')) {
       expect([authType, actor]).toEqual(['client', { type: 'client', id: web.id, name: 'Notebook' }])
@@ -411,10 +433,10 @@ describe('introspection and revocation', () => {
     )
   })
 
-  test("revoking an unknown token or another client's is 200 and does nothing", async () => {
-    const { access_token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+  test('revoking an unknown token or one of another client is 200 and has no effect', async () => {
+    const { access_token, refresh_token } = await realm.signInForTokens(web, 'ada@example.com')
     for (const token of [access_token, refresh_token, 'x', 'a.b.c', JWE]) {
-      expect((await realm.post('/revoke', spa, { token })).status).toBe(200)
+      expect((await realm.postForm('/revoke', spa, { token })).status).toBe(200)
     }
     expect((await introspect(access_token)).body.active).toBe(true)
     expect((await introspect(refresh_token)).body.active).toBe(true)
@@ -422,17 +444,17 @@ describe('introspection and revocation', () => {
 })
 
 describe('client credentials', () => {
-  test('scope omitted means the full set, one outside of it is invalid_scope, openid is ignored; no session, no refresh token', async () => {
-    const m2m = await realm.client(
+  test('without scope the full set, a scope outside it is invalid_scope, openid is ignored; no session, no refresh token', async () => {
+    const m2m = await realm.createClient(
       { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
       { confidential: true, settings: { scopes: ['orders:read', 'orders:write'] } },
     )
     const ask = (params: Record<string, string> = {}) =>
-      realm.post('/token', m2m, { grant_type: 'client_credentials', ...params })
+      realm.postForm('/token', m2m, { grant_type: 'client_credentials', ...params })
     const full = await ask()
     expect(Object.keys(full.body).sort()).toEqual(['access_token', 'expires_in', 'scope', 'token_type'])
     expect(full.body).toMatchObject({ expires_in: 1800, scope: 'orders:read orders:write', token_type: 'Bearer' })
-    const claims = claimsOf(full.body.access_token)
+    const claims = jwtClaims(full.body.access_token)
     expect(Object.keys(claims).sort()).toEqual(['aud', 'client_id', 'exp', 'iat', 'iss', 'jti', 'nbf', 'scope', 'sub'])
     expect([claims.sub, claims.aud, claims.client_id]).toEqual([m2m.id, m2m.id, m2m.id])
     expect((await ask({ scope: 'openid orders:read' })).body.scope).toBe('orders:read')
@@ -440,17 +462,17 @@ describe('client credentials', () => {
     expect((await ask({ resource: 'https://r.example.com' })).body.error).toBe('invalid_target')
     expect((await introspect(full.body.access_token, m2m)).body).toMatchObject({ active: true, sub: m2m.id })
     expect((await realm.userinfo(full.body.access_token)).status).toBe(403)
-    expect((await realm.post('/token', web, { grant_type: 'client_credentials' })).body.error).toBe(
+    expect((await realm.postForm('/token', web, { grant_type: 'client_credentials' })).body.error).toBe(
       'unauthorized_client',
     )
   })
-  test('openid alone is ignored; profile, email and the like are like any other scope, and say nothing of a person', async () => {
-    const m2m = await realm.client(
+  test('openid alone is ignored; profile, email and others are like any other scope', async () => {
+    const m2m = await realm.createClient(
       { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
       { confidential: true, settings: { scopes: ['openid', 'email', 'orders:read'] } },
     )
     const ask = (params: Record<string, string> = {}) =>
-      realm.post('/token', m2m, { grant_type: 'client_credentials', ...params })
+      realm.postForm('/token', m2m, { grant_type: 'client_credentials', ...params })
     expect((await ask()).body.scope).toBe('email orders:read')
     expect((await ask({ scope: 'openid email' })).body.scope).toBe('email')
     expect((await ask({ scope: 'openid' })).body).not.toHaveProperty('scope')
@@ -459,7 +481,7 @@ describe('client credentials', () => {
       expect({ scope, status, error: body.error }).toEqual({ scope, status: 400, error: 'invalid_scope' })
     }
     const { access_token } = (await ask({ scope: 'email' })).body
-    const claims = claimsOf(access_token)
+    const claims = jwtClaims(access_token)
     expect(Object.keys(claims).sort()).toEqual(['aud', 'client_id', 'exp', 'iat', 'iss', 'jti', 'nbf', 'scope', 'sub'])
     const seen = (await introspect(access_token, m2m)).body
     expect(seen).toMatchObject({ active: true, scope: 'email', sub: m2m.id })
@@ -467,27 +489,27 @@ describe('client credentials', () => {
     expect((await realm.userinfo(access_token)).status).toBe(403)
   })
 
-  test('without any scope of its own the answer and the token name none (RFC 6749 3.3)', async () => {
-    const m2m = await realm.client(
+  test('without any scope the response and the token have no scope (RFC 6749 section 3.3)', async () => {
+    const m2m = await realm.createClient(
       { application_type: 'm2m', redirect_uris: [], post_logout_redirect_uris: [] },
       { confidential: true },
     )
-    const { body } = await realm.post('/token', m2m, { grant_type: 'client_credentials' })
+    const { body } = await realm.postForm('/token', m2m, { grant_type: 'client_credentials' })
     expect(Object.keys(body).sort()).toEqual(['access_token', 'expires_in', 'token_type'])
-    expect(claimsOf(body.access_token)).not.toHaveProperty('scope')
+    expect(jwtClaims(body.access_token)).not.toHaveProperty('scope')
     expect((await introspect(body.access_token, m2m)).body).not.toHaveProperty('scope')
   })
 
-  const introspect = (token: string, client: TestClient) => realm.post('/introspect', client, { token })
+  const introspect = (token: string, client: TestClient) => realm.postForm('/introspect', client, { token })
 })
 
-test('D19: a form of 64 KiB is read like a small one at every endpoint, and one byte more is 413', async () => {
-  const { access_token: token, refresh_token } = await realm.tokens(web, 'ada@example.com')
+test('a form of 64 KiB is accepted at every endpoint, and one more byte is 413', async () => {
+  const { access_token: token, refresh_token } = await realm.signInForTokens(web, 'ada@example.com')
   const authorization = `Basic ${btoa(`${web.id}:${web.secret}`)}`
   const send = (path: string, params: Record<string, string>, headers: Record<string, string>, bytes: number) => {
     const body = new URLSearchParams({ ...params, padding: '' })
     body.set('padding', 'x'.repeat(bytes - body.toString().length))
-    return fetch(`${realm.url}${path}`, { method: 'POST', body, headers }).then(answerOf)
+    return fetch(`${realm.url}${path}`, { method: 'POST', body, headers }).then(readResponse)
   }
   for (const [path, params, headers] of [
     ['/introspect', { token }, { authorization }],
@@ -503,16 +525,16 @@ test('D19: a form of 64 KiB is read like a small one at every endpoint, and one 
   }
 })
 
-describe('bad input gets the error of the RFC and never a 5xx', () => {
+describe('invalid input gets the error of the RFC and never a 5xx', () => {
   test.each<[string, number, string, () => Promise<Response>]>([
     [
-      'nothing, and so no client authentication (RFC 6749 5.2)',
+      'an empty body, without client authentication (RFC 6749 section 5.2)',
       401,
       'invalid_client',
       () => fetch(`${realm.url}/token`, { method: 'POST' }),
     ],
     [
-      'nobody who introspects (RFC 7662 2.3)',
+      'introspection without client authentication (RFC 7662 section 2.3)',
       401,
       'invalid_client',
       () => fetch(`${realm.url}/introspect`, { method: 'POST', body: new URLSearchParams({ token: 'x' }) }),
@@ -571,7 +593,7 @@ describe('bad input gets the error of the RFC and never a 5xx', () => {
         }),
     ],
     [
-      'JSON, for whoever would rather read HTML',
+      'JSON, even if the caller prefers HTML',
       401,
       'invalid_client',
       () =>
@@ -603,23 +625,23 @@ describe('bad input gets the error of the RFC and never a 5xx', () => {
         }),
     ],
   ])('%s', async (_, status, error, send) => {
-    const answer = await answerOf(await send())
+    const answer = await readResponse(await send())
     expect([answer.status, answer.body.error]).toEqual([status, error])
     expect(typeof answer.body.error_description).toBe('string')
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 })
 
-test('CORS: the origin of a public client reads answers, another one does not', async () => {
-  const { refresh_token } = await realm.tokens(spa, 'ada@example.com')
+test('CORS: the origin of a public client can read responses, another one cannot', async () => {
+  const { refresh_token } = await realm.signInForTokens(spa, 'ada@example.com')
   const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token, client_id: spa.id })
   const send = (origin: string) => fetch(`${realm.url}/token`, { method: 'POST', body, headers: { origin } })
   const strange = await send('https://evil.example')
   expect([strange.status, strange.headers.get('access-control-allow-origin')]).toEqual([400, null])
-  const own = await send(new URL(CALLBACK).origin)
+  const own = await send(new URL(REDIRECT_URI).origin)
   expect([own.status, own.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example.com'])
-  // A refusal that scripts cannot read helps nobody.
-  body.set('refresh_token', ((await own.json()) as Loose).refresh_token)
+  // An error that scripts cannot read helps no one.
+  body.set('refresh_token', ((await own.json()) as AnyJson).refresh_token)
   body.set('org', 'org_x')
   for (const [origin, readable] of [
     ['https://app.example.com', 'https://app.example.com'],
@@ -627,7 +649,7 @@ test('CORS: the origin of a public client reads answers, another one does not', 
   ] as const) {
     const refused = await send(origin)
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([400, readable])
-    expect(((await refused.json()) as Loose).error).toBe('invalid_request')
+    expect(((await refused.json()) as AnyJson).error).toBe('invalid_request')
   }
   body.set('org', '')
   expect((await send('https://app.example.com')).status).toBe(200)

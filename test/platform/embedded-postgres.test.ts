@@ -15,29 +15,29 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { startEmbeddedPostgres } from '../../src/platform/embedded-postgres.js'
+import { startEmbeddedPostgres } from '../../src/platform/postgres/embedded.js'
+import { waitUntil } from '../setup/wait-until.js'
 
-// Nearly every test uses the same cluster, so that it is made once; the space in its name is on purpose.
+// Most tests share one cluster, because creating one is slow. The space in the path is intentional.
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gatehouse embedded ')))
 const home = join(root, 'data')
 const children: ChildProcess[] = []
 const folders = new Set<string>()
-const said: string[] = []
+const messages: string[] = []
 
 async function start(folder = home, settings: Record<string, string> = {}) {
   folders.add(folder)
-  said.length = 0
-  return await startEmbeddedPostgres(folder, (message) => said.push(message), { settings })
+  messages.length = 0
+  return await startEmbeddedPostgres(folder, (message) => messages.push(message), { settings })
 }
 
 const serverPid = (folder = home) =>
   Number(readFileSync(join(folder, 'postgres', 'postmaster.pid'), 'utf8').split('\n')[0])
 
-async function ask(url: string, sql: string): Promise<unknown> {
+async function runQuery(url: string, sql: string): Promise<unknown> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => undefined)
   await client.connect()
@@ -48,7 +48,7 @@ async function ask(url: string, sql: string): Promise<unknown> {
   }
 }
 
-const launcher = new URL('../../src/platform/embedded-postgres.js', import.meta.url).href
+const launcher = new URL('../../src/platform/postgres/embedded.js', import.meta.url).href
 const program = `
   const { startEmbeddedPostgres } = await import(process.argv[1])
   process.on('SIGINT', () => console.log('draining'))
@@ -57,7 +57,7 @@ const program = `
   process.on('SIGTERM', () => stop().then(() => process.exit(0)))
   setInterval(() => undefined, 1000)`
 
-/** Another Gatehouse process on the folder. */
+/** Starts another Gatehouse process on the data directory. */
 function spawnOther(folder: string, options: { uid?: number; gid?: number } = {}): ChildProcess {
   folders.add(folder)
   const words = ['--input-type=module', '-e', program, launcher, folder]
@@ -91,19 +91,19 @@ afterEach(async () => {
 afterAll(() => rmSync(root, { recursive: true, force: true, maxRetries: 10 }))
 
 describe('the embedded PostgreSQL', () => {
-  test('makes a database in a folder closed to others, below a closed folder, and keeps it over a restart', async () => {
+  test('creates a database in a private directory below a private directory, and keeps its data over a restart', async () => {
     chmodSync(root, 0o700)
     const first = await start()
-    await ask(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer')
+    await runQuery(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer')
     await first.stop()
     const second = await start()
-    expect(await ask(second.url, 'SELECT answer FROM kept')).toBe(42)
+    expect(await runQuery(second.url, 'SELECT answer FROM kept')).toBe(42)
     await second.stop()
     expect((statSync(home).mode & 0o777).toString(8)).toBe('700')
     expect(existsSync(join(home, 'postgres', 'postmaster.pid'))).toBe(false)
   })
 
-  test('is crash-safe, and reached through no network', async () => {
+  test('is crash-safe and does not listen on the network', async () => {
     const { url, stop } = await start()
     for (const [name, value] of [
       ['fsync', 'on'],
@@ -112,7 +112,7 @@ describe('the embedded PostgreSQL', () => {
       ['listen_addresses', ''],
       ['server_encoding', 'UTF8'],
     ]) {
-      expect([name, await ask(url, `SHOW ${name}`)]).toEqual([name, value])
+      expect([name, await runQuery(url, `SHOW ${name}`)]).toEqual([name, value])
     }
     await stop()
   })
@@ -123,22 +123,22 @@ describe('the embedded PostgreSQL', () => {
     const pid = serverPid()
     await kill9(other)
     const { url, stop } = await start()
-    expect(said).toEqual([`adopted the PostgreSQL that runs in ${home} already`])
+    expect(messages).toEqual([`adopted the PostgreSQL that runs in ${home} already`])
     expect(serverPid()).toBe(pid)
-    expect(await ask(url, 'SELECT 1')).toBe(1)
+    expect(await runQuery(url, 'SELECT 1')).toBe(1)
     await stop()
   })
 
-  test('restarts a server left behind that was started with other settings', async () => {
+  test('restarts an adopted server that has other settings', async () => {
     const other = spawnOther(home)
     await nextLine(other)
     await kill9(other)
     const { url, stop } = await start(home, { max_connections: '50' })
-    expect(await ask(url, 'SHOW max_connections')).toBe('50')
+    expect(await runQuery(url, 'SHOW max_connections')).toBe('50')
     await stop()
   })
 
-  test('is one process per folder: the second is told which, and a killed one holds nothing', async () => {
+  test('allows one process per data directory: a second one fails, and a killed one releases the lock', async () => {
     const other = spawnOther(home)
     await nextLine(other)
     const refusal = `${home} is in use by another Gatehouse (process ${other.pid}); stop it first`
@@ -147,64 +147,59 @@ describe('the embedded PostgreSQL', () => {
     await (await start()).stop()
   })
 
-  test('is one process per folder also when several start at once', async () => {
+  test('allows one process per data directory, also when several start in parallel', async () => {
     const starts = await Promise.all([1, 2, 3].map(async () => nextLine(spawnOther(home))))
     expect(starts.filter((line) => line.startsWith('postgres://'))).toHaveLength(1)
   })
 
-  test('makes anew a cluster whose making was killed half-way', async () => {
+  test('replaces an incomplete cluster of a killed process', async () => {
     const folder = join(root, 'half')
     const other = spawnOther(folder)
     const half = join(folder, `postgres.new-${other.pid}`)
-    while (!existsSync(join(half, 'PG_VERSION'))) await sleep(2)
+    await waitUntil('initdb has begun', () => existsSync(join(half, 'PG_VERSION')), { interval: 2 })
     await kill9(other)
     expect(existsSync(join(folder, 'postgres'))).toBe(false)
     const { url, stop } = await start(folder)
-    expect(await ask(url, 'SELECT 1')).toBe(1)
+    expect(await runQuery(url, 'SELECT 1')).toBe(1)
     await stop()
     expect(readdirSync(folder).sort()).toEqual(['postgres', 'postgres.log'])
   })
 
-  test('refuses a cluster of another major version in plain words', async () => {
+  test('rejects a cluster of another major version with a clear error', async () => {
     const folder = join(root, 'old')
     mkdirSync(join(folder, 'postgres'), { recursive: true })
     writeFileSync(join(folder, 'postgres', 'PG_VERSION'), '9\n')
-    await expect(start(folder)).rejects.toThrow(/made by PostgreSQL 9, .* DATABASE_URL/)
+    await expect(start(folder)).rejects.toThrow(/created by PostgreSQL 9, .* DATABASE_URL/)
     folders.delete(folder)
   })
 
-  test('starts although the number of its dead predecessor went to another process', async () => {
+  test('starts when the process ID in postmaster.pid belongs to another process', async () => {
     const { uid } = statSync(join(home, 'postgres'))
-    const stranger = spawn('sleep', ['60'], uid === process.getuid?.() ? {} : { uid })
-    children.push(stranger)
+    const unrelated = spawn('sleep', ['60'], uid === process.getuid?.() ? {} : { uid })
+    children.push(unrelated)
     writeFileSync(
       join(home, 'postgres', 'postmaster.pid'),
-      `${stranger.pid}\n/elsewhere\n1\n5432\n.\n\n0 0\nready   \n`,
+      `${unrelated.pid}\n/elsewhere\n1\n5432\n.\n\n0 0\nready   \n`,
     )
     const { url, stop } = await start()
-    expect(await ask(url, 'SELECT 1')).toBe(1)
+    expect(await runQuery(url, 'SELECT 1')).toBe(1)
     await stop()
   })
 
-  test('starts a server again that dies', async () => {
+  test('restarts a server that exits', async () => {
     const { url, stop } = await start()
     process.kill(serverPid(), 'SIGKILL')
-    let answer: unknown
-    for (let tries = 0; answer !== 1 && tries < 100; tries++) {
-      await sleep(50)
-      answer = await ask(url, 'SELECT 1').catch(() => null)
-    }
-    expect(answer).toBe(1)
+    await waitUntil('the server answers again', () => runQuery(url, 'SELECT 1').catch(() => null))
     await expect(start()).rejects.toThrow('in use')
     await stop()
   })
 
-  test('has no statement, parameter or value of a row in its log, not even when a connection dies (decision D36)', async () => {
+  test('the server log contains no statements, parameters or row values', async () => {
     const { url, stop } = await start()
     const value = 'zq7kanari'
-    await ask(url, 'CREATE TABLE IF NOT EXISTS people (name TEXT UNIQUE)')
+    await runQuery(url, 'CREATE TABLE IF NOT EXISTS people (name TEXT UNIQUE)')
     const failing = [`INSERT INTO people SELECT '${value}' FROM generate_series(1, 2)`, `SELECT '${value}'::int`, value]
-    for (const text of failing) await expect(ask(url, text)).rejects.toThrow()
+    for (const text of failing) await expect(runQuery(url, text)).rejects.toThrow()
     const client = new pg.Client({ connectionString: url })
     client.on('error', () => undefined)
     await client.connect()
@@ -213,46 +208,45 @@ describe('the embedded PostgreSQL', () => {
     process.kill(rows[0].pid, 'SIGKILL')
     await expect(running).rejects.toThrow()
     const log = () => readFileSync(join(home, 'postgres.log'), 'utf8')
-    for (let wait = 0; wait < 200 && !log().includes('was terminated by signal 9'); wait++) await sleep(25)
-    expect(log()).toContain('was terminated by signal 9')
+    await waitUntil('the log names the signal', () => log().includes('was terminated by signal 9'))
     expect(log()).not.toContain(value)
     await stop()
   })
 
-  test('outlives a Ctrl-C, so that its users can finish first', async () => {
+  test('does not stop on Ctrl-C before the process has finished its requests', async () => {
     const other = spawnOther(home)
     const url = await nextLine(other)
     const pid = serverPid()
     const line = nextLine(other)
     process.kill(-other.pid!, 'SIGINT')
     expect(await line).toBe('draining')
-    await sleep(200)
-    expect(await ask(url, 'SELECT 1')).toBe(1)
+    // The server would handle a signal before it accepts another connection.
+    expect(await runQuery(url, 'SELECT 1')).toBe(1)
     expect(serverPid()).toBe(pid)
     const ended = once(other, 'exit')
     other.kill('SIGTERM')
     expect(await ended).toEqual([0, null])
   })
 
-  test('works below a path that is too long for a socket address, and leaves no link behind', async () => {
+  test('works in a path that is too long for a socket, and removes its link', async () => {
     const folder = join(root, 'long '.repeat(30))
     const { url, stop } = await start(folder)
     const link = new URL(url).searchParams.get('host')!
     expect(link.length).toBeLessThan(90)
-    expect(await ask(url, 'SELECT 1')).toBe(1)
+    expect(await runQuery(url, 'SELECT 1')).toBe(1)
     await stop()
     expect(existsSync(link)).toBe(false)
   })
 
   const reachable = process.getuid?.() === 0 && canRead(fileURLToPath(launcher), 65534)
-  ;(reachable ? test : test.skip)('runs as an ordinary user as well as root', async () => {
+  ;(reachable ? test : test.skip)('runs as a user other than root', async () => {
     const folder = join(tmpdir(), `gatehouse-ordinary-${process.pid}`)
     mkdirSync(folder, { mode: 0o700 })
     chownSync(folder, 65534, 65534)
     try {
       const other = spawnOther(folder, { uid: 65534, gid: 65534 })
       const url = await nextLine(other)
-      expect(await ask(url, 'SELECT 1')).toBe(1)
+      expect(await runQuery(url, 'SELECT 1')).toBe(1)
       const ended = once(other, 'exit')
       other.kill('SIGTERM')
       await ended

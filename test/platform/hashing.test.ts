@@ -1,9 +1,10 @@
-/** Hashing in a process of its own, src/platform/hashing.ts. */
+/** Password hashing in a child process (src/platform/crypto/hashing.ts). */
 import { execFileSync } from 'node:child_process'
 import { constants, getPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { beforeAll, expect, test } from '@jest/globals'
-import { hashInTurn } from '../../src/platform/hashing.js'
+import { hashThrottled } from '../../src/platform/crypto/hashing.js'
+import { waitUntil } from '../setup/wait-until.js'
 
 const processes = (): number[] =>
   execFileSync('ps', ['-A', '-ww', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
@@ -12,42 +13,42 @@ const processes = (): number[] =>
     .filter((found) => Number(found?.[2]) === process.pid)
     .map((found) => Number(found![1]))
 
-/** Test files before this one may have left theirs. */
+/** Ends child processes that earlier test files have started. */
 beforeAll(async () => {
   for (const id of processes()) process.kill(id, 'SIGKILL')
-  while (processes().length > 0) await sleep(10)
+  await waitUntil('the processes of earlier test files have ended', () => processes().length === 0)
 })
 
-test('hashes in a process that gives way to others (security rule 25)', async () => {
-  const hash = String(await hashInTurn({ password: 'correct horse' }))
+test('hashes in a child process with a lower priority', async () => {
+  const hash = String(await hashThrottled({ password: 'correct horse' }))
   expect(hash).toMatch(/^\$argon2id\$v=19\$m=19456,t=2,p=1\$/)
-  expect(await hashInTurn({ password: 'correct horse', against: hash })).toBe(true)
-  expect(await hashInTurn({ password: 'wrong horse', against: hash })).toBe(false)
+  expect(await hashThrottled({ password: 'correct horse', existingHash: hash })).toBe(true)
+  expect(await hashThrottled({ password: 'wrong horse', existingHash: hash })).toBe(false)
   expect(processes().map((id) => getPriority(id))).toEqual([constants.priority.PRIORITY_BELOW_NORMAL])
 })
 
-test('what the process leaves undone when it dies is done all the same, and the next work starts another', async () => {
+test('tasks of a killed child process are completed, and the next task starts a new child process', async () => {
   const [before] = processes()
-  const work = Array.from({ length: 4 }, () => hashInTurn({ password: 'correct horse' }))
+  const work = Array.from({ length: 4 }, () => hashThrottled({ password: 'correct horse' }))
   process.kill(before!, 'SIGKILL')
   for (const hash of await Promise.all(work)) expect(hash).toMatch(/^\$argon2id/)
-  await hashInTurn({ password: 'correct horse' })
-  await sleep(10)
+  await hashThrottled({ password: 'correct horse' })
+  await waitUntil('the killed process is gone', () => !processes().includes(before!))
   const after = processes()
   expect(after).toHaveLength(1)
-  expect(after).not.toEqual([before])
 })
 
-test('nothing fits what is no hash', async () => {
-  expect(await hashInTurn({ password: 'correct horse', against: 'no hash' })).toBe(false)
+test('no password matches an invalid hash', async () => {
+  expect(await hashThrottled({ password: 'correct horse', existingHash: 'no hash' })).toBe(false)
 })
 
-test('while this thread is busy, a hash waits twice as long after the one before (security rule 25)', async () => {
-  const quick = { password: 'correct horse', against: 'no hash' }
-  await hashInTurn(quick)
-  await sleep(110) // the longest rest
-  // One more than are made at once.
-  const tasks = [hashInTurn(quick), hashInTurn(quick), hashInTurn(quick)]
+test('hashes are throttled by twice the time that the main thread was busy', async () => {
+  const quick = { password: 'correct horse', existingHash: 'no hash' }
+  await hashThrottled(quick)
+  // The delay after a task of the test before may still run. It ends within 100 ms, and nothing shows when.
+  await sleep(110)
+  // One more than run in parallel.
+  const tasks = [hashThrottled(quick), hashThrottled(quick), hashThrottled(quick)]
   const began = performance.now()
   while (performance.now() - began < 40);
   await Promise.race(tasks)

@@ -1,39 +1,55 @@
-/** Periodic work: one process runs each job at its turn, whoever dies is taken over, and all of it can be seen. */
+/** Periodic jobs: one process runs each job when it is due, and takes over from a crashed process. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, expect, test } from '@jest/globals'
 import type { Context, Gatehouse } from '../../src/platform/context.js'
-import { type Jobs, type PeriodicJob, runNow, startJobs, systemContext } from '../../src/platform/jobs.js'
-import { failedJobs, periodicStates, queueStates, retryJob } from '../../src/platform/overview.js'
-import { enqueue, purgeFailedJobs, type Task, workOff } from '../../src/platform/queue.js'
-import { inPortions } from '../../src/platform/sweep.js'
-import { makeTenant, must } from '../setup/actors.js'
+import { runInBatches } from '../../src/platform/jobs/batch-delete.js'
+import { failedJobs, periodicStates, queueStates, retryJob } from '../../src/platform/jobs/job-status.js'
+import {
+  type BackgroundWorker,
+  type PeriodicJob,
+  runJobNow,
+  startPeriodicJobs,
+  systemContext,
+} from '../../src/platform/jobs/periodic-jobs.js'
+import { enqueue, purgeFailedJobs, runDueJobs, type Task } from '../../src/platform/jobs/queue.js'
+import { createTenant, expectStatus } from '../setup/actors.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
+import { countStatements, waitUntil } from '../setup/wait-until.js'
 
 const MINUTE = 60_000
 
 let app: TestApp
 let second: TestApp
-const started: Jobs[] = []
+const started: BackgroundWorker[] = []
 
 beforeAll(async () => {
   app = await startApp({ roles: ['core'] })
-  second = await app.second()
+  second = await app.startSecondApp()
 })
 afterEach(async () => {
   for (const jobs of started.splice(0)) await jobs.stop()
-  await app.gatehouse.tools.prisma.periodicJob.deleteMany()
-  await app.gatehouse.tools.prisma.job.deleteMany()
+  await app.gatehouse.database.prisma.periodicJob.deleteMany()
+  await app.gatehouse.database.prisma.job.deleteMany()
 })
 afterAll(() => app.close())
 
-function start(gatehouse: Gatehouse, ...jobs: PeriodicJob[]): Jobs {
-  const running = startJobs(gatehouse, jobs)
+function start(gatehouse: Gatehouse, ...jobs: PeriodicJob[]): BackgroundWorker {
+  const running = startPeriodicJobs(gatehouse, jobs)
   started.push(running)
   return running
 }
 
-/** A job that notes who ran it. */
-function noting(name: string, run: (by: string, context: Context) => Promise<void> = async () => {}) {
+/** A promise that the test resolves. */
+function createGate(): { gate: Promise<void>; release(): void } {
+  let release = (): void => {}
+  const gate = new Promise<void>((resolve) => {
+    release = resolve
+  })
+  return { gate, release }
+}
+
+/** A job that records which process ran it. */
+function createRecordingJob(name: string, run: (by: string, context: Context) => Promise<void> = async () => {}) {
   const runs: string[] = []
   const as = (by: string): PeriodicJob => ({
     name,
@@ -46,153 +62,159 @@ function noting(name: string, run: (by: string, context: Context) => Promise<voi
   return { runs, as }
 }
 
-async function until(isTrue: () => boolean | Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 20_000; !(await isTrue()); await sleep(20))
-    if (Date.now() > end) throw new Error('it did not come true in time')
+const stateOf = async (job: PeriodicJob) => (await periodicStates(app.gatehouse, [job]))[0]!
+const waitForEnd = (job: PeriodicJob) =>
+  waitUntil(`the run of ${job.name} has ended`, async () => (await stateOf(job)).endedAt !== null)
+
+/** Waits until the worker of each application has polled the table once more, and has started what is due. */
+async function waitForPolls(...apps: TestApp[]): Promise<void> {
+  const counters = apps.map(({ gatehouse }) => countStatements(gatehouse.database))
+  const poll = 'periodic-next-due'
+  try {
+    // A poll that was already under way may have read the table too early, so two have to complete.
+    await waitUntil('each worker has polled', () => counters.every(({ completed }) => completed(poll) >= 2))
+  } finally {
+    for (const { restore } of counters) restore()
+  }
 }
 
-const stateOf = async (job: PeriodicJob) => (await periodicStates(app.gatehouse, [job]))[0]!
-const hasEnded = (job: PeriodicJob) => async () => (await stateOf(job)).endedAt !== null
 const row = (name: string) => ({ where: { name } })
 const metricsOf = async ({ baseUrl }: TestApp) => (await fetch(`${baseUrl}/metrics`)).text()
 
-test('of two processes one runs a job at its turn, and once; then the next turn', async () => {
-  const { runs, as } = noting('shared', () => sleep(300))
+test('one of two processes runs a due job, once per interval', async () => {
+  const { gate, release } = createGate()
+  const { runs, as } = createRecordingJob('shared', () => gate)
   start(app.gatehouse, as('a'))
   start(second.gatehouse, as('b'))
-  await until(hasEnded(as('')))
+  await waitForPolls(app, second)
   expect(runs).toHaveLength(1)
+  release()
+  await waitForEnd(as(''))
   app.clock.advance(MINUTE * 1.2)
-  await until(() => runs.length > 1)
-  await sleep(500)
+  await waitUntil('the second run has started', () => runs.length > 1)
+  await waitForPolls(app, second)
   expect(runs).toHaveLength(2)
 })
 
-test('a process that dies while it runs a job is taken over when its hold ends, not before', async () => {
-  const { runs, as } = noting('crash')
+test('another process takes over a job only when the lease of a crashed process has expired', async () => {
+  const { runs, as } = createRecordingJob('crash')
   const now = app.clock.now()
-  const dead = { holder: 'dead:1:000000', heldUntil: now + 15_000, startedAt: now, nextAt: now }
-  await app.gatehouse.tools.prisma.periodicJob.create({ data: { name: 'crash', ...dead } })
+  const dead = { leaseOwner: 'dead:1:000000', leaseExpiresAt: now + 15_000, startedAt: now, nextRunAt: now }
+  await app.gatehouse.database.prisma.periodicJob.create({ data: { name: 'crash', ...dead } })
   start(second.gatehouse, as('heir'))
-  await sleep(600)
+  await waitForPolls(second)
   expect(runs).toEqual([])
-  expect(await stateOf(as(''))).toMatchObject({ holder: 'dead:1:000000', endedAt: null })
+  expect(await stateOf(as(''))).toMatchObject({ leaseOwner: 'dead:1:000000', endedAt: null })
   app.clock.advance(15_001)
-  await until(hasEnded(as('')))
+  await waitForEnd(as(''))
   expect(runs).toEqual(['heir'])
-  expect(await stateOf(as(''))).toMatchObject({ holder: null, result: 'ok' })
+  expect(await stateOf(as(''))).toMatchObject({ leaseOwner: null, result: 'succeeded' })
 })
 
-test('a process that stood still and was overtaken is told to stop, and writes nothing about the run', async () => {
-  let release = (): void => {}
-  const gate = new Promise<void>((go) => {
-    release = go
-  })
-  const stops: boolean[] = []
-  const { runs, as } = noting('slow', async (by, { stop }) => {
+test('a process that lost its lease gets the stop signal and records nothing about the run', async () => {
+  const { gate, release } = createGate()
+  let signal: AbortSignal | undefined
+  const { runs, as } = createRecordingJob('slow', async (by, { stopSignal }) => {
     if (by === 'heir') return
+    signal = stopSignal
     await gate
-    stops.push(stop!.aborted)
   })
   start(app.gatehouse, as('slow'))
-  await until(() => runs.length === 1)
-  // As if the clock had gone on while it stood still.
-  await app.gatehouse.tools.prisma.periodicJob.update({ ...row('slow'), data: { heldUntil: 0 } })
+  await waitUntil('the run has started', () => runs.length === 1)
+  // As if the process had been suspended until its lease expired.
+  await app.gatehouse.database.prisma.periodicJob.update({ ...row('slow'), data: { leaseExpiresAt: 0 } })
   start(second.gatehouse, as('heir'))
-  await until(hasEnded(as('')))
+  await waitForEnd(as(''))
   const state = await stateOf(as(''))
-  // Its next renewal finds that the run is another one's.
-  await sleep(5500)
+  await waitUntil('the next renewal finds that the lease is lost', () => signal!.aborted)
+  const statements = countStatements(app.gatehouse.database)
   release()
-  await until(() => stops.length === 1)
-  await sleep(100)
+  await waitUntil('the run has tried to record its result', () => statements.completed('periodic-finish') === 1)
+  statements.restore()
   expect(runs).toEqual(['slow', 'heir'])
-  expect(stops).toEqual([true])
   expect(await stateOf(as(''))).toEqual(state)
 })
 
-test('a job that fails is logged, counted, shown and run again at its next turn, not earlier', async () => {
+test('a failed run is logged, counted and shown, and the job runs again after its interval', async () => {
   let works = false
-  const { runs, as } = noting('fails', async () => {
+  const { runs, as } = createRecordingJob('fails', async () => {
     if (!works) throw new Error('Invalid invocation:\n\nthe disk is full')
   })
   const lines: unknown[] = []
   const log = { ...app.gatehouse.log, error: (line: unknown) => lines.push(line) } as unknown as Gatehouse['log']
   start({ ...app.gatehouse, log }, as('a'))
-  await until(hasEnded(as('')))
+  await waitForEnd(as(''))
   expect(lines).toEqual([expect.objectContaining({ job: 'fails' })])
   expect(await stateOf(as(''))).toMatchObject({
     result: 'failed',
     error: 'the disk is full',
-    failures: 1,
+    consecutiveFailures: 1,
     succeededAt: null,
-    nextAt: expect.any(Number),
+    nextRunAt: expect.any(Number),
   })
-  await sleep(300)
+  await waitForPolls(app)
   expect(runs).toHaveLength(1)
   works = true
   app.clock.advance(MINUTE * 1.2)
-  await until(async () => (await stateOf(as(''))).succeededAt !== null)
-  expect(await stateOf(as(''))).toMatchObject({ result: 'ok', error: null, failures: 0 })
+  await waitUntil('a run has succeeded', async () => (await stateOf(as(''))).succeededAt !== null)
+  expect(await stateOf(as(''))).toMatchObject({ result: 'succeeded', error: null, consecutiveFailures: 0 })
   const text = await metricsOf(app)
   expect(text).toContain('gatehouse_periodic_job_runs_total{job="fails",result="failed"} 1')
-  expect(text).toContain('gatehouse_periodic_job_runs_total{job="fails",result="ok"} 1')
+  expect(text).toContain('gatehouse_periodic_job_runs_total{job="fails",result="succeeded"} 1')
   expect(text).toContain('gatehouse_periodic_job_duration_seconds_count{job="fails"} 2')
 })
 
-test('a process that stops ends long work after the portion in hand, and the rest is not left for the next turn', async () => {
-  let portions = 0
-  const { as } = noting('long', (_, context) =>
-    inPortions(context, 1, async () => {
-      portions++
+test('a stopping process ends a long run after the current batch, and another process continues immediately', async () => {
+  let batches = 0
+  const { as } = createRecordingJob('long', (_, context) =>
+    runInBatches(context, 1, async () => {
+      batches++
+      // Work that takes time, so that the process stops in the middle of it.
       await sleep(20)
-      return portions < 100 ? 1 : 0
+      return batches < 100 ? 1 : 0
     }),
   )
   const jobs = start(app.gatehouse, as('a'))
-  await until(() => portions > 3)
+  await waitUntil('four batches are done', () => batches > 3)
   await jobs.stop()
-  expect(portions).toBeLessThan(100)
+  expect(batches).toBeLessThan(100)
   const state = await stateOf(as(''))
-  expect(state).toMatchObject({ result: 'stopped', holder: null, nextAt: state.endedAt, succeededAt: null })
+  expect(state).toMatchObject({ result: 'interrupted', leaseOwner: null, nextRunAt: state.endedAt, succeededAt: null })
   start(second.gatehouse, as('b'))
-  await until(async () => (await stateOf(as(''))).result === 'ok')
-  expect(portions).toBe(100)
+  await waitUntil('a run has succeeded', async () => (await stateOf(as(''))).result === 'succeeded')
+  expect(batches).toBe(100)
 })
 
-test('a turn written by a clock that ran ahead is not waited for', async () => {
-  const { runs, as } = noting('ahead')
-  const nextAt = app.clock.now() + 365 * 86_400_000
-  await app.gatehouse.tools.prisma.periodicJob.create({ data: { name: 'ahead', nextAt } })
+test('a next run far in the future, written by a wrong clock, counts as due', async () => {
+  const { runs, as } = createRecordingJob('ahead')
+  const nextRunAt = app.clock.now() + 365 * 86_400_000
+  await app.gatehouse.database.prisma.periodicJob.create({ data: { name: 'ahead', nextRunAt } })
   start(app.gatehouse, as('a'))
-  await until(() => runs.length === 1)
+  await waitUntil('the job has run', () => runs.length === 1)
 })
 
-test('run now: also before its turn, but not while somebody else has it', async () => {
-  const { runs, as } = noting('now')
-  expect(await runNow(app.gatehouse, as('a'))).toBe('ok')
-  expect(await runNow(second.gatehouse, as('b'))).toBe('ok')
-  const held = { holder: 'other', heldUntil: app.clock.now() + 15_000 }
-  await app.gatehouse.tools.prisma.periodicJob.update({ ...row('now'), data: held })
-  expect(await runNow(app.gatehouse, as('a'))).toBeUndefined()
+test('runJobNow runs a job that is not due, but not while another process has its lease', async () => {
+  const { runs, as } = createRecordingJob('now')
+  expect(await runJobNow(app.gatehouse, as('a'))).toBe('succeeded')
+  expect(await runJobNow(second.gatehouse, as('b'))).toBe('succeeded')
+  const held = { leaseOwner: 'other', leaseExpiresAt: app.clock.now() + 15_000 }
+  await app.gatehouse.database.prisma.periodicJob.update({ ...row('now'), data: held })
+  expect(await runJobNow(app.gatehouse, as('a'))).toBeUndefined()
   expect(runs).toEqual(['a', 'b'])
 })
 
-test('queued work: waiting, running and failed by task with the oldest; what failed is kept, tried again, and leaves after a week', async () => {
+test('the queue state counts waiting, running and failed jobs; failed jobs can be retried and are deleted after a week', async () => {
   let works = false
-  let release = (): void => {}
-  const gate = new Promise<void>((go) => {
-    release = go
-  })
+  const { gate, release } = createGate()
   const task: Task = {
     name: 'odd',
-    attempts: 1,
-    delay: () => 1000,
-    lease: 10_000,
-    parallel: 10,
+    maxAttempts: 1,
+    retryDelay: () => 1000,
+    leaseDuration: 10_000,
+    concurrency: 10,
     async run(_, payload) {
       if ((payload as { wait?: boolean }).wait) await gate
-      else if (!works) throw new Error('nobody listens')
+      else if (!works) throw new Error('no connection')
       return 'done'
     },
   }
@@ -201,10 +223,10 @@ test('queued work: waiting, running and failed by task with the oldest; what fai
   expect(await state()).toEqual({ task: 'odd', waiting: 0, running: 0, failed: 0, oldestAt: null })
   const oldestAt = app.clock.now()
   await enqueue(context, 'odd', [{ wait: true }])
-  const working = workOff(app.gatehouse, [task])
-  await until(async () => (await state())?.running === 1)
+  const working = runDueJobs(app.gatehouse, [task])
+  await waitUntil('the job is running', async () => (await state())?.running === 1)
   await enqueue(context, 'odd', [{ n: 1 }])
-  await workOff(second.gatehouse, [task])
+  await runDueJobs(second.gatehouse, [task])
   await enqueue(context, 'odd', [{ n: 2 }])
   expect(await state()).toEqual({ task: 'odd', waiting: 1, running: 1, failed: 1, oldestAt: expect.any(Number) })
   expect(Math.abs((await state())!.oldestAt! - oldestAt)).toBeLessThan(1000)
@@ -212,13 +234,13 @@ test('queued work: waiting, running and failed by task with the oldest; what fai
   await working
   const failed = await failedJobs(context, 10)
   expect(failed.map(({ task: name, attempts, error }) => [name, attempts, error])).toEqual([
-    ['odd', 1, 'nobody listens'],
-    ['odd', 1, 'nobody listens'],
+    ['odd', 1, 'no connection'],
+    ['odd', 1, 'no connection'],
   ])
   works = true
   expect(await retryJob(context, failed[0]!.id)).toBe(true)
   expect(await retryJob(context, 'job_unknown')).toBe(false)
-  await workOff(app.gatehouse, [task])
+  await runDueJobs(app.gatehouse, [task])
   expect(await state()).toMatchObject({ waiting: 0, running: 0, failed: 1 })
   app.clock.advance(7 * 86_400_000 - 5000)
   await purgeFailedJobs(context)
@@ -228,24 +250,24 @@ test('queued work: waiting, running and failed by task with the oldest; what fai
   expect(await state()).toMatchObject({ failed: 0 })
 })
 
-test('metrics tell of all processes: successes of periodic jobs, the queue by task and state, what waits for webhooks', async () => {
+test('metrics include periodic jobs, the queue and webhook deliveries of all processes', async () => {
   const { schedule } = await import('../../src/schedule.js')
   const job = schedule.find(({ name }) => name === 'purge-challenges')!
-  expect(await runNow(second.gatehouse, job)).toBe('ok')
+  expect(await runJobNow(second.gatehouse, job)).toBe('succeeded')
   await enqueue(systemContext(app.gatehouse), 'mail', [{}])
-  const { owner, A } = await makeTenant(app, 'Told')
-  expect(await metricsOf(app)).toContain('gatehouse_webhooks_oldest_due_seconds 0')
+  const { owner, A } = await createTenant(app, 'Notified')
+  expect(await metricsOf(app)).toContain('gatehouse_webhook_oldest_due_delivery_age_seconds 0')
   const hook = { url: 'https://hooks.example.com/', event_types: ['issuer.created'], auth: 'none' }
-  must(await owner.post(`${A}/webhooks`, hook), 201)
-  must(await owner.post(`${A}/issuers`, { name: 'Told of' }), 201)
+  expectStatus(await owner.post(`${A}/webhooks`, hook), 201)
+  expectStatus(await owner.post(`${A}/issuers`, { name: 'Created' }), 201)
   app.clock.advance(5000)
   const text = await metricsOf(app)
-  expect(text).toContain('gatehouse_webhooks{state="waiting"} 1')
-  expect(text).toContain('gatehouse_webhooks{state="paused"} 0')
-  expect(text).toMatch(/^gatehouse_webhooks_oldest_due_seconds [1-9]/m)
+  expect(text).toContain('gatehouse_webhooks{state="due"} 1')
+  expect(text).toContain('gatehouse_webhooks{state="circuit_open"} 0')
+  expect(text).toMatch(/^gatehouse_webhook_oldest_due_delivery_age_seconds [1-9]/m)
   expect(text).toMatch(/^gatehouse_periodic_job_last_success_timestamp_seconds\{job="purge-challenges"\} \d{10}/m)
-  expect(text).toContain('gatehouse_periodic_job_failures{job="rotate-keys"} 0')
-  expect(text).toContain('gatehouse_queue_jobs{task="mail",state="waiting"} 1')
-  expect(text).toContain('gatehouse_queue_jobs{task="backchannel_logout",state="failed"} 0')
-  expect(text).toMatch(/^gatehouse_queue_oldest_job_seconds\{task="mail"\} [1-9]/m)
+  expect(text).toContain('gatehouse_periodic_job_consecutive_failures{job="rotate-keys"} 0')
+  expect(text).toContain('gatehouse_jobs{task="mail",state="waiting"} 1')
+  expect(text).toContain('gatehouse_jobs{task="backchannel_logout",state="failed"} 0')
+  expect(text).toMatch(/^gatehouse_oldest_job_age_seconds\{task="mail"\} [1-9]/m)
 })

@@ -1,7 +1,7 @@
-/** Logs hold no personal value (decision D36): neither the application's nor that of the embedded database. */
+/** The log contains no personal data (docs/contract.md#secrets-in-logs-and-events). */
 import { PassThrough } from 'node:stream'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { causeOf, systemContext } from '../../src/platform/jobs.js'
+import { errorSummary, systemContext } from '../../src/platform/jobs/periodic-jobs.js'
 import { openLog } from '../../src/platform/log.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
@@ -10,11 +10,11 @@ const VALUE = 'zq7kanari'
 let app: TestApp
 beforeAll(async () => {
   app = await startApp({ roles: [] })
-  await app.gatehouse.tools.pool.query('CREATE TABLE people (name TEXT UNIQUE CHECK (length(name) < 99), age INT)')
+  await app.gatehouse.database.pool.query('CREATE TABLE people (name TEXT UNIQUE CHECK (length(name) < 99), age INT)')
 })
 afterAll(() => app.close())
 
-/** The line that this error becomes. */
+/** Returns the log line of an error. */
 function logged(error: unknown): string {
   const lines: string[] = []
   const stream = new PassThrough()
@@ -31,11 +31,11 @@ const failureOf = (work: () => Promise<unknown>): Promise<unknown> =>
     (error: unknown) => error,
   )
 
-describe('an error of the database is logged with its code and no value of a row', () => {
+describe('a database error is logged with its code and without row values', () => {
   const insert = 'INSERT INTO people (name) VALUES ($1)'
   const name = `${VALUE}-name`
-  const driver = (text: string, values: unknown[]) => app.gatehouse.tools.pool.query(text, values)
-  const prisma = (text: string, values: unknown[]) => app.gatehouse.tools.prisma.$queryRawUnsafe(text, ...values)
+  const driver = (text: string, values: unknown[]) => app.gatehouse.database.pool.query(text, values)
+  const prisma = (text: string, values: unknown[]) => app.gatehouse.database.prisma.$queryRawUnsafe(text, ...values)
   test.each([
     ['a unique index', '23505', insert, [name]],
     ['a check', '23514', insert, [VALUE.repeat(20)]],
@@ -49,11 +49,11 @@ describe('an error of the database is logged with its code and no value of a row
       expect(logged(error)).toContain(code)
       expect(logged(error)).toContain('"stack":"    at ')
       expect(logged(error)).not.toContain(VALUE)
-      expect(causeOf(error)).not.toContain(VALUE)
+      expect(errorSummary(error)).not.toContain(VALUE)
     }
   })
 
-  test('a query that Prisma does not understand, also as the cause of another error', async () => {
+  test('a query that Prisma rejects, also as the cause of another error', async () => {
     const { db } = systemContext(app.gatehouse)
     const error = await failureOf(() => db.user.create({ data: { username: VALUE, profile: { a: VALUE } } as never }))
     expect(logged(error)).not.toContain(VALUE)
@@ -61,7 +61,7 @@ describe('an error of the database is logged with its code and no value of a row
   })
 })
 
-test('what a mail server answers is logged without the address', () => {
+test('the response of a mail server is logged without the address', () => {
   const answer = `550 5.1.1 <${VALUE}@example.com>: Recipient address rejected`
   const more = { code: 'EENVELOPE', responseCode: 550, response: answer, rejected: [`${VALUE}@example.com`] }
   const error = Object.assign(new Error(`Can't send mail - all recipients were rejected: ${answer}`), more)

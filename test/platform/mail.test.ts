@@ -1,11 +1,12 @@
-/** Mail goes out through a real SMTP server: after the transaction, at least once, never after its time. */
+/** Mail delivery to a real SMTP server: after the transaction, at least once, never after the message has expired. */
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import { SMTPServer } from 'smtp-server'
-import { transaction } from '../../src/platform/database.js'
-import { systemContext } from '../../src/platform/jobs.js'
-import { queueMail } from '../../src/platform/mail.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
+import { enqueueMail } from '../../src/platform/mail/mail.js'
+import { transaction } from '../../src/platform/postgres/transaction.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
+import { waitUntil } from '../setup/wait-until.js'
 
 interface Received {
   from: string
@@ -16,7 +17,7 @@ interface Received {
 let server: SMTPServer
 let app: TestApp
 const received: Received[] = []
-/** How many of the next messages the server turns away for now. */
+/** The number of messages that the server refuses with a temporary error. */
 let refusals = 0
 
 beforeAll(async () => {
@@ -61,27 +62,21 @@ beforeEach(() => {
 
 const mail = (to: string) => ({ to, subject: 'Grüße', text: 'Der Code: 123456', html: '<p>Der Code: 123456</p>' })
 const queue = (to: string, life?: number) =>
-  transaction(systemContext(app.gatehouse), (inside) => queueMail(inside, mail(to), life))
-const waiting = () => app.gatehouse.tools.prisma.job.count({ where: { task: 'mail' } })
+  transaction(systemContext(app.gatehouse), (tx) => enqueueMail(tx, mail(to), life))
+const queuedJobCount = () => app.gatehouse.database.prisma.job.count({ where: { task: 'mail' } })
 
-async function until(what: () => boolean | Promise<boolean>): Promise<void> {
-  for (let wait = 0; wait < 400; wait++) {
-    if (await what()) return
-    await new Promise((go) => setTimeout(go, 25))
-  }
-  throw new Error('it does not come about')
-}
+const waitForEmptyQueue = () => waitUntil('the mail queue is empty', async () => (await queuedJobCount()) === 0)
 
-/** One message was tried once and waits for its next turn; while it is being tried, it is not due for a minute. */
-const turnedAway = () =>
-  until(async () => {
+/** Waits until one message has failed once and is scheduled for a retry. */
+const rejectedMessages = () =>
+  waitUntil('one message waits for its second attempt', async () => {
     const soon = BigInt(app.clock.now() + 30_000)
-    return (await app.gatehouse.tools.prisma.job.count({ where: { attempts: 1, runAt: { lt: soon } } })) === 1
+    return (await app.gatehouse.database.prisma.job.count({ where: { attempts: 1, runAt: { lt: soon } } })) === 1
   })
 
-test('a message is handed over as text and HTML, from MAIL_FROM, and leaves the outbox', async () => {
+test('a message is sent as text and HTML from MAIL_FROM and removed from the queue', async () => {
   await queue('ada@example.com')
-  await until(async () => (await waiting()) === 0)
+  await waitForEmptyQueue()
   expect(received).toHaveLength(1)
   const [{ from, to, raw }] = received as [Received]
   expect({ from, to }).toEqual({ from: 'no-reply@id.example.com', to: ['ada@example.com'] })
@@ -90,60 +85,60 @@ test('a message is handed over as text and HTML, from MAIL_FROM, and leaves the 
   expect(raw).toContain('=?UTF-8?')
 })
 
-test('a transaction that fails sends nothing', async () => {
-  const failed = transaction(systemContext(app.gatehouse), async (inside) => {
-    await queueMail(inside, mail('nobody@example.com'))
+test('a rolled back transaction sends no mail', async () => {
+  const failed = transaction(systemContext(app.gatehouse), async (tx) => {
+    await enqueueMail(tx, mail('never@example.com'))
     throw new Error('undone')
   })
   await expect(failed).rejects.toThrow('undone')
   await queue('after@example.com')
-  await until(() => received.length === 1)
+  await waitUntil('a message has arrived', () => received.length === 1)
   expect(received[0]!.to).toEqual(['after@example.com'])
 })
 
-test('what the server turns away is tried again, later and later, and not after its time', async () => {
+test('a refused message is retried with increasing delays, but not after it has expired', async () => {
   refusals = 1
   await queue('again@example.com')
-  await turnedAway()
+  await rejectedMessages()
   app.clock.advance(6000)
   await queue('other@example.com')
-  await until(async () => (await waiting()) === 0)
+  await waitForEmptyQueue()
   expect(received.map(({ to }) => to[0]).sort()).toEqual(['again@example.com', 'other@example.com'])
 
   received.length = 0
   refusals = 1
   await queue('late@example.com', 10_000)
-  await turnedAway()
+  await rejectedMessages()
   app.clock.advance(11_000)
   await queue('kick@example.com')
-  await until(async () => (await waiting()) === 0)
+  await waitForEmptyQueue()
   expect(received.map(({ to }) => to[0])).toEqual(['kick@example.com'])
 })
 
-test('a message whose process died is sent by another one', async () => {
-  const { prisma } = app.gatehouse.tools
+test('another process sends the message of a crashed process', async () => {
+  const { prisma } = app.gatehouse.database
   const now = app.clock.now()
-  const sealed = app.gatehouse.sealer.seal(JSON.stringify(mail('orphan@example.com')))
-  const payload = { id: 'mail_orphan', sealed, expiresAt: now + 3_600_000 }
+  const encrypted = app.gatehouse.encryptor.encrypt(JSON.stringify(mail('orphan@example.com')))
+  const payload = { id: 'mail_orphan', encrypted, expiresAt: now + 3_600_000 }
   const row = { id: 'job_orphan', task: 'mail', payload, attempts: 1, runAt: now + 60_000, createdAt: now }
   await prisma.job.create({ data: row })
   app.clock.advance(61_000)
   await queue('kick@example.com')
-  await until(async () => (await waiting()) === 0)
+  await waitForEmptyQueue()
   expect(received.map(({ to }) => to[0]).sort()).toEqual(['kick@example.com', 'orphan@example.com'])
 })
 
-test('to nobody nothing goes out, for the same work', async () => {
+test('a message with an empty recipient is not sent', async () => {
   await queue('')
-  await queue('somebody@example.com')
-  await until(async () => (await waiting()) === 0)
-  expect(received.map(({ to }) => to[0])).toEqual(['somebody@example.com'])
+  await queue('grace@example.com')
+  await waitForEmptyQueue()
+  expect(received.map(({ to }) => to[0])).toEqual(['grace@example.com'])
 })
 
-test('the outbox holds no message in the clear', async () => {
+test('queued messages are encrypted', async () => {
   refusals = 1
   await queue('secret@example.com')
-  await turnedAway()
-  const [row] = await app.gatehouse.tools.prisma.job.findMany()
+  await rejectedMessages()
+  const [row] = await app.gatehouse.database.prisma.job.findMany()
   expect(JSON.stringify(row!.payload)).not.toMatch(/123456|secret@/)
 })

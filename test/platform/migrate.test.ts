@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { migrate, migrationStatus, refuseOldServer } from '../../src/platform/migrate.js'
-import { packageRoot } from '../../src/platform/package-root.js'
+import { packageRoot } from '../../src/platform/package-info.js'
+import { migrate, migrationStatus, requireSupportedServer } from '../../src/platform/postgres/migrate.js'
 import { createTestDatabase } from '../setup/database.js'
 
 let folder: string
@@ -19,7 +19,7 @@ function write(name: string, sql: string): void {
   writeFileSync(join(folder, name, 'migration.sql'), sql)
 }
 
-async function ask<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
+async function runQuery<Row extends pg.QueryResultRow>(sql: string): Promise<Row[]> {
   const client = new pg.Client({ connectionString: database.url })
   await client.connect()
   try {
@@ -43,7 +43,7 @@ afterEach(async () => {
 })
 
 describe('migrations', () => {
-  test('are applied in order, once', async () => {
+  test('are applied once, in order', async () => {
     expect(await migrationStatus(database.url, { folder })).toEqual([
       { name: first, appliedAt: null },
       { name: second, appliedAt: null },
@@ -57,14 +57,16 @@ describe('migrations', () => {
     for (const { appliedAt } of status) expect(Math.abs(appliedAt! - Date.now())).toBeLessThan(60_000)
   })
 
-  test('are noted as Prisma notes them, so that its deploy command agrees', async () => {
+  test('are recorded like Prisma does, so that its deploy command works on the same database', async () => {
     write(first, 'SELECT 1;\r\n')
     write(second, 'SELECT 2;')
     await apply()
-    const [row] = await ask<Record<string, unknown>>('SELECT * FROM _prisma_migrations ORDER BY migration_name LIMIT 1')
+    const [row] = await runQuery<Record<string, unknown>>(
+      'SELECT * FROM _prisma_migrations ORDER BY migration_name LIMIT 1',
+    )
     expect(row).toEqual({
       id: expect.stringMatching(/^[0-9a-f-]{36}$/),
-      // sha256 of «SELECT 1;\n»: line ends of a checkout do not count.
+      // The SHA-256 of "SELECT 1;\n": the line endings of a checkout do not matter.
       checksum: 'b4e0497804e46e0a0b0b8c31975b062152d551bac49c3c2e80932567b4085dcd',
       migration_name: first,
       started_at: expect.any(Date),
@@ -75,51 +77,51 @@ describe('migrations', () => {
     })
   })
 
-  test('are applied by one of several processes that start at once, and none of them fails', async () => {
+  test('are applied by one of several processes that start in parallel, and none fails', async () => {
     write(third, 'SELECT pg_sleep(0.2);')
     const results = await Promise.all([apply(), apply(), apply(), apply()])
     expect(results.flatMap(({ applied }) => applied).sort()).toEqual([first, second, third])
   })
 
-  test('that fail leave nothing behind and name themselves and the line', async () => {
+  test('are rolled back on failure, with an error that names the migration and the line', async () => {
     write(second, 'CREATE TABLE c (id int);\n\nSELECT nothing FROM nowhere;')
     await expect(apply()).rejects.toThrow(
-      `the migration ${second} failed and was undone: relation "nowhere" does not exist (line 3)`,
+      `the migration ${second} failed and was rolled back: relation "nowhere" does not exist (line 3)`,
     )
-    expect(await ask("SELECT to_regclass('c') AS c")).toEqual([{ c: null }])
+    expect(await runQuery("SELECT to_regclass('c') AS c")).toEqual([{ c: null }])
     write(second, 'CREATE TABLE c (id int);')
     expect(await apply()).toEqual({ applied: [second] })
   })
 
-  test('are undone when they cannot be noted', async () => {
+  test('are rolled back when they cannot be recorded', async () => {
     const never = `CHECK (migration_name <> '${second}')`
     write(second, `CREATE TABLE c (id int); ALTER TABLE _prisma_migrations ADD CONSTRAINT never ${never};`)
     await expect(apply()).rejects.toThrow('never')
-    expect(await ask("SELECT to_regclass('c') AS c")).toEqual([{ c: null }])
+    expect(await runQuery("SELECT to_regclass('c') AS c")).toEqual([{ c: null }])
   })
 
   for (const [rule, change, message] of [
     [
-      'an edited one is refused',
+      'a changed migration is an error',
       () => write(first, '-- edited\nCREATE TABLE a (id int);\nCREATE TABLE b (id int);\n'),
-      `the migration ${first} was edited`,
+      `the migration ${first} was changed after it was applied`,
     ],
     [
-      'a missing one is refused',
+      'a missing migration is an error',
       () => rmSync(join(folder, first), { recursive: true }),
       `the migration ${first} was applied to the database, but its file is missing`,
     ],
     [
-      'a newer database is refused',
+      'a newer database is an error',
       () => rmSync(join(folder, second), { recursive: true }),
-      `the database is newer than this build: it has the migration ${second}, the newest known here is ${first}`,
+      `the database is newer than this build: it has the migration ${second}, the newest of this build is ${first}`,
     ],
     [
-      'a folder without its file is refused',
+      'a directory without migration.sql is an error',
       () => rmSync(join(folder, second, 'migration.sql')),
       `the migration ${second} has no migration.sql`,
     ],
-    ['a missing folder is refused', () => rmSync(folder, { recursive: true }), 'the migrations are missing'],
+    ['a missing directory is an error', () => rmSync(folder, { recursive: true }), 'the migrations are missing'],
   ] as const) {
     test(rule, async () => {
       await apply()
@@ -133,19 +135,21 @@ describe('migrations', () => {
     })
   }
 
-  test('one that another tool began and never finished is refused', async () => {
+  test('a migration that another tool started but did not finish is an error', async () => {
     await apply()
-    await ask('UPDATE _prisma_migrations SET finished_at = NULL')
-    await expect(apply()).rejects.toThrow('began but never finished')
+    await runQuery('UPDATE _prisma_migrations SET finished_at = NULL')
+    await expect(apply()).rejects.toThrow('started but did not finish')
   })
 
-  test('need PostgreSQL 15', () => {
-    expect(() => refuseOldServer(140_012)).toThrow('the database server is PostgreSQL 14; Gatehouse needs 15 or newer')
-    expect(() => refuseOldServer(150_000)).not.toThrow()
+  test('require PostgreSQL 15', () => {
+    expect(() => requireSupportedServer(140_012)).toThrow(
+      'the database server is PostgreSQL 14; Gatehouse needs 15 or newer',
+    )
+    expect(() => requireSupportedServer(150_000)).not.toThrow()
   })
 })
 
-test('the migrations of this build give a database that they call complete', async () => {
+test('the migrations of this build are all applied to a new database', async () => {
   const { url, drop } = await createTestDatabase()
   try {
     expect(await migrate(url)).toEqual({ applied: [] })
@@ -155,17 +159,17 @@ test('the migrations of this build give a database that they call complete', asy
   }
 })
 
-test('an upgrade turns off stored settings that had no effect, and keeps the redirect URI rules that are known now', async () => {
+test('an upgrade disables stored settings that had no effect and keeps the known redirect URI rules', async () => {
   const enforced = '20261122113000_settings_with_effect'
   const own = join(packageRoot, 'prisma', 'migrations')
   rmSync(folder, { recursive: true })
-  // Everything that is older, then rows of that time.
-  for (const name of readdirSync(own).filter((one) => one < enforced || !/^\d/.test(one)))
+  // Applies all older migrations and inserts rows of that version.
+  for (const name of readdirSync(own).filter((migration) => migration < enforced || !/^\d/.test(migration)))
     cpSync(join(own, name), join(folder, name), { recursive: true })
   await apply()
   const rules = (redirect_uri_rules: unknown) =>
     `'${JSON.stringify({ security: { redirect_uri_rules, mfa_required: true } })}'`
-  await ask(`
+  await runQuery(`
     INSERT INTO accounts (id, created_at, updated_at) VALUES ('acc_1', 1, 1);
     INSERT INTO issuers (id, account_id, name, status, username_key, created_at, updated_at, settings) VALUES
       ('iss_known', 'acc_1', 'A', 'active', '', 1, 5, ${rules({ allow_loopback: false, require_https: true, allow_private_use_schemes: 'no' })}),
@@ -177,7 +181,7 @@ test('an upgrade turns off stored settings that had no effect, and keeps the red
       ('org_off', 'acc_1', 'iss_known', 'active', '{"enabled": false}', false, false, 1, 5);`)
   cpSync(join(own, enforced), join(folder, enforced), { recursive: true })
   expect(await apply()).toEqual({ applied: [enforced] })
-  const issuers = await ask<{ id: string; settings: unknown; changed: boolean }>(
+  const issuers = await runQuery<{ id: string; settings: unknown; changed: boolean }>(
     'SELECT id, settings, updated_at > 5 AS changed FROM issuers ORDER BY id',
   )
   expect(issuers).toEqual([
@@ -189,7 +193,7 @@ test('an upgrade turns off stored settings that had no effect, and keeps the red
     { id: 'iss_list', settings: { security: { redirect_uri_rules: {}, mfa_required: true } }, changed: true },
     { id: 'iss_none', settings: { custom: 1 }, changed: false },
   ])
-  const organizations = await ask(
+  const organizations = await runQuery(
     'SELECT id, sso, sso_enabled, sso_only, updated_at > 5 AS changed FROM organizations ORDER BY id',
   )
   const off = { sso_enabled: false, sso_only: false }

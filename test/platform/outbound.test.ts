@@ -1,8 +1,8 @@
-/** Security rule 17: one way out, and where it does not lead. */
+/** Outbound requests: allowed addresses and limits (docs/contract.md#outbound-requests). */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, LookupFunction } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { isPublicAddress, type Outbound, OutboundError, openOutbound } from '../../src/platform/outbound.js'
+import { isPublicAddress, type Outbound, OutboundError, openOutbound } from '../../src/platform/outbound/outbound.js'
 
 let server: Server
 let port: number
@@ -11,19 +11,19 @@ const requests: IncomingMessage[] = []
 let answer: (req: IncomingMessage, res: ServerResponse) => void
 const open: Outbound[] = []
 
-/** Names answer with these addresses, one list per question; the last one stays. */
-function answering(...lists: string[][]): LookupFunction & { asked: number } {
+/** Returns a lookup function that returns these address lists in order, and then repeats the last one. */
+function lookupReturning(...lists: string[][]): LookupFunction & { lookupCount: number } {
   const lookup = Object.assign(
     (_: string, __: object, callback: (error: null, found: { address: string; family: number }[]) => void) => {
-      const list = lists[Math.min(lookup.asked++, lists.length - 1)]!
+      const list = lists[Math.min(lookup.lookupCount++, lists.length - 1)]!
       callback(
         null,
         list.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
       )
     },
-    { asked: 0 },
+    { lookupCount: 0 },
   )
-  return lookup as unknown as LookupFunction & { asked: number }
+  return lookup as unknown as LookupFunction & { lookupCount: number }
 }
 
 function client(options: Parameters<typeof openOutbound>[0]): Outbound {
@@ -32,14 +32,14 @@ function client(options: Parameters<typeof openOutbound>[0]): Outbound {
   return outbound
 }
 
-const faultOf = (work: Promise<unknown>): Promise<{ fault: string; message: string }> =>
+const errorOf = (work: Promise<unknown>): Promise<{ reason: string; message: string }> =>
   work.then(
     () => {
-      throw new Error('it was answered')
+      throw new Error('the request succeeded')
     },
     (error: unknown) => {
       if (!(error instanceof OutboundError)) throw error
-      return { fault: error.fault, message: error.message }
+      return { reason: error.reason, message: error.message }
     },
   )
 const limits = { timeout: 3000, maxBody: 1000 }
@@ -119,10 +119,10 @@ describe('addresses', () => {
     'https://[64:ff9b::7f00:1]',
     'https://169.254.169.254',
     'https://localhost',
-  ])('%s is refused before anything is sent, literals too', async (origin) => {
+  ])('%s is refused before anything is sent', async (origin) => {
     const before = connections
-    const { fault } = await faultOf(client({ allowPrivate: false }).send({ url: `${origin}:${port}/`, ...limits }))
-    expect([fault, connections - before]).toEqual(['refused', 0])
+    const { reason } = await errorOf(client({ allowPrivate: false }).send({ url: `${origin}:${port}/`, ...limits }))
+    expect([reason, connections - before]).toEqual(['refused', 0])
   })
 
   test.each([
@@ -132,51 +132,51 @@ describe('addresses', () => {
     'https://user:secret@93.184.216.34/',
     'not a url',
     '',
-  ])('%s is no address to call', async (url) => {
-    expect((await faultOf(client({ allowPrivate: false }).send({ url, ...limits }))).fault).toBe('refused')
+  ])('%s is not an allowed URL', async (url) => {
+    expect((await errorOf(client({ allowPrivate: false }).send({ url, ...limits }))).reason).toBe('refused')
   })
 })
 
-describe('a name whose answers change (DNS rebinding)', () => {
-  // 127.0.0.2 stands for the public Internet here; 127.0.0.1 for what lies behind the wall.
+describe('a name whose addresses change (DNS rebinding)', () => {
+  // 127.0.0.2 represents a public address, 127.0.0.1 a private one.
   const isPublic = (address: string) => address === '127.0.0.2'
   const reached = (from: number) => requests.slice(from).map((req) => req.socket.localAddress)
 
-  test('first public, then private: the second connection is refused, and nothing ever reaches the private address', async () => {
+  test('when the address changes from public to private, the second connection is refused', async () => {
     answer = (_, res) => void res.setHeader('connection', 'close').end('ok')
-    const lookup = answering(['127.0.0.2'], ['127.0.0.1'])
+    const lookup = lookupReturning(['127.0.0.2'], ['127.0.0.1'])
     const outbound = client({ allowPrivate: false, isPublic, lookup })
     const from = requests.length
-    // https is not spoken by the server: that the connection is made, and to whom, is the point.
+    // The server does not support TLS: the test only checks whether and where a connection is opened.
     const before = connections
-    const first = await faultOf(outbound.send({ url: `https://rebinding.example:${port}/`, ...limits }))
-    expect([first.fault, connections - before, lookup.asked]).toEqual(['unreachable', 1, 1])
-    const second = await faultOf(outbound.send({ url: `https://rebinding.example:${port}/`, ...limits }))
-    expect([second.fault, connections - before, lookup.asked]).toEqual(['refused', 1, 2])
+    const first = await errorOf(outbound.send({ url: `https://rebinding.example:${port}/`, ...limits }))
+    expect([first.reason, connections - before, lookup.lookupCount]).toEqual(['unreachable', 1, 1])
+    const second = await errorOf(outbound.send({ url: `https://rebinding.example:${port}/`, ...limits }))
+    expect([second.reason, connections - before, lookup.lookupCount]).toEqual(['refused', 1, 2])
     expect(reached(from)).toEqual([])
   })
 
-  test('what is private among several answers is left out', async () => {
+  test('private addresses in a DNS response are ignored', async () => {
     const before = connections
-    const lookup = answering(['127.0.0.1', '::1', '127.0.0.2'])
-    await faultOf(
+    const lookup = lookupReturning(['127.0.0.1', '::1', '127.0.0.2'])
+    await errorOf(
       client({ allowPrivate: false, isPublic, lookup }).send({ url: `https://mixed.example:${port}/`, ...limits }),
     )
-    expect([connections - before, lookup.asked]).toEqual([1, 1])
-    const none = answering(['127.0.0.1', '::1'])
+    expect([connections - before, lookup.lookupCount]).toEqual([1, 1])
+    const none = lookupReturning(['127.0.0.1', '::1'])
     const refused = client({ allowPrivate: false, isPublic, lookup: none })
-    expect((await faultOf(refused.send({ url: `https://inside.example:${port}/`, ...limits }))).fault).toBe('refused')
+    expect((await errorOf(refused.send({ url: `https://inside.example:${port}/`, ...limits }))).reason).toBe('refused')
     expect(connections - before).toBe(1)
   })
 
-  test('the name is asked once for each connection, never besides', async () => {
+  test('the name is resolved exactly once per connection', async () => {
     answer = (_, res) => void res.end('ok')
-    const lookup = answering(['127.0.0.2'])
+    const lookup = lookupReturning(['127.0.0.2'])
     const outbound = client({ allowPrivate: true, lookup })
     const [from, before] = [requests.length, connections]
     for (let n = 0; n < 3; n++) await outbound.send({ url: `http://kept.example:${port}/`, ...limits })
     expect(reached(from)).toEqual(['127.0.0.2', '127.0.0.2', '127.0.0.2'])
-    expect(lookup.asked).toBe(connections - before)
+    expect(lookup.lookupCount).toBe(connections - before)
   })
 })
 
@@ -188,7 +188,7 @@ describe('limits', () => {
     url = `http://127.0.0.1:${port}/path?query`
   })
 
-  test('an answer: status, headers, body; the request says who calls, and nothing else that was not asked for', async () => {
+  test('returns status, headers and body; adds only the expected request headers', async () => {
     answer = (_, res) => void res.writeHead(404, { 'X-One': ['a', 'b'] }).end('nö')
     const { status, headers, body } = await outbound.send({ method: 'POST', url, body: 'x=1', ...limits })
     expect([status, headers['x-one'], body]).toEqual([404, 'a', 'nö'])
@@ -200,7 +200,7 @@ describe('limits', () => {
     ])
   })
 
-  test('redirects are answers, not followed', async () => {
+  test('redirects are returned, not followed', async () => {
     answer = (_, res) => void res.writeHead(302, { location: `http://127.0.0.1:${port}/elsewhere` }).end()
     const from = requests.length
     expect((await outbound.send({ url, ...limits })).status).toBe(302)
@@ -209,28 +209,28 @@ describe('limits', () => {
 
   test.each<[string, string, (res: ServerResponse) => void]>([
     ['a body over the limit', 'too_large', (res) => res.end('x'.repeat(1001))],
-    ['a body without end', 'too_large', (res) => void setInterval(() => res.write('x'.repeat(100)), 1).unref()],
-    ['headers without end', 'unreachable', (res) => res.writeHead(200, { x: 'x'.repeat(20_000) }).end()],
-    ['silence', 'timeout', () => undefined],
-    ['a body that stops half-way', 'timeout', (res) => res.writeHead(200, { 'content-length': 9 }).write('x')],
+    ['an endless body', 'too_large', (res) => void setInterval(() => res.write('x'.repeat(100)), 1).unref()],
+    ['too many headers', 'unreachable', (res) => res.writeHead(200, { x: 'x'.repeat(20_000) }).end()],
+    ['no response', 'timeout', () => undefined],
+    ['an incomplete body', 'timeout', (res) => res.writeHead(200, { 'content-length': 9 }).write('x')],
     ['a connection that breaks', 'unreachable', (res) => res.destroy()],
-  ])('%s: %s, and no word of it in the error', async (_, fault, behave) => {
+  ])('%s: %s, and the error contains no data of the response', async (_, reason, behave) => {
     answer = (__, res) => behave(res)
-    const failed = await faultOf(outbound.send({ url, timeout: 500, maxBody: 1000 }))
-    expect(failed.fault).toBe(fault)
+    const failed = await errorOf(outbound.send({ url, timeout: 500, maxBody: 1000 }))
+    expect(failed.reason).toBe(reason)
     expect(failed.message).not.toContain('xx')
   })
 
-  test('with no body to read none is handed on', async () => {
+  test('with maxBody 0 the body is discarded', async () => {
     answer = (_, res) => void res.end('secret of the target')
     for (let n = 0; n < 3; n++) {
       expect(await outbound.send({ url, timeout: 3000, maxBody: 0 })).toMatchObject({ status: 200, body: '' })
     }
   })
 
-  test('nobody there', async () => {
-    expect((await faultOf(outbound.send({ url: 'http://127.0.0.1:1/', ...limits }))).message).toBe(
-      'There was no answer (ECONNREFUSED).',
+  test('a refused connection', async () => {
+    expect((await errorOf(outbound.send({ url: 'http://127.0.0.1:1/', ...limits }))).message).toBe(
+      'The server could not be reached (ECONNREFUSED).',
     )
   })
 })

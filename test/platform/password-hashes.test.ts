@@ -1,10 +1,16 @@
-/** Kinds of stored password hashes: which are known, what each may cost, and that the password decides. */
+/** The formats of password hashes: verification, cost limits and rejected formats. */
 import { pbkdf2Sync } from 'node:crypto'
 import { describe, expect, test } from '@jest/globals'
-import { costOf, fitsHash, hashFault, isWeakKind, kindOfHash } from '../../src/platform/password-hashes.js'
-import { hashPassword, isOurHash, verifyPassword } from '../../src/platform/secrets.js'
+import {
+  hashCost,
+  hashFormatOf,
+  isWeakHashFormat,
+  matchesPasswordHash,
+  passwordHashError,
+} from '../../src/platform/crypto/password-hashes.js'
+import { hashPassword, isCurrentHash, verifyPassword } from '../../src/platform/crypto/secrets.js'
 
-/** Vectors that others published: kind, password, stored form. */
+/** Published test vectors: format, password, stored hash. */
 const vectors: [string, string, string][] = [
   // crypt_blowfish 1.3, wrapper.c
   ['bcrypt', 'U*U', '$2a$05$CCCCCCCCCCCCCCCCCCCCC.E5YPO9kmyuRGyh0XouQYb4YMJKvyOeW'],
@@ -37,11 +43,11 @@ const vectors: [string, string, string][] = [
   ],
 ]
 
-test.each(vectors)('%s of %j, as others published it', async (kind, password, hash) => {
-  expect(kindOfHash(hash)).toBe(kind)
-  expect(hashFault(hash)).toBeUndefined()
-  expect(await fitsHash(hash, password)).toBe(true)
-  expect(await fitsHash(hash, `${password} `)).toBe(false)
+test.each(vectors)('published test vector: %s of %j', async (kind, password, hash) => {
+  expect(hashFormatOf(hash)).toBe(kind)
+  expect(passwordHashError(hash)).toBeUndefined()
+  expect(await matchesPasswordHash(hash, password)).toBe(true)
+  expect(await matchesPasswordHash(hash, `${password} `)).toBe(false)
   expect(await verifyPassword(hash, password)).toBe(true)
 })
 
@@ -50,21 +56,21 @@ const hash = 'aGFzaGhhc2hoYXNoaGFzaA'
 
 test.each([
   ['$argon2id$v=19$m=1048576,t=1,p=1', /more than 131072 KiB/],
-  ['$argon2id$v=19$m=65536,t=100,p=1', /too many passes/],
-  ['$argon2id$v=19$m=19456,t=2,p=64', /1 to 16 lanes/],
+  ['$argon2id$v=19$m=65536,t=100,p=1', /too many iterations/],
+  ['$argon2id$v=19$m=19456,t=2,p=64', /parallelism of 1 to 16/],
   ['$argon2id$v=19$m=4,t=2,p=1', /does not allow/],
-  ['$pbkdf2-sha256$i=2000001', /not 1 to 2000000/],
-  ['$pbkdf2-sha256$i=0', /not 1 to 2000000/],
-  ['$pbkdf2-whirlpool$i=1000', /does not know/],
+  ['$pbkdf2-sha256$i=2000001', /1 to 2000000 iterations/],
+  ['$pbkdf2-sha256$i=0', /1 to 2000000 iterations/],
+  ['$pbkdf2-whirlpool$i=1000', /unknown format/],
   ['$scrypt$ln=20,r=8,p=1', /2\^20/],
   ['$scrypt$ln=14,r=8,p=1000', /2\^20/],
-  ['$scrypt$ln=none,r=8,p=1', /does not know/],
-  ['$digest-md4$s=prefix', /does not know/],
-  ['$digest-sha256$s=prefix', /not as long as a sha256/],
-])('%s… is refused before anything is computed, and never fits', async (beginning, reason) => {
+  ['$scrypt$ln=none,r=8,p=1', /unknown format/],
+  ['$digest-md4$s=prefix', /unknown format/],
+  ['$digest-sha256$s=prefix', /length of a sha256 digest/],
+])('%s… is rejected without computing a hash', async (beginning, reason) => {
   const whole = `${beginning}$${salt}$${hash}`
-  expect(hashFault(whole)).toMatch(reason)
-  expect(await fitsHash(whole, 'x')).toBe(false)
+  expect(passwordHashError(whole)).toMatch(reason)
+  expect(await matchesPasswordHash(whole, 'x')).toBe(false)
   expect(await verifyPassword(whole, 'x')).toBe(false)
 })
 
@@ -74,26 +80,26 @@ test.each([
   '$1$salt$qJH7.N4xYta3aEG/dfqo/0',
   'correct horse',
   '',
-])('%j is no hash that can be kept', async (text) => {
-  expect(hashFault(text)).toBeDefined()
-  expect(await fitsHash(text, 'correct horse')).toBe(false)
+])('%j is not an accepted hash', async (text) => {
+  expect(passwordHashError(text)).toBeDefined()
+  expect(await matchesPasswordHash(text, 'correct horse')).toBe(false)
 })
 
 describe('cost', () => {
-  test('a long PBKDF2 key costs no more than its first block: that one is compared', async () => {
+  test('only the first block of a long PBKDF2 key is computed', async () => {
     const long = pbkdf2Sync('pw', 'salt', 1000, 512, 'sha256').toString('base64').replaceAll('=', '')
-    expect(await fitsHash(`$pbkdf2-sha256$i=1000$c2FsdA$${long}`, 'pw')).toBe(true)
-    expect(await fitsHash(`$pbkdf2-sha256$i=1000$c2FsdA$${long}`, 'pW')).toBe(false)
+    expect(await matchesPasswordHash(`$pbkdf2-sha256$i=1000$c2FsdA$${long}`, 'pw')).toBe(true)
+    expect(await matchesPasswordHash(`$pbkdf2-sha256$i=1000$c2FsdA$${long}`, 'pW')).toBe(false)
   })
 
-  test('hashes of one cost are known to be so, whatever their salt', async () => {
+  test('hashes with the same parameters have the same cost', async () => {
     const [one, other] = [await hashPassword('a'), await hashPassword('b')]
-    expect(costOf(one)).toBe(costOf(other))
-    expect(isOurHash(one)).toBe(true)
+    expect(hashCost(one)).toBe(hashCost(other))
+    expect(isCurrentHash(one)).toBe(true)
     const [[, , first], [, , second]] = vectors as [(typeof vectors)[0], (typeof vectors)[0]]
-    expect(costOf(first)).toBe('$2a$05$')
-    expect(costOf(second)).not.toBe(costOf(first))
-    expect(isOurHash(first)).toBe(false)
-    expect(['digest', 'hmac', 'bcrypt'].map(isWeakKind)).toEqual([true, true, false])
+    expect(hashCost(first)).toBe('$2a$05$')
+    expect(hashCost(second)).not.toBe(hashCost(first))
+    expect(isCurrentHash(first)).toBe(false)
+    expect(['digest', 'hmac', 'bcrypt'].map(isWeakHashFormat)).toEqual([true, true, false])
   })
 })

@@ -2,12 +2,13 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { writeMigration } from '../setup/new-migration.js'
-import { closeShadow, handWrittenMark, packageRoot, pendingChanges } from '../setup/schema-drift.js'
+import { writeMigration } from '../../scripts/new-migration.js'
+import { closeShadowDatabase, handWrittenMark, packageRoot, pendingChanges } from '../setup/schema-drift.js'
 
-test('the migrations give just the schema that the models describe', async () => {
+test('the migrations and the Prisma models describe the same schema', async () => {
   const drift = await pendingChanges()
-  if (drift) throw new Error(`prisma/models has changed; run «npm run migration -- <name>». What is missing:\n${drift}`)
+  if (drift)
+    throw new Error(`prisma/models has changed; run: npm run migration -- <name>. Missing in the migrations:\n${drift}`)
 })
 
 let root: string
@@ -22,10 +23,10 @@ beforeAll(() => {
 })
 afterAll(async () => {
   rmSync(root, { recursive: true })
-  await closeShadow()
+  await closeShadowDatabase()
 })
 
-test('a migration is written from the models, and a rewrite keeps what was written by hand', async () => {
+test('a migration is generated from the models, and a rewrite keeps the handwritten part', async () => {
   const things = (extra = '') => `model Thing {
     id   String @id
     kind String

@@ -1,4 +1,4 @@
-/** Spans as an OpenTelemetry SDK gets them (docs/observability.md), and that nothing is made where there is none. */
+/** OpenTelemetry spans (docs/observability.md). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
 import { context, propagation, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api'
 import {
@@ -8,14 +8,15 @@ import {
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-node'
 import { traceCall, traceRequest } from '../../src/platform/tracing.js'
-import { Hooks } from '../resources/hooks.js'
+import { WebhookFixture } from '../contract/webhook-fixture.js'
 import { startApp } from '../setup/start-app.js'
+import { waitUntil } from '../setup/wait-until.js'
 
 const exporter = new InMemorySpanExporter()
 const parent = { trace: '0af7651916cd43dd8448eb211c80319c', span: 'b7ad6b7169203331' }
 const traceparent = `00-${parent.trace}-${parent.span}-01`
 
-test('without an SDK there is no span, and what would be traced runs as if nothing were there', async () => {
+test('without an SDK no spans are created', async () => {
   const request = { method: 'GET', headers: { traceparent } } as never
   expect(traceRequest(request, (end) => [end, trace.getActiveSpan()])).toEqual([undefined, undefined])
   expect(
@@ -29,10 +30,10 @@ test('without an SDK there is no span, and what would be traced runs as if nothi
 })
 
 describe('with an SDK', () => {
-  let hooks: Hooks
+  let hooks: WebhookFixture
   beforeAll(async () => {
     new NodeTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }).register()
-    hooks = await Hooks.make()
+    hooks = await WebhookFixture.create()
   })
   beforeEach(() => exporter.reset())
   afterAll(async () => {
@@ -42,21 +43,20 @@ describe('with an SDK', () => {
     propagation.disable()
   })
 
-  /** The spans of a request, once its answer is out. */
+  /** Returns the spans of a request after its response. */
   async function spansOf(work: () => Promise<unknown>): Promise<{ server: ReadableSpan; queries: ReadableSpan[] }> {
     await work()
     const isServer = ({ kind }: ReadableSpan) => kind === SpanKind.SERVER
-    for (let look = 0; look < 200 && !exporter.getFinishedSpans().some(isServer); look++) {
-      await new Promise((done) => setTimeout(done, 10))
-    }
+    const server = await waitUntil('the span of the request is finished', () =>
+      exporter.getFinishedSpans().find(isServer),
+    )
     const spans = exporter.getFinishedSpans()
-    const server = spans.find(isServer)!
-    const { traceId } = server.spanContext()
+    const { traceId } = server!.spanContext()
     const queries = spans.filter((span) => span !== server && span.spanContext().traceId === traceId)
-    return { server, queries }
+    return { server: server!, queries }
   }
 
-  test("a request is a span below the caller's traceparent, its queries are spans below it", async () => {
+  test("the span of a request has the caller's traceparent as parent and the spans of its queries as children", async () => {
     const { A, owner } = hooks.tenant
     const { server, queries } = await spansOf(() => owner.get(A, { traceparent }))
     expect(server).toMatchObject({
@@ -77,11 +77,11 @@ describe('with an SDK', () => {
     }
   })
 
-  test('a change has the statements of its transaction below it', async () => {
+  test('the span of a change has the statements of its transaction as children', async () => {
     const { A, owner } = hooks.tenant
     const { server, queries } = await spansOf(() => owner.patch(A, { name: 'Traced' }))
     expect(server.name).toBe('PATCH /v1/accounts/{account_id}')
-    // BEGIN and COMMIT travel along with these.
+    // BEGIN and COMMIT are pipelined with these statements.
     for (const statement of ['UPDATE accounts', 'WITH jsonb_to_recordset']) {
       const span = queries.find(({ name }) => name === statement)
       expect({ statement, took: span && span.duration[0] * 1e9 + span.duration[1] > 100_000 }).toEqual({
@@ -94,13 +94,13 @@ describe('with an SDK', () => {
     )
   })
 
-  test('what nobody asked for, as jobs do all the time, makes no spans', async () => {
-    await hooks.app.gatehouse.tools.prisma.account.count()
+  test('background jobs create no spans', async () => {
+    await hooks.app.gatehouse.database.prisma.account.count()
     const alone = exporter.getFinishedSpans().filter(({ parentSpanContext }) => parentSpanContext === undefined)
     expect(alone.map(({ name }) => name)).toEqual([])
   })
 
-  test('the IdP names its routes too; a refusal is no fault of the span, a traceparent of nonsense no parent', async () => {
+  test('spans of the IdP have a route; a 4xx status is not an error; an invalid traceparent is ignored', async () => {
     const { databaseUrl } = hooks.app
     const { idpUrl, close } = await startApp({ databaseUrl, roles: ['idp'] })
     const { server } = await spansOf(() =>
@@ -111,12 +111,12 @@ describe('with an SDK', () => {
     expect([server.status.code, server.parentSpanContext]).toEqual([SpanStatusCode.UNSET, undefined])
   })
 
-  test('a delivery is a span that knows the receiver by host and not by path', async () => {
-    const webhook = await hooks.hook()
-    await hooks.happen()
+  test('the span of a webhook delivery has the host of the receiver but not the path', async () => {
+    const webhook = await hooks.createWebhook()
+    await hooks.triggerEvents()
     exporter.reset()
-    await hooks.send()
-    const [delivery] = await hooks.deliveries(webhook)
+    await hooks.sendDueDeliveries()
+    const [delivery] = await hooks.listDeliveries(webhook)
     const span = exporter.getFinishedSpans().find(({ attributes }) => 'gatehouse.webhook_id' in attributes)!
     const { hostname, port } = new URL(webhook.url)
     expect([span.name, span.kind]).toEqual(['POST', SpanKind.CLIENT])
@@ -130,7 +130,7 @@ describe('with an SDK', () => {
     })
   })
 
-  test('no secret and no person is in any span', async () => {
+  test('spans contain no secrets and no personal data', async () => {
     const { I, owner } = hooks.tenant
     const secret = 'a-secret-of-more-than-thirty-two-characters'
     const settings = { openid: { redirect_uris: ['https://app.example.com/callback?word=hidden'] } }
@@ -138,10 +138,10 @@ describe('with an SDK', () => {
     await spansOf(() => owner.post(`${I}/clients`, client))
     await owner.post(`${I}/users`, { username_type: 'email', username: 'ada@example.com' })
     await owner.get(`${I}/users?cursor=somewhere`)
-    const told = JSON.stringify(
+    const spans = JSON.stringify(
       exporter.getFinishedSpans().map(({ name, attributes, events, status }) => [name, attributes, events, status]),
     )
-    expect(told).toContain('INSERT clients')
+    expect(spans).toContain('INSERT clients')
     for (const word of [
       secret,
       'hidden',
@@ -150,7 +150,7 @@ describe('with an SDK', () => {
       owner.authorization!,
       hooks.tenant.issuerId,
     ]) {
-      expect(told).not.toContain(word)
+      expect(spans).not.toContain(word)
     }
   })
 })

@@ -1,12 +1,12 @@
-/** BEGIN and COMMIT travel with statements; what that changes for who writes, and what it must not. */
+/** Transactions whose BEGIN and COMMIT are pipelined with statements. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from '@jest/globals'
 import type pg from 'pg'
-import { openDatabase, type Tools } from '../../src/platform/database.js'
-import { TransactionConnection } from '../../src/platform/transaction-connection.js'
+import { type DatabaseHandle, openDatabase } from '../../src/platform/postgres/database.js'
+import { TransactionConnection } from '../../src/platform/postgres/transaction-connection.js'
 import { createTestDatabase } from '../setup/database.js'
 
 let database: Awaited<ReturnType<typeof createTestDatabase>>
-let tools: Tools
+let tools: DatabaseHandle
 let client: pg.PoolClient
 let answers = 0
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
   tools = openDatabase(database.url, { connections: 3 })
   client = await tools.pool.connect()
   await client.query('CREATE TABLE kept (id int PRIMARY KEY, word text)')
-  // Whatever a flight holds, the server ends it with one of these.
+  // The server ends each pipeline with one ReadyForQuery message.
   const { connection } = client as unknown as { connection: NodeJS.EventEmitter }
   connection.on('readyForQuery', () => answers++)
 })
@@ -24,7 +24,7 @@ afterAll(async () => {
   await database.drop()
 })
 
-/** A transaction from its beginning, on a connection that has prepared BEGIN and COMMIT. */
+/** Starts a transaction on a connection that has prepared BEGIN and COMMIT. */
 const begin = () => {
   const transaction = new TransactionConnection(client)
   void transaction.query({ text: 'BEGIN' })
@@ -48,7 +48,7 @@ beforeEach(async () => {
 })
 afterEach(async () => expect(await status()).toBe('I'))
 
-test('BEGIN goes out with the first statement, COMMIT with the last one', async () => {
+test('BEGIN is sent with the first statement, COMMIT with the last one', async () => {
   const transaction = begin()
   expect((await transaction.query(insert(1))).rows).toEqual([{ id: 1 }])
   await transaction.query({ text: "INSERT INTO kept VALUES (2, 'without values')" })
@@ -60,7 +60,7 @@ test('BEGIN goes out with the first statement, COMMIT with the last one', async 
   expect(answers).toBe(3)
 })
 
-test('all of a transaction may be one flight, and nothing is sent for one that does nothing', async () => {
+test('a transaction with one statement is one round trip, and an empty transaction sends nothing', async () => {
   expect(await begin().commit(insert(1))).toEqual([{ id: 1 }])
   expect(answers).toBe(1)
   expect(await kept()).toEqual([1])
@@ -68,7 +68,7 @@ test('all of a transaction may be one flight, and nothing is sent for one that d
   expect(answers).toBe(1)
 })
 
-test('a connection that is new learns BEGIN and COMMIT with its first transaction', async () => {
+test('a new connection prepares BEGIN and COMMIT in its first transaction', async () => {
   const fresh = await tools.pool.connect()
   for (const id of [1, 2]) {
     const transaction = new TransactionConnection(fresh)
@@ -79,7 +79,7 @@ test('a connection that is new learns BEGIN and COMMIT with its first transactio
   expect(await kept()).toEqual([1, 2, 11, 12])
 })
 
-test('a first statement that fails is rolled back, and nothing may follow it', async () => {
+test('after a failed first statement the transaction rejects further statements and rolls back', async () => {
   const transaction = begin()
   await expect(transaction.query({ text: 'INSERT INTO kept VALUES ($1, $2)', values: [1, null, 3] })).rejects.toThrow()
   await expect(transaction.query(insert(2))).rejects.toThrow()
@@ -88,7 +88,7 @@ test('a first statement that fails is rolled back, and nothing may follow it', a
   expect(await kept()).toEqual([])
 })
 
-test('a statement whose BEGIN fails does nothing, nor do those that follow or were sent at once; so before a COMMIT that fails', async () => {
+test('statements have no effect when BEGIN or COMMIT fails', async () => {
   const own = await tools.pool.connect()
   const once = new TransactionConnection(own)
   await once.query(insert(1))
@@ -102,15 +102,15 @@ test('a statement whose BEGIN fails does nothing, nor do those that follow or we
 
   await own.query('DEALLOCATE begin')
   const transaction = new TransactionConnection(own)
-  const atOnce = [transaction.query(insert(3)), transaction.query(insert(4))]
-  for (const one of await Promise.allSettled(atOnce)) expect(one).toMatchObject({ reason: { code: '26000' } })
+  const concurrent = [transaction.query(insert(3)), transaction.query(insert(4))]
+  for (const result of await Promise.allSettled(concurrent)) expect(result).toMatchObject({ reason: { code: '26000' } })
   await expect(transaction.query(insert(5))).rejects.toMatchObject({ code: '26000' })
   await transaction.query({ text: 'ROLLBACK' })
   own.release(true)
   expect(await kept()).toEqual([1])
 })
 
-test('a last statement that fails commits nothing', async () => {
+test('a failed last statement rolls back the transaction', async () => {
   const failed = begin()
   await failed.query(insert(1))
   await expect(failed.commit(insert(1))).rejects.toMatchObject({ code: '23505' })
@@ -118,15 +118,15 @@ test('a last statement that fails commits nothing', async () => {
   expect(await kept()).toEqual([])
 })
 
-test('who swallows the error of a statement is not told that it has been committed', async () => {
+test('commit fails if the error of a statement was ignored', async () => {
   const transaction = begin()
   await transaction.query(insert(1))
   await transaction.query(insert(1)).catch(() => undefined)
-  await expect(transaction.commit()).rejects.toThrow('nothing was committed')
+  await expect(transaction.commit()).rejects.toThrow('was rolled back')
   expect(await kept()).toEqual([])
 })
 
-test('nor does what was on its way when it was ended', async () => {
+test('statements in flight during a rollback are not committed', async () => {
   for (const prepared of [true, false]) {
     const own = prepared ? client : await tools.pool.connect()
     const transaction = new TransactionConnection(own)
@@ -138,7 +138,7 @@ test('nor does what was on its way when it was ended', async () => {
   }
 })
 
-test('a transaction that commits takes nothing more, and it stands however it is ended then', async () => {
+test('a committing transaction rejects further statements, and a later rollback has no effect', async () => {
   const transaction = begin()
   await transaction.query(insert(1))
   const commit = transaction.commit(insert(2))
@@ -149,17 +149,17 @@ test('a transaction that commits takes nothing more, and it stands however it is
   expect(await kept()).toEqual([1, 2])
 })
 
-test('a transaction that was ended is not told that it has been committed', async () => {
+test('commit fails after a rollback', async () => {
   const transaction = begin()
   await transaction.query(insert(1))
   await transaction.query({ text: 'ROLLBACK' })
   await expect(transaction.query({ text: 'COMMIT' })).rejects.toMatchObject({ code: 'unavailable' })
 })
 
-test('a transaction that was ended under the hands of who works in it writes nothing more', async () => {
+test('a rolled back transaction rejects further statements', async () => {
   for (const late of [
-    (it: TransactionConnection) => it.query(insert(2)),
-    (it: TransactionConnection) => it.commit(insert(2)),
+    (ended: TransactionConnection) => ended.query(insert(2)),
+    (ended: TransactionConnection) => ended.commit(insert(2)),
   ]) {
     const transaction = begin()
     await transaction.query(insert(1))

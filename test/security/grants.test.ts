@@ -1,85 +1,93 @@
 /**
- * Nobody grants what they lack (decisions D6, security rule 9): every mutation that takes scopes, and every one that
- * answers a secret. Both lists are read off the schema; what the tables below do not know is found.
+ * No caller grants a scope that it lacks (docs/contract.md#access-tokens-at-the-core-api,
+ * docs/contract.md#no-granting-beyond-the-callers-authority). Covers every mutation that takes scopes and every mutation
+ * that returns a secret. Both lists come from the schema; a mutation that is missing in the tables below fails.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { actions, stems } from '../../src/kernel/scopes.js'
-import { callRoot, type Root, rootsOf } from '../contract/roots.js'
-import { bodies, confidentialClient, type Ids, makeWorld, populate, type World } from '../contract/world.js'
-import { keyWith, must } from '../setup/actors.js'
-import type { Api, Loose } from '../setup/api.js'
+import { scopeActions, scopeResources } from '../../src/kernel/scopes.js'
+import { callRootField, type RootField, readRootFields } from '../contract/root-fields.js'
+import {
+  confidentialClient,
+  createTenantFixture,
+  createTenantResources,
+  type FixtureIds,
+  requestBodies,
+  type TenantFixture,
+} from '../contract/tenant-fixture.js'
+import { createRestrictedKey, expectStatus } from '../setup/actors.js'
+import type { AnyJson, ApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
 const LACKED = 'webhooks:write'
-const held = Object.keys(stems)
+const held = Object.keys(scopeResources)
   .filter((stem) => stem !== 'webhooks')
-  .flatMap((stem) => actions.map((action) => `${stem}:${action}`))
+  .flatMap((stem) => scopeActions.map((action) => `${stem}:${action}`))
 
 let app: TestApp
-let world: World
-let roots: Root[]
-/** May do everything but what it tries to give away. */
-let caller: Api
+let fixture: TenantFixture
+let roots: RootField[]
+/** Has every scope except the one that it tries to grant. */
+let caller: ApiClient
 let inputs: Map<string, { fields: string[]; answers: string[] }>
 
 beforeAll(async () => {
   app = await startApp()
-  world = await makeWorld(app)
-  roots = await rootsOf(world.owner)
-  caller = await keyWith(world, { scopes: held })
+  fixture = await createTenantFixture(app)
+  roots = await readRootFields(fixture.owner)
+  caller = await createRestrictedKey(fixture, { scopes: held })
   inputs = await readMutations()
 })
 afterAll(() => app.close())
 
 const camel = (text: string) => text.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase())
 
-/** Fields of the input and of the answer of each mutation. */
+/** Fields of the input and of the payload of each mutation. */
 async function readMutations() {
   const type = 'type { name ofType { name ofType { name ofType { name } } } }'
-  const { data } = must(
-    await world.owner.graphql(
+  const { data } = expectStatus(
+    await fixture.owner.graphql(
       `{ __schema { mutationType { fields { name ${type} args { name ${type} } } } types { name inputFields { name } fields { name ${type} } possibleTypes { name } } } }`,
     ),
     200,
   )
-  const innermost = (of: Loose): string => (of.ofType ? innermost(of.ofType) : of.name)
-  const byName = new Map<string, Loose>(data.__schema.types.map((one: Loose) => [one.name, one]))
+  const innermost = (of: AnyJson): string => (of.ofType ? innermost(of.ofType) : of.name)
+  const byName = new Map<string, AnyJson>(data.__schema.types.map((one: AnyJson) => [one.name, one]))
   const answersOf = (name: string, deep = true): string[] => {
     const { fields, possibleTypes } = byName.get(name)
-    const own = (fields ?? []).flatMap((field: Loose) => [
+    const own = (fields ?? []).flatMap((field: AnyJson) => [
       field.name,
       ...(deep ? answersOf(innermost(field.type), false) : []),
     ])
-    return [...own, ...(possibleTypes ?? []).flatMap((one: Loose) => answersOf(one.name, false))]
+    return [...own, ...(possibleTypes ?? []).flatMap((one: AnyJson) => answersOf(one.name, false))]
   }
   return new Map<string, { fields: string[]; answers: string[] }>(
-    data.__schema.mutationType.fields.map((field: Loose) => {
-      const input = field.args.find(({ name }: Loose) => name === 'input')
-      const fields = input ? byName.get(innermost(input.type)).inputFields.map(({ name }: Loose) => name) : []
+    data.__schema.mutationType.fields.map((field: AnyJson) => {
+      const input = field.args.find(({ name }: AnyJson) => name === 'input')
+      const fields = input ? byName.get(innermost(input.type)).inputFields.map(({ name }: AnyJson) => name) : []
       return [field.name, { fields, answers: answersOf(innermost(field.type)) }]
     }),
   )
 }
 
-/** Objects with scopes inside, and which mutations take them. */
+/** Input objects that contain scopes, and the mutations that take them. */
 const nested: Record<string, (scopes: string[]) => object> = {
   restrictions: (scopes) => ({ restrictions: { scopes } }),
   settings: (scopes) => ({ settings: { scopes } }),
 }
-/** Settings that hold no scopes. */
+/** Mutations whose settings contain no scopes. */
 const withoutScopes = ['createIssuer', 'updateIssuer', 'createAuthMethod', 'updateAuthMethod', 'createAccount']
-/** What stands for a tenant's choice of names, not for a grant: scopes that an issuer offers. */
+/** Names of the scopes that an issuer offers: the tenant chooses them, and they grant nothing. */
 const noGrant = ['availableScopes']
 
-async function attempt(api: Api, name: string, ids: Ids, given: object) {
+async function attempt(api: ApiClient, name: string, ids: FixtureIds, given: object) {
   const root = roots.find((one) => one.name === name)!
-  const good = Object.entries(bodies[name]?.(ids) ?? {}).map(([key, value]) => [camel(key), value])
+  const good = Object.entries(requestBodies[name]?.(ids) ?? {}).map(([key, value]) => [camel(key), value])
   const input = { ...Object.fromEntries(good), ...given }
-  const { answer, status, code } = await callRoot(api, root, ids, Object.keys(input).length > 0 ? { input } : {})
+  const { answer, status, code } = await callRootField(api, root, ids, Object.keys(input).length > 0 ? { input } : {})
   return { name, status, code, message: answer.body.errors?.[0].message }
 }
 
-test('every mutation that takes scopes refuses one that the caller lacks, and takes what it holds', async () => {
+test('every mutation that takes scopes refuses a scope that the caller lacks, and accepts one that it has', async () => {
   const tried: string[] = []
   for (const [name, { fields }] of inputs) {
     for (const field of fields) {
@@ -87,15 +95,15 @@ test('every mutation that takes scopes refuses one that the caller lacks, and ta
       const isObject = field in nested && !withoutScopes.includes(name)
       if (!isList && !isObject) continue
       const own = await freshWorld(name)
-      // A personal token gets no more than its user has.
+      // A personal token cannot have a scope that its user lacks.
       if (name === 'createPersonalToken') {
-        const path = `${world.I}/users/${own.ids.user_id}`
-        must(await world.owner.patch(path, { scopes: ['svc:all', 'issuers:read'] }), 200)
+        const path = `${fixture.I}/users/${own.ids.user_id}`
+        expectStatus(await fixture.owner.patch(path, { scopes: ['svc:all', 'issuers:read'] }), 200)
       }
       const give = (scopes: string[]) => (isList ? { [field]: scopes } : nested[field]!(scopes))
       for (const scope of [LACKED, 'svc:all', 'webhooks:manage']) {
-        const verdict = await attempt(caller, name, own.ids, give(['issuers:read', scope]))
-        expect(verdict).toMatchObject({ name, status: 403, code: 'INSUFFICIENT_SCOPE' })
+        const decision = await attempt(caller, name, own.ids, give(['issuers:read', scope]))
+        expect(decision).toMatchObject({ name, status: 403, code: 'INSUFFICIENT_SCOPE' })
       }
       const fine = await attempt(caller, name, own.ids, give(['issuers:read', 'my:own']))
       expect(fine).toMatchObject({ name, status: 200 })
@@ -129,13 +137,15 @@ test('every mutation that takes scopes refuses one that the caller lacks, and ta
   )
 }, 60_000)
 
-/** What can be done once, or needs a user with much authority, is done to things of its own. */
-const freshWorld = (name: string): Promise<World> =>
-  ['addOrganizationMember', 'createPersonalToken'].includes(name) ? populate(world) : Promise.resolve(world)
+/** Fixtures for operations that work only once or need a user with much authority. */
+const freshWorld = (name: string): Promise<TenantFixture> =>
+  ['addOrganizationMember', 'createPersonalToken'].includes(name)
+    ? createTenantResources(fixture)
+    : Promise.resolve(fixture)
 
-/** Mutations that answer a secret: what makes their principal stronger than the caller. */
-const secrets: Record<string, ((ids: Ids) => Promise<void>) | null> = {
-  // Judged above, by the scopes in their input.
+/** Mutations that return a secret, with the step that gives their principal more authority than the caller. */
+const secrets: Record<string, ((ids: FixtureIds) => Promise<void>) | null> = {
+  // Tested above, by the scopes in their input.
   createApiKey: null,
   createOrganizationApiKey: null,
   createPersonalToken: null,
@@ -143,47 +153,50 @@ const secrets: Record<string, ((ids: Ids) => Promise<void>) | null> = {
   createOrganizationInvitation: null,
   // For operators only.
   createAccount: null,
-  rotateApiKey: (ids) => change(`${world.A}/api-keys/${ids.key_id}`, { scopes: [LACKED] }),
+  rotateApiKey: (ids) => change(`${fixture.A}/api-keys/${ids.key_id}`, { scopes: [LACKED] }),
   rotateOrganizationApiKey: (ids) =>
-    change(`${world.I}/organizations/${ids.org_id}/api-keys/${ids.org_key_id}`, { scopes: [LACKED] }),
-  rotateClientSecret: (ids) => change(`${world.I}/clients/${ids.client_id}`, { settings: { scopes: [LACKED] } }),
-  createAgentVerifier: (ids) => change(`${world.I}/agents/${ids.agent_id}`, { scopes: [LACKED] }),
-  createVerifier: (ids) => change(`${world.I}/users/${ids.user_id}`, { scopes: [LACKED] }),
+    change(`${fixture.I}/organizations/${ids.org_id}/api-keys/${ids.org_key_id}`, { scopes: [LACKED] }),
+  rotateClientSecret: (ids) => change(`${fixture.I}/clients/${ids.client_id}`, { settings: { scopes: [LACKED] } }),
+  createAgentVerifier: (ids) => change(`${fixture.I}/agents/${ids.agent_id}`, { scopes: [LACKED] }),
+  createVerifier: (ids) => change(`${fixture.I}/users/${ids.user_id}`, { scopes: [LACKED] }),
   resendOrganizationInvitation: (ids) =>
-    change(`${world.I}/organizations/${ids.org_id}`, { default_member_scopes: [LACKED] }),
+    change(`${fixture.I}/organizations/${ids.org_id}`, { default_member_scopes: [LACKED] }),
 }
 
 async function change(path: string, body: object): Promise<void> {
-  must(await world.owner.patch(path, body), 200)
+  expectStatus(await fixture.owner.patch(path, body), 200)
 }
 
 const isSecret = (field: string) => ['secret', 'secretPlain', 'tokenPlain', 'codesPlain'].includes(field)
 
-test('every mutation that answers a secret is in the table', () => {
+test('every mutation that returns a secret is in the table', () => {
   const all = [...inputs].filter(([, { answers }]) => answers.some(isSecret)).map(([name]) => name)
-  // These answer the kind of thing that has a secret at its making, but never the secret.
+  // These return a type that has a secret at creation, but never return the secret.
   const without = /^(update|block|unblock|revoke|complete|challenge)/
   expect(all.filter((name) => !without.test(name)).sort()).toEqual(Object.keys(secrets).sort())
 })
 
 test.each(Object.entries(secrets).flatMap(([name, prepare]) => (prepare ? [[name, prepare] as const] : [])))(
-  '%s gives nobody the secret of what may do more than they',
+  '%s does not return the secret of a principal with more authority than the caller',
   async (name, prepare) => {
-    const { ids } = await populate(world)
+    const { ids } = await createTenantResources(fixture)
     await prepare(ids)
     const refused = await attempt(caller, name, ids, {})
     expect(refused).toMatchObject({ name, status: 403, code: 'INSUFFICIENT_SCOPE' })
     expect(refused.message).toContain(LACKED)
-    const strong = await keyWith(world, { scopes: [...held, LACKED] })
+    const strong = await createRestrictedKey(fixture, { scopes: [...held, LACKED] })
     expect(await attempt(strong, name, ids, {})).toMatchObject({ name, status: 200 })
   },
 )
 
-test('a client that is stronger than the caller keeps its secret over /v1 as well', async () => {
+test('/v1 does not return the secret of a client with more authority than the caller either', async () => {
   const settings = { scopes: [LACKED] }
-  const { id } = must(await world.owner.post(`${world.I}/clients`, confidentialClient({ settings })), 201).data
-  const path = `${world.I}/clients/${id}/secret/rotate`
+  const { id } = expectStatus(
+    await fixture.owner.post(`${fixture.I}/clients`, confidentialClient({ settings })),
+    201,
+  ).data
+  const path = `${fixture.I}/clients/${id}/secret/rotate`
   const answer = await caller.post(path)
   expect({ status: answer.status, error: answer.body.error }).toEqual({ status: 403, error: 'insufficient_scope' })
-  must(await world.owner.post(path), 200)
+  expectStatus(await fixture.owner.post(path), 200)
 })

@@ -1,14 +1,15 @@
 /**
- * Every relation field: the scope of its REST twin, the rows of that twin, one statement for all parents. The scopes
- * stand here a second time, from the decisions (D7); a relation that is missing in the table is found.
+ * Every relation field requires the scope of its REST list, returns the rows of that list, and uses one statement for
+ * all parents. The scopes are repeated here, independent of src/ (docs/contract.md#scopes-and-authorization); a relation
+ * that is missing in the table fails.
  */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { makeWorld, populate, type World } from '../contract/world.js'
-import { keyWith, must } from '../setup/actors.js'
-import type { Api, Loose } from '../setup/api.js'
+import { createTenantFixture, createTenantResources, type TenantFixture } from '../contract/tenant-fixture.js'
+import { createRestrictedKey, expectStatus } from '../setup/actors.js'
+import type { AnyJson, ApiClient } from '../setup/api.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
 
-/** How a parent is read: its list, and the scope of that. */
+/** The list that reads each parent type, and the scope of that list. */
 const parents = {
   Account: ['accounts', 'accounts:read'],
   Webhook: ['webhooks', 'webhooks:read'],
@@ -22,7 +23,7 @@ const parents = {
   OrganizationMember: ['organizationMembers', 'issuers.organizations.members:read'],
 } as const
 
-/** Parent, field, scope, and the list that it is the first page of. */
+/** Parent, field, scope, and the REST list whose first page the field returns. */
 const relations: [keyof typeof parents, string, string, string | null][] = [
   ['Account', 'issuers', 'issuers:read', 'issuers'],
   ['Account', 'apiKeys', 'api_keys:read', 'apiKeys'],
@@ -43,7 +44,7 @@ const relations: [keyof typeof parents, string, string, string | null][] = [
   ['User', 'verifiers', 'issuers.users.verifiers:read', 'verifiers'],
   ['User', 'tokens', 'issuers.users.tokens:read', 'personalTokens'],
   ['User', 'organizations', 'issuers.organizations:read', null],
-  // A user who waits has what every user has.
+  // A pending user has the same relations as every user.
   ['Approval', 'sessions', 'issuers.sessions:read', null],
   ['Approval', 'verifiers', 'issuers.users.verifiers:read', null],
   ['Approval', 'tokens', 'issuers.users.tokens:read', null],
@@ -58,31 +59,31 @@ const relations: [keyof typeof parents, string, string, string | null][] = [
 ]
 const named = relations.map((relation) => [relation.slice(0, 2).join('.'), ...relation] as const)
 
-/** Fields that lead to things but ask for no scope of their own, each with its reason. */
+/** Fields that return resources but require no scope of their own, each with its reason. */
 const open: Record<string, string> = {
-  'Account.domains': 'a field of the account itself (spec 2.2), read under the scope of the account',
-  'CreateAccountPayload.account': 'the answer of a mutation',
-  'CreateAccountPayload.apiKey': 'the answer of a mutation',
+  'Account.domains': 'a field of the account itself (docs/contract.md#accounts), read under the scope of the account',
+  'CreateAccountPayload.account': 'the payload of a mutation',
+  'CreateAccountPayload.apiKey': 'the payload of a mutation',
   'Event.actor': 'a part of the event',
   'Event.target': 'a part of the event',
-  'Note.references': 'ids and texts out of the content of the note, no things',
+  'Note.references': 'ids and texts from the content of the note, not resources',
 }
 
 let app: TestApp
-let world: World
+let fixture: TenantFixture
 const everything = [...new Set([...Object.values(parents).map(([, scope]) => scope), ...relations.map(([, , s]) => s)])]
 
 beforeAll(async () => {
   app = await startApp()
-  world = await makeWorld(app)
-  await populate(world)
-  for (const name of ['One', 'Two']) must(await world.owner.post(`${world.A}/issuers`, { name }), 201)
+  fixture = await createTenantFixture(app)
+  await createTenantResources(fixture)
+  for (const name of ['One', 'Two']) expectStatus(await fixture.owner.post(`${fixture.A}/issuers`, { name }), 201)
 })
 afterAll(() => app.close())
 
-/** Runs a root list with a selection, at the world's places. */
-async function list(api: Api, root: string, selection: string, more: Record<string, string> = {}) {
-  const { ids } = world
+/** Queries a root list with a selection, with the ids of the fixture. */
+async function list(api: ApiClient, root: string, selection: string, more: Record<string, string> = {}) {
+  const { ids } = fixture
   const known = {
     accountId: ids.account_id,
     issuerId: ids.issuer_id,
@@ -91,18 +92,18 @@ async function list(api: Api, root: string, selection: string, more: Record<stri
     ...more,
   }
   const { data } = await typesOf()
-  const field = data.__schema.queryType.fields.find(({ name }: Loose) => name === root)
-  const args = field.args.flatMap(({ name, type }: Loose) =>
+  const field = data.__schema.queryType.fields.find(({ name }: AnyJson) => name === root)
+  const args = field.args.flatMap(({ name, type }: AnyJson) =>
     type.kind === 'NON_NULL' ? [`${name}: ${JSON.stringify(known[name as keyof typeof known])}`] : [],
   )
   const { body } = await api.graphql(`{ ${root}${args.length > 0 ? `(${args})` : ''} { data { ${selection} } } }`)
   return body
 }
 
-let types: Promise<Loose> | undefined
-function typesOf(): Promise<Loose> {
+let types: Promise<AnyJson> | undefined
+function typesOf(): Promise<AnyJson> {
   const type = 'type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }'
-  types ??= world.owner
+  types ??= fixture.owner
     .graphql(
       `{ __schema { queryType { fields { name args { name ${type} } } } types { kind name fields { name ${type} } } } }`,
     )
@@ -112,53 +113,53 @@ function typesOf(): Promise<Loose> {
 
 const selectionOf = (field: string) => (field === 'user' ? 'user { id }' : `${field} { data { id } }`)
 
-test('every field that leads from one thing to others is in the table', async () => {
+test('every field that returns related resources is in the table', async () => {
   const { data } = await typesOf()
-  const innermost = (type: Loose): Loose => (type.ofType ? innermost(type.ofType) : type)
-  const all: Loose[] = data.__schema.types
+  const innermost = (type: AnyJson): AnyJson => (type.ofType ? innermost(type.ofType) : type)
+  const all: AnyJson[] = data.__schema.types
   const leads = new Set(
     all
-      .filter(({ fields }) => fields?.some(({ name }: Loose) => name === 'id' || name === 'data'))
+      .filter(({ fields }) => fields?.some(({ name }: AnyJson) => name === 'id' || name === 'data'))
       .map(({ name }) => name),
   )
   const found = all
     .filter(({ kind, name }) => kind === 'OBJECT' && !['Query', 'Mutation', 'Subscription'].includes(name))
     .flatMap(({ name, fields }) =>
       fields
-        .filter((field: Loose) => field.name !== 'data' && leads.has(innermost(field.type).name))
-        .map((field: Loose) => `${name}.${field.name}`),
+        .filter((field: AnyJson) => field.name !== 'data' && leads.has(innermost(field.type).name))
+        .map((field: AnyJson) => `${name}.${field.name}`),
     )
   expect(found.sort()).toEqual([...named.map(([name]) => name), ...Object.keys(open)].sort())
 })
 
-test.each(named)('%s asks for the scope of its REST twin, and for no other', async (_, parent, field, scope) => {
+test.each(named)('%s requires the scope of its REST list, and no other', async (_, parent, field, scope) => {
   const [root, own] = parents[parent]
-  const enough = await keyWith(world, { scopes: [own, scope] })
+  const enough = await createRestrictedKey(fixture, { scopes: [own, scope] })
   const answer = await list(enough, root, `id ${selectionOf(field)}`)
   expect(answer.errors).toBeUndefined()
   expect(answer.data[root].data.length).toBeGreaterThan(0)
   if (own === scope) return
-  const short = await keyWith(world, { scopes: everything.filter((one) => one !== scope) })
+  const short = await createRestrictedKey(fixture, { scopes: everything.filter((one) => one !== scope) })
   const [error] = (await list(short, root, `id ${selectionOf(field)}`)).errors
   expect(error).toMatchObject({
-    message: `This needs the scope ${scope}.`,
+    message: `This requires the scope ${scope}.`,
     extensions: { code: 'INSUFFICIENT_SCOPE', status: 403 },
   })
 })
 
 test.each(named)('%s is one statement for all parents', async (_, parent, field) => {
   const [root] = parents[parent]
-  const api = parent === 'Account' ? app.operator : world.owner
+  const api = parent === 'Account' ? app.operator : fixture.owner
   const count = async (selection: string) => {
-    const { pool } = app.gatehouse.tools
+    const { pool } = app.gatehouse.database
     const sent: string[] = []
     const query = pool.query
     Object.assign(pool, {
-      query: (...given: Loose[]) => {
+      query: (...given: AnyJson[]) => {
         const text = given[0].text ?? given[0]
-        // What happened before is told to other processes meanwhile.
+        // Notifications of earlier events may be sent in between.
         if (!text.includes('pg_notify')) sent.push(text)
-        return (query as Loose).apply(pool, given)
+        return (query as AnyJson).apply(pool, given)
       },
     })
     const body = await list(api, root, selection)
@@ -172,7 +173,7 @@ test.each(named)('%s is one statement for all parents', async (_, parent, field)
   expect({ more: texts.length - without.length, texts }).toEqual({ more, texts })
 })
 
-/** By the index first, then the rows with all that hangs on them. */
+/** The index query first, then the rows with their relations. */
 const known = new Map([
   ['Account.notes', 2],
   ['Organization.apiKeys', 2],
@@ -180,16 +181,16 @@ const known = new Map([
 ])
 
 test.each(named.filter(([, , , , twin]) => twin !== null))(
-  '%s holds what its list holds',
+  '%s returns the rows of its list',
   async (_, parent, field, __, twin) => {
-    const { data } = await list(world.owner, parents[parent][0], `id ${selectionOf(field)}`)
-    const rows: Loose[] = data[parents[parent][0]].data
+    const { data } = await list(fixture.owner, parents[parent][0], `id ${selectionOf(field)}`)
+    const rows: AnyJson[] = data[parents[parent][0]].data
     const filled = rows.filter((row) => row[field].data.length > 0)
     expect(filled.length).toBeGreaterThan(0)
     const place = { Account: 'accountId', Issuer: 'issuerId', Organization: 'orgId' }[parent as string]
     const name = place ?? `${parent === 'OrganizationGroup' ? 'group' : parent.toLowerCase()}Id`
     for (const row of rows) {
-      const same = await list(world.owner, twin!, 'id', { [name]: row.id })
+      const same = await list(fixture.owner, twin!, 'id', { [name]: row.id })
       expect(row[field]).toEqual({ data: same.data[twin!].data })
     }
   },

@@ -1,30 +1,30 @@
-/** A script's view of `/v1` and GraphQL: plain HTTP, nothing of the product's code. */
-import { ask } from './ask.js'
+/** A client of `/v1` and GraphQL over plain HTTP, independent of src/. */
+import { sendRequest } from './http-request.js'
 
-export interface Answer<T = Record<string, unknown>> {
+export interface ApiResponse<T = Record<string, unknown>> {
   status: number
   headers: Headers
   body: T
   text: string
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: what a test reads out of an answer is its own claim
-export type Loose = any
+// biome-ignore lint/suspicious/noExplicitAny: each test asserts the shape of the response
+export type AnyJson = any
 
-export interface Api {
+export interface ApiClient {
   readonly baseUrl: string
   readonly authorization: string | undefined
-  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<Loose>>
-  get(path: string, headers?: Record<string, string>): Promise<Answer<Loose>>
-  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<Loose>>
-  patch(path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer<Loose>>
-  delete(path: string, headers?: Record<string, string>): Promise<Answer<Loose>>
-  /** Runs a document and answers `{data, errors}`. */
-  graphql(query: string, variables?: Record<string, unknown>): Promise<Answer<Loose>>
+  request(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse<AnyJson>>
+  get(path: string, headers?: Record<string, string>): Promise<ApiResponse<AnyJson>>
+  post(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse<AnyJson>>
+  patch(path: string, body?: unknown, headers?: Record<string, string>): Promise<ApiResponse<AnyJson>>
+  delete(path: string, headers?: Record<string, string>): Promise<ApiResponse<AnyJson>>
+  /** Executes a document and returns `{data, errors}`. */
+  graphql(query: string, variables?: Record<string, unknown>): Promise<ApiResponse<AnyJson>>
 }
 
-/** The interface as this caller sees it: an API key, a Bearer token, or nobody. */
-export function apiAs(baseUrl: string, credential?: { id: string; secret: string } | string): Api {
+/** A client of the API that authenticates with an API key or a Bearer token, or is anonymous. */
+export function createApiClient(baseUrl: string, credential?: { id: string; secret: string } | string): ApiClient {
   const authorization =
     credential === undefined
       ? undefined
@@ -33,7 +33,7 @@ export function apiAs(baseUrl: string, credential?: { id: string; secret: string
         : `Basic ${Buffer.from(`${credential.id}:${credential.secret}`).toString('base64')}`
 
   async function request(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
-    const response = await ask(`${baseUrl}${path}`, {
+    const response = await sendRequest(`${baseUrl}${path}`, {
       method,
       headers: {
         ...(authorization && { authorization }),

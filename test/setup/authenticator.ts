@@ -1,4 +1,4 @@
-/** An authenticator in software (WebAuthn level 3): makes keys, answers registrations and assertions, byte by byte. */
+/** A software authenticator (WebAuthn Level 3) that creates keys, registration responses and assertions. */
 import { createHash, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 
@@ -7,7 +7,7 @@ type CborMap = Map<number | string, unknown>
 const cbor = (map: CborMap): Buffer => Buffer.from(isoCBOR.encode(map as Parameters<typeof isoCBOR.encode>[0]))
 const bytes = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text, 'base64url'))
 
-/** A COSE_Key of this kind, in base64url, of a new key pair. */
+/** A COSE_Key of this type for a new key pair, in base64url. */
 export function coseKey(kind: 'ES256' | 'EdDSA' | 'RS256' | 'RS256-short' | 'P-384' = 'ES256'): string {
   const map: CborMap = new Map()
   if (kind === 'ES256' || kind === 'P-384') {
@@ -29,23 +29,23 @@ export function coseKey(kind: 'ES256' | 'EdDSA' | 'RS256' | 'RS256-short' | 'P-3
   return b64(cbor(map))
 }
 
-/** The same key with one entry changed or taken away. */
-export function alteredKey(key: string, label: number, value: unknown): string {
+/** The same key with one entry changed or removed. */
+export function modifiedCoseKey(key: string, label: number, value: unknown): string {
   const map = isoCBOR.decodeFirst<CborMap>(bytes(key) as Uint8Array<ArrayBuffer>)
   if (value === undefined) map.delete(label)
   else map.set(label, value)
   return b64(cbor(map))
 }
 
-export const newCredentialId = (): string => b64(randomBytes(32))
+export const createCredentialId = (): string => b64(randomBytes(32))
 
 interface Ceremony {
   options: { challenge: string; rp: { id: string } }
   origin: string
 }
 
-/** What may be wrong with an answer, and what it says of itself. */
-interface Twist {
+/** Deviations of a registration response, and its flags. */
+interface RegistrationOverrides {
   type?: string
   challenge?: string
   origin?: string
@@ -59,32 +59,35 @@ interface Twist {
 }
 
 /** A RegistrationResponseJSON for these options, as a browser at this origin would send it. */
-export function registration({ options, origin }: Ceremony, twist: Twist = {}): { id: string; [key: string]: unknown } {
-  const id = twist.credentialId ?? newCredentialId()
+export function registrationResponse(
+  { options, origin }: Ceremony,
+  overrides: RegistrationOverrides = {},
+): { id: string; [key: string]: unknown } {
+  const id = overrides.credentialId ?? createCredentialId()
   const client = {
-    type: twist.type ?? 'webauthn.create',
-    challenge: twist.challenge ?? options.challenge,
-    origin: twist.origin ?? origin,
+    type: overrides.type ?? 'webauthn.create',
+    challenge: overrides.challenge ?? options.challenge,
+    origin: overrides.origin ?? origin,
     crossOrigin: false,
   }
   const rpIdHash = createHash('sha256')
-    .update(twist.rpId ?? options.rp.id)
+    .update(overrides.rpId ?? options.rp.id)
     .digest()
   const credentialId = Buffer.from(id, 'base64url')
   const length = Buffer.alloc(2)
   length.writeUInt16BE(credentialId.length)
   const authData = Buffer.concat([
     rpIdHash,
-    Buffer.from([twist.flags ?? 0x45]),
+    Buffer.from([overrides.flags ?? 0x45]),
     Buffer.alloc(4),
     Buffer.alloc(16, 0xab),
     length,
     credentialId,
-    Buffer.from(twist.publicKey ?? coseKey(), 'base64url'),
+    Buffer.from(overrides.publicKey ?? coseKey(), 'base64url'),
   ])
   const object: CborMap = new Map<string, unknown>([
-    ['fmt', twist.fmt ?? 'none'],
-    ['attStmt', twist.attStmt ?? new Map()],
+    ['fmt', overrides.fmt ?? 'none'],
+    ['attStmt', overrides.attStmt ?? new Map()],
     ['authData', Uint8Array.from(authData)],
   ])
   return {
@@ -100,30 +103,30 @@ export function registration({ options, origin }: Ceremony, twist: Twist = {}): 
   }
 }
 
-/** What may be wrong with an assertion, and what it says of itself. */
-export interface AssertionTwist {
+/** Deviations of an assertion, and its flags. */
+export interface AssertionOverrides {
   type?: string
   challenge?: string
   origin?: string
   crossOrigin?: boolean
   rpId?: string
   flags?: number
-  count?: number
-  /** null leaves it out, as keys do that are not discoverable. */
+  signCount?: number
+  /** null omits it, as keys that are not discoverable do. */
   userHandle?: string | null
   credentialId?: string
-  /** What is changed after it was signed. */
+  /** Changes made after signing. */
   tamper?: (response: Record<string, string>) => void
 }
 
-/** A passkey on a device: one key pair, with its count. */
+/** A passkey: one key pair with its signature counter. */
 export class Passkey {
-  readonly id = newCredentialId()
+  readonly id = createCredentialId()
   readonly publicKey: string
   readonly #key: KeyObject
-  count = 0
+  signCount = 0
 
-  /** @param userId becomes its user handle, as it does with options of ours */
+  /** @param userId becomes its user handle, as with the options that the product sends */
   constructor(
     readonly userId: string,
     readonly origin: string,
@@ -141,35 +144,39 @@ export class Passkey {
     this.#key = privateKey
   }
 
-  /** Its answer to registration options. */
+  /** Creates a registration response for creation options. */
   register(options: Ceremony['options'], flags = 0x5d): string {
-    const twist = { credentialId: this.id, publicKey: this.publicKey, flags }
-    return JSON.stringify(registration({ options, origin: this.origin }, twist))
+    const overrides = { credentialId: this.id, publicKey: this.publicKey, flags }
+    return JSON.stringify(registrationResponse({ options, origin: this.origin }, overrides))
   }
 
-  /** Its answer to request options; backed up, verified and present unless told otherwise. */
-  answer(options: { challenge: string; rpId: string }, twist: AssertionTwist = {}): string {
+  /** Creates an assertion for request options; by default with user present, user verified and backed up. */
+  authenticate(options: { challenge: string; rpId: string }, overrides: AssertionOverrides = {}): string {
     const client = {
-      type: twist.type ?? 'webauthn.get',
-      challenge: twist.challenge ?? options.challenge,
-      origin: twist.origin ?? this.origin,
-      crossOrigin: twist.crossOrigin ?? false,
+      type: overrides.type ?? 'webauthn.get',
+      challenge: overrides.challenge ?? options.challenge,
+      origin: overrides.origin ?? this.origin,
+      crossOrigin: overrides.crossOrigin ?? false,
     }
     const clientDataJSON = Buffer.from(JSON.stringify(client))
     const count = Buffer.alloc(4)
-    count.writeUInt32BE(twist.count ?? this.count)
+    count.writeUInt32BE(overrides.signCount ?? this.signCount)
     const hash = (data: string | Buffer) => createHash('sha256').update(data).digest()
-    const authData = Buffer.concat([hash(twist.rpId ?? options.rpId), Buffer.from([twist.flags ?? 0x1d]), count])
+    const authData = Buffer.concat([
+      hash(overrides.rpId ?? options.rpId),
+      Buffer.from([overrides.flags ?? 0x1d]),
+      count,
+    ])
     const signature = sign('sha256', Buffer.concat([authData, hash(clientDataJSON)]), this.#key)
-    const handle = twist.userHandle === undefined ? this.userId : twist.userHandle
+    const handle = overrides.userHandle === undefined ? this.userId : overrides.userHandle
     const response: Record<string, string> = {
       clientDataJSON: b64(clientDataJSON),
       authenticatorData: b64(authData),
       signature: b64(signature),
       ...(handle === null ? {} : { userHandle: b64(Buffer.from(handle)) }),
     }
-    twist.tamper?.(response)
-    const id = twist.credentialId ?? this.id
+    overrides.tamper?.(response)
+    const id = overrides.credentialId ?? this.id
     return JSON.stringify({ id, rawId: id, type: 'public-key', clientExtensionResults: {}, response })
   }
 }

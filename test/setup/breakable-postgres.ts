@@ -1,10 +1,10 @@
-/** A PostgreSQL server of a test's own that can be killed, stopped and frozen. Not on Windows. */
+/** A PostgreSQL server for one test that can be killed, stopped and frozen. Not on Windows. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
-import { inCluster, openCluster, owner, socketFolder } from '../../src/platform/postgres-cluster.js'
+import { clusterOwner, clusterSpawnTarget, openCluster, socketFolder } from '../../src/platform/postgres/cluster.js'
+import { waitUntil } from './wait-until.js'
 
 export interface BreakablePostgres {
   url: string
@@ -14,66 +14,70 @@ export interface BreakablePostgres {
   kill(): Promise<void>
   /** SIGKILL to one process that serves a connection: the server ends all of them and recovers by itself. */
   killBackend(): Promise<void>
-  /** Ends at once, without saying goodbye to anybody. */
+  /** Stops immediately, without closing connections (immediate shutdown). */
   stop(): Promise<void>
-  /** SIGSTOP to everything: connections stay open and nobody answers; until `thaw`. */
+  /** SIGSTOP to all processes: connections stay open without a response until `thaw`. */
   freeze(): Promise<() => void>
 }
 
 /** @param folder of the test, which removes it */
-export async function makeBreakablePostgres(folder: string): Promise<BreakablePostgres> {
+export async function createBreakablePostgres(folder: string): Promise<BreakablePostgres> {
   const cluster = await openCluster(folder, () => undefined)
   const { path: host } = socketFolder(cluster.folder)
-  const url = `postgres://${owner}@localhost/postgres?host=${encodeURIComponent(host)}&port=5432&sslmode=disable`
-  const { name, options } = inCluster(cluster)
-  const words = ['listen_addresses=', 'unix_socket_directories=.', 'max_connections=100', 'log_min_messages=panic']
+  const url = `postgres://${clusterOwner}@localhost/postgres?host=${encodeURIComponent(host)}&port=5432&sslmode=disable`
+  const { name, options } = clusterSpawnTarget(cluster)
+  const serverSettings = [
+    'listen_addresses=',
+    'unix_socket_directories=.',
+    'max_connections=100',
+    'log_min_messages=panic',
+  ]
   let child: ChildProcess
 
-  async function pids(where = 'true'): Promise<number[]> {
+  async function pids(condition = 'true'): Promise<number[]> {
     const client = new pg.Client({ connectionString: url })
     client.on('error', () => undefined)
     await client.connect()
-    const text = `SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND ${where} ORDER BY random()`
+    const text = `SELECT pid FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND ${condition} ORDER BY random()`
     const { rows } = await client.query<{ pid: number }>(text)
     await client.end()
     return rows.map(({ pid }) => pid)
   }
-  const signal = (pid: number, what: NodeJS.Signals): void => {
+  const signal = (pid: number, signalName: NodeJS.Signals): void => {
     try {
-      process.kill(pid, what)
+      process.kill(pid, signalName)
     } catch {}
   }
-  async function end(what: NodeJS.Signals): Promise<void> {
+  async function terminate(signalName: NodeJS.Signals): Promise<void> {
     const exit = once(child, 'exit')
-    signal(child.pid!, what)
+    signal(child.pid!, signalName)
     await exit
   }
 
   return {
     url,
     async start() {
-      for (const until = performance.now() + 60_000; performance.now() < until; await sleep(50)) {
-        // Parts of a server that was killed may still be about to end; then the new one does not start.
+      const tryToStart = async () => {
+        // A new server does not start while processes of the killed one are still ending, so try again.
         if (!child || child.exitCode !== null || child.signalCode !== null) {
-          const args = ['-D', name, ...words.flatMap((word) => ['-c', word])]
+          const args = ['-D', name, ...serverSettings.flatMap((word) => ['-c', word])]
           child = spawn(join(cluster.binaries.bin, 'postgres'), args, { ...options, stdio: 'ignore' })
         }
-        const ready = await pids().catch(() => undefined)
-        if (ready) return
+        return pids().catch(() => undefined)
       }
-      throw new Error('PostgreSQL does not start')
+      await waitUntil('PostgreSQL accepts connections', tryToStart, { limit: 60_000, interval: 50 })
     },
     async kill() {
       const others = await pids()
-      const dead = end('SIGKILL')
+      const dead = terminate('SIGKILL')
       for (const pid of others) signal(pid, 'SIGKILL')
       await dead
     },
     async killBackend() {
-      const [pid] = await pids("application_name LIKE 'gatehouse keys %' AND application_name NOT LIKE '% notices'")
+      const [pid] = await pids("application_name LIKE 'gatehouse keys %' AND application_name NOT LIKE '% listen'")
       if (pid !== undefined) signal(pid, 'SIGKILL')
     },
-    stop: () => end('SIGQUIT'),
+    stop: () => terminate('SIGQUIT'),
     async freeze() {
       const all = [child.pid!, ...(await pids())]
       for (const pid of all) signal(pid, 'SIGSTOP')

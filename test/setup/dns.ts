@@ -2,14 +2,14 @@
 import { createSocket, type RemoteInfo } from 'node:dgram'
 
 export interface TestDns {
-  /** As DNS_RESOLVER wants it. */
+  /** Value for DNS_RESOLVER. */
   address: string
-  /** Names that were asked for. */
-  asked: string[]
+  /** Names that were queried. */
+  queriedNames: string[]
   /** Sets the TXT records of a name; a record may come in parts of up to 255 bytes. */
   set(name: string, ...records: (string | string[])[]): void
-  /** What unknown names get: no such name, a failure, or silence. */
-  mood: 'answers' | 'fails' | 'silent'
+  /** Response for unknown names: NXDOMAIN, a failure, or no response. */
+  behavior: 'answers' | 'fails' | 'silent'
   close(): Promise<void>
 }
 
@@ -18,8 +18,8 @@ export async function startDns(): Promise<TestDns> {
   const socket = createSocket('udp4')
   const dns: TestDns = {
     address: '',
-    asked: [],
-    mood: 'answers',
+    queriedNames: [],
+    behavior: 'answers',
     set: (name, ...records) => {
       zone.set(
         name,
@@ -30,19 +30,19 @@ export async function startDns(): Promise<TestDns> {
   }
   socket.on('message', (query: Buffer, from: RemoteInfo) => {
     const labels: string[] = []
-    let at = 12
-    for (let length = query[at]!; length > 0; length = query[at]!) {
-      labels.push(query.toString('latin1', at + 1, at + 1 + length))
-      at += 1 + length
+    let offset = 12
+    for (let length = query[offset]!; length > 0; length = query[offset]!) {
+      labels.push(query.toString('latin1', offset + 1, offset + 1 + length))
+      offset += 1 + length
     }
-    const question = query.subarray(12, at + 5)
+    const question = query.subarray(12, offset + 5)
     const name = labels.join('.').toLowerCase()
-    dns.asked.push(name)
-    if (dns.mood === 'silent') return
+    dns.queriedNames.push(name)
+    if (dns.behavior === 'silent') return
     const records = zone.get(name) ?? []
-    const isText = query.readUInt16BE(at + 1) === 16
+    const isText = query.readUInt16BE(offset + 1) === 16
     const answers = isText ? records.map(textRecord) : []
-    const code = dns.mood === 'fails' ? 2 : records.length === 0 ? 3 : 0
+    const code = dns.behavior === 'fails' ? 2 : records.length === 0 ? 3 : 0
     const header = Buffer.alloc(12)
     query.copy(header, 0, 0, 2)
     header.writeUInt16BE(0x8580 | code, 2)

@@ -1,25 +1,25 @@
-/** Server-Sent Events as a client reads them that knows nothing but the format. */
-import { setTimeout as sleep } from 'node:timers/promises'
-import type { Api, Loose } from './api.js'
+/** A minimal Server-Sent Events client. */
+import type { AnyJson, ApiClient } from './api.js'
+import { waitUntil } from './wait-until.js'
 
 export interface Message {
   id: string | undefined
   event: string | undefined
-  data: Loose
+  data: AnyJson
 }
 
 export interface EventStream {
   status: number
   headers: Headers
-  /** The JSON of an answer that is no stream. */
-  body: Loose
-  /** What came so far, without comments. */
+  /** The JSON body of a response that is not a stream. */
+  body: AnyJson
+  /** The text received so far, without comments. */
   messages: Message[]
-  /** The events among it. */
-  events(): Loose[]
+  /** The events received so far. */
+  events(): AnyJson[]
   /** Waits until so many events have come. @throws Error after ten seconds */
-  until(count: number): Promise<Loose[]>
-  /** Resolves when it is over, be it in due form or cut off. */
+  waitForEvents(count: number): Promise<AnyJson[]>
+  /** Resolves when the stream ends, regularly or by a lost connection. */
   ended: Promise<void>
   close(): void
 }
@@ -29,14 +29,14 @@ const query = `subscription ($a: ID!, $after: ID, $types: [String!], $user: Stri
 
 /** Subscribes to the events of an account. */
 export async function subscribe(
-  api: Api,
+  api: ApiClient,
   accountId: string,
-  { after, lastEventId, types, user, document = query, variables = { a: accountId, after, types, user } }: Loose = {},
+  { after, lastEventId, types, user, document = query, variables = { a: accountId, after, types, user } }: AnyJson = {},
 ): Promise<EventStream> {
-  const stop = new AbortController()
+  const abortController = new AbortController()
   const response = await fetch(`${api.baseUrl}/graphql`, {
     method: 'POST',
-    signal: stop.signal,
+    signal: abortController.signal,
     headers: {
       accept: 'text/event-stream',
       'content-type': 'application/json',
@@ -53,20 +53,19 @@ export async function subscribe(
     body: isStream ? undefined : await response.json(),
     messages,
     events: () => messages.flatMap(({ data }) => data?.data?.eventAdded ?? []),
-    async until(count) {
-      for (let tries = 0; stream.events().length < count; tries++) {
-        if (tries > 1000) throw new Error(`${stream.events().length} of ${count} events came`)
-        await sleep(10)
-      }
+    async waitForEvents(count) {
+      await waitUntil(`${count} events have arrived`, () => stream.events().length >= count, {
+        details: () => JSON.stringify(messages),
+      })
       return stream.events()
     },
-    ended: isStream ? read(response, messages) : Promise.resolve(),
-    close: () => stop.abort(),
+    ended: isStream ? readMessages(response, messages) : Promise.resolve(),
+    close: () => abortController.abort(),
   }
   return stream
 }
 
-async function read(response: Response, messages: Message[]): Promise<void> {
+async function readMessages(response: Response, messages: Message[]): Promise<void> {
   let text = ''
   const decoder = new TextDecoder()
   try {

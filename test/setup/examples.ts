@@ -1,29 +1,30 @@
-/** Examples as a newcomer starts them: one command beside a running Gatehouse. */
+/** Runs examples as a user does: one command with a running Gatehouse. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { packageRoot } from '../../src/platform/package-root.js'
+import { packageRoot } from '../../src/platform/package-info.js'
 import type { TestApp } from './start-app.js'
+import { waitUntil } from './wait-until.js'
 
 export interface RunningExample {
-  /** What it printed so far, both streams. */
+  /** Its output so far, both streams. */
   output(): string
-  /** Waits until it has printed this, and answers the match. */
-  printed(pattern: RegExp): Promise<RegExpExecArray>
-  ended: Promise<number | null>
+  /** Waits until it has printed this, and returns the match. */
+  waitForOutput(pattern: RegExp): Promise<RegExpExecArray>
+  exitCode: Promise<number | null>
   /** Ends it, if it still runs. */
   stop(): Promise<void>
 }
 
-/** Where the examples of one test keep the key of their account. */
-export interface Shelf {
+/** The folder where the examples of one test store the key of their account. */
+export interface ExampleRunner {
   run(name: string, port?: number): RunningExample
   remove(): void
 }
 
-/** Makes the place from which examples are run against this application. */
-export function exampleShelf({ gatehouse: { config }, databaseUrl }: TestApp): Shelf {
+/** Prepares the folder from which examples run against this application. */
+export function createExampleRunner({ gatehouse: { config }, databaseUrl }: TestApp): ExampleRunner {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-examples-'))
   const env = {
     PATH: process.env['PATH'] ?? '',
@@ -42,22 +43,25 @@ export function exampleShelf({ gatehouse: { config }, databaseUrl }: TestApp): S
       })
       let text = ''
       for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk))
-      const ended = new Promise<number | null>((done) => child.once('close', done))
+      const exitCode = new Promise<number | null>((done) => child.once('close', done))
       return {
         output: () => text,
-        async printed(pattern) {
-          for (let look = 0; look < 600; look++) {
-            const found = pattern.exec(text)
-            if (found) return found
-            if (child.exitCode !== null) break
-            await new Promise((done) => setTimeout(done, 50))
-          }
-          throw new Error(`${name} never printed ${pattern}:\n${text}`)
+        async waitForOutput(pattern) {
+          const found = await waitUntil(
+            `${name} has printed ${pattern}`,
+            () => {
+              const match = pattern.exec(text)
+              if (!match && child.exitCode !== null) throw new Error(`${name} ended without ${pattern}:\n${text}`)
+              return match
+            },
+            { limit: 30_000, details: () => text },
+          )
+          return found!
         },
-        ended,
+        exitCode,
         async stop() {
           child.kill()
-          await ended
+          await exitCode
         },
       }
     },

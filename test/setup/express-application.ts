@@ -1,6 +1,6 @@
 /**
- * A web application as most are written: Express with express-openid-connect. A process of its own, as in life; its
- * configuration is the first message, and it answers when it listens.
+ * A typical web application: Express with express-openid-connect, in its own process. The first message is its
+ * configuration; it replies when it listens.
  */
 import { once } from 'node:events'
 import express from 'express'

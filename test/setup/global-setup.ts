@@ -1,7 +1,7 @@
 /**
  * Before the run: one PostgreSQL for all tests, with a template database that has every migration and a pool of spare
  * signing keys. Tests take copies of it (see database.ts), which is twenty times faster than migrating each, and an
- * issuer takes its keys out of the pool instead of a third of a second of a processor.
+ * issuer takes its keys from the pool, which saves a third of a second of CPU time.
  */
 import { spawn } from 'node:child_process'
 import {
@@ -19,31 +19,32 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import { systemClock } from '../../src/kernel/time.js'
-import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/embedded-postgres.js'
-import { migrate } from '../../src/platform/migrate.js'
-import { makeSealer } from '../../src/platform/secrets.js'
+import { createEncryptor } from '../../src/platform/crypto/secrets.js'
+import { type EmbeddedPostgres, startEmbeddedPostgres } from '../../src/platform/postgres/embedded.js'
+import { migrate } from '../../src/platform/postgres/migrate.js'
 import { signingAlgorithms } from '../../src/resources/issuer-keys.js'
-import { newKeyPair } from '../../src/resources/issuers/signing-keys.js'
-import { inDatabase, secretKey } from './database.js'
+import { createKeyPair } from '../../src/resources/issuers/signing-keys.js'
+import { testSecretKey, withDatabaseName } from './database.js'
 
-/** What the teardown undoes; both run in jest's own process. */
-export const held: { undo: (() => Promise<void>)[] } = { undo: [] }
+/** State for the teardown, which runs in the same process. */
+export const teardown: { tasks: (() => Promise<void>)[] } = { tasks: [] }
 
 /**
  * Uses the server of TEST_DATABASE_URL (a role that may create databases) or starts an embedded one, and hands workers
  * its address and the template's name.
  */
 export default async function globalSetup(): Promise<void> {
-  const given = process.env['TEST_DATABASE_URL']
-  const url = given ?? (await startForRun())
+  const externalUrl = process.env['TEST_DATABASE_URL']
+  const url = externalUrl ?? (await startServerForRun())
   // On a shared server two runs may meet.
-  const template = given === undefined ? 'gatehouse_template' : `gatehouse_template_${process.pid}`
-  await onServer(url, `CREATE DATABASE ${template}`)
-  if (given !== undefined) held.undo.push(() => onServer(url, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`))
-  const keys = spareKeys()
-  await migrate(inDatabase(url, template))
-  await onServer(
-    inDatabase(url, template),
+  const template = externalUrl === undefined ? 'gatehouse_template' : `gatehouse_template_${process.pid}`
+  await executeSql(url, `CREATE DATABASE ${template}`)
+  if (externalUrl !== undefined)
+    teardown.tasks.push(() => executeSql(url, `DROP DATABASE IF EXISTS ${template} WITH (FORCE)`))
+  const keys = createSpareKeys()
+  await migrate(withDatabaseName(url, template))
+  await executeSql(
+    withDatabaseName(url, template),
     `INSERT INTO spare_keys (kid, alg, public_jwk, private_jwk, created_at)
      SELECT kid, alg, "publicJwk", "privateJwk", "createdAt" FROM jsonb_to_recordset($1)
      AS pair (kid uuid, alg text, "publicJwk" jsonb, "privateJwk" text, "createdAt" bigint)`,
@@ -54,28 +55,28 @@ export default async function globalSetup(): Promise<void> {
 }
 
 /** Enough for most test files, and more than what makes a worker refill its pool, at eight issuers. */
-const ISSUERS = 24
+const SPARE_KEY_ISSUERS = 24
 
-/** Pairs of keys, made by the first run after a build: they take several seconds. */
-async function spareKeys(): Promise<string> {
+/** Key pairs, created by the first run after a build because that takes several seconds. */
+async function createSpareKeys(): Promise<string> {
   const file = fileURLToPath(new URL('../../spare-keys.json', import.meta.url))
   if (existsSync(file)) return readFileSync(file, 'utf8')
-  const context = { sealer: makeSealer([Buffer.from(secretKey, 'base64')]), now: systemClock }
-  const algorithms = Array.from({ length: 2 * ISSUERS }, () => signingAlgorithms).flat()
-  const pairs = JSON.stringify(await Promise.all(algorithms.map((alg) => newKeyPair(context, alg))))
+  const context = { encryptor: createEncryptor([Buffer.from(testSecretKey, 'base64')]), now: systemClock }
+  const algorithms = Array.from({ length: 2 * SPARE_KEY_ISSUERS }, () => signingAlgorithms).flat()
+  const pairs = JSON.stringify(await Promise.all(algorithms.map((alg) => createKeyPair(context, alg))))
   writeFileSync(`${file}.${process.pid}`, pairs, { mode: 0o600 })
   renameSync(`${file}.${process.pid}`, file)
   return pairs
 }
 
-async function startForRun(): Promise<string> {
+async function startServerForRun(): Promise<string> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'gatehouse-run-')))
   chmodSync(folder, 0o700)
-  cleanUpAfterUs(folder)
+  startCleanupWatchdog(folder)
   // The only cluster that may lose its data: it lives as long as the run.
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '200' }
   const server: EmbeddedPostgres = await startEmbeddedPostgres(folder, () => undefined, { settings })
-  held.undo.push(() => server.stop())
+  teardown.tasks.push(() => server.stop())
   return server.url
 }
 
@@ -83,20 +84,23 @@ async function startForRun(): Promise<string> {
  * Ctrl-C, a crash or a killed run never reaches the teardown. This small process waits for the end of its input, which
  * is our end, then stops the server and removes the folder.
  */
-function cleanUpAfterUs(folder: string): void {
+function startCleanupWatchdog(folder: string): void {
   const script = `
     const { readFileSync, rmSync } = require('node:fs')
     process.stdin.resume().on('end', () => {
       try { process.kill(Number(readFileSync(process.argv[1] + '/postgres/postmaster.pid', 'utf8').split('\\n')[0]), 'SIGQUIT') } catch {}
       setTimeout(() => rmSync(process.argv[1], { recursive: true, force: true, maxRetries: 10 }), 300)
     })`
-  const guard = spawn(process.execPath, ['-e', script, folder], { stdio: ['pipe', 'ignore', 'ignore'], detached: true })
-  guard.unref()
-  ;(guard.stdin as unknown as { unref(): void }).unref()
-  held.undo.push(async () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
+  const watchdog = spawn(process.execPath, ['-e', script, folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  })
+  watchdog.unref()
+  ;(watchdog.stdin as unknown as { unref(): void }).unref()
+  teardown.tasks.push(async () => rmSync(folder, { recursive: true, force: true, maxRetries: 10 }))
 }
 
-async function onServer(url: string, statement: string, values: unknown[] = []): Promise<void> {
+async function executeSql(url: string, statement: string, values: unknown[] = []): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   await client.connect()
   try {

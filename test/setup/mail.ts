@@ -1,7 +1,8 @@
-/** The development inbox as tests read it: the application must have the worker's role. */
+/** Reads the development inbox; the application must run the worker role. */
 import type { TestApp } from './start-app.js'
+import { waitUntil } from './wait-until.js'
 
-export interface ReadMail {
+export interface ReceivedMail {
   id: string
   to: string
   subject: string
@@ -10,30 +11,26 @@ export interface ReadMail {
 }
 
 /** Everything sent to this address so far, newest first. */
-export async function mailsTo(app: TestApp, to: string): Promise<ReadMail[]> {
+export async function mailsSentTo(app: TestApp, to: string): Promise<ReceivedMail[]> {
   const answer = await fetch(`${app.baseUrl}/dev/mail`, { headers: { accept: 'application/json' } })
-  const { data } = (await answer.json()) as { data: ReadMail[] }
+  const { data } = (await answer.json()) as { data: ReceivedMail[] }
   return data.filter((mail) => mail.to === to)
 }
 
-/** The newest mail to this address; waits until there are so many. */
-export async function mailTo(app: TestApp, to: string, count = 1): Promise<ReadMail> {
-  for (let wait = 0; wait < 200; wait++) {
-    const mails = await mailsTo(app, to)
-    if (mails.length >= count) return mails[0]!
-    await new Promise((go) => setTimeout(go, 25))
-  }
-  throw new Error(`no mail number ${count} to ${to}`)
+/** Waits until at least this many mails were sent to the address, and returns the newest. */
+export async function waitForMail(app: TestApp, to: string, count = 1): Promise<ReceivedMail> {
+  const mails = await waitUntil(`${count} mails to ${to} have arrived`, async () => {
+    const sent = await mailsSentTo(app, to)
+    return sent.length >= count ? sent : undefined
+  })
+  return mails![0]!
 }
 
-/** Has the outbox been emptied? Then what has not come will not come. */
-export async function outboxEmpty(app: TestApp): Promise<void> {
-  for (let wait = 0; wait < 200; wait++) {
-    if ((await app.gatehouse.tools.prisma.job.count({ where: { task: 'mail' } })) === 0) return
-    await new Promise((go) => setTimeout(go, 25))
-  }
-  throw new Error('the outbox does not empty')
+/** Waits until all queued mails are sent: a mail that has not arrived then will not arrive. */
+export async function waitForEmptyOutbox(app: TestApp): Promise<void> {
+  const { job } = app.gatehouse.database.prisma
+  await waitUntil('the mail queue is empty', async () => (await job.count({ where: { task: 'mail' } })) === 0)
 }
 
-export const codeIn = ({ text }: ReadMail): string => /^\d{6}$/m.exec(text)![0]
-export const linkIn = ({ text }: ReadMail): string => /https?:\/\/\S+/.exec(text)![0]
+export const codeInMail = ({ text }: ReceivedMail): string => /^\d{6}$/m.exec(text)![0]
+export const linkInMail = ({ text }: ReceivedMail): string => /https?:\/\/\S+/.exec(text)![0]

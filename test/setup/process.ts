@@ -1,11 +1,11 @@
 /** Gatehouse as a process of its own, started by its command line as an operator starts it. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { newId } from '../../src/kernel/ids.js'
-import { type Api, apiAs } from './api.js'
+import { type ApiClient, createApiClient } from './api.js'
 import { freePorts } from './start-app.js'
+import { waitUntil } from './wait-until.js'
 
 const cli = fileURLToPath(new URL('../../src/cli.js', import.meta.url))
 
@@ -13,23 +13,23 @@ const cli = fileURLToPath(new URL('../../src/cli.js', import.meta.url))
  * None of these processes lives long enough for optimized WebAssembly, Prisma's, to be worth its compilation, nor for
  * its memory to be tidied up while it loads (MiB before V8 does so first).
  */
-const brief = ['--liftoff-only', '--min-semi-space-size=16']
+const shortLivedFlags = ['--liftoff-only', '--min-semi-space-size=16']
 
-export interface Process {
+export interface GatehouseProcess {
   child: ChildProcess
   baseUrl: string
   idpUrl: string
-  /** The bootstrap key: counts if this process made the deployment. */
-  operator: Api
+  /** The bootstrap key, valid if this process created the deployment. */
+  operator: ApiClient
   /** The same settings again, for a restart or a second process. */
   env: Record<string, string>
-  /** What it printed so far, both streams. */
+  /** Its output so far, both streams. */
   output(): string
   /** The exit code, or the signal that ended it. */
-  ended: Promise<number | NodeJS.Signals>
+  exited: Promise<number | NodeJS.Signals>
 }
 
-/** Runs the command line to its end. */
+/** Runs a command of the CLI until it exits. */
 export async function runCli(
   args: string[],
   env: Record<string, string>,
@@ -41,7 +41,7 @@ export async function runCli(
 
 /** Starts it, and does not wait. */
 export function spawnCli(args: string[], env: Record<string, string>) {
-  const child = spawn(process.execPath, [...brief, cli, ...args], {
+  const child = spawn(process.execPath, [...shortLivedFlags, cli, ...args], {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
@@ -49,17 +49,17 @@ export function spawnCli(args: string[], env: Record<string, string>) {
   let out = ''
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (text += chunk))
   child.stdout.on('data', (chunk) => (out += chunk))
-  const ended = new Promise<number | NodeJS.Signals>((done) =>
+  const exited = new Promise<number | NodeJS.Signals>((done) =>
     child.once('close', (code, signal) => done(code ?? signal!)),
   )
-  return { child, output: () => text, stdout: () => out, ended }
+  return { child, output: () => text, stdout: () => out, ended: exited }
 }
 
 /** Starts `gatehouse start` on free ports and waits until it is ready. */
-export async function startProcess(env: Record<string, string>, args: string[] = ['start']): Promise<Process> {
+export async function startProcess(env: Record<string, string>, args: string[] = ['start']): Promise<GatehouseProcess> {
   const [port, idpPort, workerPort] = await freePorts(3)
   const key = { id: newId('ak', Date.now()), secret: randomBytes(32).toString('hex') }
-  const full: Record<string, string> = {
+  const fullEnv: Record<string, string> = {
     PORT: String(port),
     IDP_PORT: String(idpPort),
     WORKER_PORT: String(workerPort),
@@ -70,31 +70,34 @@ export async function startProcess(env: Record<string, string>, args: string[] =
     LOG_LEVEL: 'info',
     ...env,
   }
-  const { child, output, ended } = spawnCli(args, full)
-  const [baseUrl, idpUrl] = [`http://127.0.0.1:${full['PORT']}`, `http://127.0.0.1:${full['IDP_PORT']}`]
-  const workerUrl = `http://127.0.0.1:${full['WORKER_PORT']}`
+  const { child, output, ended } = spawnCli(args, fullEnv)
+  const [baseUrl, idpUrl] = [`http://127.0.0.1:${fullEnv['PORT']}`, `http://127.0.0.1:${fullEnv['IDP_PORT']}`]
+  const workerUrl = `http://127.0.0.1:${fullEnv['WORKER_PORT']}`
   const probe = args.includes('worker') ? workerUrl : args.includes('idp') ? idpUrl : baseUrl
-  for (let tries = 0; ; tries++) {
-    if (child.exitCode !== null || tries > 600) throw new Error(`Gatehouse did not start:\n${output()}`)
-    if (
-      await fetch(`${probe}/readyz`).then(
-        (answer) => answer.ok,
-        () => false,
-      )
-    )
-      break
-    await sleep(50)
+  const isReady = async () => {
+    if (child.exitCode !== null) throw new Error(`Gatehouse did not start:\n${output()}`)
+    const response = await fetch(`${probe}/readyz`).catch(() => undefined)
+    return response?.ok
   }
-  const [id = '', secret = ''] = full['BOOTSTRAP_API_KEY']!.split(':')
-  return { child, baseUrl, idpUrl, operator: apiAs(baseUrl, { id, secret }), env: full, output, ended }
+  await waitUntil('Gatehouse is ready', isReady, { limit: 60_000, interval: 50, details: output })
+  const [id = '', secret = ''] = fullEnv['BOOTSTRAP_API_KEY']!.split(':')
+  return {
+    child,
+    baseUrl,
+    idpUrl,
+    operator: createApiClient(baseUrl, { id, secret }),
+    env: fullEnv,
+    output,
+    exited: ended,
+  }
 }
 
 /** Ends a process and waits for it. */
-export async function endProcess(
-  process: Process | undefined,
+export async function stopProcess(
+  process: GatehouseProcess | undefined,
   signal: NodeJS.Signals = 'SIGINT',
 ): Promise<number | NodeJS.Signals> {
   if (!process) return 0
   if (process.child.exitCode === null && process.child.signalCode === null) process.child.kill(signal)
-  return process.ended
+  return process.exited
 }

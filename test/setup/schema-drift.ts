@@ -2,7 +2,7 @@
  * Compares prisma/models with prisma/migrations, for developers and for the test that keeps the two equal.
  *
  * Prisma's own `migrate` command downloads a native engine, which an offline machine cannot do. The same engine exists
- * as a WebAssembly package; it wants a driver adapter, and gets one over an in-memory PGlite. Nothing here runs in
+ * as a WebAssembly package; it requires a driver adapter, here one for an in-memory PGlite. Nothing here runs in
  * production.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -29,7 +29,7 @@ export const packageRoot = fileURLToPath(new URL('../../../', import.meta.url))
 const migrationsFolder = join(packageRoot, 'prisma', 'migrations')
 
 /**
- * Below this line of a migration.sql stands SQL that Prisma's models cannot express (triggers, functions, expression
+ * Below this line, a migration.sql contains SQL that Prisma's models cannot express (triggers, functions, expression
  * indexes). It is written by hand, kept by a rewrite, and hidden from the comparison.
  */
 export const handWrittenMark = "-- Beyond Prisma's models"
@@ -51,7 +51,7 @@ export function migrationNames(folder = migrationsFolder): string[] {
 }
 
 /**
- * The SQL that would bring a database made by the migrations to the state of the models; empty when they agree.
+ * The SQL that changes a database with all migrations to match the models; empty if they match.
  *
  * @param options.models the folder of *.prisma files, prisma by default
  * @param options.migrations the folder of migrations, prisma/migrations by default
@@ -80,7 +80,7 @@ export async function pendingChanges(
       },
     })),
   }
-  const shadow = await emptyShadow()
+  const shadow = await emptyShadowDatabase()
   const engine = await openEngine(
     files.map(({ path, content }) => [path, content]),
     shadow,
@@ -94,7 +94,7 @@ export async function pendingChanges(
       filters: { externalTables: [], externalEnums: [] },
     })
     const sql = (stdout ?? '').trim()
-    return sql === '-- This is an empty migration.' ? '' : await withoutSameIndexes(sql, shadow)
+    return sql === '-- This is an empty migration.' ? '' : await withoutUnchangedIndexes(sql, shadow)
   } finally {
     engine.free()
   }
@@ -105,7 +105,7 @@ export async function pendingChanges(
  * partial indexes as text, but PostgreSQL stores `a IN ('x')` as `a = ANY (ARRAY['x'::text])`; so PostgreSQL itself is
  * asked whether the new index differs from the old.
  */
-async function withoutSameIndexes(script: string, shadow: PGlite): Promise<string> {
+async function withoutUnchangedIndexes(script: string, shadow: PGlite): Promise<string> {
   let steps = script.split(/\n\n(?=-- )/)
   const dropped = steps.flatMap((step) => /^-- DropIndex\nDROP INDEX "([^"]+)";$/.exec(step)?.[1] ?? [])
   for (const name of dropped) {
@@ -138,30 +138,30 @@ declare const WebAssembly: {
   instantiate(code: Uint8Array, imports: object): Promise<{ instance: { exports: Record<string, () => void> } }>
 }
 
-let created: Promise<PGlite> | undefined
+let shadowDatabase: Promise<PGlite> | undefined
 
 /** Making one takes longer than a comparison, so it is kept and emptied. */
-async function emptyShadow(): Promise<PGlite> {
-  created ??= PGlite.create()
-  const shadow = await created
+async function emptyShadowDatabase(): Promise<PGlite> {
+  shadowDatabase ??= PGlite.create()
+  const shadow = await shadowDatabase
   await shadow.exec('DROP SCHEMA public CASCADE; CREATE SCHEMA public')
   return shadow
 }
 
-/** To be called when no more comparisons follow: an open shadow database keeps the process alive. */
-export async function closeShadow(): Promise<void> {
-  await (await created)?.close()
-  created = undefined
+/** Call after the last comparison: an open shadow database keeps the process alive. */
+export async function closeShadowDatabase(): Promise<void> {
+  await (await shadowDatabase)?.close()
+  shadowDatabase = undefined
 }
 
 type Bindings = typeof import('@prisma/schema-engine-wasm/schema_engine_bg')
-let linked: Promise<Bindings> | undefined
+let linkedBindings: Promise<Bindings> | undefined
 
 /**
  * Links the engine's module, once: its bindings keep views of one memory. Its own entry file is not used because
  * importing .wasm needs a flag of node.
  */
-async function link(): Promise<Bindings> {
+async function linkEngine(): Promise<Bindings> {
   const name = '@prisma/schema-engine-wasm/schema_engine_bg'
   const bindings = await import('@prisma/schema-engine-wasm/schema_engine_bg')
   const wasmFile = join(dirname(createRequire(import.meta.url).resolve(name)), 'schema_engine_bg.wasm')
@@ -172,15 +172,15 @@ async function link(): Promise<Bindings> {
 }
 
 async function openEngine(datamodels: [string, string][], shadow: PGlite): Promise<SchemaEngine> {
-  linked ??= link()
-  const { SchemaEngine } = await linked
-  Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: fail } })
+  linkedBindings ??= linkEngine()
+  const { SchemaEngine } = await linkedBindings
+  Object.assign(globalThis, { PRISMA_WASM_PANIC_REGISTRY: { set_message: throwEnginePanic } })
   const quiet = () => undefined
   return SchemaEngine.new({ datamodels }, quiet, bindMigrationAwareSqlAdapterFactory(adapterFactory(shadow)))
 }
 
-/** Where a panicking engine reports; without it one sees only «unreachable». */
-function fail(message: string): never {
+/** Receives the panic message of the engine; without it the error is only "unreachable". */
+function throwEnginePanic(message: string): never {
   throw new Error(`Prisma's schema engine: ${message}`)
 }
 
@@ -190,10 +190,10 @@ function adapterFactory(shadow: PGlite): SqlMigrationAwareDriverAdapterFactory {
   return { provider: 'postgres', adapterName: 'pglite', connect, connectToShadowDb: connect }
 }
 
-/** Just as much of a driver adapter as the comparison calls: reading the catalogue and running scripts. */
+/** The part of a driver adapter that the comparison uses: reading the system catalog and running scripts. */
 function pgliteAdapter(database: PGlite): SqlDriverAdapter {
   const queryRaw = ({ sql, args, argTypes }: SqlQuery): Promise<SqlResultSet> =>
-    guarded(async () => {
+    withDriverErrors(async () => {
       const result = await database.query<unknown[]>(sql, args.map(toParameter(argTypes)), {
         rowMode: 'array',
         parsers,
@@ -209,8 +209,8 @@ function pgliteAdapter(database: PGlite): SqlDriverAdapter {
     adapterName: 'pglite',
     queryRaw,
     executeRaw: ({ sql, args, argTypes }) =>
-      guarded(async () => (await database.query(sql, args.map(toParameter(argTypes)))).affectedRows ?? 0),
-    executeScript: (script) => guarded(async () => void (await database.exec(script))),
+      withDriverErrors(async () => (await database.query(sql, args.map(toParameter(argTypes)))).affectedRows ?? 0),
+    executeScript: (script) => withDriverErrors(async () => void (await database.exec(script))),
     startTransaction: () => Promise.reject(new Error('the comparison opens no transaction')),
     getConnectionInfo: () => ({ schemaName: 'public', supportsRelationJoins: true }),
     dispose: async () => undefined,
@@ -220,7 +220,7 @@ function pgliteAdapter(database: PGlite): SqlDriverAdapter {
 const toParameter = (kinds: ArgType[]) => (value: unknown, at: number) =>
   kinds[at]?.scalarType === 'datetime' && typeof value === 'string' ? new Date(value) : value
 
-/** Columns of the system catalogue by type; the rest reads as text. */
+/** Column types of the system catalog; other types are read as text. */
 const columnTypes: Record<number, ColumnType> = {
   [types.BOOL]: ColumnTypeEnum.Boolean,
   [types.CHAR]: ColumnTypeEnum.Character,
@@ -240,9 +240,9 @@ const asText = (value: string) => value
 const parsers = { [types.INT8]: asText, [types.OID]: asText, [types.JSON]: asText, [types.JSONB]: asText }
 
 /** Errors must arrive in the engine's own shape, or it hides them behind «an unknown error». */
-async function guarded<T>(work: () => Promise<T>): Promise<T> {
+async function withDriverErrors<T>(run: () => Promise<T>): Promise<T> {
   try {
-    return await work()
+    return await run()
   } catch (error) {
     const { code = 'N/A', severity = 'ERROR', message, detail, column, hint } = error as DatabaseError
     throw new DriverAdapterError({ kind: 'postgres', code, severity, message, detail, column, hint })

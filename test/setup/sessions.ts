@@ -1,19 +1,25 @@
 import { newId } from '../../src/kernel/ids.js'
-import { systemContext } from '../../src/platform/jobs.js'
-import { beginSession, type NewSession } from '../../src/resources/sessions/sessions.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
+import { createSession as createSessionRow, type NewSession } from '../../src/resources/sessions/sessions.js'
 import type { Tenant } from './actors.js'
 import type { TestApp } from './start-app.js'
 
-/** Begins a session of an active user as a sign-in would, but without one. `lives` and `idle` in milliseconds from now. */
-export async function makeSession(
+/**
+ * Begins a session of an active user as a sign-in would, but without one. `lives` and `idle` in milliseconds from now.
+ */
+export async function createSession(
   app: TestApp,
   { accountId, issuerId }: Pick<Tenant, 'accountId' | 'issuerId'>,
   userId: string,
-  { lives = 3_600_000, idle, ...more }: Partial<NewSession> & { lives?: number; idle?: number } = {},
+  {
+    lives: lifetimeMs = 3_600_000,
+    idle: idleTimeoutMs,
+    ...more
+  }: Partial<NewSession> & { lives?: number; idle?: number } = {},
 ): Promise<string> {
   const now = app.clock.now()
   const id = newId('ses', now)
-  const begun = await beginSession(systemContext(app.gatehouse), {
+  const created = await createSessionRow(systemContext(app.gatehouse), {
     id,
     accountId,
     issuerId,
@@ -26,10 +32,10 @@ export async function makeSession(
     authTime: Math.floor(now / 1000),
     acr: 'urn:svc:method:password',
     amr: ['pwd'],
-    expiresAt: now + lives,
-    idleExpiresAt: idle === undefined ? null : now + idle,
+    expiresAt: now + lifetimeMs,
+    idleExpiresAt: idleTimeoutMs === undefined ? null : now + idleTimeoutMs,
     ...more,
   })
-  if (!begun) throw new Error(`A session begins only for an active user; ${userId} is none.`)
+  if (!created) throw new Error(`A session begins only for an active user; ${userId} is none.`)
   return id
 }

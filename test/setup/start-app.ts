@@ -3,28 +3,28 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type App, createApp, makeGatehouse } from '../../src/app.js'
-import { bootstrap } from '../../src/bootstrap.js'
+import { type App, createApp, createGatehouse } from '../../src/app.js'
 import { type Role, readConfig } from '../../src/config.js'
-import { forgetLastId, newId } from '../../src/kernel/ids.js'
+import { newId, resetIdGenerator } from '../../src/kernel/ids.js'
 import type { Gatehouse } from '../../src/platform/context.js'
-import { systemContext } from '../../src/platform/jobs.js'
+import { systemContext } from '../../src/platform/jobs/periodic-jobs.js'
 import type { Log } from '../../src/platform/log.js'
-import type { Outbound } from '../../src/platform/outbound.js'
-import { type Api, apiAs } from './api.js'
-import { createTestDatabase, secretKey } from './database.js'
+import type { Outbound } from '../../src/platform/outbound/outbound.js'
+import { bootstrap } from '../../src/setup/bootstrap.js'
+import { type ApiClient, createApiClient } from './api.js'
+import { createTestDatabase, testSecretKey } from './database.js'
 
 // A file before this one may have moved its clock years ahead, and identifiers of one process never go back.
-forgetLastId()
+resetIdGenerator()
 
-/** A clock that stands where the machine's does until a test moves it. */
+/** A clock that follows the system clock until a test advances it. */
 export interface TestClock {
   now(): number
   /** Milliseconds. */
   advance(by: number): void
 }
 
-export function testClock(): TestClock {
+export function createTestClock(): TestClock {
   let offset = 0
   return {
     now: () => Date.now() + offset,
@@ -38,14 +38,14 @@ export interface TestApp {
   gatehouse: Gatehouse
   clock: TestClock
   databaseUrl: string
-  /** Where the servers listen; of a second application not the public addresses, which it shares with the first. */
+  /** Addresses that the servers listen on; a second application shares the public addresses of the first. */
   baseUrl: string
   idpUrl: string
   setupLink: string | undefined
   /** The bootstrap key of the system account: an operator. */
-  operator: Api
+  operator: ApiClient
   /** Another application on the same database, as a second process would be. */
-  second(): Promise<TestApp>
+  startSecondApp(): Promise<TestApp>
   close(): Promise<void>
 }
 
@@ -56,15 +56,15 @@ interface Options {
   clock?: TestClock
   /** Micro-USD by operation. */
   prices?: Record<string, number>
-  /** Where the application logs to, if not standard output. */
+  /** Destination of the log, standard output by default. */
   log?: Log
-  /** Stands between the product and other people's servers. */
-  outbound?: (own: Outbound) => Outbound
+  /** Replaces outbound requests to external servers. */
+  outbound?: (defaultOutbound: Outbound) => Outbound
 }
 
 /**
- * Ports that nobody listens on. They lie below those that systems give to outgoing connections, one of which could take
- * a port between this look and the server's start.
+ * Free ports below the ephemeral range: an outgoing connection could take an ephemeral port between this check and the
+ * server's start.
  */
 export async function freePorts(count: number): Promise<number[]> {
   const ports = new Set<number>()
@@ -83,7 +83,7 @@ const isFree = (port: number): Promise<boolean> =>
   })
 
 /**
- * Starts the whole product on a database of its own (or the given one), with limits off unless `env` says otherwise.
+ * Starts the whole product on a new database (or the given one), with limits off unless `env` says otherwise.
  * Close it in afterAll; closing the first one drops the database.
  */
 export async function startApp(options: Options = {}): Promise<TestApp> {
@@ -91,12 +91,12 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
   const databaseUrl = options.databaseUrl ?? database!.url
   const [port, idpPort] = await freePorts(2)
   const dataDir = mkdtempSync(join(tmpdir(), 'gatehouse-test-'))
-  const clock = options.clock ?? testClock()
+  const clock = options.clock ?? createTestClock()
   const key = { id: newId('ak', clock.now()), secret: randomBytes(32).toString('hex') }
   const env = {
     DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,
-    SECRET_KEY: secretKey,
+    SECRET_KEY: testSecretKey,
     PORT: String(port),
     IDP_PORT: String(idpPort),
     WORKER_PORT: '0',
@@ -108,40 +108,42 @@ export async function startApp(options: Options = {}): Promise<TestApp> {
     ...options.env,
   }
   const config = readConfig(env)
-  const made = makeGatehouse(config, databaseUrl, {
+  const createdGatehouse = createGatehouse(config, databaseUrl, {
     now: clock.now,
     ...(options.prices && { prices: options.prices }),
     ...(options.log && { log: options.log }),
   })
-  const gatehouse: Gatehouse = options.outbound ? { ...made, outbound: options.outbound(made.outbound) } : made
+  const gatehouse: Gatehouse = options.outbound
+    ? { ...createdGatehouse, outbound: options.outbound(createdGatehouse.outbound) }
+    : createdGatehouse
   const { setupLink } = await bootstrap(systemContext(gatehouse))
   const app: App = await createApp(gatehouse, options.roles ?? ['core', 'idp'])
-  const others: TestApp[] = []
+  const secondApps: TestApp[] = []
   let closed = false
-  const self: TestApp = {
+  const testApp: TestApp = {
     gatehouse,
     clock,
     databaseUrl,
     baseUrl: app.core ?? config.baseUrl,
     idpUrl: app.idp ?? config.idpUrl,
     setupLink,
-    operator: apiAs(app.core ?? config.baseUrl, config.bootstrap.apiKey ?? key),
-    async second() {
+    operator: createApiClient(app.core ?? config.baseUrl, config.bootstrap.apiKey ?? key),
+    async startSecondApp() {
       const { BASE_URL, IDP_URL, BOOTSTRAP_API_KEY } = env
       const shared = { BASE_URL, IDP_URL, BOOTSTRAP_API_KEY, ...options.env }
-      const other = await startApp({ ...options, env: shared, databaseUrl, clock })
-      others.push(other)
-      return other
+      const secondApp = await startApp({ ...options, env: shared, databaseUrl, clock })
+      secondApps.push(secondApp)
+      return secondApp
     },
     async close() {
       if (closed) return
       closed = true
-      for (const other of others) await other.close()
+      for (const secondApp of secondApps) await secondApp.close()
       await app.close({ limit: 2000 })
-      await gatehouse.tools.close()
+      await gatehouse.database.close()
       await database?.drop()
       rmSync(dataDir, { recursive: true, force: true })
     },
   }
-  return self
+  return testApp
 }

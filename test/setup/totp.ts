@@ -1,4 +1,4 @@
-/** An authenticator app (RFC 6238), written by hand so that the product's library is not asked about itself. */
+/** An authenticator app (RFC 6238), implemented independently of the product's library. */
 import { createHmac } from 'node:crypto'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567'

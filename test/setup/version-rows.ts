@@ -1,4 +1,4 @@
-/** Rows of every table as text, and back: how a dump of an older version is kept and restored. */
+/** Reads and restores the rows of every table, for dumps of older versions. */
 import type pg from 'pg'
 
 /** By table: its rows as a JSON array, as PostgreSQL writes it, so that no number loses digits on the way. */
@@ -8,7 +8,7 @@ export type Tables = Record<string, { rows: string }>
 export interface VersionDump {
   /** The last migration that it had. */
   migration: string
-  /** When it was written, in milliseconds: tokens and sessions in it were good then. */
+  /** When it was written, in milliseconds: tokens and sessions in it were valid then. */
   at: number
   baseUrl: string
   idpUrl: string
@@ -19,12 +19,12 @@ export interface VersionDump {
   client: { id: string; secret: string | undefined }
   user: { username: string; password: string }
   refreshToken: string
-  /** What `/v1` answered, by path. */
+  /** Responses of `/v1`, by path. */
   answers: Record<string, unknown>
   tables: Tables
 }
 
-// Partitions are read through their table. Migrations note themselves.
+// Partitions are read through their table. Migrations record themselves.
 const tablesText = `
   SELECT relname AS name FROM pg_class
   WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
@@ -42,10 +42,10 @@ export async function readTables(db: pg.Client): Promise<Tables> {
   return tables
 }
 
-/** Writes the rows of a dump into a database that has the schema of its version, in place of what is there. */
+/** Writes the rows of a dump into a database that has the schema of its version, replacing its rows. */
 export async function restoreTables(db: pg.Client, tables: Tables): Promise<void> {
   await db.query('BEGIN')
-  // Neither the order of tables nor what triggers would add matters to rows that stood together before.
+  // Disables triggers and foreign keys: the rows come from a consistent database.
   await db.query("SET LOCAL session_replication_role = 'replica'")
   for (const [name, { rows }] of Object.entries(tables)) {
     await db.query(`DELETE FROM "${name}"`)

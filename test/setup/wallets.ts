@@ -1,4 +1,4 @@
-/** Wallets of agents: keys that sign messages as wallets do. */
+/** Wallets of agents, which sign messages. */
 import { generateKeyPairSync, sign } from 'node:crypto'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
@@ -41,7 +41,7 @@ export function base58(bytes: Uint8Array): string {
   return text
 }
 
-/** A key of Ed25519, signed with by the platform's own implementation. */
+/** An Ed25519 key that signs with node:crypto. */
 export function solanaWallet(network = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp') {
   const { privateKey, publicKey } = generateKeyPairSync('ed25519')
   const x = Buffer.from(publicKey.export({ format: 'jwk' }).x!, 'base64url')
@@ -54,4 +54,4 @@ export function solanaWallet(network = 'solana:5eykt4UsFv8P8NJdTREpY1vzqKqZKvdp'
 }
 
 /** The client assertion of a signed message. */
-export const assertionOf = (parts: object): string => Buffer.from(JSON.stringify(parts)).toString('base64url')
+export const encodeAssertion = (parts: object): string => Buffer.from(JSON.stringify(parts)).toString('base64url')

@@ -1,15 +1,15 @@
 /** Each example that has no page runs by its one command; those with pages are in test/browser. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { TestBrowser } from '../idp/browser.js'
-import { exampleShelf, type RunningExample, type Shelf } from '../setup/examples.js'
+import { createExampleRunner, type ExampleRunner, type RunningExample } from '../setup/examples.js'
 import { freePorts, startApp, type TestApp } from '../setup/start-app.js'
 
 let app: TestApp
-let shelf: Shelf
+let shelf: ExampleRunner
 
 beforeAll(async () => {
   app = await startApp({ roles: ['core', 'idp', 'worker'], env: { ALLOW_PRIVATE_NETWORKS: 'true' } })
-  shelf = exampleShelf(app)
+  shelf = createExampleRunner(app)
 })
 afterAll(async () => {
   await app?.close()
@@ -18,37 +18,37 @@ afterAll(async () => {
 
 /** Signs Anna in at the address that the example prints. */
 async function signIn(example: RunningExample): Promise<void> {
-  const [, address = ''] = await example.printed(/(http\S+\/authorize\?\S+)/)
+  const [, address = ''] = await example.waitForOutput(/(http\S+\/authorize\?\S+)/)
   const browser = new TestBrowser()
   const page = await browser.open(address)
   await browser.submit(page, { username: 'anna@example.com', password: 'a long first password' })
 }
 
-async function toItsEnd(example: RunningExample): Promise<string> {
-  expect([await example.ended, example.output()]).toEqual([0, expect.any(String)])
+async function waitForExit(example: RunningExample): Promise<string> {
+  expect([await example.exitCode, example.output()]).toEqual([0, expect.any(String)])
   return example.output()
 }
 
-test('native: a loopback application signs a person in and verifies the ID token', async () => {
+test('native: a loopback application signs a user in and verifies the ID token', async () => {
   const example = shelf.run('native')
   await signIn(example)
-  expect(await toItsEnd(example)).toMatch(/ID token verified: {[^}]*"sub": "usr_/)
+  expect(await waitForExit(example)).toMatch(/ID token verified: {[^}]*"sub": "usr_/)
 })
 
 test('machine: client credentials for the administration of its own issuer, with one scope', async () => {
-  expect(await toItsEnd(shelf.run('machine'))).toMatch(/scope issuers\.users:read\n1 user: usr_/)
+  expect(await waitForExit(shelf.run('machine'))).toMatch(/scope issuers\.users:read\n1 user: usr_/)
 })
 
 test('agent: a signature of its wallet gets a token of five minutes', async () => {
-  const output = await toItsEnd(shelf.run('agent'))
+  const output = await waitForExit(shelf.run('agent'))
   expect(output).toContain('wants you to sign in with your Ethereum account:')
   expect(output).toMatch(/A token for 300 seconds: {[^}]*sub: 'agt_[^}]*amr: \[ 'hwk' \]/)
 })
 
-test('token-exchange: the second service learns who asks, through whom, and no more', async () => {
+test('token-exchange: the second service sees the user, the actor, the organization and one scope', async () => {
   const example = shelf.run('token-exchange')
   await signIn(example)
-  const output = await toItsEnd(example)
+  const output = await waitForExit(example)
   const { stock } = JSON.parse(output.slice(output.indexOf('Orders answered:') + 16))
   expect(stock).toEqual({
     tulips: 40,
@@ -62,29 +62,29 @@ test('token-exchange: the second service learns who asks, through whom, and no m
   })
 })
 
-test('webhooks: the receiver believes what is signed, and is told of what happens', async () => {
+test('webhooks: the receiver accepts signed requests and prints events', async () => {
   const [port] = await freePorts(1)
   for (let run = 0; run < 2; run++) {
     const example = shelf.run('webhooks', port)
-    await example.printed(/issuer\.updated evt_/)
+    await example.waitForOutput(/issuer\.updated evt_/)
     await example.stop()
   }
 })
 
 test('rest: /v1 by curl, with Idempotency-Key and If-Match', async () => {
-  const output = await toItsEnd(shelf.run('rest'))
+  const output = await waitForExit(shelf.run('rest'))
   expect(output).toMatch(
-    /made once, asked for twice[\s\S]*with the old ETag was refused[\s\S]*"user\.created"[\s\S]*deleted {2}iss_/,
+    /requested twice, created once[\s\S]*with the old ETag was refused[\s\S]*"user\.created"[\s\S]*deleted {2}iss_/,
   )
 })
 
-test('an unknown name, and no Gatehouse: a sentence that says what to do', async () => {
+test('an unknown name, or an unreachable Gatehouse, is an error with instructions', async () => {
   const example = shelf.run('nothing')
-  expect([await example.ended, example.output()]).toEqual([1, expect.stringContaining('npm run example -- <name>')])
+  expect([await example.exitCode, example.output()]).toEqual([1, expect.stringContaining('npm run example -- <name>')])
   const [port] = await freePorts(1)
   const config = { ...app.gatehouse.config, baseUrl: `http://127.0.0.1:${port}` }
-  const alone = exampleShelf({ ...app, gatehouse: { ...app.gatehouse, config } })
+  const alone = createExampleRunner({ ...app, gatehouse: { ...app.gatehouse, config } })
   const other = alone.run('machine')
-  expect([await other.ended, other.output()]).toEqual([1, expect.stringContaining('Start one with: npm start')])
+  expect([await other.exitCode, other.output()]).toEqual([1, expect.stringContaining('Start it with: npm start')])
   alone.remove()
 })

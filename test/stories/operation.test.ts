@@ -1,33 +1,33 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { version } from '../../src/platform/package-root.js'
-import { createTestDatabase, secretKey as SECRET_KEY } from '../setup/database.js'
-import { endProcess, type Process, runCli, startProcess } from '../setup/process.js'
+import { version } from '../../src/platform/package-info.js'
+import { createTestDatabase, testSecretKey as SECRET_KEY } from '../setup/database.js'
+import { type GatehouseProcess, runCli, startProcess, stopProcess } from '../setup/process.js'
+import { waitUntil } from '../setup/wait-until.js'
 
 let folder: string
 let database: { url: string; drop(): Promise<void> }
-const started: Process[] = []
+const started: GatehouseProcess[] = []
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse operation '))
   database = await createTestDatabase()
 })
 afterAll(async () => {
-  for (const process of started) await endProcess(process, 'SIGKILL')
+  for (const process of started) await stopProcess(process, 'SIGKILL')
   await database.drop()
   rmSync(folder, { recursive: true, force: true })
 })
 
-async function start(env: Record<string, string> = {}, args?: string[]): Promise<Process> {
+async function start(env: Record<string, string> = {}, args?: string[]): Promise<GatehouseProcess> {
   const process = await startProcess({ DATABASE_URL: database.url, SECRET_KEY, DATA_DIR: folder, ...env }, args)
   started.push(process)
   return process
 }
 
-test('wrong settings: one message lists all problems with the fix, exit code 1, nothing half-started', async () => {
+test('invalid settings: one message lists all problems with the fix, exit code 1, nothing is started', async () => {
   const { code, output } = await runCli(['start'], {
     PORT: 'eighty',
     DATABASE_URL: 'mysql://localhost',
@@ -48,9 +48,9 @@ test('wrong settings: one message lists all problems with the fix, exit code 1, 
   }
 })
 
-test('a database that cannot be reached ends the start with one clear line and exit code 1', async () => {
+test('a database that cannot be reached makes the start fail with one line and exit code 1', async () => {
   const { code, output } = await runCli(['start'], {
-    DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
+    DATABASE_URL: 'postgres://unknown@127.0.0.1:1/none',
     SECRET_KEY,
     DATA_DIR: folder,
   })
@@ -59,7 +59,7 @@ test('a database that cannot be reached ends the start with one clear line and e
   expect(output).not.toMatch(/\n\s+at /)
 })
 
-test('the setup link works once, makes the first administrator, and is refused once one exists', async () => {
+test('the setup link works once, creates the first administrator, and is refused once one exists', async () => {
   const process = await start()
   const link = /http:\S+\/setup\?token=\S+/.exec(process.output())?.[0]
   expect(link).toBeDefined()
@@ -80,22 +80,22 @@ test('the setup link works once, makes the first administrator, and is refused o
   expect((await fetch(link!)).status).toBe(410)
   const accounts = await process.operator.get('/v1/accounts')
   expect(accounts.body.data[0].owner_user_id).toMatch(/^usr_/)
-  await endProcess(process)
+  await stopProcess(process)
 })
 
 test('later starts change nothing and print no link once an administrator exists', async () => {
   const before = await start({ BOOTSTRAP_API_KEY: `ak_0${'1'.repeat(25)}:${'x'.repeat(40)}` })
   expect(before.output()).not.toContain('/setup?token=')
   expect((await before.operator.get('/v1/accounts')).status).toBe(401)
-  await endProcess(before)
+  await stopProcess(before)
 })
 
-test('a port that is taken ends the start with one line that names the setting, exit code 1', async () => {
+test('a port in use makes the start fail with one line that names the setting, exit code 1', async () => {
   const first = await start()
   const { code, output } = await runCli(['start'], { ...first.env, IDP_PORT: first.env['PORT']!, PORT: '0' })
   expect(code).toBe(1)
-  expect(output).toMatch(/Port \d+ on 127\.0\.0\.1 is taken by another program; .* IDP_PORT/)
-  await endProcess(first)
+  expect(output).toMatch(/Port \d+ on 127\.0\.0\.1 is already in use; .* IDP_PORT/)
+  await stopProcess(first)
 })
 
 test('probes: /healthz, /readyz and /metrics on both servers, /metrics with its token', async () => {
@@ -108,10 +108,10 @@ test('probes: /healthz, /readyz and /metrics on both servers, /metrics with its 
     const metrics = await fetch(`${base}/metrics`, { headers: { authorization: 'Bearer let-me-see' } })
     expect(await metrics.text()).toContain('gatehouse_http_request_duration_seconds')
   }
-  await endProcess(process)
+  await stopProcess(process)
 })
 
-test('a worker alone answers probes and metrics on WORKER_PORT, and nothing else; SIGTERM drains it', async () => {
+test('a separate worker serves only probes and metrics on WORKER_PORT; SIGTERM drains it', async () => {
   const worker = await start({ METRICS_TOKEN: 'let-me-see' }, ['start', '--only', 'worker'])
   const at = `http://127.0.0.1:${worker.env['WORKER_PORT']}`
   const status = async (path: string, headers = {}) => (await fetch(`${at}${path}`, { headers })).status
@@ -125,27 +125,18 @@ test('a worker alone answers probes and metrics on WORKER_PORT, and nothing else
   const { code, output } = await runCli(['start', '--only', 'worker'], worker.env)
   expect({ code, output }).toMatchObject({ code: 1, output: expect.stringContaining('set WORKER_PORT to a free port') })
   worker.child.kill('SIGTERM')
-  let ready = 200
-  for (let tries = 0; tries < 50 && ready === 200; tries++) {
-    ready = await status('/readyz').catch(() => 0)
-    await sleep(10)
-  }
-  expect(ready).toBe(503)
-  expect(await worker.ended).toBe(0)
+  await waitUntil('/readyz responds with 503', async () => (await status('/readyz')) === 503, { interval: 10 })
+  expect(await worker.exited).toBe(0)
 })
 
 test('SIGTERM: /readyz turns 503, accepted requests finish, exit code 0', async () => {
   const process = await start()
   process.child.kill('SIGTERM')
-  let status = 200
-  for (let tries = 0; tries < 50 && status === 200; tries++) {
-    status = (await fetch(`${process.baseUrl}/readyz`)).status
-    await sleep(10)
-  }
-  expect(status).toBe(503)
+  const readiness = async () => (await fetch(`${process.baseUrl}/readyz`)).status
+  await waitUntil('/readyz responds with 503', async () => (await readiness()) === 503, { interval: 10 })
   const served = await fetch(`${process.baseUrl}/openapi.json`)
   expect(served.status).toBe(200)
-  expect(await process.ended).toBe(0)
+  expect(await process.exited).toBe(0)
 })
 
 test('gatehouse start --only runs one role, so that each scales alone', async () => {
@@ -155,7 +146,7 @@ test('gatehouse start --only runs one role, so that each scales alone', async ()
   const idp = await start({ BASE_URL: core.baseUrl }, ['start', '--only', 'idp'])
   expect((await fetch(`${idp.idpUrl}/healthz`)).status).toBe(200)
   await expect(fetch(`http://127.0.0.1:${idp.env['PORT']}/healthz`)).rejects.toThrow()
-  await Promise.all([endProcess(core), endProcess(idp)])
+  await Promise.all([stopProcess(core), stopProcess(idp)])
 })
 
 test('every secret also as NAME_FILE', async () => {
@@ -171,7 +162,7 @@ test('every secret also as NAME_FILE', async () => {
   expect(readFileSync(file, 'utf8')).toContain(SECRET_KEY)
 })
 
-test('BOOTSTRAP_ADMIN_* makes the administrator at first start, so no link is printed', async () => {
+test('BOOTSTRAP_ADMIN_* creates the administrator at first start, so no link is printed', async () => {
   const own = await createTestDatabase()
   const process = await start({
     DATABASE_URL: own.url,
@@ -181,6 +172,6 @@ test('BOOTSTRAP_ADMIN_* makes the administrator at first start, so no link is pr
   expect(process.output()).not.toContain('/setup?token=')
   const { body } = await process.operator.get('/v1/accounts')
   expect(body.data[0].owner_user_id).toMatch(/^usr_/)
-  await endProcess(process)
+  await stopProcess(process)
   await own.drop()
 })

@@ -3,23 +3,23 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { packageRoot } from '../../src/platform/package-root.js'
-import { endProcess, type Process, startProcess } from '../setup/process.js'
+import { packageRoot } from '../../src/platform/package-info.js'
+import { type GatehouseProcess, startProcess, stopProcess } from '../setup/process.js'
 
 let folder: string
-let server: Process
+let server: GatehouseProcess
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'gatehouse-readme-'))
   server = await startProcess({ DATA_DIR: folder })
 })
 afterAll(async () => {
-  await endProcess(server)
+  await stopProcess(server)
   rmSync(folder, { recursive: true, force: true })
 })
 
 /** The shell lines of the README below a heading, for this server's addresses. */
-function linesOf(heading: string): string {
+function shellLinesOf(heading: string): string {
   const text = readFileSync(join(packageRoot, 'README.md'), 'utf8')
   const section = text.split(/^## /m).find((part) => part.startsWith(heading))!
   const blocks = [...section.matchAll(/```sh\n([\s\S]*?)```/g)].map(([, block]) => block)
@@ -29,7 +29,7 @@ function linesOf(heading: string): string {
     .replaceAll('http://localhost:4000', server.idpUrl)
 }
 
-test("the README's first steps, pasted as they stand, end with a verified ID token", async () => {
+test('the first steps of the README result in a verified ID token', async () => {
   const shell = spawn('bash', ['-e'], { cwd: packageRoot, env: { ...process.env, ...server.env, NODE_OPTIONS: '' } })
   let output = ''
   let page: Promise<void> | undefined
@@ -40,7 +40,7 @@ test("the README's first steps, pasted as they stand, end with a verified ID tok
   }
   shell.stdout.on('data', read)
   shell.stderr.on('data', read)
-  shell.stdin.end(linesOf('First steps'))
+  shell.stdin.end(shellLinesOf('First steps'))
   const code = await new Promise((done) => shell.on('close', done))
   await page
   expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining('ID token verified:') })
@@ -49,7 +49,7 @@ test("the README's first steps, pasted as they stand, end with a verified ID tok
   expect(output).toContain('"type":"api_key"')
 }, 60_000)
 
-/** What a person does in the browser: follow the address, fill in the form, follow on to the application. */
+/** Signs in as a browser does: opens the URL, submits the form, follows the redirects to the application. */
 async function signIn(address: string): Promise<void> {
   const jar = new Map<string, string>()
   const visit = async (url: string, form?: URLSearchParams): Promise<{ url: string; html: string }> => {

@@ -1,32 +1,33 @@
-/** Two processes, one of which dies by `kill -9` in the middle of scheduled work: the other one finishes it, once. */
-import { setTimeout as sleep } from 'node:timers/promises'
+/** Two processes, one of which dies by `kill -9` during a scheduled job: the other one finishes the job, once. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { makeTenant, must } from '../setup/actors.js'
-import { createTestDatabase, secretKey } from '../setup/database.js'
-import { endProcess, type Process, runCli, startProcess } from '../setup/process.js'
+import { createTenant, expectStatus } from '../setup/actors.js'
+import { createTestDatabase, testSecretKey } from '../setup/database.js'
+import { type GatehouseProcess, runCli, startProcess, stopProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
+import { waitUntil } from '../setup/wait-until.js'
 
 const BACKLOG = 150_000
 const ISSUERS = 4
 
 let database: { url: string; drop(): Promise<void> }
 let db: pg.Client
-let processes: Process[]
-let survivor: Process
+let processes: GatehouseProcess[]
+let survivor: GatehouseProcess
 
 beforeAll(async () => {
   database = await createTestDatabase()
   db = new pg.Client({ connectionString: database.url })
   await db.connect()
-  const one = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: secretKey })
+  const one = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: testSecretKey })
   const { PORT: _, IDP_PORT: __, ...shared } = one.env
   processes = [one, await startProcess(shared)]
-  const tenant = await makeTenant(one as unknown as TestApp, 'Scheduled')
-  for (let n = 2; n < ISSUERS; n++) must(await tenant.owner.post(`${tenant.A}/issuers`, { name: `Issuer ${n}` }), 201)
+  const tenant = await createTenant(one as unknown as TestApp, 'Scheduled')
+  for (let n = 2; n < ISSUERS; n++)
+    expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: `Issuer ${n}` }), 201)
 })
 afterAll(async () => {
-  for (const process of processes) await endProcess(process, 'SIGKILL')
+  for (const process of processes) await stopProcess(process, 'SIGKILL')
   await db.end()
   await database.drop()
 })
@@ -34,62 +35,62 @@ afterAll(async () => {
 const numberOf = async (text: string): Promise<number> => Number((await db.query(text)).rows[0].count)
 const cli = (...args: string[]) => runCli(args, survivor.env)
 
-async function until(isTrue: () => Promise<boolean>): Promise<void> {
-  for (const end = Date.now() + 40_000; !(await isTrue()); await sleep(10))
-    if (Date.now() > end) throw new Error(`it did not come true in time:\n${processes.map((one) => one.output())}`)
-}
+const output = { limit: 40_000, interval: 10, details: () => processes.map((one) => one.output()) }
 
-/** The process behind a holder: host:pid:which. */
-const isHolder = (holder: string) => (one: Process) => String(one.child.pid) === holder.split(':').at(-2)
+/** The process of a lease owner: host:pid:which. */
+const isLeaseOwner = (leaseOwner: string) => (one: GatehouseProcess) =>
+  String(one.child.pid) === leaseOwner.split(':').at(-2)
 
-test('kill -9 in the middle of a long purge: the other process takes over and finishes; gatehouse jobs shows it', async () => {
-  await until(async () => (await numberOf(`SELECT count(*) FROM periodic_jobs WHERE result = 'ok'`)) > 15)
+test('kill -9 during a long purge: the other process takes over and finishes; gatehouse jobs shows it', async () => {
+  const succeeded = `SELECT count(*) FROM periodic_jobs WHERE result = 'succeeded'`
+  await waitUntil('the periodic jobs have run', async () => (await numberOf(succeeded)) > 15, output)
   await db.query(`INSERT INTO revoked_tokens (issuer_id, jti, expires_at)
     SELECT 'iss_1', n, 0 FROM generate_series(1, ${BACKLOG}) AS n`)
-  await db.query(`UPDATE periodic_jobs SET next_at = 0 WHERE name = 'purge-expired'`)
+  await db.query(`UPDATE periodic_jobs SET next_run_at = 0 WHERE name = 'purge-expired'`)
   const left = () => numberOf('SELECT count(*) FROM revoked_tokens')
-  await until(async () => (await left()) < BACKLOG)
-  const { rows } = await db.query(`SELECT holder FROM periodic_jobs WHERE name = 'purge-expired'`)
-  await endProcess(processes.find(isHolder(rows[0].holder)), 'SIGKILL')
-  survivor = processes.find((one) => !isHolder(rows[0].holder)(one))!
+  await waitUntil('the purge has begun', async () => (await left()) < BACKLOG, output)
+  const { rows } = await db.query(`SELECT lease_owner FROM periodic_jobs WHERE name = 'purge-expired'`)
+  await stopProcess(processes.find(isLeaseOwner(rows[0].lease_owner)), 'SIGKILL')
+  survivor = processes.find((one) => !isLeaseOwner(rows[0].lease_owner)(one))!
   expect(await left()).toBeGreaterThan(0)
-  await until(async () => (await left()) === 0)
+  await waitUntil('the purge is complete', async () => (await left()) === 0, output)
   expect(survivor.output()).toContain('a process died while it ran a job; it is taken over')
-  await until(async () => {
+  const isRecorded = async () => {
     const { stdout } = await cli('jobs', '--json')
     const [purge] = JSON.parse(stdout).periodic.filter(({ name }: { name: string }) => name === 'purge-expired')
-    return purge.result === 'ok' && purge.holder === null && purge.next_at > Date.now() - 60_000
-  })
+    return purge.result === 'succeeded' && purge.lease_owner === null && purge.next_run_at > Date.now() - 60_000
+  }
+  await waitUntil('gatehouse jobs shows the success', isRecorded, output)
 }, 90_000)
 
-test('the monthly rotation happens once for each issuer, also when its process dies by kill -9 meanwhile', async () => {
+test('the monthly rotation happens once for each issuer, also when its process is killed during it', async () => {
   const issuers = await numberOf(`SELECT count(*) FROM issuers`)
   // Without spare keys a rotation takes long enough to die in the middle of it.
   await db.query('DELETE FROM spare_keys')
-  // The next keys have begun to sign.
+  // The next keys sign now.
   await db.query('UPDATE signing_keys SET signs_from = signs_from - $1', [40 * 86_400_000])
-  await db.query(`UPDATE periodic_jobs SET next_at = 0 WHERE name = 'rotate-keys'`)
+  await db.query(`UPDATE periodic_jobs SET next_run_at = 0 WHERE name = 'rotate-keys'`)
   const rotated = () => numberOf(`SELECT count(*) FROM events WHERE type = 'issuer.signing_key.rotated'`)
-  await until(async () => (await rotated()) > 0)
-  const { rows } = await db.query(`SELECT holder FROM periodic_jobs WHERE name = 'rotate-keys'`)
-  expect(isHolder(rows[0].holder)(survivor)).toBe(true)
-  await endProcess(survivor, 'SIGKILL')
+  await waitUntil('one issuer has new keys', async () => (await rotated()) > 0, output)
+  const { rows } = await db.query(`SELECT lease_owner FROM periodic_jobs WHERE name = 'rotate-keys'`)
+  expect(isLeaseOwner(rows[0].lease_owner)(survivor)).toBe(true)
+  await stopProcess(survivor, 'SIGKILL')
   expect(await rotated()).toBeLessThan(issuers)
   survivor = await startProcess(survivor.env)
   processes.push(survivor)
-  await until(async () => (await rotated()) === issuers)
-  // Current and next from the start, and this one.
+  await waitUntil('all issuers have new keys', async () => (await rotated()) === issuers, output)
+  // The current and the next key from the start, and the rotated one.
   expect(await numberOf('SELECT count(*) FROM signing_keys')).toBe(issuers * 3 * 3)
 }, 90_000)
 
-test('gatehouse jobs: a table for people; run does one now, retry has failed work done anew', async () => {
+test('gatehouse jobs prints a table; run starts a job immediately, retry runs a failed job again', async () => {
   const shown = await cli('jobs')
   expect(shown).toMatchObject({ code: 0 })
-  expect(shown.stdout).toMatch(/^PERIODIC JOB +EVERY +LAST RUN +TOOK +RESULT +NEXT RUN +HELD BY$/m)
-  expect(shown.stdout).toMatch(/^rotate-keys +5 min +\d{4}-\d\d-\d\dT[\d:]+Z +[\d.]+ (ms|s) +ok +\d{4}-\S+Z/m)
+  expect(shown.stdout).toMatch(/^PERIODIC JOB +EVERY +LAST RUN +DURATION +RESULT +NEXT RUN +LEASE OWNER$/m)
+  expect(shown.stdout).toMatch(/^rotate-keys +5 min +\d{4}-\d\d-\d\dT[\d:]+Z +[\d.]+ (ms|s) +succeeded +\d{4}-\S+Z/m)
   expect(shown.stdout).toMatch(/^backchannel_logout +0 +0 +0 +-$/m)
-  expect(shown.stdout).toMatch(/^WEBHOOKS +WAITING +PAUSED +FAILING +OLDEST DUE\n +0 +0 +0 +-$/m)
-  expect(shown.stdout).not.toContain('FAILED FOR GOOD')
+  expect(shown.stdout).toMatch(/^WEBHOOKS +DUE +CIRCUIT OPEN +FAILING +OLDEST DUE\n +0 +0 +0 +-$/m)
+  expect(shown.stdout).not.toContain('FAILED JOBS')
   const ran = await cli('jobs', 'run', 'purge-invitations')
   expect({ code: ran.code, stdout: ran.stdout }).toEqual({
     code: 0,
@@ -99,13 +100,19 @@ test('gatehouse jobs: a table for people; run does one now, retry has failed wor
     code: 1,
     output: expect.stringContaining('gatehouse jobs'),
   })
-  // A mail whose time is over: done as soon as somebody looks at it.
+  // An expired email: the job is done as soon as a worker runs it.
   await db.query(`INSERT INTO jobs (id, task, payload, run_at, attempts, error, failed_at, created_at)
-    VALUES ('job_lost', 'mail', '{"id": "mail_1", "sealed": "", "expiresAt": 0}', 0, 9, 'no route', 1, 1)`)
+    VALUES ('job_lost', 'mail', '{"id": "mail_1", "encrypted": "", "expiresAt": 0}', 0, 9, 'no route', 1, 1)`)
   const failed = await cli('jobs')
   expect(failed.stdout).toMatch(/^job_lost +mail +9 +1970-\S+ +1970-\S+ +no route$/m)
   expect(failed.stdout).not.toContain('mail_1')
   expect(await cli('jobs', 'retry', 'job_lost')).toMatchObject({ code: 0 })
-  await until(async () => (await numberOf(`SELECT count(*) FROM jobs WHERE id = 'job_lost'`)) === 0)
-  expect(await cli('jobs', 'retry', 'job_lost')).toMatchObject({ code: 1, output: expect.stringContaining('no job') })
+  await waitUntil(
+    'the retried job is done',
+    async () => (await numberOf(`SELECT count(*) FROM jobs WHERE id = 'job_lost'`)) === 0,
+  )
+  expect(await cli('jobs', 'retry', 'job_lost')).toMatchObject({
+    code: 1,
+    output: expect.stringContaining('no waiting or failed job'),
+  })
 }, 60_000)

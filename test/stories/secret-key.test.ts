@@ -1,15 +1,15 @@
-/** `SECRET_KEY` is changed under two running processes: nobody waits, and at the end nothing needs the old key. */
+/** Replaces `SECRET_KEY` of two running processes without downtime; at the end nothing needs the old key. */
 import { createHash, randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { newId } from '../../src/kernel/ids.js'
-import { makeSealer } from '../../src/platform/secrets.js'
-import { makeTenant, must, type Tenant } from '../setup/actors.js'
-import type { Loose } from '../setup/api.js'
+import { createEncryptor } from '../../src/platform/crypto/secrets.js'
+import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import type { AnyJson } from '../setup/api.js'
 import { createTestDatabase } from '../setup/database.js'
-import { endProcess, type Process, runCli, spawnCli, startProcess } from '../setup/process.js'
-import { type Receiver, startReceiver } from '../setup/receiver.js'
+import { type GatehouseProcess, runCli, spawnCli, startProcess, stopProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
+import { startWebhookReceiver, type WebhookReceiver } from '../setup/webhook-receiver.js'
 
 const [older, newer] = [5, 6].map((byte) => Buffer.alloc(32, byte)) as [Buffer, Buffer]
 const [OLD, NEW] = [older.toString('base64'), newer.toString('base64')]
@@ -18,13 +18,13 @@ const [oldId, newId8] = [older, newer].map((key) => createHash('sha256').update(
   string,
 ]
 const spa = { openid: { redirect_uris: ['https://app.example.com/callback'] } }
-/** So many second factors that sealing them anew takes a moment. */
+/** Number of second factors: enough that re-encryption takes measurable time. */
 const MANY = 4000
 
 let database: { url: string; drop(): Promise<void> }
 let db: pg.Client
-let receiver: Receiver
-let processes: [Process, Process]
+let receiver: WebhookReceiver
+let processes: [GatehouseProcess, GatehouseProcess]
 let tenant: Tenant
 let machine: { id: string; secret: string }
 
@@ -32,49 +32,49 @@ beforeAll(async () => {
   database = await createTestDatabase()
   db = new pg.Client({ connectionString: database.url })
   await db.connect()
-  // Those were sealed for the key that other tests have.
+  // The template's spare keys are encrypted with the key of the other tests.
   await db.query('DELETE FROM spare_keys')
-  receiver = await startReceiver()
+  receiver = await startWebhookReceiver()
   const env = { DATABASE_URL: database.url, SECRET_KEY: OLD, ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'error' }
   const one = await startProcess(env)
   const { PORT: _, IDP_PORT: __, ...shared } = one.env
   processes = [one, await startProcess(shared)]
-  tenant = await makeTenant(one as unknown as TestApp, 'Rotating')
+  tenant = await createTenant(one as unknown as TestApp, 'Rotating')
 })
 afterAll(async () => {
-  await Promise.all(processes.map((process) => endProcess(process, 'SIGKILL')))
+  await Promise.all(processes.map((process) => stopProcess(process, 'SIGKILL')))
   await receiver.close()
   await db.end()
   await database.drop()
 })
 
-const rows = async (text: string, values: unknown[] = []): Promise<Loose[]> => (await db.query(text, values)).rows
+const rows = async (text: string, values: unknown[] = []): Promise<AnyJson[]> => (await db.query(text, values)).rows
 
-const reseal = (keys: string, ...words: string[]) =>
-  runCli(['secrets', 'reseal', '--json', ...words], { DATABASE_URL: database.url, SECRET_KEY: keys })
+const runReencrypt = (keys: string, ...words: string[]) =>
+  runCli(['secrets', 'reencrypt', '--json', ...words], { DATABASE_URL: database.url, SECRET_KEY: keys })
 
-async function token(at: Process): Promise<Loose> {
+async function token(at: GatehouseProcess): Promise<AnyJson> {
   const answer = await fetch(`${at.idpUrl}/${tenant.issuerId}/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${machine.id}:${encodeURIComponent(machine.secret)}`)}` },
     body: new URLSearchParams({ grant_type: 'client_credentials', resource: 'https://api.example.com' }),
   })
   const text = await answer.text()
-  return must({ status: answer.status, text, body: JSON.parse(text) }, 200)
+  return expectStatus({ status: answer.status, text, body: JSON.parse(text) }, 200)
 }
 
-/** Gives both processes these keys, one after the other, while whoever is there goes on answering. */
-async function roll(keys: string): Promise<void> {
+/** Restarts both processes with these keys, one after the other, while the other one keeps serving requests. */
+async function replaceSecretKey(keys: string): Promise<void> {
   for (const at of [0, 1] as const) {
-    await endProcess(processes[at])
+    await stopProcess(processes[at])
     await token(processes[1 - at]!)
     processes[at] = await startProcess({ ...processes[at].env, SECRET_KEY: keys })
     await token(processes[at])
   }
 }
 
-/** What of the whole database holds something sealed with this key, by table. */
-async function sealedWith(key: string): Promise<Record<string, number>> {
+/** Number of rows with a value encrypted with this key, by table. */
+async function rowsEncryptedWith(key: string): Promise<Record<string, number>> {
   const tables = await rows(
     "SELECT relname AS name FROM pg_class WHERE relkind IN ('r', 'p') AND relnamespace = 'public'::regnamespace AND NOT relispartition",
   )
@@ -88,9 +88,9 @@ async function sealedWith(key: string): Promise<Record<string, number>> {
   return counts
 }
 
-test('something lies sealed in every room that seals', async () => {
+test('there is a value in every column that stores encrypted values', async () => {
   const { owner, A, I, issuerId, accountId } = tenant
-  const client = must(
+  const client = expectStatus(
     await owner.post(`${I}/clients`, {
       name: 'Machine',
       type: 'internal',
@@ -106,20 +106,20 @@ test('something lies sealed in every room that seals', async () => {
     201,
   ).data
   machine = { id: client.id, secret: client.secret }
-  must(await owner.post(`${A}/webhooks`, { url: `${receiver.url}/hook`, event_types: ['client.created'] }), 201)
+  expectStatus(await owner.post(`${A}/webhooks`, { url: `${receiver.url}/hook`, event_types: ['client.created'] }), 201)
   const github = { client_id: 'us', client_secret: 'the-secret-of-the-upstream' }
   const method = { name: 'GitHub', method: 'github', first_factor_only: true, settings: github }
-  must(await owner.post(`${I}/auth-methods`, method), 201)
-  const { data: user } = must(
+  expectStatus(await owner.post(`${I}/auth-methods`, method), 201)
+  const { data: user } = expectStatus(
     await owner.post(`${I}/users`, { username: 'ada@example.com', username_type: 'email' }),
     201,
   )
-  must(await owner.post(`${I}/users/${user.id}/verifiers`, { type: 'backup_codes', name: null }), 201)
-  must(
+  expectStatus(await owner.post(`${I}/users/${user.id}/verifiers`, { type: 'backup_codes', name: null }), 201)
+  expectStatus(
     await owner.post(`${I}/users/${user.id}/verifiers`, { type: 'totp_enrollment', name: null, issuer_name: 'Acme' }),
     201,
   )
-  must(
+  expectStatus(
     await owner.post(
       `${I}/users/${user.id}/verifiers`,
       { type: 'totp_enrollment', name: null, issuer_name: 'Kept' },
@@ -127,44 +127,47 @@ test('something lies sealed in every room that seals', async () => {
     ),
     201,
   )
-  const { seal } = makeSealer([older])
+  const { encrypt } = createEncryptor([older])
   const now = Date.now()
   const later = now + 3_600_000
-  const sealed = Array.from({ length: MANY }, (_, at) => seal(`secret ${at}`))
+  const encryptedSecrets = Array.from({ length: MANY }, (_, at) => encrypt(`secret ${at}`))
   await rows(
     `INSERT INTO users (id, account_id, issuer_id, username_type, username, username_key, username_hash, status, created_at, updated_at)
      SELECT id, $2, $3, 'unique', id, id, id, 'active', $4, $4 FROM unnest($1::text[]) AS id`,
-    [sealed.map(() => newId('usr', now)), accountId, issuerId, now],
+    [encryptedSecrets.map(() => newId('usr', now)), accountId, issuerId, now],
   )
   await rows(
-    `INSERT INTO verifiers (id, account_id, issuer_id, user_id, type, sealed, created_at, updated_at)
-     SELECT given.id, $3, $4, u.id, 'totp', given.sealed, $5, $5
-     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS given(id, sealed, at)
+    `INSERT INTO verifiers (id, account_id, issuer_id, user_id, type, encrypted_secret, created_at, updated_at)
+     SELECT given.id, $3, $4, u.id, 'totp', given.encrypted_secret, $5, $5
+     FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS given(id, encrypted_secret, at)
      JOIN (SELECT id, row_number() OVER (ORDER BY id) AS at FROM users WHERE username NOT LIKE '%@%' AND issuer_id = $4) u
        USING (at)`,
-    [sealed.map(() => newId('vrf', now)), sealed, accountId, issuerId, now],
+    [encryptedSecrets.map(() => newId('vrf', now)), encryptedSecrets, accountId, issuerId, now],
   )
   await rows(
     `INSERT INTO console_sessions (id, user_id, sid, tokens, access_expires_at, created_at, expires_at)
      VALUES ('console', $1, 'ses_x', $2, $3, $3, $3)`,
-    [user.id, seal('{}'), later],
+    [user.id, encrypt('{}'), later],
   )
   await rows(`INSERT INTO jobs (id, task, payload, run_at, created_at) VALUES ('job_x', 'mail', $1, $2, $3)`, [
-    JSON.stringify({ id: 'mail_x', sealed: seal('{}'), expiresAt: later }),
+    JSON.stringify({ id: 'mail_x', encrypted: encrypt('{}'), expiresAt: later }),
     later,
     now,
   ])
-  const state = { upstream: { sealed: seal('a'), answer: seal('b') }, enrolling: { id: '', sealed: seal('c') } }
+  const state = {
+    upstream: { encryptedBindings: encrypt('a'), encryptedResponse: encrypt('b') },
+    enrolling: { id: '', encryptedSecret: encrypt('c') },
+  }
   await rows(
     `INSERT INTO login_states (issuer_id, uid, account_id, state, expires_at) VALUES ($1, 'way', $2, $3, $4)`,
     [issuerId, accountId, JSON.stringify(state), later],
   )
   await rows(
     `INSERT INTO topup_attempts (id, account_id, method_id, amount_micro_usd, network, payment_key, request, state,
-       settling_until, created_at, updated_at) VALUES ('top_x', $1, 'pm_x', 1, 'eip155:1', 'x', $2, 'settling', $3, $4, $4)`,
-    [accountId, seal('{}'), later, now],
+       settlement_lease_expires_at, created_at, updated_at) VALUES ('top_x', $1, 'pm_x', 1, 'eip155:1', 'x', $2, 'settling', $3, $4, $4)`,
+    [accountId, encrypt('{}'), later, now],
   )
-  expect(Object.keys(await sealedWith(oldId)).sort()).toEqual([
+  expect(Object.keys(await rowsEncryptedWith(oldId)).sort()).toEqual([
     'auth_methods',
     'console_sessions',
     'enrollments',
@@ -180,34 +183,34 @@ test('something lies sealed in every room that seals', async () => {
   ])
 })
 
-test('while a process runs that does not know the new key, nothing is sealed with it', async () => {
-  const { code, output } = await reseal(`${NEW},${OLD}`)
+test('nothing is encrypted with the new key while a process without it runs', async () => {
+  const { code, output } = await runReencrypt(`${NEW},${OLD}`)
   expect({ code, answer: JSON.parse(output) }).toMatchObject({
     code: 1,
     answer: { error_description: expect.stringContaining('restart it with this key') },
   })
-  expect(await sealedWith(newId8)).toEqual({})
+  expect(await rowsEncryptedWith(newId8)).toEqual({})
 })
 
-test('after both know it, the dry run says what lies under which key, and who still seals with the old one', async () => {
-  await roll(`${OLD},${NEW}`)
-  const { code, stdout } = await reseal(`${NEW},${OLD}`, '--dry-run')
+test('once both processes have it, the dry run lists the values of each key and the processes that encrypt with the old one', async () => {
+  await replaceSecretKey(`${OLD},${NEW}`)
+  const { code, stdout } = await runReencrypt(`${NEW},${OLD}`, '--dry-run')
   const answer = JSON.parse(stdout)
   expect({ code, answer }).toMatchObject({
     code: 3,
-    answer: { key: newId8, dry_run: true, resealed: 0, removable: [] },
+    answer: { key: newId8, dry_run: true, reencrypted: 0, removable: [] },
   })
   expect(answer.behind).toHaveLength(1)
   expect(answer.left).toContainEqual({ what: 'second factors', key: oldId, count: MANY + 1 })
-  expect(await sealedWith(newId8)).toEqual({})
+  expect(await rowsEncryptedWith(newId8)).toEqual({})
 })
 
-test('killed in the middle and run again, beside processes that work: everything is sealed anew, once', async () => {
-  await roll(`${NEW},${OLD}`)
+test('killed and run again while processes serve requests: every value is re-encrypted once', async () => {
+  await replaceSecretKey(`${NEW},${OLD}`)
   const keys = await rows('SELECT id, public_jwk FROM signing_keys ORDER BY id')
-  const run = spawnCli(['secrets', 'reseal'], { DATABASE_URL: database.url, SECRET_KEY: `${NEW},${OLD}` })
+  const run = spawnCli(['secrets', 'reencrypt'], { DATABASE_URL: database.url, SECRET_KEY: `${NEW},${OLD}` })
   const under = async (key: string) =>
-    (await rows("SELECT count(*)::int AS count FROM verifiers WHERE sealed LIKE $1 || '.%'", [key]))[0].count
+    (await rows("SELECT count(*)::int AS count FROM verifiers WHERE encrypted_secret LIKE $1 || '.%'", [key]))[0].count
   while ((await under(newId8)) === 0) await token(processes[0])
   run.child.kill('SIGKILL')
   await run.ended
@@ -215,11 +218,11 @@ test('killed in the middle and run again, beside processes that work: everything
   expect(done).toBeGreaterThan(0)
   expect(done).toBeLessThan(MANY)
 
-  const again = reseal(`${NEW},${OLD}`)
-  const beside = reseal(`${NEW},${OLD}`)
+  const again = runReencrypt(`${NEW},${OLD}`)
+  const beside = runReencrypt(`${NEW},${OLD}`)
   for (let made = 0; made < 20; made++) {
     const name = `Client ${made} ${randomBytes(4).toString('hex')}`
-    must(
+    expectStatus(
       await tenant.owner.post(`${tenant.I}/clients`, { name, type: 'external', confidential: false, settings: spa }),
       201,
     )
@@ -229,24 +232,27 @@ test('killed in the middle and run again, beside processes that work: everything
   expect(answers.map(({ code }) => code)).toEqual([0, 0])
   const [first, second] = answers.map(({ stdout }) => JSON.parse(stdout))
   expect(first).toMatchObject({ key: newId8, removable: [oldId], left: [], lost: [], behind: [] })
-  // Both together did what the killed one had left, no row twice.
-  const others = Object.values(await sealedWith(newId8)).reduce((sum, count) => sum + count, 0)
-  expect(first.resealed + second.resealed).toBeLessThanOrEqual(others + 2)
-  expect(await sealedWith(oldId)).toEqual({})
+  // Both together re-encrypted the rows that the killed run had left, no row twice.
+  const others = Object.values(await rowsEncryptedWith(newId8)).reduce((sum, count) => sum + count, 0)
+  expect(first.reencrypted + second.reencrypted).toBeLessThanOrEqual(others + 2)
+  expect(await rowsEncryptedWith(oldId)).toEqual({})
   expect(await rows('SELECT id, public_jwk FROM signing_keys ORDER BY id')).toEqual(keys)
 
-  const { code, stdout } = await reseal(`${NEW},${OLD}`)
-  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({ code: 0, answer: { resealed: 0, removable: [oldId] } })
+  const { code, stdout } = await runReencrypt(`${NEW},${OLD}`)
+  expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
+    code: 0,
+    answer: { reencrypted: 0, removable: [oldId] },
+  })
 })
 
-test('without the old key everything goes on: tokens, webhooks, second factors', async () => {
+test('tokens, webhooks and second factors work without the old key', async () => {
   const before = await token(processes[0])
-  await roll(NEW)
-  const kidOf = ({ access_token }: Loose) =>
+  await replaceSecretKey(NEW)
+  const kidOf = ({ access_token }: AnyJson) =>
     JSON.parse(Buffer.from(access_token.split('.')[0], 'base64url').toString()).kid
   expect(kidOf(await token(processes[1]))).toBe(kidOf(before))
-  const told = receiver.notices.length
-  must(
+  const requestCount = receiver.requests.length
+  expectStatus(
     await tenant.owner.post(`${tenant.I}/clients`, {
       name: 'After',
       type: 'external',
@@ -255,21 +261,23 @@ test('without the old key everything goes on: tokens, webhooks, second factors',
     }),
     201,
   )
-  while (receiver.notices.length === told) await token(processes[0])
-  expect(receiver.notices.at(-1)!.headers['webhook-signature']).toMatch(/^v1,/)
-  const { open } = makeSealer([newer])
-  const [{ sealed }] = await rows("SELECT sealed FROM verifiers WHERE type = 'totp' ORDER BY random() LIMIT 1")
-  expect(open(sealed)).toMatch(/^secret \d+$/)
+  while (receiver.requests.length === requestCount) await token(processes[0])
+  expect(receiver.requests.at(-1)!.headers['webhook-signature']).toMatch(/^v1,/)
+  const { decrypt } = createEncryptor([newer])
+  const [{ encrypted_secret }] = await rows(
+    "SELECT encrypted_secret FROM verifiers WHERE type = 'totp' ORDER BY random() LIMIT 1",
+  )
+  expect(decrypt(encrypted_secret)).toMatch(/^secret \d+$/)
 })
 
-test('what no key opens is named and left alone, exit code 3', async () => {
-  const stranger = makeSealer([Buffer.alloc(32, 9)])
-  await rows("UPDATE jobs SET payload = jsonb_set(payload, '{sealed}', to_jsonb($1::text)) WHERE id = 'job_x'", [
-    stranger.seal('{}'),
+test('values that no key decrypts are reported and left unchanged, exit code 3', async () => {
+  const unknownKey = createEncryptor([Buffer.alloc(32, 9)])
+  await rows("UPDATE jobs SET payload = jsonb_set(payload, '{encrypted}', to_jsonb($1::text)) WHERE id = 'job_x'", [
+    unknownKey.encrypt('{}'),
   ])
-  const { code, stdout } = await reseal(NEW)
+  const { code, stdout } = await runReencrypt(NEW)
   expect({ code, answer: JSON.parse(stdout) }).toMatchObject({
     code: 3,
-    answer: { resealed: 0, left: [], lost: [{ what: 'mails that wait', key: stranger.keyIds[0], count: 1 }] },
+    answer: { reencrypted: 0, left: [], lost: [{ what: 'queued email', key: unknownKey.keyIds[0], count: 1 }] },
   })
 })

@@ -1,43 +1,43 @@
 /**
- * Events of tokens commit with what makes the token, before it is answered: nothing has to be flushed when a process
- * stops, and nothing that was answered is lost when it is killed.
+ * Token events commit in the transaction that issues the token, before the response: a process that stops has nothing
+ * to write, and a killed process loses no event of a token that it returned.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { makeTenant, must, type Tenant } from '../setup/actors.js'
-import { createTestDatabase, secretKey } from '../setup/database.js'
-import { endProcess, type Process, startProcess } from '../setup/process.js'
+import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import { createTestDatabase, testSecretKey } from '../setup/database.js'
+import { type GatehouseProcess, startProcess, stopProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
+import { waitUntil } from '../setup/wait-until.js'
 
-/** Callers at the same time, each waiting for its answer. */
+/** Number of concurrent callers, each of which waits for its response. */
 const CALLERS = 8
-/** Tokens that are had before the process is told to end. */
+/** Number of tokens issued before the signal is sent. */
 const BEFORE = 60
 
 let database: { url: string; drop(): Promise<void> }
 let db: pg.Client
-let process: Process
+let process: GatehouseProcess
 let tenant: Tenant
 
 beforeAll(async () => {
   database = await createTestDatabase()
   db = new pg.Client({ connectionString: database.url })
   await db.connect()
-  process = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: secretKey })
-  tenant = await makeTenant(process as unknown as TestApp, 'Tokens')
+  process = await startProcess({ DATABASE_URL: database.url, SECRET_KEY: testSecretKey })
+  tenant = await createTenant(process as unknown as TestApp, 'Tokens')
 })
 afterAll(async () => {
-  await endProcess(process, 'SIGKILL')
+  await stopProcess(process, 'SIGKILL')
   await db.end()
   await database.drop()
 })
 
 test.each(['SIGTERM', 'SIGKILL'] as const)(
-  '%s while tokens are issued: every one that was answered has its event',
+  '%s while tokens are issued: every returned token has its event',
   async (signal) => {
-    const agent = must(await tenant.owner.post(`${tenant.I}/agents`, { name: signal }), 201).data
-    const { secret } = must(
+    const agent = expectStatus(await tenant.owner.post(`${tenant.I}/agents`, { name: signal }), 201).data
+    const { secret } = expectStatus(
       await tenant.owner.post(`${tenant.I}/agents/${agent.id}/verifiers`, { type: 'secret', name: null }),
       201,
     ).data
@@ -55,20 +55,20 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
       }
     }
     const callers = Array.from({ length: CALLERS }, call)
-    while (answered.length < BEFORE) await sleep(5)
-    const end = await endProcess(process, signal)
+    await waitUntil(`${BEFORE} tokens are issued`, () => answered.length >= BEFORE, { interval: 5 })
+    const end = await stopProcess(process, signal)
     down = true
     await Promise.all(callers)
     expect(end).toBe(signal === 'SIGTERM' ? 0 : signal)
     expect(new Set(answered)).toEqual(new Set([200]))
     const { rows } = await db.query(
-      `SELECT count(*)::int AS told FROM events WHERE agent_id = $1 AND type = 'agent.authentication.succeeded'`,
+      `SELECT count(*)::int AS recorded FROM events WHERE agent_id = $1 AND type = 'agent.authentication.succeeded'`,
       [agent.id],
     )
-    // Of those that were killed before their answer some were written down; of those answered, all.
-    expect(rows[0].told).toBeGreaterThanOrEqual(answered.length)
-    expect(rows[0].told).toBeLessThanOrEqual(answered.length + CALLERS)
-    if (signal === 'SIGTERM') expect(rows[0].told).toBe(answered.length)
+    // Every returned token has its event; requests killed before their response may have one.
+    expect(rows[0].recorded).toBeGreaterThanOrEqual(answered.length)
+    expect(rows[0].recorded).toBeLessThanOrEqual(answered.length + CALLERS)
+    if (signal === 'SIGTERM') expect(rows[0].recorded).toBe(answered.length)
     process = await startProcess(process.env)
   },
 )

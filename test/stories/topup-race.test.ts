@@ -1,13 +1,13 @@
 import { expect, test } from '@jest/globals'
 import { createTestDatabase } from '../setup/database.js'
-import { tellTopups } from '../setup/topup-tale.js'
+import { runTopupScenario } from '../setup/topup-scenario.js'
 
-test('kill -9 of two servers and a worker while payments come several times at once: every transfer is credited, each once', async () => {
+test('kill -9 of two servers and a worker while each payment is sent several times concurrently: every transfer is credited once', async () => {
   const database = await createTestDatabase()
   try {
-    const { answers, transfers, states, ...rest } = await tellTopups(database.url, {
+    const { answers, transfers, states, ...rest } = await runTopupScenario(database.url, {
       payments: 30,
-      racers: 5,
+      concurrentSends: 5,
       kills: 3,
     })
     expect(rest).toEqual({ notOnce: [], withoutTransfer: [], lost: [], wrongBalances: 0, kills: [1, 1, 1] })

@@ -1,15 +1,15 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { until } from '../resources/hooks.js'
-import { machineWith, makeTenant, must, type Tenant } from '../setup/actors.js'
-import { apiAs } from '../setup/api.js'
-import { createTestDatabase, secretKey } from '../setup/database.js'
+import { createMachineClient, createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import { createApiClient } from '../setup/api.js'
+import { createTestDatabase, testSecretKey } from '../setup/database.js'
 import { subscribe } from '../setup/event-stream.js'
-import { endProcess, type Process, runCli, startProcess } from '../setup/process.js'
+import { type GatehouseProcess, runCli, startProcess, stopProcess } from '../setup/process.js'
 import type { TestApp } from '../setup/start-app.js'
+import { waitUntil } from '../setup/wait-until.js'
 
 let database: { url: string; drop(): Promise<void> }
-let one: Process
-let other: Process
+let one: GatehouseProcess
+let other: GatehouseProcess
 let tenant: Tenant
 
 beforeAll(async () => {
@@ -18,73 +18,71 @@ beforeAll(async () => {
     core_read: { quota: 100_000, window: 60 },
     core_write: { quota: 100_000, window: 60 },
   })
-  const env = { DATABASE_URL: database.url, SECRET_KEY: secretKey, RATE_LIMITS: limits }
+  const env = { DATABASE_URL: database.url, SECRET_KEY: testSecretKey, RATE_LIMITS: limits }
   one = await startProcess(env)
   const { PORT: _, IDP_PORT: __, ...shared } = one.env
   other = await startProcess(shared)
-  tenant = await makeTenant(one as unknown as TestApp, 'Shared')
+  tenant = await createTenant(one as unknown as TestApp, 'Shared')
 })
 afterAll(async () => {
-  await Promise.all([endProcess(one), endProcess(other)])
+  await Promise.all([stopProcess(one), stopProcess(other)])
   await database.drop()
 })
 
 /** The same caller at the other process. */
-const elsewhere = (authorization: string | undefined) => {
+const atSecondProcess = (authorization: string | undefined) => {
   const [id = '', ...rest] = Buffer.from(authorization!.slice(6), 'base64').toString().split(':')
-  return apiAs(`http://127.0.0.1:${other.env['PORT']}`, { id, secret: rest.join(':') })
+  return createApiClient(`http://127.0.0.1:${other.env['PORT']}`, { id, secret: rest.join(':') })
 }
 
-test('what one process acknowledged the other one answers at once', async () => {
-  const { data } = must(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Seen' }), 201)
-  const seen = must(await elsewhere(tenant.owner.authorization).get(`${tenant.A}/issuers/${data.id}`), 200)
+test('a write that one process acknowledged is immediately visible in the other', async () => {
+  const { data } = expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Seen' }), 201)
+  const seen = expectStatus(
+    await atSecondProcess(tenant.owner.authorization).get(`${tenant.A}/issuers/${data.id}`),
+    200,
+  )
   expect(seen.data).toEqual(data)
 })
 
-test('blocked, unblocked and revoked API keys count at once in every process', async () => {
-  const { data } = must(await tenant.owner.post(`${tenant.A}/api-keys`, { name: 'k', restrictions: {} }), 201)
-  const there = apiAs(`http://127.0.0.1:${other.env['PORT']}`, { id: data.id, secret: data.secret_plain })
+test('blocked, unblocked and revoked API keys take effect immediately in every process', async () => {
+  const { data } = expectStatus(await tenant.owner.post(`${tenant.A}/api-keys`, { name: 'k', restrictions: {} }), 201)
+  const there = createApiClient(`http://127.0.0.1:${other.env['PORT']}`, { id: data.id, secret: data.secret_plain })
   for (const [action, status] of [
     ['block', 401],
     ['unblock', 200],
     ['revoke', 401],
   ] as const) {
-    must(await there.get(tenant.A), action === 'unblock' ? 401 : 200)
-    must(await tenant.owner.post(`${tenant.A}/api-keys/${data.id}/${action}`), 200)
-    must(await there.get(tenant.A), status)
+    expectStatus(await there.get(tenant.A), action === 'unblock' ? 401 : 200)
+    expectStatus(await tenant.owner.post(`${tenant.A}/api-keys/${data.id}/${action}`), 200)
+    expectStatus(await there.get(tenant.A), status)
   }
 })
 
 test('an Idempotency-Key is one key for both processes', async () => {
   const send = (api = tenant.owner) =>
     api.post(`${tenant.A}/issuers`, { name: 'Once' }, { 'idempotency-key': 'both-processes' })
-  const first = must(await send(), 201)
-  const again = await send(elsewhere(tenant.owner.authorization))
+  const first = expectStatus(await send(), 201)
+  const again = await send(atSecondProcess(tenant.owner.authorization))
   expect(again.body).toEqual(first)
   expect(again.headers.get('idempotent-replayed')).toBe('true')
 })
 
-test('a changed issuer is served anew by both IdPs, a deleted one by neither', async () => {
-  const { data } = must(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Gone soon' }), 201)
+test('both IdPs serve a changed issuer with its new settings, and neither serves a deleted one', async () => {
+  const { data } = expectStatus(await tenant.owner.post(`${tenant.A}/issuers`, { name: 'Gone soon' }), 201)
   const documents = [one.env['IDP_PORT'], other.env['IDP_PORT']].map(
     (port) => `http://127.0.0.1:${port}/${data.id}/.well-known/openid-configuration`,
   )
   for (const url of documents) expect((await fetch(url)).status).toBe(200)
-  must(await tenant.owner.delete(`${tenant.A}/issuers/${data.id}`), 204)
+  expectStatus(await tenant.owner.delete(`${tenant.A}/issuers/${data.id}`), 204)
   for (const url of documents) {
-    let status = 200
-    for (let tries = 0; status === 200 && tries < 100; tries++) {
-      status = (await fetch(url)).status
-      await new Promise((done) => setTimeout(done, 20))
-    }
-    expect(status).toBe(404)
+    await waitUntil('the deleted issuer is 404', async () => (await fetch(url)).status === 404)
   }
 })
 
 test('wrong client secrets are counted together, and a refused request is logged by each and one event of both', async () => {
   const { owner, I, accountId } = tenant
   const body = { name: 'Web', type: 'external', confidential: true, settings: {} }
-  const { data: client } = must(await owner.post(`${I}/clients`, body), 201)
+  const { data: client } = expectStatus(await owner.post(`${I}/clients`, body), 201)
   const detail = 'invalid secret provided'
   const answers = await Promise.all(
     Array.from({ length: 40 }, async (_, at) => {
@@ -99,9 +97,8 @@ test('wrong client secrets are counted together, and a refused request is logged
     answers.filter((status) => status === 429).length,
   ]).toEqual([10, 30])
   const events = async () =>
-    must(await owner.get(`${tenant.A}/events?event_types=token.denied&client_id=${client.id}`), 200).data
-  for (let tries = 0; (await events()).length === 0 && tries < 200; tries++)
-    await new Promise((done) => setTimeout(done, 20))
+    expectStatus(await owner.get(`${tenant.A}/events?event_types=token.denied&client_id=${client.id}`), 200).data
+  await waitUntil('the event is recorded', async () => (await events()).length > 0)
   expect(await events()).toMatchObject([
     { account_id: accountId, client_id: client.id, data: { error_detail: detail } },
   ])
@@ -126,24 +123,24 @@ test('wrong client secrets are counted together, and a refused request is logged
 
 test('a scope that one process takes away is refused by the other at the next request, with its challenge', async () => {
   const { owner, A, I } = tenant
-  const machine = await machineWith(tenant, ['issuers.users:read', 'issuers.clients:read'])
-  const there = apiAs(`http://127.0.0.1:${other.env['PORT']}`, machine.authorization!.slice(7))
-  const { data: clients } = must(await owner.get(`${I}/clients`), 200)
+  const machine = await createMachineClient(tenant, ['issuers.users:read', 'issuers.clients:read'])
+  const there = createApiClient(`http://127.0.0.1:${other.env['PORT']}`, machine.authorization!.slice(7))
+  const { data: clients } = expectStatus(await owner.get(`${I}/clients`), 200)
   const client = clients.find(({ name }: { name: string }) => name === 'Machine')
-  must(await there.get(`${I}/users`), 200)
-  must(await owner.patch(`${I}/clients/${client.id}`, { settings: { scopes: ['issuers.clients:read'] } }), 200)
+  expectStatus(await there.get(`${I}/users`), 200)
+  expectStatus(await owner.patch(`${I}/clients/${client.id}`, { settings: { scopes: ['issuers.clients:read'] } }), 200)
   const refused = await there.get(`${I}/users`)
-  must(refused, 403)
+  expectStatus(refused, 403)
   expect(refused.headers.get('www-authenticate')).toContain('scope="issuers.users:read"')
 
-  const { data: key } = must(await owner.post(`${A}/api-keys`, { name: 'narrow', restrictions: {} }), 201)
-  const byKey = apiAs(`http://127.0.0.1:${other.env['PORT']}`, { id: key.id, secret: key.secret_plain })
-  must(await byKey.patch(I, { name: 'Renamed' }), 200)
-  must(await owner.patch(`${A}/api-keys/${key.id}`, { restrictions: { scopes: ['issuers.users:read'] } }), 200)
-  must(await byKey.patch(I, { name: 'Renamed again' }), 403)
+  const { data: key } = expectStatus(await owner.post(`${A}/api-keys`, { name: 'narrow', restrictions: {} }), 201)
+  const byKey = createApiClient(`http://127.0.0.1:${other.env['PORT']}`, { id: key.id, secret: key.secret_plain })
+  expectStatus(await byKey.patch(I, { name: 'Renamed' }), 200)
+  expectStatus(await owner.patch(`${A}/api-keys/${key.id}`, { restrictions: { scopes: ['issuers.users:read'] } }), 200)
+  expectStatus(await byKey.patch(I, { name: 'Renamed again' }), 403)
 })
 
-test('a redirect URI rule that one process narrows is asked by the other', async () => {
+test('a redirect URI rule that one process restricts applies in the other', async () => {
   const { owner, I } = tenant
   const client = {
     name: 'Local',
@@ -151,10 +148,10 @@ test('a redirect URI rule that one process narrows is asked by the other', async
     confidential: false,
     settings: { openid: { application_type: 'native', redirect_uris: ['http://127.0.0.1/cb'] } },
   }
-  must(await elsewhere(owner.authorization).post(`${I}/clients`, client), 201)
+  expectStatus(await atSecondProcess(owner.authorization).post(`${I}/clients`, client), 201)
   const rules = { allow_loopback: false, allow_private_use_schemes: true, allowed_hosts: null }
-  must(await owner.patch(I, { settings: { security: { redirect_uri_rules: rules } } }), 200)
-  const refused = must(await elsewhere(owner.authorization).post(`${I}/clients`, client), 400)
+  expectStatus(await owner.patch(I, { settings: { security: { redirect_uri_rules: rules } } }), 200)
+  const refused = expectStatus(await atSecondProcess(owner.authorization).post(`${I}/clients`, client), 400)
   expect(refused.details[0].field).toContain('redirect_uris')
 })
 
@@ -171,25 +168,27 @@ test('both processes serve the same key set, also after keys rotate --now at a t
   const { code, output } = await runCli(['keys', 'rotate', '--now', '--issuer', issuerId], one.env)
   expect([code, output]).toEqual([0, expect.any(String)])
   const both = async () => [await kids(one.env['IDP_PORT']), await kids(other.env['IDP_PORT'])]
-  await until(async () => (await both()).every((set) => set.every((kid) => !before.includes(kid))))
+  await waitUntil('both processes serve only new keys', async () =>
+    (await both()).every((set) => set.every((kid) => !before.includes(kid))),
+  )
   const [here, there] = await both()
   expect(there).toEqual(here)
 })
 
-test('events of one process are heard at the other; when that is killed, the first goes on where it stopped', async () => {
-  const change = async (description: string) => must(await tenant.owner.patch(tenant.A, { description }), 200)
+test('events of one process reach subscribers of the other; after a kill, the first resumes the stream where it stopped', async () => {
+  const change = async (description: string) => expectStatus(await tenant.owner.patch(tenant.A, { description }), 200)
   const kept = { ...other.env }
   const types = ['account.updated']
-  const there = await subscribe(elsewhere(tenant.owner.authorization), tenant.accountId, { types })
+  const there = await subscribe(atSecondProcess(tenant.owner.authorization), tenant.accountId, { types })
   for (let n = 0; n < 3; n++) await change(`before ${n}`)
-  const heard = (await there.until(3)).map(({ id }) => id)
-  await endProcess(other, 'SIGKILL')
+  const heard = (await there.waitForEvents(3)).map(({ id }) => id)
+  await stopProcess(other, 'SIGKILL')
   await there.ended
   for (let n = 0; n < 3; n++) await change(`after ${n}`)
   const here = await subscribe(tenant.owner, tenant.accountId, { types, lastEventId: heard.at(-1) })
-  const rest = (await here.until(3)).map(({ id }) => id)
+  const rest = (await here.waitForEvents(3)).map(({ id }) => id)
   here.close()
-  const { data } = must(await tenant.owner.get(`${tenant.A}/events?event_types=account.updated`), 200)
+  const { data } = expectStatus(await tenant.owner.get(`${tenant.A}/events?event_types=account.updated`), 200)
   expect([...heard, ...rest]).toEqual(data.map(({ id }: { id: string }) => id).reverse())
   other = await startProcess(kept)
 })

@@ -1,14 +1,19 @@
-/** A database of an older version, with rows in every table, is upgraded by a start with nothing lost (docs/production.md, Upgrading). */
+/**
+ * A database of an older version, with rows in every table, is upgraded by a start without data loss
+ * (docs/production.md, Upgrading).
+ */
 import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gunzipSync } from 'node:zlib'
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
-import { migrate } from '../../src/platform/migrate.js'
-import { packageRoot } from '../../src/platform/package-root.js'
-import { CALLBACK, Realm } from '../idp/setup.js'
-import { apiAs } from '../setup/api.js'
+import type { LoginState } from '../../src/idp/login/login-state.js'
+import { packageRoot } from '../../src/platform/package-info.js'
+import { migrate } from '../../src/platform/postgres/migrate.js'
+import { schedule } from '../../src/schedule.js'
+import { REDIRECT_URI, Realm } from '../idp/realm.js'
+import { createApiClient } from '../setup/api.js'
 import { createTestDatabase } from '../setup/database.js'
 import { migrationNames } from '../setup/schema-drift.js'
 import { startApp, type TestApp } from '../setup/start-app.js'
@@ -17,8 +22,98 @@ import { restoreTables, type VersionDump } from '../setup/version-rows.js'
 const folder = join(packageRoot, 'test', 'stories', 'upgrade')
 const migrations = join(packageRoot, 'prisma', 'migrations')
 
-/** An empty database as the version of the dump had it, with the rows of the dump. */
-async function restore(url: string, { migration, tables }: VersionDump): Promise<void> {
+/**
+ * A sign-in in progress with every property that a state of these versions can have, and its result after the migrations.
+ */
+const owner = { id: 'usr_x', status: 'active', issuerId: 'iss_x', username: 'ada@example.com', accountId: 'acc_x' }
+const identity = {
+  methodId: 'am_x',
+  issuer: 'https://idp.example',
+  subject: '1',
+  name: 'Example',
+  email: 'a@b.example',
+}
+const oldState = {
+  step: 'email_code',
+  username: 'ada@example.com',
+  user: owner,
+  since: 1,
+  amr: ['pwd'],
+  methods: ['password'],
+  mailbox: 'a@b.example',
+  asBefore: false,
+  mustChange: true,
+  factors: ['totp'],
+  enrolling: { id: 'enr_x', sealed: 'key.a' }, // words-ok: old names
+  offersCodes: true,
+  sent: { purpose: 'sign_in', email: 'a@b.example', hash: 'h', expiresAt: 2, tries: 3, void: false, user: null },
+  signUp: { email: 'a@b.example', passwordHash: null, profile: {}, reason: null, proved: true },
+  upstream: { methodId: 'am_x', hash: 'h', sealed: 'key.b', returnTo: '/', expiresAt: 2, handle: 'h', answer: 'key.c' }, // words-ok: old names
+  linking: { ...identity, owners: ['usr_x'] },
+  claimed: { ...identity, owners: [] },
+  recovery: { user: owner, tokenHash: 'h', lost: ['vrf_x'], lostFactor: true, consumed: true },
+  orgId: null,
+}
+const newState = {
+  step: 'email_code',
+  username: 'ada@example.com',
+  user: owner,
+  since: 1,
+  amr: ['pwd'],
+  methods: ['password'],
+  provenEmail: 'a@b.example',
+  reusesSession: false,
+  mustChangePassword: true,
+  factors: ['totp'],
+  enrolling: { id: 'enr_x', encryptedSecret: 'key.a' },
+  offersBackupCodes: true,
+  emailChallenge: {
+    purpose: 'sign_in',
+    email: 'a@b.example',
+    hash: 'h',
+    expiresAt: 2,
+    attempts: 3,
+    isDummy: false,
+    user: null,
+  },
+  signUp: { email: 'a@b.example', passwordHash: null, profile: {}, reason: null, emailProved: true },
+  upstream: {
+    methodId: 'am_x',
+    hash: 'h',
+    encryptedBindings: 'key.b',
+    returnTo: '/',
+    expiresAt: 2,
+    handle: 'h',
+    encryptedResponse: 'key.c',
+  },
+  linkOffer: { ...identity, ownerIds: ['usr_x'] },
+  pendingLink: { ...identity, ownerIds: [] },
+  recovery: { user: owner, tokenHash: 'h', lostCredentialIds: ['vrf_x'], lostSecondFactor: true, consumed: true },
+  orgId: null,
+} satisfies LoginState
+
+/** JSON of older versions that a dump may lack. */
+async function insertOldJson(db: pg.Client, { issuerId, at }: VersionDump): Promise<void> {
+  const states = { full: oldState, short: { step: 'sign_in', username: '', user: null, amr: [], methods: [] } }
+  for (const [uid, state] of Object.entries(states))
+    await db.query(
+      `INSERT INTO login_states (issuer_id, uid, account_id, state, version, expires_at) VALUES ($1, $2, 'acc_x', $3, 4, $4)`,
+      [issuerId, uid, JSON.stringify(state), at + 600_000],
+    )
+  await db.query(
+    `INSERT INTO auth_methods (id, account_id, issuer_id, name, method, enabled_login, enabled_signup, featured,
+       first_factor_only, secrets, created_at, updated_at)
+     SELECT 'am_old', account_id, id, 'Example', 'oidc', false, false, false, true, $2, 1, 1 FROM issuers
+     WHERE account_id <> (SELECT account_id FROM issuers WHERE id = $1) LIMIT 1`,
+    [issuerId, JSON.stringify({ client_secret: { sealed: 'key.d', target: 'https://idp.example' } })], // words-ok: old names
+  )
+  // An interrupted repartitioning of events.
+  await db.query('CREATE TABLE events_making_other (LIKE events INCLUDING ALL)')
+}
+
+/** A database with the schema of the dump's version and the rows of the dump. */
+async function restore(url: string, dump: VersionDump): Promise<void> {
+  const { migration, tables } = dump
   const older = mkdtempSync(join(tmpdir(), 'gatehouse-migrations-'))
   try {
     for (const name of migrationNames(migrations).filter((name) => name <= migration))
@@ -31,6 +126,7 @@ async function restore(url: string, { migration, tables }: VersionDump): Promise
   await db.connect()
   try {
     await restoreTables(db, tables)
+    await insertOldJson(db, dump)
   } finally {
     await db.end()
   }
@@ -46,12 +142,12 @@ describe.each(readdirSync(folder))('%s', (file) => {
     database = await createTestDatabase({ empty: true })
     await restore(database.url, dump)
     await migrate(database.url)
-    // Tokens and sessions are as old as they were when the dump was written.
+    // The clock is set to the time of the dump, so that tokens and sessions are still valid.
     const behind = Date.now() - dump.at
     const clock = { now: () => Date.now() - behind, advance: () => undefined }
     const env = { BASE_URL: dump.baseUrl }
     app = await startApp({ databaseUrl: database.url, clock, env })
-    const owner = apiAs(app.baseUrl, dump.owner)
+    const owner = createApiClient(app.baseUrl, dump.owner)
     realm = new Realm(app, { accountId: '', issuerId: dump.issuerId, A: '', I: '', owner })
   }, 120_000)
   afterAll(async () => {
@@ -69,9 +165,49 @@ describe.each(readdirSync(folder))('%s', (file) => {
     expect({ status, body }).toEqual({ status: 200, body: dump.answers[path] })
   })
 
-  test('a user signs in with the same password, and a refresh token is good', async () => {
+  test('a sign-in in progress has the property names of this version', async () => {
+    const { prisma } = app.gatehouse.database
+    const states = await prisma.loginState.findMany({ where: { issuerId: dump.issuerId } })
+    const byUid = new Map(states.map((row) => [row.uid, row]))
+    expect(byUid.get('full')).toMatchObject({ state: newState, version: 4 })
+    expect(Object.keys(byUid.get('full')!.state as object).sort()).toEqual(Object.keys(newState).sort())
+    expect(byUid.get('short')?.state).toEqual({ step: 'sign_in', username: '', user: null, amr: [], methods: [] })
+    const done = states.find(({ state }) => (state as unknown as LoginState).step === 'done')
+    expect(done?.state).toMatchObject({ mustChangePassword: false })
+  })
+
+  test('stored secrets and queued email have the property names of this version', async () => {
+    const { prisma } = app.gatehouse.database
+    const method = await prisma.authMethod.findUniqueOrThrow({ where: { id: 'am_old' } })
+    expect(method).toMatchObject({
+      secrets: { client_secret: { encrypted: 'key.d', target: 'https://idp.example' } },
+      updatedAt: 1n,
+    })
+    const { payload } = await prisma.job.findFirstOrThrow({ where: { task: 'mail' } })
+    expect(Object.keys(payload as object).sort()).toEqual(['encrypted', 'expiresAt', 'id', 'recipient'])
+    expect(app.gatehouse.encryptor.decrypt((payload as { encrypted: string }).encrypted)).toContain('ada@example.com')
+  })
+
+  test('periodic jobs keep their state; partitions of events have the names that new databases have', async () => {
+    const { prisma, pool } = app.gatehouse.database
+    const names = (await prisma.periodicJob.findMany()).map(({ name }) => name)
+    expect(names.sort()).toEqual(schedule.map(({ name }) => name).sort())
+    expect((await prisma.periodicJob.findMany()).filter(({ succeededAt }) => succeededAt === null)).toEqual([])
+    const { rows } = await pool.query(`
+      SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace
+        AND relname ~ 'events_(making|other)|(^events.*)_place|webhook_(lanes|days)|_one_each|_in_force' -- words-ok: old names
+      UNION ALL SELECT attname FROM pg_attribute WHERE attrelid IN (
+        SELECT oid FROM pg_class WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'p'))
+        AND attname IN ('sealed', 'holder', 'held_until', 'place', 'took')`) // words-ok: old names
+    expect(rows).toEqual([])
+    expect((await pool.query('SELECT create_event_partition($1)', [Date.UTC(2040, 0)])).rows).toEqual([
+      { create_event_partition: 'events_2040_01' },
+    ])
+  })
+
+  test('a user signs in with the same password, and a refresh token is valid', async () => {
     const { client, user, refreshToken } = dump
-    const tokens = await realm.tokens(client as never, user.username, { redirect_uri: CALLBACK })
+    const tokens = await realm.signInForTokens(client as never, user.username, { redirect_uri: REDIRECT_URI })
     expect(tokens['access_token']).toEqual(expect.any(String))
     expect((await realm.refresh(client as never, refreshToken)).status).toBe(200)
   })

@@ -1,32 +1,32 @@
-/** Makes a new thing: the few fields that it needs, and off to its page. */
+/** A dialog with a form that creates a resource. */
 import { Button, Group, Modal } from '@mantine/core'
 import type { ReactNode } from 'react'
-import { type Field, inputOf } from './fields'
+import { buildInput, type Field } from './fields'
 import { FormFields } from './form-fields'
 import { useForm } from './use-form'
 
 interface Props<Input> {
   title: string
   fields: readonly Field<Input>[]
-  /** What the fields begin with. */
-  initial?: object
-  submit: string
-  /** Throws a Fault, which is shown at its field. */
+  /** Initial values, by the names of the input's fields. */
+  initial?: { readonly [Name in keyof NoInfer<Input>]?: unknown } | undefined
+  submitLabel: string
+  /** Sends the input. A RequestError that it throws is shown at the field that it concerns. */
   create: (input: Input, values: Record<string, unknown>) => Promise<void>
   onClose: () => void
   children?: ReactNode
 }
 
-export function CreateDialog<Input>({ title, fields, initial, submit, create, onClose, children }: Props<Input>) {
+export function CreateDialog<Input>({ title, fields, initial, submitLabel, create, onClose, children }: Props<Input>) {
   const form = useForm(fields, initial ?? {})
-  const send = () => form.submit(() => create(inputOf(fields, form.values, true), form.values))
+  const submitForm = () => form.submit(() => create(buildInput(fields, form.values, true), form.values))
   return (
     <Modal opened onClose={onClose} title={title} size="lg">
       <form
         noValidate
         onSubmit={(event) => {
           event.preventDefault()
-          void send()
+          void submitForm()
         }}
       >
         {children}
@@ -36,7 +36,7 @@ export function CreateDialog<Input>({ title, fields, initial, submit, create, on
             Cancel
           </Button>
           <Button type="submit" loading={form.busy}>
-            {submit}
+            {submitLabel}
           </Button>
         </Group>
       </form>

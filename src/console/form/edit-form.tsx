@@ -1,13 +1,10 @@
-/**
- * Edits a thing that is there: sends what has changed under the version that was read, and when somebody else was faster
- * shows both.
- */
+/** A form that edits a resource: sends the changed fields with If-Match, and opens the conflict dialog on 412. */
 import { Button, Group } from '@mantine/core'
 import { type ReactNode, useEffect, useState } from 'react'
-import { Fault } from '../graphql/fault'
-import { Card } from '../parts/card'
-import { ConflictDialog } from './conflict'
-import { changed, type Field, inputOf } from './fields'
+import { Card } from '../components/card'
+import { RequestError } from '../graphql/request-error'
+import { ConflictDialog } from './conflict-dialog'
+import { buildInput, changedFields, type Field } from './fields'
 import { FormFields } from './form-fields'
 import { useForm } from './use-form'
 
@@ -16,57 +13,57 @@ interface Versioned {
   updatedAt: number
 }
 
-interface Props<Input, Thing extends Versioned> {
+interface Props<Input, Resource extends Versioned> {
   title: string
   text?: ReactNode
   fields: readonly Field<Input>[]
-  thing: Thing
-  /** May the caller change it? Else the fields can be read only. */
+  resource: Resource
+  /** Whether the caller may update the resource; otherwise the fields are read-only. */
   editable: boolean
   save: (input: Input, ifMatch: string) => Promise<unknown>
-  /** The thing as it is now, past the cache. */
-  reload: () => Promise<Thing>
-  /** Beside the fields: a preview of what is typed. */
+  /** Reads the resource from the server, bypassing the cache. */
+  reload: () => Promise<Resource>
+  /** Content beside the fields, such as a preview of their values. */
   aside?: (values: Record<string, unknown>) => ReactNode
 }
 
-export const versionOf = ({ updatedAt }: Versioned): string => `"${updatedAt}"`
+export const etagOf = ({ updatedAt }: Versioned): string => `"${updatedAt}"`
 
-export function EditForm<Input, Thing extends Versioned>(props: Props<Input, Thing>) {
-  const { title, text, fields, thing, editable, save, reload, aside } = props
-  const form = useForm(fields, thing)
-  /** What the values in the form were made from: the version that a change is meant for. */
-  const [base, setBase] = useState(thing)
-  const [theirs, setTheirs] = useState<Thing>()
+export function EditForm<Input, Resource extends Versioned>(props: Props<Input, Resource>) {
+  const { title, text, fields, resource, editable, save, reload, aside } = props
+  const form = useForm(fields, resource)
+  /** The version that the form was loaded from; it is sent as If-Match. */
+  const [baseVersion, setBaseVersion] = useState(resource)
+  const [serverVersion, setServerVersion] = useState<Resource>()
 
-  // News of the thing are taken over while nobody is typing; what somebody typed is not thrown away.
+  // A newer version replaces the values of the form unless it has unsaved changes.
   useEffect(() => {
-    if (thing.updatedAt === base.updatedAt || form.dirty || form.busy) return
-    setBase(thing)
-    form.reset(thing)
-  }, [thing, base, form])
+    if (resource.updatedAt === baseVersion.updatedAt || form.dirty || form.busy) return
+    setBaseVersion(resource)
+    form.reset(resource)
+  }, [resource, baseVersion, form])
 
-  const send = (version: Thing) =>
+  const submit = (version: Resource) =>
     form.submit(async () => {
-      const edits = changed(fields, form.before, form.values)
+      const changes = changedFields(fields, form.savedValues, form.values)
       try {
-        await save(inputOf(edits, form.values, false), versionOf(version))
-      } catch (fault) {
-        if (!(fault instanceof Fault) || fault.code !== 'PRECONDITION_FAILED') throw fault
-        setTheirs(await reload())
+        await save(buildInput(changes, form.values, false), etagOf(version))
+      } catch (error) {
+        if (!(error instanceof RequestError) || error.code !== 'PRECONDITION_FAILED') throw error
+        setServerVersion(await reload())
         return
       }
-      setTheirs(undefined)
-      const now = await reload()
-      setBase(now)
-      form.reset(now)
+      setServerVersion(undefined)
+      const saved = await reload()
+      setBaseVersion(saved)
+      form.reset(saved)
     })
 
-  const takeTheirs = () => {
-    if (!theirs) return
-    setBase(theirs)
-    form.reset(theirs)
-    setTheirs(undefined)
+  const discardLocalChanges = () => {
+    if (!serverVersion) return
+    setBaseVersion(serverVersion)
+    form.reset(serverVersion)
+    setServerVersion(undefined)
   }
 
   return (
@@ -74,7 +71,7 @@ export function EditForm<Input, Thing extends Versioned>(props: Props<Input, Thi
       <form
         onSubmit={(event) => {
           event.preventDefault()
-          void send(base)
+          void submit(baseVersion)
         }}
         noValidate
       >
@@ -91,8 +88,8 @@ export function EditForm<Input, Thing extends Versioned>(props: Props<Input, Thi
         {editable && (
           <Group gap="xs" justify="flex-end" className="gh-form-foot">
             {form.dirty && (
-              <Button variant="default" onClick={() => form.reset(base)} disabled={form.busy}>
-                Discard
+              <Button variant="default" onClick={() => form.reset(baseVersion)} disabled={form.busy}>
+                Discard changes
               </Button>
             )}
             <Button type="submit" disabled={!form.dirty} loading={form.busy}>
@@ -101,16 +98,16 @@ export function EditForm<Input, Thing extends Versioned>(props: Props<Input, Thi
           </Group>
         )}
       </form>
-      {theirs && (
+      {serverVersion && (
         <ConflictDialog
           fields={fields}
-          before={form.before}
-          mine={form.values}
-          theirs={theirs}
+          savedValues={form.savedValues}
+          localValues={form.values}
+          serverVersion={serverVersion}
           busy={form.busy}
-          onTakeTheirs={takeTheirs}
-          onKeepMine={() => void send(theirs)}
-          onClose={() => setTheirs(undefined)}
+          onDiscard={discardLocalChanges}
+          onOverwrite={() => void submit(serverVersion)}
+          onClose={() => setServerVersion(undefined)}
         />
       )}
     </Card>

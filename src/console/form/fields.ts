@@ -1,38 +1,41 @@
 /**
- * A form is a table of fields. Each has a path into the thing that it edits; what has changed becomes a merge patch
- * (RFC 7396), so that nobody overwrites what they did not touch.
+ * A form is a table of fields. Each field has a path into the resource that it edits. Changed fields are sent as a
+ * merge patch (RFC 7396), so that a save does not overwrite values that the user did not change.
  */
-import type { FieldFault } from '../graphql/fault'
+import type { FieldError } from '../graphql/request-error'
 import type { NamedLink } from './link-list'
 
-/** `name`, or `settings.openid.redirect_uris` in an object: the first part must be a key of the input. */
-export type PathOf<Input> = (keyof Input & string) | `${keyof Input & string}.${string}`
+/** `name`, or a dotted path such as `settings.openid.redirect_uris`, whose first part is a key of the input. */
+export type FieldPath<Input> = (keyof Input & string) | `${keyof Input & string}.${string}`
 
-interface Basics<Input> {
-  path: PathOf<Input>
+/** Form values whose keys the compiler checks against the input. */
+type FieldValues<Input> = { readonly [Path in FieldPath<Input>]?: unknown }
+
+interface FieldBase<Input> {
+  path: FieldPath<Input>
   label: string
-  /** A sentence below the label. */
+  /** Help text below the label. */
   hint?: string
   required?: boolean
   placeholder?: string
-  /** Shown only while the form's values say so. */
-  when?: (values: Values) => boolean
+  /** The field is shown and sent only while this returns true for the values of the form. */
+  visibleWhen?: (values: FieldValues<Input>) => boolean
 }
 
-export type Field<Input> = Basics<Input> &
+export type Field<Input> = FieldBase<Input> &
   (
-    | { kind: 'text' | 'email' | 'url' | 'password' | 'long' | 'colour' }
+    | { kind: 'text' | 'email' | 'url' | 'password' | 'textarea' | 'color' }
     | { kind: 'number'; min?: number; max?: number; unit?: string }
-    | { kind: 'toggle'; otherwise?: boolean }
-    | { kind: 'choice'; options: readonly Option[]; otherwise?: string; onSearch?: (text: string) => void }
-    /** With `emptyIsNull` an empty list is removed from the settings. */
+    | { kind: 'toggle'; defaultValue?: boolean }
+    | { kind: 'select'; options: readonly Option[]; defaultValue?: string; onSearch?: (text: string) => void }
+    /** With `emptyIsNull`, an empty list is sent as null, which removes the setting. */
     | { kind: 'list'; emptyIsNull?: boolean }
-    /** Platform scopes, of those that may be given. */
-    | { kind: 'scopes'; offered: readonly string[] }
+    /** Platform scopes, from those that the caller may grant. */
+    | { kind: 'scopes'; availableScopes: readonly string[] }
     /** Unix milliseconds. */
-    | { kind: 'moment' }
-    /** Any number of these; with `onSearch` the server finds more by what is typed. */
-    | { kind: 'choices'; options: readonly Option[]; onSearch?: (text: string) => void }
+    | { kind: 'datetime' }
+    /** Any number of options; with `onSearch`, the server finds more by the typed text. */
+    | { kind: 'multiselect'; options: readonly Option[]; onSearch?: (text: string) => void }
     /** Objects with `type` and `url`. */
     | { kind: 'links' }
     | { kind: 'json' }
@@ -42,44 +45,44 @@ export interface Option {
   value: string
   label: string
   hint?: string
-  /** Under which heading it stands. */
+  /** The heading of its group in the list. */
   group?: string
-  /** Found for another search: offered only while it is chosen. */
-  kept?: boolean
+  /** Result of an earlier search: listed only while it is selected. */
+  isStale?: boolean
 }
 
-type Choosable = Pick<Option, 'value' | 'label'>
+type SelectItem = Pick<Option, 'value' | 'label'>
 
-/** Options under their headings, if they have any; the rest first. */
-export function inGroups(options: readonly Option[]): (Choosable | { group: string; items: Choosable[] })[] {
-  const below = (heading: string | undefined): Choosable[] =>
+/** Groups options by their headings; options without a heading come first. */
+export function groupOptions(options: readonly Option[]): (SelectItem | { group: string; items: SelectItem[] })[] {
+  const below = (heading: string | undefined): SelectItem[] =>
     options.filter(({ group }) => group === heading).map(({ value, label }) => ({ value, label }))
   const headings = new Set(options.flatMap(({ group }) => group ?? []))
   return [...below(undefined), ...[...headings].map((group) => ({ group, items: below(group) }))]
 }
 
-const isList = ({ kind }: { kind: string }): boolean => ['list', 'choices', 'scopes', 'links'].includes(kind)
+const isList = ({ kind }: { kind: string }): boolean => ['list', 'multiselect', 'scopes', 'links'].includes(kind)
 
-/** What the fields hold, by path: text, number, boolean, string[]; json as its text. */
-export type Values = Record<string, unknown>
+/** Values by field path: string, number, boolean or string[]; JSON as text. */
+export type FormValues = Record<string, unknown>
 
-type Tree = Record<string, unknown>
+type JsonObject = Record<string, unknown>
 
-export function valueAt(source: unknown, path: string): unknown {
-  return path.split('.').reduce<unknown>((at, key) => (at as Tree | null | undefined)?.[key], source)
+export function getByPath(source: unknown, path: string): unknown {
+  return path.split('.').reduce<unknown>((at, key) => (at as JsonObject | null | undefined)?.[key], source)
 }
 
-/** What a field shows for a thing. */
+/** Reads the initial value of a field from a resource. */
 export function initialValue<Input>(field: Field<Input>, source: unknown): unknown {
-  const value = valueAt(source, field.path)
+  const value = getByPath(source, field.path)
   switch (field.kind) {
     case 'toggle':
-      return value ?? field.otherwise ?? false
-    case 'choice':
-      return value ?? field.otherwise ?? ''
+      return value ?? field.defaultValue ?? false
+    case 'select':
+      return value ?? field.defaultValue ?? ''
     case 'list':
     case 'scopes':
-    case 'choices':
+    case 'multiselect':
     case 'links':
       return value ?? []
     case 'json':
@@ -89,93 +92,105 @@ export function initialValue<Input>(field: Field<Input>, source: unknown): unkno
   }
 }
 
-export const initialValues = <Input>(fields: readonly Field<Input>[], source: unknown): Values =>
+export const initialValues = <Input>(fields: readonly Field<Input>[], source: unknown): FormValues =>
   Object.fromEntries(fields.map((field) => [field.path, initialValue(field, source)]))
 
-/** @returns what is wrong with the values before anything is sent, by path */
-export function faultsIn<Input>(fields: readonly Field<Input>[], values: Values): Record<string, string> {
-  const faults: Record<string, string> = {}
+/** Whether the form shows the field for these values. */
+export const isFieldVisible = <Input>({ visibleWhen }: Field<Input>, values: FormValues): boolean =>
+  visibleWhen?.(values as FieldValues<Input>) ?? true
+
+/** Validates values before they are sent. @returns error messages by field path */
+export function validateFields<Input>(fields: readonly Field<Input>[], values: FormValues): Record<string, string> {
+  const errors: Record<string, string> = {}
   for (const field of fields) {
-    if (field.when && !field.when(values)) continue
+    if (!isFieldVisible(field, values)) continue
     const value = values[field.path]
     if (field.required && (value === '' || (Array.isArray(value) && value.length === 0))) {
-      faults[field.path] = `${field.label} is needed.`
+      errors[field.path] = `${field.label} is required.`
     }
-    if (field.kind === 'json' && value !== '' && parsedObject(value) === undefined) {
-      faults[field.path] = 'This must be a JSON object, such as {"plan": "pro"}.'
+    if (field.kind === 'json' && value !== '' && parseJsonObject(value) === undefined) {
+      errors[field.path] = 'Enter a JSON object, such as {"plan": "pro"}.'
     }
-    if (field.kind === 'links' && links(value).some(({ url }) => !URL.canParse(url ?? ''))) {
-      faults[field.path] = 'Each link needs an address, such as https://example.com.'
+    if (field.kind === 'links' && nonEmptyLinks(value).some(({ url }) => !URL.canParse(url ?? ''))) {
+      errors[field.path] = 'Each link needs a URL, such as https://example.com.'
     }
   }
-  return faults
+  return errors
 }
 
-/** What somebody has begun to fill in. */
-const links = (value: unknown): NamedLink[] =>
+/** Links with at least one value. */
+const nonEmptyLinks = (value: unknown): NamedLink[] =>
   (value as NamedLink[]).filter((link) => Object.values(link).some((part) => part !== ''))
 
-function parsedObject(text: unknown): Tree | undefined {
+function parseJsonObject(text: unknown): JsonObject | undefined {
   try {
     const value: unknown = JSON.parse(String(text))
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Tree) : undefined
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : undefined
   } catch {
     return undefined
   }
 }
 
-/** What is sent for a field's value; null clears. */
-function sent<Input>(field: Field<Input>, value: unknown): unknown {
-  if (field.kind === 'json') return value === '' ? {} : parsedObject(value)
-  if (field.kind === 'links') return links(value)
+/** Converts the value of a field to its input value; null removes the stored value. */
+function toInputValue<Input>(field: Field<Input>, value: unknown): unknown {
+  if (field.kind === 'json') return value === '' ? {} : parseJsonObject(value)
+  if (field.kind === 'links') return nonEmptyLinks(value)
   if (field.kind === 'list' && field.emptyIsNull && (value as string[]).length === 0) return null
   if (field.kind === 'toggle' || isList(field)) return value
   return value === '' ? null : value
 }
 
-/** The fields whose value differs. */
-export const changed = <Input>(fields: readonly Field<Input>[], before: Values, values: Values): Field<Input>[] =>
-  fields.filter((field) => JSON.stringify(before[field.path]) !== JSON.stringify(values[field.path]))
+/** Returns the fields whose values differ. */
+export const changedFields = <Input>(
+  fields: readonly Field<Input>[],
+  initial: FormValues,
+  values: FormValues,
+): Field<Input>[] =>
+  fields.filter((field) => JSON.stringify(initial[field.path]) !== JSON.stringify(values[field.path]))
 
-/** The input for these fields; where the thing is new, what was left empty is left out. */
-export function inputOf<Input>(fields: readonly Field<Input>[], values: Values, isNew: boolean): Input {
-  const input: Tree = {}
+/** Builds the input of these fields; for a new resource, it omits empty values. */
+export function buildInput<Input>(fields: readonly Field<Input>[], values: FormValues, isNew: boolean): Input {
+  const input: JsonObject = {}
   for (const field of fields) {
-    if (field.when && !field.when(values)) continue
-    const value = sent(field, values[field.path])
+    if (!isFieldVisible(field, values)) continue
+    const value = toInputValue(field, values[field.path])
     if (isNew && (value === null || (Array.isArray(value) && value.length === 0))) continue
     const keys = field.path.split('.')
     const last = keys.pop()!
     let at = input
     for (const key of keys) {
       at[key] ??= {}
-      at = at[key] as Tree
+      at = at[key] as JsonObject
     }
     at[last] = value
   }
   return input as Input
 }
 
-const snake = (text: string): string => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+const toSnakeCase = (text: string): string => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
-/** Puts the server's faults to the fields that they are about; the rest is for the form as a whole. */
-export function placeFaults<Input>(fields: readonly Field<Input>[], details: readonly FieldFault[]) {
-  const faults: Record<string, string> = {}
-  const rest: string[] = []
+/**
+ * Assigns the server's error details to form fields; details of other fields become messages of the form as a whole.
+ */
+export function assignFieldErrors<Input>(fields: readonly Field<Input>[], details: readonly FieldError[]) {
+  const fieldErrors: Record<string, string> = {}
+  const otherMessages: string[] = []
   for (const { field: name, message } of details) {
-    const plain = snake(name).replace(/^input\./, '')
+    const normalizedPath = toSnakeCase(name).replace(/^input\./, '')
     const found = fields
       .filter(
         ({ path }) =>
-          plain === snake(path) || plain.startsWith(`${snake(path)}[`) || plain.startsWith(`${snake(path)}.`),
+          normalizedPath === toSnakeCase(path) ||
+          normalizedPath.startsWith(`${toSnakeCase(path)}[`) ||
+          normalizedPath.startsWith(`${toSnakeCase(path)}.`),
       )
       .sort((a, b) => b.path.length - a.path.length)[0]
-    const entry = /\[(\d+)\]/.exec(plain)?.[1]
-    const text = `${entry === undefined ? '' : `Entry ${Number(entry) + 1} `}${entry === undefined ? capital(message) : message}`
-    if (found) faults[found.path] = text
-    else rest.push(`${name} ${message}`)
+    const entry = /\[(\d+)\]/.exec(normalizedPath)?.[1]
+    const text = `${entry === undefined ? '' : `Entry ${Number(entry) + 1} `}${entry === undefined ? capitalize(message) : message}`
+    if (found) fieldErrors[found.path] = text
+    else otherMessages.push(`${name} ${message}`)
   }
-  return { faults, rest }
+  return { fieldErrors, otherMessages }
 }
 
-const capital = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`
+const capitalize = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}`

@@ -1,36 +1,37 @@
 import { Alert, Stack } from '@mantine/core'
+import { Icon } from '../components/icon'
 import { FieldFindings } from '../health/findings'
-import { Icon } from '../parts/icon'
+import { isFieldVisible } from './fields'
 import { FieldInput } from './inputs'
 import type { Form } from './use-form'
 
 interface Props<Input> {
   form: Form<Input>
   disabled?: boolean
-  /** The cursor begins in the first field; for dialogues. */
+  /** Focuses the first field when a dialog opens. */
   autoFocus?: boolean
 }
 
-/** The fields of a form, one below the other, and what is wrong with it as a whole. */
+/** The error of the form as a whole, and the fields below it. */
 export function FormFields<Input>({ form, disabled = false, autoFocus = false }: Props<Input>) {
   return (
     <Stack gap="md">
-      {form.trouble && (
+      {form.formError && (
         <Alert color="red" variant="light" icon={<Icon name="warning" />} role="alert">
-          {form.trouble}
+          {form.formError}
         </Alert>
       )}
       {form.fields
-        .filter((field) => !field.when || field.when(form.values))
+        .filter((field) => isFieldVisible(field, form.values))
         .map((field, at) => (
           <div key={field.path}>
             <FieldInput
               field={field}
               autoFocus={autoFocus && at === 0}
               value={form.values[field.path]}
-              fault={form.faults[field.path]}
+              error={form.errors[field.path]}
               disabled={disabled || form.busy}
-              onChange={(value) => form.set(field.path, value)}
+              onChange={(value) => form.setValue(field.path, value)}
             />
             <FieldFindings path={field.path} />
           </div>

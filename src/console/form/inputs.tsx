@@ -1,4 +1,4 @@
-/** One input for each kind of field. */
+/** The input component of each kind of field. */
 import {
   ColorInput,
   JsonInput,
@@ -11,42 +11,42 @@ import {
   Textarea,
   TextInput,
 } from '@mantine/core'
-import { soughtBy } from '../parts/choices'
-import { type Field, inGroups } from './fields'
+import { searchableSelectProps } from '../components/searchable-options'
+import { type Field, groupOptions } from './fields'
 import { LinkList, type NamedLink } from './link-list'
 import { ScopePicker } from './scope-picker'
 
 interface Props<Input> {
   field: Field<Input>
   value: unknown
-  fault: string | undefined
+  error: string | undefined
   disabled: boolean
-  /** The cursor begins here when the dialogue opens. */
+  /** Focuses this input when the dialog opens. */
   autoFocus?: boolean
   onChange: (value: unknown) => void
 }
 
-/** For those who cannot see the picker. */
-const colourLabels = { eyeDropperButtonProps: { 'aria-label': 'Pick a colour from the screen' } }
+/** Accessible name of the eye dropper, which has none by default. */
+const colorPickerLabels = { eyeDropperButtonProps: { 'aria-label': 'Pick a color from the screen' } }
 
-export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, onChange }: Props<Input>) {
-  const frame = {
+export function FieldInput<Input>({ field, value, error, disabled, autoFocus, onChange }: Props<Input>) {
+  const commonProps = {
     label: field.label,
     description: field.hint,
     required: field.required,
-    error: fault,
+    error,
     disabled,
     'data-field': field.path,
     ...(autoFocus && { 'data-autofocus': true }),
   }
-  const text = { ...frame, value: String(value ?? ''), placeholder: field.placeholder }
+  const textProps = { ...commonProps, value: String(value ?? ''), placeholder: field.placeholder }
   switch (field.kind) {
     case 'text':
     case 'email':
     case 'url':
       return (
         <TextInput
-          {...text}
+          {...textProps}
           type={field.kind === 'email' ? 'email' : 'text'}
           inputMode={field.kind === 'text' ? undefined : field.kind}
           autoComplete="off"
@@ -56,17 +56,17 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
     case 'password':
       return (
         <PasswordInput
-          {...text}
+          {...textProps}
           autoComplete="new-password"
           onChange={(event) => onChange(event.currentTarget.value)}
         />
       )
-    case 'long':
-      return <Textarea {...text} autosize minRows={3} onChange={(event) => onChange(event.currentTarget.value)} />
+    case 'textarea':
+      return <Textarea {...textProps} autosize minRows={3} onChange={(event) => onChange(event.currentTarget.value)} />
     case 'json':
       return (
         <JsonInput
-          {...text}
+          {...textProps}
           autosize
           minRows={4}
           formatOnBlur
@@ -74,11 +74,11 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.7813rem' } }}
         />
       )
-    case 'colour':
+    case 'color':
       return (
         <ColorInput
-          {...text}
-          {...colourLabels}
+          {...textProps}
+          {...colorPickerLabels}
           format="hex"
           popoverProps={{ withinPortal: true }}
           onChange={onChange}
@@ -87,7 +87,7 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
     case 'number':
       return (
         <NumberInput
-          {...frame}
+          {...commonProps}
           value={value === '' ? '' : Number(value)}
           placeholder={field.placeholder}
           min={field.min}
@@ -103,46 +103,48 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
         <Switch
           label={field.label}
           description={field.hint}
-          error={fault}
+          error={error}
           disabled={disabled}
           checked={value === true}
           onChange={(event) => onChange(event.currentTarget.checked)}
         />
       )
-    case 'choice':
+    case 'select':
       return (
         <Select
-          {...frame}
+          {...commonProps}
           value={String(value)}
           data={field.options.map(({ value: key, label }) => ({ value: key, label }))}
           allowDeselect={false}
           placeholder={field.placeholder}
           checkIconPosition="right"
-          {...(field.onSearch && soughtBy({ options: field.options, onSearch: field.onSearch }, [String(value)]))}
+          {...(field.onSearch &&
+            searchableSelectProps({ options: field.options, onSearch: field.onSearch }, [String(value)]))}
           onChange={(next) => onChange(next ?? '')}
         />
       )
-    case 'choices':
+    case 'multiselect':
       return (
         <MultiSelect
-          {...frame}
+          {...commonProps}
           value={value as string[]}
-          data={inGroups(field.options)}
+          data={groupOptions(field.options)}
           placeholder={(value as string[]).length === 0 ? field.placeholder : undefined}
           searchable
           clearable
           clearButtonProps={{ 'aria-label': `Clear ${field.label}` }}
           hidePickedOptions
           maxDropdownHeight={280}
-          nothingFoundMessage="Nothing matches"
-          {...(field.onSearch && soughtBy({ options: field.options, onSearch: field.onSearch }, value as string[]))}
+          nothingFoundMessage="No results"
+          {...(field.onSearch &&
+            searchableSelectProps({ options: field.options, onSearch: field.onSearch }, value as string[]))}
           onChange={onChange}
         />
       )
     case 'list':
       return (
         <TagsInput
-          {...frame}
+          {...commonProps}
           value={value as string[]}
           placeholder={(value as string[]).length === 0 ? field.placeholder : undefined}
           splitChars={[',', ' ', '\n']}
@@ -155,8 +157,8 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
         <ScopePicker
           label={field.label}
           hint={field.hint}
-          fault={fault}
-          offered={field.offered}
+          error={error}
+          availableScopes={field.availableScopes}
           value={value as string[]}
           disabled={disabled}
           onChange={onChange}
@@ -168,26 +170,26 @@ export function FieldInput<Input>({ field, value, fault, disabled, autoFocus, on
           path={field.path}
           label={field.label}
           hint={field.hint}
-          fault={fault}
+          error={error}
           value={value as NamedLink[]}
           disabled={disabled}
           onChange={onChange}
         />
       )
-    case 'moment':
+    case 'datetime':
       return (
         <TextInput
-          {...frame}
+          {...commonProps}
           type="datetime-local"
-          value={localTime(value)}
+          value={toDatetimeLocal(value)}
           onChange={(event) => onChange(event.currentTarget.value === '' ? '' : Date.parse(event.currentTarget.value))}
         />
       )
   }
 }
 
-/** As the browser's own picker wants it: without a zone, by the clock of whoever looks. */
-function localTime(at: unknown): string {
+/** The value of a datetime-local input: local time without a time zone. */
+function toDatetimeLocal(at: unknown): string {
   if (typeof at !== 'number') return ''
   const date = new Date(at)
   return new Date(at - date.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)

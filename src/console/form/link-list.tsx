@@ -1,8 +1,8 @@
-/** Links with what each of them is: one line for each, and one more when asked for. */
+/** Edits a list of links, each with a type and a URL. */
 import { ActionIcon, Button, Group, Input, Stack, TextInput } from '@mantine/core'
-import { Icon } from '../parts/icon'
+import { Icon } from '../components/icon'
 
-/** Further keys of a link are kept. */
+/** Other keys of a link are preserved. */
 export interface NamedLink {
   type?: string
   url?: string
@@ -13,39 +13,39 @@ interface Props {
   path: string
   label: string
   hint?: string | undefined
-  fault?: string | undefined
+  error?: string | undefined
   value: readonly NamedLink[]
   disabled: boolean
   onChange: (value: NamedLink[]) => void
 }
 
-export function LinkList({ path, label, hint, fault, value, disabled, onChange }: Props) {
-  const change = (at: number, part: NamedLink) =>
-    onChange(value.map((link, index) => (index === at ? { ...link, ...part } : link)))
+export function LinkList({ path, label, hint, error, value, disabled, onChange }: Props) {
+  const updateLink = (at: number, patch: NamedLink) =>
+    onChange(value.map((link, index) => (index === at ? { ...link, ...patch } : link)))
   return (
-    <Input.Wrapper label={label} description={hint} error={fault} labelElement="div">
+    <Input.Wrapper label={label} description={hint} error={error} labelElement="div">
       <Stack gap="xs" mt={6}>
         {value.map((link, at) => (
-          // biome-ignore lint/suspicious/noArrayIndexKey: a link has nothing else that stays while it is typed
+          // biome-ignore lint/suspicious/noArrayIndexKey: a link has no stable key while it is edited
           <Group key={at} gap="xs" wrap="nowrap" align="flex-start">
             <TextInput
               w={120}
-              aria-label={`${label}, ${at + 1}: what it is`}
+              aria-label={`${label}, ${at + 1}: type`}
               placeholder="github"
               value={link.type ?? ''}
               disabled={disabled}
               autoComplete="off"
-              onChange={(event) => change(at, { type: event.currentTarget.value })}
+              onChange={(event) => updateLink(at, { type: event.currentTarget.value })}
             />
             <TextInput
               flex={1}
-              aria-label={`${label}, ${at + 1}: address`}
+              aria-label={`${label}, ${at + 1}: URL`}
               placeholder="https://github.com/acme"
               inputMode="url"
               value={link.url ?? ''}
               disabled={disabled}
               autoComplete="off"
-              onChange={(event) => change(at, { url: event.currentTarget.value })}
+              onChange={(event) => updateLink(at, { url: event.currentTarget.value })}
               {...(at === 0 && { 'data-field': path })}
             />
             {!disabled && (

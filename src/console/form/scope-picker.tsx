@@ -1,37 +1,37 @@
-/** Platform scopes as a table: what they are about, and what may be done with it. */
+/** Selects platform scopes in a table of resources and actions. */
 import { Checkbox, Input } from '@mantine/core'
-import { stems } from 'documents/tables'
+import { scopeResources } from 'documents/tables'
 import classes from './scope-picker.module.css'
 
 interface Props {
   label: string
   hint?: string | undefined
-  fault?: string | undefined
-  /** Scopes that may be given; `manage` stands for all three actions and whatever else. */
-  offered: readonly string[]
+  error?: string | undefined
+  /** Scopes that the caller may grant; `manage` implies every other action of the resource. */
+  availableScopes: readonly string[]
   value: readonly string[]
   disabled: boolean
   onChange: (value: string[]) => void
 }
 
 const actions = ['read', 'write', 'delete', 'manage'] as const
-const ALL = 'svc:all'
+const ALL_SCOPES = 'svc:all'
 
-/** Does a list of scopes hold this one, by itself or by one that implies it? */
-const holds = (scopes: readonly string[], scope: string): boolean =>
-  scopes.includes(scope) || scopes.includes(ALL) || scopes.includes(scope.replace(/:\w+$/, ':manage'))
+/** Whether a list contains the scope or one that implies it. */
+const includesScope = (scopes: readonly string[], scope: string): boolean =>
+  scopes.includes(scope) || scopes.includes(ALL_SCOPES) || scopes.includes(scope.replace(/:\w+$/, ':manage'))
 
-export function ScopePicker({ label, hint, fault, offered, value, disabled, onChange }: Props) {
-  const toggle = (stem: string, action: string, wanted: boolean) => {
+export function ScopePicker({ label, hint, error, availableScopes, value, disabled, onChange }: Props) {
+  const toggle = (stem: string, action: string, checked: boolean) => {
     const others = value.filter((scope) => scope !== `${stem}:${action}`)
-    onChange(wanted ? [...others, `${stem}:${action}`] : others)
+    onChange(checked ? [...others, `${stem}:${action}`] : others)
   }
-  const rows = Object.entries(stems).filter(([stem]) =>
-    actions.some((action) => holds([...offered, ...value], `${stem}:${action}`)),
+  const rows = Object.entries(scopeResources).filter(([stem]) =>
+    actions.some((action) => includesScope([...availableScopes, ...value], `${stem}:${action}`)),
   )
   return (
-    <Input.Wrapper label={label} description={hint} error={fault} labelElement="div">
-      {/* Without a box that takes the cursor, whoever has no mouse could not scroll it. */}
+    <Input.Wrapper label={label} description={hint} error={error} labelElement="div">
+      {/* A disabled table has no focusable checkbox, so the frame must be focusable to be scrolled by keyboard. */}
       <div className={classes.frame} {...(disabled && { role: 'region', 'aria-label': label, tabIndex: 0 })}>
         <table className={classes.table} aria-label={label}>
           <thead>
@@ -53,15 +53,15 @@ export function ScopePicker({ label, hint, fault, offered, value, disabled, onCh
                 </th>
                 {actions.map((action) => {
                   const scope = `${stem}:${action}`
-                  const isHeld = value.includes(scope)
-                  const isImplied = !isHeld && holds(value, scope)
+                  const isSelected = value.includes(scope)
+                  const isImplied = !isSelected && includesScope(value, scope)
                   return (
                     <td key={action}>
                       <Checkbox
                         size="xs"
                         aria-label={scope}
-                        checked={isHeld || isImplied}
-                        disabled={disabled || isImplied || (!isHeld && !holds(offered, scope))}
+                        checked={isSelected || isImplied}
+                        disabled={disabled || isImplied || (!isSelected && !includesScope(availableScopes, scope))}
                         onChange={(event) => toggle(stem, action, event.currentTarget.checked)}
                       />
                     </td>

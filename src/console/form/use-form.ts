@@ -1,84 +1,90 @@
 import { useCallback, useState } from 'react'
-import { Fault } from '../graphql/fault'
-import { changed, type Field, faultsIn, initialValues, placeFaults, type Values } from './fields'
+import { RequestError } from '../graphql/request-error'
+import { assignFieldErrors, changedFields, type Field, type FormValues, initialValues, validateFields } from './fields'
 
 export interface Form<Input> {
   fields: readonly Field<Input>[]
-  values: Values
-  before: Values
-  faults: Record<string, string>
-  /** About the form as a whole. */
-  trouble: string | undefined
+  values: FormValues
+  savedValues: FormValues
+  errors: Record<string, string>
+  /** Error of the form as a whole. */
+  formError: string | undefined
   busy: boolean
   dirty: boolean
-  set(path: string, value: unknown): void
-  /** Begins again from a thing as it is now. */
+  setValue(path: string, value: unknown): void
+  /** Replaces all values with those of a resource and clears the errors. */
   reset(source: unknown): void
-  /** Shows a fault where it belongs. */
-  show(fault: unknown): void
-  /** Runs `send` with what was typed, unless that cannot be right; faults are shown. @returns did it work? */
+  /** Shows a RequestError at its fields or above the form; rethrows other errors. */
+  showError(error: unknown): void
+  /** Validates the values, runs `send` and shows errors. @returns whether it succeeded */
   submit(send: () => Promise<void>): Promise<boolean>
 }
 
-/** The state of a form over a table of fields. */
+/** The state of a form for a table of fields. */
 export function useForm<Input>(fields: readonly Field<Input>[], source: unknown): Form<Input> {
-  const [before, setBefore] = useState<Values>(() => initialValues(fields, source))
-  const [values, setValues] = useState<Values>(before)
-  const [faults, setFaults] = useState<Record<string, string>>({})
-  const [trouble, setTrouble] = useState<string>()
+  const [savedValues, setSavedValues] = useState<FormValues>(() => initialValues(fields, source))
+  const [values, setValues] = useState<FormValues>(savedValues)
+  const [errors, setErrors] = useState<Record<string, string>>({})
+  const [formError, setFormError] = useState<string>()
   const [busy, setBusy] = useState(false)
 
-  const set = useCallback((path: string, value: unknown) => {
+  const setValue = useCallback((path: string, value: unknown) => {
     setValues((now) => ({ ...now, [path]: value }))
-    setFaults(({ [path]: _, ...others }) => others)
+    setErrors(({ [path]: _, ...others }) => others)
   }, [])
 
   const reset = useCallback(
     (next: unknown) => {
-      const fresh = initialValues(fields, next)
-      setBefore(fresh)
-      setValues(fresh)
-      setFaults({})
-      setTrouble(undefined)
+      const initial = initialValues(fields, next)
+      setSavedValues(initial)
+      setValues(initial)
+      setErrors({})
+      setFormError(undefined)
     },
     [fields],
   )
 
-  const show = (fault: unknown) => {
-    if (!(fault instanceof Fault)) throw fault
-    const placed = placeFaults(fields, fault.details)
-    setFaults(placed.faults)
-    const none = Object.keys(placed.faults).length === 0
-    setTrouble(placed.rest.length > 0 ? placed.rest.join(' ') : none ? fault.message : undefined)
-    focusFirst(Object.keys(placed.faults)[0])
+  const showError = (error: unknown) => {
+    if (!(error instanceof RequestError)) throw error
+    const assigned = assignFieldErrors(fields, error.details)
+    setErrors(assigned.fieldErrors)
+    const hasNoFieldErrors = Object.keys(assigned.fieldErrors).length === 0
+    setFormError(
+      assigned.otherMessages.length > 0
+        ? assigned.otherMessages.join(' ')
+        : hasNoFieldErrors
+          ? error.message
+          : undefined,
+    )
+    focusField(Object.keys(assigned.fieldErrors)[0])
   }
 
   const submit = async (send: () => Promise<void>): Promise<boolean> => {
-    const found = faultsIn(fields, values)
-    setFaults(found)
-    setTrouble(undefined)
-    if (Object.keys(found).length > 0) {
-      focusFirst(Object.keys(found)[0])
+    const invalid = validateFields(fields, values)
+    setErrors(invalid)
+    setFormError(undefined)
+    if (Object.keys(invalid).length > 0) {
+      focusField(Object.keys(invalid)[0])
       return false
     }
     setBusy(true)
     try {
       await send()
       return true
-    } catch (fault) {
-      show(fault)
+    } catch (error) {
+      showError(error)
       return false
     } finally {
       setBusy(false)
     }
   }
 
-  const dirty = changed(fields, before, values).length > 0
-  return { fields, values, before, faults, trouble, busy, dirty, set, reset, show, submit }
+  const dirty = changedFields(fields, savedValues, values).length > 0
+  return { fields, values, savedValues, errors, formError, busy, dirty, setValue, reset, showError, submit }
 }
 
-/** The cursor goes to where something has to be done. */
-function focusFirst(path: string | undefined): void {
+/** Moves the focus to the field with an error. */
+function focusField(path: string | undefined): void {
   if (path === undefined) return
   requestAnimationFrame(() => document.querySelector<HTMLElement>(`[data-field="${CSS.escape(path)}"]`)?.focus())
 }

@@ -1,15 +1,15 @@
-/** How the console talks to GraphQL: by its own server part, which knows who is signed in. */
+/** The GraphQL client. Requests go through the console's server part, which adds the access token of the session. */
 import { Client, cacheExchange, fetchExchange, mapExchange } from 'urql'
-import { faultOf } from './fault'
+import { toRequestError } from './request-error'
 
-/** Off to the issuer, and back to this very place. */
-export function signInAgain(): void {
-  const here = location.pathname + location.search
-  location.assign(`/console/sign-in?${new URLSearchParams({ return_to: here })}`)
+/** Redirects to the sign-in, which returns to the current page. */
+export function redirectToSignIn(): void {
+  const returnTo = location.pathname + location.search
+  location.assign(`/console/sign-in?${new URLSearchParams({ return_to: returnTo })}`)
 }
 
-/** Says of each document what it wants: a stream for a subscription, one answer for the rest. */
-const send: typeof fetch = (url, init) => {
+/** Sets Accept: an event stream for subscriptions, JSON for other operations. */
+const fetchWithAccept: typeof fetch = (url, init) => {
   const { query } = JSON.parse(String(init?.body)) as { query: string }
   const accept = /^\s*subscription\b/.test(query) ? 'text/event-stream' : 'application/json'
   return fetch(url, { ...init, headers: { ...(init?.headers as Record<string, string>), accept } })
@@ -17,9 +17,9 @@ const send: typeof fetch = (url, init) => {
 
 export const client = new Client({
   url: '/console/graphql',
-  // Subscriptions are Server-Sent Events of the same address.
+  // Subscriptions use Server-Sent Events at the same URL.
   fetchSubscriptions: true,
-  fetch: send,
+  fetch: fetchWithAccept,
   preferGetMethod: false,
   requestPolicy: 'cache-and-network',
   fetchOptions: { headers: { 'X-Gatehouse-Console': '1' }, credentials: 'same-origin' },
@@ -27,7 +27,7 @@ export const client = new Client({
     cacheExchange,
     mapExchange({
       onError(error) {
-        if (faultOf(error).code === 'UNAUTHORIZED') signInAgain()
+        if (toRequestError(error).code === 'UNAUTHORIZED') redirectToSignIn()
       },
     }),
     fetchExchange,

@@ -1,88 +1,92 @@
-/** Asking and telling, as pages do it. */
+/** Hooks that run queries and mutations. */
 import { notifications } from '@mantine/notifications'
 import type { TypedDocumentNode } from '@urql/core'
 import { useCallback, useMemo } from 'react'
-import { type AnyVariables, useClient, useQuery } from 'urql'
-import { signInOnceMore } from '../step-up/wish'
-import { type Fault, faultOf } from './fault'
+import { type AnyVariables, useClient, useQuery as useUrqlQuery } from 'urql'
+import { requestStepUp } from '../step-up/request'
+import { type RequestError, toRequestError } from './request-error'
 
-export interface Answer<Data> {
+export interface QueryResult<Data> {
   data: Data | undefined
-  fault: Fault | undefined
-  /** Nothing is there to be shown yet. */
+  error: RequestError | undefined
+  /** The first data is being fetched. */
   loading: boolean
-  /** Asks again, past the cache. */
-  again(): void
+  /** Runs the query again, bypassing the cache. */
+  refetch(): void
 }
 
 /**
- * Asks a query and keeps the answer fresh after changes.
- * @param typename of what the answer holds or depends on, so that a list that is empty now hears of the first one made;
- *   several as an array that stays the same
- * @param known is what is known from another part of the page good enough? For names, which many parts show
+ * Runs a query, and runs it again after mutations that affect its types.
+ * @param typename type (or a stable array of types) that the result depends on; without it, an empty list would not be
+ *   refetched when its first row is created
+ * @param cacheFirst accepts a cached result without a request; for names, which many components show
  */
-export function useAsk<Data, Variables extends AnyVariables>(
+export function useQuery<Data, Variables extends AnyVariables>(
   query: TypedDocumentNode<Data, Variables>,
   variables: Variables,
-  { pause = false, typename, known = false }: { pause?: boolean; typename?: string | string[]; known?: boolean } = {},
-): Answer<Data> {
+  {
+    pause = false,
+    typename,
+    cacheFirst = false,
+  }: { pause?: boolean; typename?: string | string[]; cacheFirst?: boolean } = {},
+): QueryResult<Data> {
   const context = useMemo(() => ({ additionalTypenames: typename ? [typename].flat() : [] }), [typename])
-  const [{ data, error, fetching }, ask] = useQuery<Data, Variables>({
+  const [{ data, error, fetching }, executeQuery] = useUrqlQuery<Data, Variables>({
     query,
     variables,
     pause,
     context,
-    ...(known && { requestPolicy: 'cache-first' }),
-  } as Parameters<typeof useQuery<Data, Variables>>[0])
-  const again = useCallback(() => ask({ requestPolicy: 'network-only' }), [ask])
-  return { data, fault: error && faultOf(error), loading: fetching && data === undefined, again }
+    ...(cacheFirst && { requestPolicy: 'cache-first' }),
+  } as Parameters<typeof useUrqlQuery<Data, Variables>>[0])
+  const refetch = useCallback(() => executeQuery({ requestPolicy: 'network-only' }), [executeQuery])
+  return { data, error: error && toRequestError(error), loading: fetching && data === undefined, refetch }
 }
 
 /**
- * Runs a mutation; where it asks for a sign-in that is not long ago, after that.
- * @returns a function that answers the data and throws a Fault; with `done` it says so in a corner of the page
+ * Runs mutations. If the server requires a recent sign-in, the user signs in again and the mutation is sent once more.
+ * @returns a function that returns the data or throws a RequestError; it shows `successMessage` as a notification
  */
-export function useRun() {
+export function useMutation() {
   const client = useClient()
   return useCallback(
     async <Data, Variables extends AnyVariables>(
       mutation: TypedDocumentNode<Data, Variables>,
       variables: Variables,
-      { done, typenames = [] }: { done?: string; typenames?: string[] } = {},
+      { successMessage, typenames = [] }: { successMessage?: string; typenames?: string[] } = {},
     ): Promise<Data> => {
       const send = () => client.mutation(mutation, variables, { additionalTypenames: typenames }).toPromise()
       let { data, error } = await send()
-      const maxAge = error && faultOf(error).maxAge
-      if (maxAge !== undefined && (await signInOnceMore(maxAge))) ({ data, error } = await send())
-      if (error || !data) throw faultOf(error!)
-      if (done) tellDone(done)
+      const maxAge = error && toRequestError(error).maxAge
+      if (maxAge !== undefined && (await requestStepUp(maxAge))) ({ data, error } = await send())
+      if (error || !data) throw toRequestError(error!)
+      if (successMessage) showSuccess(successMessage)
       return data
     },
     [client],
   )
 }
 
-/** Asks once, past the cache: for what must be as it is now. */
-export function useFresh() {
+/** @returns a function that runs a query once, bypassing the cache, and returns the data or throws a RequestError */
+export function useRefetch() {
   const client = useClient()
   return useCallback(
     async <Data, Variables extends AnyVariables>(query: TypedDocumentNode<Data, Variables>, variables: Variables) => {
       const { data, error } = await client.query(query, variables, { requestPolicy: 'network-only' }).toPromise()
-      if (error || !data) throw faultOf(error!)
+      if (error || !data) throw toRequestError(error!)
       return data
     },
     [client],
   )
 }
 
-/** Says in a corner of the page what has been done, for a moment; what lies under it can be pressed meanwhile. */
-export function tellDone(message: string): void {
-  notifications.show({ message, color: 'teal', autoClose: 3000, withCloseButton: false, className: 'gh-passing' })
+/** Shows a notification for 3 seconds. Its class lets clicks through to the elements below it. */
+export function showSuccess(message: string): void {
+  notifications.show({ message, color: 'teal', autoClose: 3000, withCloseButton: false, className: 'gh-toast' })
 }
 
-/** Says in a corner of the page what went wrong with something that has no form. */
-export function tellFault(fault: unknown): void {
-  const { message, requestId } = fault as Fault
-  const title = requestId ? `Not done (${requestId})` : 'Not done'
+/** Shows an error of an action that has no form, as a notification. */
+export function showError(error: unknown): void {
+  const { message, requestId } = error as RequestError
+  const title = requestId ? `Something went wrong (${requestId})` : 'Something went wrong'
   notifications.show({ title, message, color: 'red', autoClose: 8000 })
 }

@@ -1,22 +1,22 @@
-/** The checklist of an overview, and each finding at the setting that it is about. */
+/** Health findings: the list on overview pages, and each finding at the setting that it concerns. */
 import { Skeleton, Text, VisuallyHidden } from '@mantine/core'
 import { createContext, type ReactNode, useContext } from 'react'
-import { Card } from '../parts/card'
-import { Icon } from '../parts/icon'
-import { LinkButton, TextLink } from '../parts/link'
+import { Card } from '../components/card'
+import { Icon } from '../components/icon'
+import { LinkButton, TextLink } from '../components/link'
 import classes from './findings.module.css'
-import { type Finding, isAbout, useFindingHref, useFindings, useFixLink } from './use-findings'
+import { type Finding, isFindingForPath, useFindingHref, useFindings, useFixLink } from './use-findings'
 
 const severityNames = { ERROR: 'Error', WARNING: 'Warning', INFO: 'Information' } as const
 
-const Mark = ({ severity }: { severity: Finding['severity'] | 'none' }) => (
+const SeverityIcon = ({ severity }: { severity: Finding['severity'] | 'none' }) => (
   <span className={classes.mark} data-severity={severity}>
     <Icon name={severity === 'none' ? 'check' : severity === 'INFO' ? 'info' : 'warning'} size={18} />
     {severity !== 'none' && <VisuallyHidden>{severityNames[severity]}: </VisuallyHidden>}
   </span>
 )
 
-const Sentences = ({ message, fix, link }: Finding & { link?: { href: string; label: string } | undefined }) => (
+const FindingText = ({ message, fix, link }: Finding & { link?: { href: string; label: string } | undefined }) => (
   <div className={classes.text}>
     <Text size="sm">{message}</Text>
     <Text size="sm" c="dimmed" mt={2}>
@@ -30,12 +30,12 @@ const Sentences = ({ message, fix, link }: Finding & { link?: { href: string; la
   </div>
 )
 
-/** Everything that health finds at this place. */
+/** Lists all findings of the current issuer or account. */
 export function HealthCard() {
   const findings = useFindings()
-  const hrefOf = useFindingHref()
+  const findingHref = useFindingHref()
   return (
-    <Card flush title="Health" text="Settings that do not work, or that put people at risk.">
+    <Card flush title="Health" text="Settings that have no effect or put users at risk.">
       <ul className={classes.list} aria-label="Findings" aria-busy={findings === undefined}>
         {findings === undefined && (
           <li>
@@ -45,15 +45,20 @@ export function HealthCard() {
         )}
         {findings?.length === 0 && (
           <li>
-            <Mark severity="none" />
+            <SeverityIcon severity="none" />
             <Text size="sm">No problems found.</Text>
           </li>
         )}
         {findings?.map((finding) => (
           <li key={`${finding.code} ${finding.path}`} data-code={finding.code}>
-            <Mark severity={finding.severity} />
-            <Sentences {...finding} />
-            <LinkButton href={hrefOf(finding)} variant="default" size="xs" aria-label={`Review: ${finding.message}`}>
+            <SeverityIcon severity={finding.severity} />
+            <FindingText {...finding} />
+            <LinkButton
+              href={findingHref(finding)}
+              variant="default"
+              size="xs"
+              aria-label={`Review: ${finding.message}`}
+            >
               Review
             </LinkButton>
           </li>
@@ -63,8 +68,8 @@ export function HealthCard() {
   )
 }
 
-function Notes({ findings, className }: { findings: readonly Finding[]; className?: string | undefined }) {
-  const linkOf = useFixLink()
+function FindingList({ findings, className }: { findings: readonly Finding[]; className?: string | undefined }) {
+  const fixLink = useFixLink()
   if (findings.length === 0) return null
   return (
     <div className={`${classes.notes} ${className ?? ''}`}>
@@ -76,38 +81,39 @@ function Notes({ findings, className }: { findings: readonly Finding[]; classNam
           data-code={finding.code}
           data-severity={finding.severity}
         >
-          <Mark severity={finding.severity} />
-          <Sentences {...finding} link={linkOf(finding)} />
+          <SeverityIcon severity={finding.severity} />
+          <FindingText {...finding} link={fixLink(finding)} />
         </div>
       ))}
     </div>
   )
 }
 
-/** What health finds about one thing, above it. @param path as in `Finding.path` */
-export function FindingsAt({ path }: { path: string }) {
+/** The findings of one resource. @param path as in `Finding.path` */
+export function ResourceFindings({ path }: { path: string }) {
   const findings = useFindings() ?? []
-  return <Notes className={classes.above} findings={findings.filter((finding) => finding.path === path)} />
+  return <FindingList className={classes.above} findings={findings.filter((finding) => finding.path === path)} />
 }
 
-const OfFields = createContext<readonly Finding[]>([])
+const FieldFindingsContext = createContext<readonly Finding[]>([])
 
-/** The fields inside show what health finds about them; fields have the names of the contract. */
-export function FindingsOfFields({ children }: { children: ReactNode }) {
-  return <OfFields value={useFindings() ?? []}>{children}</OfFields>
+/** Lets the form fields inside it show their findings. Fields and findings are matched by path. */
+export function FieldFindingsProvider({ children }: { children: ReactNode }) {
+  return <FieldFindingsContext value={useFindings() ?? []}>{children}</FieldFindingsContext>
 }
 
-/** Below a field: what health finds about it. */
+/** The findings of one field, shown below it. */
 export function FieldFindings({ path }: { path: string }) {
-  const findings = useContext(OfFields).filter((finding) => isAbout(path, finding))
-  return <Notes className={classes.below} findings={findings} />
+  const findings = useContext(FieldFindingsContext).filter((finding) => isFindingForPath(path, finding))
+  return <FindingList className={classes.below} findings={findings} />
 }
 
-/** Above the forms of a section: what health finds about its settings that have no field. */
-export function OtherFindings({ within, fields }: { within: string[]; fields: readonly { path: string }[] }) {
-  const findings = useContext(OfFields).filter(
+/** The findings of settings in a section that have no field, shown above its forms. */
+export function SectionFindings({ sections, fields }: { sections: string[]; fields: readonly { path: string }[] }) {
+  const findings = useContext(FieldFindingsContext).filter(
     (finding) =>
-      within.some((section) => isAbout(section, finding)) && !fields.some(({ path }) => isAbout(path, finding)),
+      sections.some((section) => isFindingForPath(section, finding)) &&
+      !fields.some(({ path }) => isFindingForPath(path, finding)),
   )
-  return <Notes className={classes.above} findings={findings} />
+  return <FindingList className={classes.above} findings={findings} />
 }

@@ -1,26 +1,30 @@
-/** What health finds at this place, and where in the console each finding can be fixed. */
+/** Health findings of the current issuer or account, and the page of the console where each can be fixed. */
 import { accountHealth, issuerHealth } from 'documents/health'
 import type { FindingFieldsFragment } from 'documents/types'
-import { useAsk } from '../graphql/hooks'
-import { accountHref, issuerHref, usePlace } from '../place'
+import { accountHref, issuerHref, useConsoleContext } from '../console-context'
+import { useQuery } from '../graphql/hooks'
 
 export type Finding = FindingFieldsFragment
 
-/** A change of one of these asks again. */
-const ofIssuer = ['Issuer', 'AuthMethod', 'Client', 'User', 'Verifier', 'HealthFinding']
-const ofAccount = ['Account', 'OrganizationMember', 'Webhook', 'Domain', 'HealthFinding']
+/** Mutations of these types refetch the findings. */
+const issuerTypenames = ['Issuer', 'AuthMethod', 'Client', 'User', 'Verifier', 'HealthFinding']
+const accountTypenames = ['Account', 'OrganizationMember', 'Webhook', 'Domain', 'HealthFinding']
 
-/** The findings of the issuer, or outside of one those of the account; undefined until they are there. */
+/** The findings of the issuer, or of the account outside an issuer; undefined while loading. */
 export function useFindings(): readonly Finding[] | undefined {
-  const { accountId, issuerId } = usePlace()
-  const issuer = useAsk(issuerHealth, { accountId, issuerId }, { pause: issuerId === '', typename: ofIssuer })
-  const account = useAsk(accountHealth, { accountId }, { pause: issuerId !== '', typename: ofAccount })
-  if (issuerId !== '') return issuer.data?.issuer.health ?? (issuer.fault && [])
-  return account.data?.account.health ?? (account.fault && [])
+  const { accountId, issuerId } = useConsoleContext()
+  const issuerQuery = useQuery(
+    issuerHealth,
+    { accountId, issuerId },
+    { pause: issuerId === '', typename: issuerTypenames },
+  )
+  const accountQuery = useQuery(accountHealth, { accountId }, { pause: issuerId !== '', typename: accountTypenames })
+  if (issuerId !== '') return issuerQuery.data?.issuer.health ?? (issuerQuery.error && [])
+  return accountQuery.data?.account.health ?? (accountQuery.error && [])
 }
 
-/** Beginnings of paths, the longest first, and the pages that they lead to; what follows is the id of the thing. */
-const pages = [
+/** Prefixes of finding paths, the longest first, and their pages. The rest of a path is the id of a resource. */
+const pagesByPathPrefix = [
   ['settings.signup', 'settings/sign-up'],
   ['settings.security', 'settings/security'],
   ['settings.sessions', 'settings/security'],
@@ -33,21 +37,21 @@ const pages = [
   ['webhooks', 'webhooks'],
 ] as const
 
-/** Where a finding can be fixed, below /console. */
+/** Returns the path, below /console, of the page where a finding can be fixed. */
 export function useFindingHref(): (finding: Finding) => string {
-  const { accountId, issuerId } = usePlace()
+  const { accountId, issuerId } = useConsoleContext()
   const base = issuerId === '' ? accountHref(accountId) : issuerHref(accountId, issuerId)
   return ({ path }) => {
-    // A domain has its page by its id, which is not in the path.
+    // The page of a domain has its id in the path, but the finding has only its host.
     if (path.startsWith('domains/')) return `${base}/domains`
-    const [start, page] = pages.find(([start]) => path.startsWith(start)) ?? [path, '']
+    const [start, page] = pagesByPathPrefix.find(([start]) => path.startsWith(start)) ?? [path, '']
     const id = path.startsWith(`${start}/`) ? path.slice(start.length) : ''
     return `${base}/${page}${id}`
   }
 }
 
-/** Findings that are fixed elsewhere than at the setting that they are about: the page and its name. */
-const elsewhere: Partial<Record<Finding['code'], readonly [page: string, label: string]>> = {
+/** Findings that are fixed on another page than their setting: that page, and the text of the link. */
+const fixPages: Partial<Record<Finding['code'], readonly [page: string, label: string]>> = {
   SIGN_UP_WITHOUT_METHOD: ['authentication', 'Open authentication methods'],
   MFA_WITHOUT_METHOD: ['authentication', 'Open authentication methods'],
   MFA_USERS_WITHOUT_FACTOR: ['users', 'Open users'],
@@ -55,15 +59,15 @@ const elsewhere: Partial<Record<Finding['code'], readonly [page: string, label: 
   REDIRECT_URI_REFUSED: ['settings/security', 'Open the rules for redirect URIs'],
 }
 
-/** The link of a finding that is shown at its setting, where there is one. */
+/** Returns the link to the page that fixes a finding, if that is another page. */
 export function useFixLink(): (finding: Finding) => { href: string; label: string } | undefined {
-  const { accountId, issuerId } = usePlace()
+  const { accountId, issuerId } = useConsoleContext()
   return ({ code }) => {
-    const [page, label] = elsewhere[code] ?? []
+    const [page, label] = fixPages[code] ?? []
     return page && label ? { href: `${issuerHref(accountId, issuerId)}/${page}`, label } : undefined
   }
 }
 
-/** Is the finding about this field, or something inside of it? */
-export const isAbout = (fieldPath: string, { path }: Finding): boolean =>
+/** Whether a finding concerns a field or a value inside it. */
+export const isFindingForPath = (fieldPath: string, { path }: Finding): boolean =>
   path === fieldPath || path.startsWith(`${fieldPath}.`)

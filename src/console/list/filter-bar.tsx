@@ -1,45 +1,53 @@
 import { CloseButton, Group, Select, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
-import { Icon } from '../parts/icon'
+import { Icon } from '../components/icon'
 import classes from './list.module.css'
-import type { Filter } from './list-page'
-import type { ListAddress } from './use-list-address'
+import type { ListParams } from './use-list-params'
+
+export interface Filter {
+  /** The query's variable. */
+  name: string
+  label: string
+  options: readonly { value: string; label: string }[]
+  /** The variable is a Boolean; the values are `true` and `false`. */
+  boolean?: boolean
+}
 
 interface Props {
   search: { name: string; placeholder: string } | undefined
   filters: readonly Filter[]
-  address: ListAddress
+  listParams: ListParams
 }
 
-export function FilterBar({ search, filters, address }: Props) {
+export function FilterBar({ search, filters, listParams }: Props) {
   return (
     <Group gap="xs" className={classes.bar}>
-      {search && <SearchField {...search} address={address} />}
+      {search && <SearchField {...search} listParams={listParams} />}
       {filters.map(({ name, label, options }) => (
         <Select
           key={name}
           aria-label={label}
           placeholder={label}
-          value={address.given[name] ?? null}
+          value={listParams.filters[name] ?? null}
           data={[...options]}
           clearable
           searchable={options.length > 12}
           size="sm"
           w={170}
           checkIconPosition="right"
-          onChange={(value) => address.set(name, value ?? '')}
+          onChange={(value) => listParams.set(name, value ?? '')}
         />
       ))}
     </Group>
   )
 }
 
-function SearchField({ name, placeholder, address }: { name: string; placeholder: string; address: ListAddress }) {
-  const given = address.given[name] ?? ''
-  const [text, setText] = useState(given)
-  const send = useDebouncedCallback((value: string) => address.set(name, value.trim()), 250)
-  useEffect(() => setText(given), [given])
+function SearchField({ name, placeholder, listParams }: { name: string; placeholder: string; listParams: ListParams }) {
+  const currentValue = listParams.filters[name] ?? ''
+  const [text, setText] = useState(currentValue)
+  const setSearchDebounced = useDebouncedCallback((value: string) => listParams.set(name, value.trim()), 250)
+  useEffect(() => setText(currentValue), [currentValue])
   return (
     <TextInput
       type="search"
@@ -50,10 +58,10 @@ function SearchField({ name, placeholder, address }: { name: string; placeholder
         text === '' ? null : (
           <CloseButton
             size="sm"
-            aria-label="Clear the search"
+            aria-label="Clear search"
             onClick={() => {
               setText('')
-              address.set(name, '')
+              listParams.set(name, '')
             }}
           />
         )
@@ -62,7 +70,7 @@ function SearchField({ name, placeholder, address }: { name: string; placeholder
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value)
-        send(event.currentTarget.value)
+        setSearchDebounced(event.currentTarget.value)
       }}
     />
   )

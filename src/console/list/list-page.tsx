@@ -1,88 +1,84 @@
 /**
- * A list of things: searched, filtered and paged by the server, so that it is as quick at a million rows as at ten. Search,
- * filters and page are in the address, so that they can be sent to somebody and come back with the back button.
+ * A list that the server searches, filters and pages. Search, filters and cursor are in the URL, so that they can be
+ * shared and the back button works.
  */
 import { Button, Group } from '@mantine/core'
 import type { TypedDocumentNode } from '@urql/core'
 import { type ReactNode, useEffect } from 'react'
-import { useAsk } from '../graphql/hooks'
-import { Card } from '../parts/card'
-import { Icon, type IconName } from '../parts/icon'
-import { EmptyState, FaultState, RowsLoading } from '../parts/states'
-import { FilterBar } from './filter-bar'
+import { Card } from '../components/card'
+import { Icon, type IconName } from '../components/icon'
+import { EmptyState, ErrorState, RowsLoading } from '../components/states'
+import { useQuery } from '../graphql/hooks'
+import { type Filter, FilterBar } from './filter-bar'
 import { type Column, ListTable } from './list-table'
-import { type ListAddress, useListAddress } from './use-list-address'
+import { type ListParams, useListParams } from './use-list-params'
 
-export interface Filter {
-  /** The query's variable. */
-  name: string
-  label: string
-  options: readonly { value: string; label: string }[]
-  /** The variable is a Boolean; the values are `true` and `false`. */
-  boolean?: boolean
-}
-
-interface ListPageOf<Row> {
+interface CursorPage<Row> {
   data: Row[]
   nextCursor?: string | null
   hasMore: boolean
 }
 
 export interface ListProps<Data, Variables extends object, Row extends { id: string }> {
-  /** For people who do not see it: what the list holds. */
+  /** Accessible name of the table. */
   label: string
   query: TypedDocumentNode<Data, Variables>
   /** Without cursor and limit. */
   variables: Omit<Variables, 'cursor' | 'limit'>
-  page: (data: Data) => ListPageOf<Row>
-  /** Of the rows, as GraphQL calls them: a list that is empty hears of the first one by it. */
+  page: (data: Data) => CursorPage<Row>
+  /** GraphQL type of the rows, so that an empty list is refetched when the first row is created. */
   typename: string
   columns: readonly Column<Row>[]
-  /** Where a row leads, below /console. */
+  /** Path of a row's page, below /console. */
   href?: (row: Row) => string
-  /** The query's variable for a search, and what the field says. */
+  /** The name of the query variable, and the placeholder of the field. */
   search?: { name: string; placeholder: string }
   filters?: readonly Filter[]
-  /** Asks again every two seconds while this says so of what is shown. */
-  moving?: (rows: readonly Row[]) => boolean
+  /** Refetches every two seconds while this returns true for the shown rows. */
+  pollWhile?: (rows: readonly Row[]) => boolean
   empty: { icon: IconName; title: string; text: ReactNode; action?: string; onAction?: () => void }
 }
 
-const PAGE = 25
+const PAGE_SIZE = 25
 
-/** The list itself, for a page of its own or a tab. */
+/** A list, for a page or a tab. */
 export function List<Data, Variables extends object, Row extends { id: string }>(
   props: ListProps<Data, Variables, Row>,
 ) {
-  const { label, query, variables, page, typename, columns, href, search, filters = [], moving, empty } = props
-  const address = useListAddress([...(search ? [search.name] : []), ...filters.map(({ name }) => name)])
+  const { label, query, variables, page, typename, columns, href, search, filters = [], pollWhile, empty } = props
+  const listParams = useListParams([...(search ? [search.name] : []), ...filters.map(({ name }) => name)])
   const booleans = filters.flatMap(({ name, boolean }) =>
-    boolean && address.given[name] ? [[name, address.given[name] === 'true']] : [],
+    boolean && listParams.filters[name] ? [[name, listParams.filters[name] === 'true']] : [],
   )
-  const given = { ...address.given, ...Object.fromEntries(booleans) }
-  const asked = { ...variables, ...given, limit: PAGE, cursor: address.cursor } as unknown as Variables
-  const { data, fault, loading, again } = useAsk(query, asked, { typename })
-  const found = data && page(data)
-  const isMoving = found !== undefined && moving?.(found.data) === true
+  const filterVariables = { ...listParams.filters, ...Object.fromEntries(booleans) }
+  const queryVariables = {
+    ...variables,
+    ...filterVariables,
+    limit: PAGE_SIZE,
+    cursor: listParams.cursor,
+  } as unknown as Variables
+  const { data, error, loading, refetch } = useQuery(query, queryVariables, { typename })
+  const currentPage = data && page(data)
+  const isPolling = currentPage !== undefined && pollWhile?.(currentPage.data) === true
   useEffect(() => {
-    if (!isMoving) return
-    const timer = setInterval(again, 2000)
+    if (!isPolling) return
+    const timer = setInterval(refetch, 2000)
     return () => clearInterval(timer)
-  }, [isMoving, again])
-  const isFiltered = Object.keys(address.given).length > 0
+  }, [isPolling, refetch])
+  const isFiltered = Object.keys(listParams.filters).length > 0
 
   return (
     <Card flush>
-      {(search || filters.length > 0) && <FilterBar search={search} filters={filters} address={address} />}
-      {fault && !found ? (
-        <FaultState fault={fault} again={again} />
-      ) : loading || !found ? (
+      {(search || filters.length > 0) && <FilterBar search={search} filters={filters} listParams={listParams} />}
+      {error && !currentPage ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : loading || !currentPage ? (
         <RowsLoading />
-      ) : found.data.length > 0 ? (
-        <ListTable label={label} rows={found.data} columns={columns} {...(href && { href })} />
-      ) : isFiltered || address.cursor ? (
-        <EmptyState icon="search" title="Nothing matches" action="Show everything" onAction={address.clear}>
-          Try fewer letters or another filter.
+      ) : currentPage.data.length > 0 ? (
+        <ListTable label={label} rows={currentPage.data} columns={columns} {...(href && { href })} />
+      ) : isFiltered || listParams.cursor ? (
+        <EmptyState icon="search" title="No results" action="Clear search and filters" onAction={listParams.clear}>
+          Try a shorter search or another filter.
         </EmptyState>
       ) : (
         <EmptyState
@@ -93,20 +89,22 @@ export function List<Data, Variables extends object, Row extends { id: string }>
           {empty.text}
         </EmptyState>
       )}
-      {found && <Paging address={address} next={found.hasMore ? found.nextCursor : null} />}
+      {currentPage && (
+        <Pagination listParams={listParams} nextCursor={currentPage.hasMore ? currentPage.nextCursor : null} />
+      )}
     </Card>
   )
 }
 
-function Paging({ address, next }: { address: ListAddress; next: string | null | undefined }) {
-  if (!next && !address.cursor) return null
+function Pagination({ listParams, nextCursor }: { listParams: ListParams; nextCursor: string | null | undefined }) {
+  if (!nextCursor && !listParams.cursor) return null
   return (
     <Group justify="flex-end" gap="xs" p="sm" component="nav" aria-label="Pages">
       <Button
         variant="default"
         size="xs"
-        disabled={!address.cursor}
-        onClick={address.back}
+        disabled={!listParams.cursor}
+        onClick={listParams.previousPage}
         leftSection={<Icon name="chevronLeft" size={14} />}
       >
         Previous
@@ -114,8 +112,8 @@ function Paging({ address, next }: { address: ListAddress; next: string | null |
       <Button
         variant="default"
         size="xs"
-        disabled={!next}
-        onClick={() => next && address.goTo(next)}
+        disabled={!nextCursor}
+        onClick={() => nextCursor && listParams.goToCursor(nextCursor)}
         rightSection={<Icon name="chevronRight" size={14} />}
       >
         Next

@@ -3,12 +3,12 @@ import { Link } from 'wouter'
 import classes from './list.module.css'
 
 export interface Column<Row> {
-  head: string
+  header: string
   cell: (row: Row) => ReactNode
   /** CSS width. */
   width?: string
-  /** Left out where there is little room. */
-  wide?: boolean
+  /** Hides the column on narrow screens. */
+  hideOnMobile?: boolean
   align?: 'right'
 }
 
@@ -19,15 +19,18 @@ interface Props<Row> {
   href?: (row: Row) => string
 }
 
-/** Rows of a list. The whole row leads to its thing; for keyboards and screen readers its first cell is the link. */
+/**
+ * The table of a list. A click anywhere in a row opens it; for keyboards and screen readers, the first cell is the
+ * link.
+ */
 export function ListTable<Row extends { id: string }>({ label, rows, columns, href }: Props<Row>) {
   return (
     <table className={classes.table} aria-label={label}>
       <thead>
         <tr>
-          {columns.map(({ head, width, wide, align }) => (
-            <th key={head} scope="col" style={{ width, textAlign: align }} data-wide={wide || undefined}>
-              {head}
+          {columns.map(({ header, width, hideOnMobile, align }) => (
+            <th key={header} scope="col" style={{ width, textAlign: align }} data-wide={hideOnMobile || undefined}>
+              {header}
             </th>
           ))}
         </tr>
@@ -35,8 +38,8 @@ export function ListTable<Row extends { id: string }>({ label, rows, columns, hr
       <tbody>
         {rows.map((row) => (
           <tr key={row.id} data-link={href ? true : undefined}>
-            {columns.map(({ head, cell, wide, align }, at) => (
-              <td key={head} data-wide={wide || undefined} style={{ textAlign: align }}>
+            {columns.map(({ header, cell, hideOnMobile, align }, at) => (
+              <td key={header} data-wide={hideOnMobile || undefined} style={{ textAlign: align }}>
                 {at === 0 && href ? (
                   <Link href={href(row)} className={classes.link}>
                     {cell(row)}
@@ -53,11 +56,11 @@ export function ListTable<Row extends { id: string }>({ label, rows, columns, hr
   )
 }
 
-/** Name over a smaller line, with a mark in front: the first cell of most lists. */
-export function Named({ mark, name, text }: { mark?: ReactNode; name: ReactNode; text?: ReactNode }) {
+/** The first cell of most lists: an icon or initials, a name, and a smaller line below it. */
+export function NameCell({ mark: icon, name, text }: { mark?: ReactNode; name: ReactNode; text?: ReactNode }) {
   return (
     <span className={classes.named}>
-      {mark && <span className={classes.mark}>{mark}</span>}
+      {icon && <span className={classes.mark}>{icon}</span>}
       <span className={classes.names}>
         <span className={classes.name}>{name}</span>
         {text && <span className={classes.text}>{text}</span>}

@@ -3,20 +3,20 @@ import { useDebouncedValue } from '@mantine/hooks'
 import { account, accounts } from 'documents/accounts'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { useAsk } from '../graphql/hooks'
-import { Icon } from '../parts/icon'
-import { accountHref, usePlace } from '../place'
+import { Icon } from '../components/icon'
+import { accountHref, useConsoleContext } from '../console-context'
+import { useQuery } from '../graphql/hooks'
 import classes from './shell.module.css'
 
-/** Which account this is, and the way to another one. */
+/** Shows the current account and switches to another one. */
 export function AccountSwitcher() {
-  const { accountId } = usePlace()
+  const { accountId } = useConsoleContext()
   const [, navigate] = useLocation()
   const [search, setSearch] = useState('')
-  const [sought] = useDebouncedValue(search.trim(), 200)
+  const [debouncedSearch] = useDebouncedValue(search.trim(), 200)
   const [cursor, setCursor] = useState<string>()
-  const { data } = useAsk(accounts, { limit: 20, cursor, search: sought || null }, { typename: 'Account' })
-  const here = useAsk(account, { accountId }, { pause: accountId === '', known: true })
+  const { data } = useQuery(accounts, { limit: 20, cursor, search: debouncedSearch || null }, { typename: 'Account' })
+  const currentAccount = useQuery(account, { accountId }, { pause: accountId === '', cacheFirst: true })
   const combobox = useCombobox({
     onDropdownClose: () => {
       combobox.resetSelectedOption()
@@ -26,10 +26,10 @@ export function AccountSwitcher() {
     onDropdownOpen: () => combobox.focusSearchInput(),
   })
   const found = data?.accounts.data ?? []
-  const name = here.data?.account.name ?? 'Account'
+  const name = currentAccount.data?.account.name ?? 'Account'
   const next = data?.accounts.hasMore ? data.accounts.nextCursor : undefined
 
-  const choose = (id: string) => {
+  const selectAccount = (id: string) => {
     if (id === 'more') {
       setCursor(next ?? undefined)
       return
@@ -38,7 +38,14 @@ export function AccountSwitcher() {
     combobox.closeDropdown()
   }
   return (
-    <Combobox store={combobox} width={300} position="bottom-start" shadow="md" radius="md" onOptionSubmit={choose}>
+    <Combobox
+      store={combobox}
+      width={300}
+      position="bottom-start"
+      shadow="md"
+      radius="md"
+      onOptionSubmit={selectAccount}
+    >
       <Combobox.Target targetType="button">
         <UnstyledButton className={classes.pill} onClick={() => combobox.toggleDropdown()}>
           <span className={classes.letter} aria-hidden="true">
@@ -65,12 +72,12 @@ export function AccountSwitcher() {
         />
         <Combobox.Options aria-label="Accounts">
           <ScrollArea.Autosize mah={320} type="scroll">
-            {found.map(({ id, name: called }) => (
+            {found.map(({ id, name: accountName }) => (
               <Combobox.Option key={id} value={id} active={id === accountId}>
-                {called ?? id}
+                {accountName ?? id}
               </Combobox.Option>
             ))}
-            {found.length === 0 && <Combobox.Empty>No such account here</Combobox.Empty>}
+            {found.length === 0 && <Combobox.Empty>No results</Combobox.Empty>}
             {next && <Combobox.Option value="more">More accounts …</Combobox.Option>}
           </ScrollArea.Autosize>
         </Combobox.Options>

@@ -1,15 +1,15 @@
-/** What stands around every page: the menu at the side, or behind a button where there is little room. */
+/** The frame of every page: the menu at the side, or in a drawer on narrow screens. */
 import { ActionIcon, Drawer, UnstyledButton } from '@mantine/core'
 import { useDisclosure, useHotkeys } from '@mantine/hooks'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { useLocation } from 'wouter'
-import { Icon } from '../parts/icon'
+import { Icon } from '../components/icon'
 import { AccountSwitcher } from './account-switcher'
-import { Menu } from './menu'
-import { PersonMenu } from './person-menu'
+import { MainNavigation } from './main-navigation'
 import classes from './shell.module.css'
+import { UserMenu } from './user-menu'
 
-const Palette = lazy(() => import('./palette'))
+const CommandPalette = lazy(() => import('./command-palette'))
 
 export function Shell({ children }: { children: ReactNode }) {
   const [drawer, { open, close }] = useDisclosure()
@@ -22,7 +22,7 @@ export function Shell({ children }: { children: ReactNode }) {
     close()
     setPalette(true)
   }
-  const side = (
+  const sidebar = (
     <>
       <AccountSwitcher />
       <UnstyledButton className={classes.find} onClick={openPalette}>
@@ -30,16 +30,16 @@ export function Shell({ children }: { children: ReactNode }) {
         <span>Find anything</span>
         <kbd>{/Mac|iPhone|iPad/.test(navigator.userAgent) ? '⌘K' : 'Ctrl K'}</kbd>
       </UnstyledButton>
-      <Menu />
+      <MainNavigation />
       <Suspense>
-        <PersonMenu />
+        <UserMenu />
       </Suspense>
     </>
   )
   return (
     <div className={classes.shell}>
       <a href="#content" className={classes.skip}>
-        To the content
+        Skip to content
       </a>
       <header className={classes.top}>
         <ActionIcon variant="subtle" color="gray" size="lg" onClick={open} aria-label="Open the menu">
@@ -50,16 +50,16 @@ export function Shell({ children }: { children: ReactNode }) {
           <Icon name="search" size={19} />
         </ActionIcon>
       </header>
-      <aside className={classes.side}>{side}</aside>
+      <aside className={classes.side}>{sidebar}</aside>
       <Drawer opened={drawer} onClose={close} size={280} title="Gatehouse" classNames={{ body: classes.drawer }}>
-        {side}
+        {sidebar}
       </Drawer>
       <main id="content" className={classes.main} tabIndex={-1}>
         {children}
       </main>
       {palette && (
         <Suspense>
-          <Palette onClose={() => setPalette(false)} />
+          <CommandPalette onClose={() => setPalette(false)} />
         </Suspense>
       )}
     </div>

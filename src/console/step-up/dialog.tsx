@@ -1,45 +1,51 @@
-/** Asks somebody to sign in again, in a window of its own, and hears when that is done. */
+/** Asks the user to sign in again in a popup window, which reports when the sign-in is complete. */
 import { Alert, Button, Group, Modal, Text } from '@mantine/core'
 import { useEffect, useState } from 'react'
-import { usePerson } from '../shell/person'
-import { CHANNEL, type Wish } from './wish'
+import { useCurrentUser } from '../shell/console-session'
+import { SIGNED_IN_CHANNEL, type StepUpRequest } from './request'
 
-type State = 'asked' | 'waiting' | 'blocked'
+type StepUpState = 'prompt' | 'waiting' | 'blocked'
 
-/** Escape would close the dialogue below as well, and with it what was typed there. */
-const kept = { 'data-mantine-stop-propagation': true }
+/** Otherwise Escape would also close the dialog below, and its unsaved input would be lost. */
+const stopEscapePropagation = { 'data-mantine-stop-propagation': true }
 
-const addressOf = (maxAge: number, returnTo: string): string =>
+const signInUrl = (maxAge: number, returnTo: string): string =>
   `/console/sign-in?${new URLSearchParams({ max_age: String(maxAge), return_to: returnTo })}`
 
-/** Another person is another page. */
-async function isStill(id: string | undefined): Promise<boolean> {
+/** Whether the same user has signed in; for another user, the page must be reloaded. */
+async function isSameUser(id: string | undefined): Promise<boolean> {
   const response = await fetch('/console/session?optional')
   const { user } = (await response.json()) as { user: { id: string } | null }
   return user !== null && user.id === id
 }
 
-export default function StepUp({ wish: { maxAge, end } }: { wish: Wish }) {
-  const person = usePerson()
-  const [state, setState] = useState<State>('asked')
+export default function StepUp({ request: { maxAge, complete } }: { request: StepUpRequest }) {
+  const currentUser = useCurrentUser()
+  const [state, setState] = useState<StepUpState>('prompt')
   useEffect(() => {
-    const channel = new BroadcastChannel(CHANNEL)
+    const channel = new BroadcastChannel(SIGNED_IN_CHANNEL)
     channel.onmessage = async () => {
-      if (await isStill(person?.id)) end(true)
+      if (await isSameUser(currentUser?.id)) complete(true)
       else location.reload()
     }
     return () => channel.close()
-  }, [person, end])
+  }, [currentUser, complete])
 
   const open = () => {
-    const address = addressOf(maxAge, '/console/signed-in')
-    setState(window.open(address, '_blank', 'popup,width=480,height=720') ? 'waiting' : 'blocked')
+    const url = signInUrl(maxAge, '/console/signed-in')
+    setState(window.open(url, '_blank', 'popup,width=480,height=720') ? 'waiting' : 'blocked')
   }
   return (
-    <Modal opened onClose={() => end(false)} title="Sign in again" withCloseButton={false} closeOnClickOutside={false}>
+    <Modal
+      opened
+      onClose={() => complete(false)}
+      title="Sign in again"
+      withCloseButton={false}
+      closeOnClickOutside={false}
+    >
       <Text size="sm">
-        What you are about to do reaches far, and you signed in a while ago. Sign in again in a window of its own: this
-        page stays as it is, and goes on when you are back.
+        This action requires a recent sign-in. Sign in again in a separate window: this page stays as it is and
+        continues afterwards.
       </Text>
       {state === 'waiting' && (
         <Text size="sm" c="dimmed" mt="md" role="status">
@@ -47,20 +53,20 @@ export default function StepUp({ wish: { maxAge, end } }: { wish: Wish }) {
         </Text>
       )}
       {state === 'blocked' && (
-        <Alert color="orange" mt="md" title="Your browser opened no window">
-          Allow windows for this address, or{' '}
-          <a {...kept} href={addressOf(maxAge, location.pathname + location.search)}>
+        <Alert color="orange" mt="md" title="The browser blocked the window">
+          Allow pop-up windows for this site, or{' '}
+          <a {...stopEscapePropagation} href={signInUrl(maxAge, location.pathname + location.search)}>
             sign in on this page
           </a>
-          : what you have typed here is lost then.
+          . Unsaved input on this page is then lost.
         </Alert>
       )}
       <Group justify="flex-end" mt="lg" gap="xs">
-        <Button {...kept} variant="default" onClick={() => end(false)}>
-          Not now
+        <Button {...stopEscapePropagation} variant="default" onClick={() => complete(false)}>
+          Cancel
         </Button>
-        <Button {...kept} onClick={open} data-autofocus>
-          {state === 'asked' ? 'Sign in again' : 'Open the window again'}
+        <Button {...stopEscapePropagation} onClick={open} data-autofocus>
+          {state === 'prompt' ? 'Sign in again' : 'Open the window again'}
         </Button>
       </Group>
     </Modal>

@@ -1,32 +1,32 @@
-/** How the playground talks to the GraphQL endpoint of its own host. */
-import type { Proof } from './credential.js'
+/** The client of the GraphQL endpoint on the same host. */
+import type { Authentication } from './credential.js'
 
-export interface Answer {
+export interface GraphqlResponse {
   data?: Record<string, unknown> | null
   errors?: readonly { message: string }[]
 }
 
-interface Request {
+interface GraphqlRequest {
   query: string
   variables?: unknown
   operationName?: string | null | undefined
 }
 
-interface Options {
+interface RequestOptions {
   headers?: Record<string, string> | undefined
-  /** Ask for Server-Sent Events instead of one answer. */
+  /** Requests server-sent events instead of a single response. */
   stream?: boolean
 }
 
-const credentialNeeded: Answer = {
-  errors: [{ message: 'A credential is needed: paste an API key or an access token into the field at the top.' }],
+const credentialRequiredResponse: GraphqlResponse = {
+  errors: [{ message: 'A credential is required: paste an API key or an access token into the field at the top.' }],
 }
 
-const sessionOver: Answer = {
+const sessionEndedResponse: GraphqlResponse = {
   errors: [{ message: 'Your console session has ended: sign in to the console again, or paste a credential.' }],
 }
 
-/** Is somebody signed in to the console in this browser? */
+/** Returns true when this browser has a console session. */
 export async function hasConsoleSession(): Promise<boolean> {
   try {
     const response = await fetch('/console/session?optional')
@@ -37,53 +37,56 @@ export async function hasConsoleSession(): Promise<boolean> {
 }
 
 /**
- * Sends a document.
- * @param proof without one (there or as a header) nothing is sent; a header of one's own goes before the session
+ * Sends a document. Without a credential (here or in an Authorization header) nothing is sent. An Authorization header
+ * takes precedence over the console session.
  * @throws TypeError when the server cannot be reached
  */
-export async function ask(
-  proof: Proof | undefined,
-  { query, variables, operationName }: Request,
-  { headers, stream = false }: Options = {},
-): Promise<Answer | AsyncGenerator<Answer>> {
-  const all = new Headers(headers)
-  const bySession = proof === 'console session' && !all.has('Authorization')
-  if (typeof proof === 'object' && !all.has('Authorization')) all.set('Authorization', proof.authorization)
-  if (!bySession && !all.has('Authorization')) return credentialNeeded
-  if (bySession) all.set('X-Gatehouse-Console', '1')
-  all.set('Content-Type', 'application/json')
-  all.set('Accept', stream ? 'text/event-stream' : 'application/json')
-  const response = await fetch(bySession ? '/console/graphql' : '/graphql', {
+export async function sendRequest(
+  authentication: Authentication | undefined,
+  { query, variables, operationName }: GraphqlRequest,
+  { headers, stream = false }: RequestOptions = {},
+): Promise<GraphqlResponse | AsyncGenerator<GraphqlResponse>> {
+  const requestHeaders = new Headers(headers)
+  const usesConsoleSession = authentication === 'console session' && !requestHeaders.has('Authorization')
+  if (typeof authentication === 'object' && !requestHeaders.has('Authorization'))
+    requestHeaders.set('Authorization', authentication.authorization)
+  if (!usesConsoleSession && !requestHeaders.has('Authorization')) return credentialRequiredResponse
+  if (usesConsoleSession) requestHeaders.set('X-Gatehouse-Console', '1')
+  requestHeaders.set('Content-Type', 'application/json')
+  requestHeaders.set('Accept', stream ? 'text/event-stream' : 'application/json')
+  const response = await fetch(usesConsoleSession ? '/console/graphql' : '/graphql', {
     method: 'POST',
-    headers: all,
+    headers: requestHeaders,
     body: JSON.stringify({ query, variables, operationName }),
-    // A refusal would otherwise open the browser's own password dialogue, because its challenge says Basic.
-    credentials: bySession ? 'same-origin' : 'omit',
+    // 'omit' prevents the browser's password dialog for the Basic challenge of a 401 response.
+    credentials: usesConsoleSession ? 'same-origin' : 'omit',
   })
   if (response.headers.get('Content-Type')?.startsWith('text/event-stream') && response.body)
-    return eventsOf(response.body)
-  if (bySession && response.status === 401) return sessionOver
+    return readEvents(response.body)
+  if (usesConsoleSession && response.status === 401) return sessionEndedResponse
   try {
-    return (await response.json()) as Answer
+    return (await response.json()) as GraphqlResponse
   } catch {
-    return { errors: [{ message: `The server answered ${response.status} ${response.statusText} without JSON.` }] }
+    return {
+      errors: [{ message: `The server returned ${response.status} ${response.statusText} without a JSON body.` }],
+    }
   }
 }
 
-/** The answers of a subscription: `next` events, until `complete` or the end of the stream. */
-export function eventsOf(body: ReadableStream<Uint8Array>): AsyncGenerator<Answer> {
+/** Yields the results of a subscription: the `next` events until `complete` or the end of the stream. */
+export function readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<GraphqlResponse> {
   const reader = body.getReader()
-  const events = read(reader)
-  const end = events.return.bind(events)
-  // By itself a generator that waits would end only after the next event, and the stream with it.
+  const events = parseEvents(reader)
+  const returnGenerator = events.return.bind(events)
+  // Cancels the reader, because a generator that is waiting would otherwise return only after the next event.
   events.return = async (value) => {
     await reader.cancel()
-    return end(value)
+    return returnGenerator(value)
   }
   return events
 }
 
-async function* read(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<Answer> {
+async function* parseEvents(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGenerator<GraphqlResponse> {
   const decoder = new TextDecoder()
   let rest = ''
   try {
@@ -98,7 +101,7 @@ async function* read(reader: ReadableStreamDefaultReader<Uint8Array>): AsyncGene
         const event = fields.find(([, name]) => name === 'event')?.[2]
         const data = fields.flatMap(([, name, text]) => (name === 'data' ? [text] : [])).join('\n')
         if (event === 'complete') return
-        if (data !== '') yield JSON.parse(data) as Answer
+        if (data !== '') yield JSON.parse(data) as GraphqlResponse
       }
     }
   } finally {

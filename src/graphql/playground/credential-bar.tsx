@@ -1,8 +1,8 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { ask, hasConsoleSession } from './client.js'
-import { type Proof, readCredential } from './credential.js'
-import { learn } from './examples.js'
-import { known } from './examples-panel.js'
+import { hasConsoleSession, sendRequest } from './client.js'
+import { type Authentication, readCredential } from './credential.js'
+import { collectIds } from './examples.js'
+import { knownIds } from './examples-panel.js'
 import gate from './gate.svg'
 
 interface Me {
@@ -13,54 +13,58 @@ interface Me {
   scopes: string[]
 }
 
-type Who = { state: 'nobody' } | { state: 'asking' } | { state: 'refused'; why: string } | { state: 'known'; me: Me }
+type CredentialState =
+  | { state: 'anonymous' }
+  | { state: 'checking' }
+  | { state: 'refused'; reason: string }
+  | { state: 'known'; me: Me }
 
 /**
- * The head of the page: takes a credential, asks the server whose it is, and hands it on once the server knows it. It
- * stays in this page's memory and ends with it. Until somebody pastes one, the console's session does, if there is one.
+ * The header with the credential field. Verifies a pasted credential with the server and keeps it only in the memory of
+ * this page. Before that, it uses the console session if there is one.
  */
-export function CredentialBar({ onChange }: { onChange(proof: Proof | undefined): void }) {
-  const [who, setWho] = useState<Who>({ state: 'nobody' })
+export function CredentialBar({ onChange }: { onChange(authentication: Authentication | undefined): void }) {
+  const [credentialState, setCredentialState] = useState<CredentialState>({ state: 'anonymous' })
   const [pasted, setPasted] = useState('')
-  const [inConsole, setInConsole] = useState(false)
-  const [bySession, setBySession] = useState(false)
-  /** Somebody has begun to do something else than what the page would do by itself. */
-  const chosen = useRef(false)
+  const [hasSession, setHasSession] = useState(false)
+  const [usesConsoleSession, setUsesConsoleSession] = useState(false)
+  /** True after the user has submitted or cleared a credential: the console session is then not used automatically. */
+  const hasUserActed = useRef(false)
 
-  async function prove(proof: Proof): Promise<boolean> {
-    setWho({ state: 'asking' })
-    const answer = await whoIs(proof)
-    setWho(answer)
-    if (answer.state !== 'known') return false
-    for (const name of Object.keys(known)) delete known[name]
-    Object.assign(known, learn(answer.me))
-    setBySession(proof === 'console session')
-    onChange(proof)
+  async function authenticate(authentication: Authentication): Promise<boolean> {
+    setCredentialState({ state: 'checking' })
+    const checkedState = await checkCredential(authentication)
+    setCredentialState(checkedState)
+    if (checkedState.state !== 'known') return false
+    for (const name of Object.keys(knownIds)) delete knownIds[name]
+    Object.assign(knownIds, collectIds(checkedState.me))
+    setUsesConsoleSession(authentication === 'console session')
+    onChange(authentication)
     return true
   }
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the page opens
   useEffect(() => {
     void hasConsoleSession().then((there) => {
-      setInConsole(there)
-      if (there && !chosen.current) void prove('console session')
+      setHasSession(there)
+      if (there && !hasUserActed.current) void authenticate('console session')
     })
   }, [])
 
-  async function use(event: FormEvent): Promise<void> {
+  async function submitCredential(event: FormEvent): Promise<void> {
     event.preventDefault()
-    chosen.current = true
+    hasUserActed.current = true
     const credential = readCredential(pasted)
-    if ('fault' in credential) return setWho({ state: 'refused', why: credential.fault })
-    if (await prove(credential)) setPasted('')
+    if ('error' in credential) return setCredentialState({ state: 'refused', reason: credential.error })
+    if (await authenticate(credential)) setPasted('')
   }
 
-  function forget(): void {
-    chosen.current = true
-    setBySession(false)
-    setWho({ state: 'nobody' })
+  function clearCredential(): void {
+    hasUserActed.current = true
+    setUsesConsoleSession(false)
+    setCredentialState({ state: 'anonymous' })
     setPasted('')
-    for (const name of Object.keys(known)) delete known[name]
+    for (const name of Object.keys(knownIds)) delete knownIds[name]
     onChange(undefined)
   }
 
@@ -72,14 +76,14 @@ export function CredentialBar({ onChange }: { onChange(proof: Proof | undefined)
           Gatehouse <span className="soft">playground</span>
         </span>
       </h1>
-      <form onSubmit={(event) => void use(event)}>
+      <form onSubmit={(event) => void submitCredential(event)}>
         <label htmlFor="credential">Credential</label>
-        {/* Not of type password: browsers would offer to keep it. The style hides the characters. */}
+        {/* Not type="password", because browsers would offer to save it. CSS hides the characters. */}
         <input
           id="credential"
           type="text"
           className="secret"
-          placeholder={who.state === 'known' ? 'Use another one' : 'ak_…:secret, or an access token'}
+          placeholder={credentialState.state === 'known' ? 'Use another credential' : 'ak_…:secret, or an access token'}
           value={pasted}
           onChange={(event) => setPasted(event.target.value)}
           autoComplete="off"
@@ -87,25 +91,25 @@ export function CredentialBar({ onChange }: { onChange(proof: Proof | undefined)
           autoCorrect="off"
           spellCheck={false}
           aria-describedby="who"
-          aria-invalid={who.state === 'refused'}
+          aria-invalid={credentialState.state === 'refused'}
         />
-        <button type="submit" disabled={who.state === 'asking'}>
+        <button type="submit" disabled={credentialState.state === 'checking'}>
           Use
         </button>
-        {who.state === 'known' && (
-          <button type="button" className="quiet" onClick={forget}>
-            Forget
+        {credentialState.state === 'known' && (
+          <button type="button" className="quiet" onClick={clearCredential}>
+            Remove
           </button>
         )}
-        {inConsole && !bySession && (
-          <button type="button" className="quiet" onClick={() => void prove('console session')}>
+        {hasSession && !usesConsoleSession && (
+          <button type="button" className="quiet" onClick={() => void authenticate('console session')}>
             Use my console session
           </button>
         )}
       </form>
       <div className="below">
-        <p id="who" role="status" data-state={who.state}>
-          <Status who={who} />
+        <p id="who" role="status" data-state={credentialState.state}>
+          <CredentialStatus credentialState={credentialState} />
         </p>
         <nav aria-label="Gatehouse">
           <a href="/console">Console</a>
@@ -115,21 +119,22 @@ export function CredentialBar({ onChange }: { onChange(proof: Proof | undefined)
           <summary>How to get a credential</summary>
           <div className="hint">
             <p>
-              <b>API key.</b> On the server, <code>gatehouse account create --name "Acme"</code> makes an account and
-              prints its first key. <code>BOOTSTRAP_API_KEY</code> sets an operator's key before the first start.
-              Whoever has a key makes more of them with the <code>createApiKey</code> mutation.
+              <b>API key.</b> On the server, <code>gatehouse account create --name "Acme"</code> creates an account and
+              prints its first key. <code>BOOTSTRAP_API_KEY</code> sets a key of an operator before the first start. To
+              create more keys, use the <code>createApiKey</code> mutation.
             </p>
             <p>
-              <b>Access token.</b> Any token whose audience is this address: from a sign-in, a{' '}
+              <b>Access token.</b> Any token whose audience is the URL of this API: from a sign-in, a{' '}
               <code>client_credentials</code> grant, or a personal token.{' '}
               <a href="/.well-known/oauth-protected-resource" target="_blank" rel="noreferrer">
-                Where tokens come from
+                Authorization server metadata
               </a>
             </p>
             <p>
-              <b>Console session.</b> Whoever is signed in to the <a href="/console">console</a> needs neither.
+              <b>Console session.</b> If you are signed in to the <a href="/console">console</a>, you need no other
+              credential.
             </p>
-            <p>What you paste is kept in this page's memory only, and is gone when you reload or leave.</p>
+            <p>A pasted credential is kept only in the memory of this page and is lost when you reload or leave it.</p>
           </div>
         </details>
       </div>
@@ -137,22 +142,22 @@ export function CredentialBar({ onChange }: { onChange(proof: Proof | undefined)
   )
 }
 
-async function whoIs(proof: Proof): Promise<Who> {
+async function checkCredential(authentication: Authentication): Promise<CredentialState> {
   try {
-    const answer = await ask(proof, { query: '{ me { type id accountId issuerId scopes } }' })
-    const { data, errors } = 'data' in answer || 'errors' in answer ? answer : {}
+    const response = await sendRequest(authentication, { query: '{ me { type id accountId issuerId scopes } }' })
+    const { data, errors } = 'data' in response || 'errors' in response ? response : {}
     if (data?.['me']) return { state: 'known', me: data['me'] as Me }
-    return { state: 'refused', why: errors?.[0]?.message ?? 'The server gave no answer that can be read.' }
+    return { state: 'refused', reason: errors?.[0]?.message ?? 'The server returned an unexpected response.' }
   } catch {
-    return { state: 'refused', why: 'The server cannot be reached.' }
+    return { state: 'refused', reason: 'The server cannot be reached.' }
   }
 }
 
-function Status({ who }: { who: Who }) {
-  if (who.state === 'nobody') return 'Paste a credential to explore the schema and run documents.'
-  if (who.state === 'asking') return 'Asking who this is…'
-  if (who.state === 'refused') return `Not accepted: ${who.why}`
-  const { type, id, accountId, issuerId, scopes } = who.me
+function CredentialStatus({ credentialState }: { credentialState: CredentialState }) {
+  if (credentialState.state === 'anonymous') return 'Paste a credential to explore the schema and run documents.'
+  if (credentialState.state === 'checking') return 'Checking the credential…'
+  if (credentialState.state === 'refused') return `Not accepted: ${credentialState.reason}`
+  const { type, id, accountId, issuerId, scopes } = credentialState.me
   return (
     <>
       You are {type.replaceAll('_', ' ')} <code>{id}</code>

@@ -1,6 +1,6 @@
 import { type GraphiQLPlugin, pick, useGraphiQL, useGraphiQLActions } from '@graphiql/react'
 import { parse } from 'graphql'
-import { type Example, fillIn, type Known, readExample } from './examples.js'
+import { type Example, fillPlaceholders, type KnownIds, readExample } from './examples.js'
 
 const folder = '../../../graphql/examples/'
 const documents = import.meta.glob<string>('../../../graphql/examples/*.graphql', {
@@ -21,8 +21,8 @@ const examples = Object.keys(documents)
     return readExample(name, documents[path]!, variables[`${folder}${name}.json`])
   })
 
-/** Ids and versions that this page has seen, for the variables of the next example. */
-export const known: Known = {}
+/** IDs and versions from earlier responses, to fill in the variables of examples. */
+export const knownIds: KnownIds = {}
 
 /** GraphiQL's side panel with the examples. */
 export const examplesPlugin: GraphiQLPlugin = {
@@ -49,16 +49,16 @@ function ExamplesPanel() {
   )
 
   function open(example: Example): void {
-    // What somebody wrote stays in its tab.
+    // Keeps a tab that the user has edited.
     const current = queryEditor?.getValue().trim() ?? ''
-    if (!isOurs(current)) addTab()
+    if (!isUnedited(current)) addTab()
     queryEditor?.setValue(example.query)
-    // GraphiQL looks for the operation's name a moment later, and would run this document under the name before.
-    setOperationFacts(factsOf(example))
-    variableEditor?.setValue(fillIn(example.variables, known).trim())
+    // GraphiQL updates the operation name later, and would run this document with the previous name.
+    setOperationFacts(operationFactsOf(example))
+    variableEditor?.setValue(fillPlaceholders(example.variables, knownIds).trim())
     responseEditor?.setValue('')
     updateActiveTabValues({ response: null })
-    // On a narrow screen the panel stands where the editors were, and focus would bring up a keyboard before them.
+    // On a narrow screen the panel covers the editors, and focus would open the on-screen keyboard.
     if (matchMedia('(max-width: 50rem)').matches) setVisiblePlugin(null)
     else queryEditor?.focus()
   }
@@ -67,15 +67,15 @@ function ExamplesPanel() {
     <section aria-label="Examples" className="examples">
       <h2>Examples</h2>
       <p>
-        Ids from earlier answers are filled in. <kbd>Ctrl Enter</kbd> runs the document, <kbd>Ctrl M</kbd> lets the Tab
-        key leave an editor.
+        IDs from earlier responses are filled in. <kbd>Ctrl Enter</kbd> runs the document; after <kbd>Ctrl M</kbd> the
+        Tab key leaves an editor.
       </p>
       <ul>
         {examples.map((example) => (
           <li key={example.name}>
             <button type="button" onClick={() => open(example)}>
               <b>{example.title}</b>
-              <span>{example.about}</span>
+              <span>{example.description}</span>
             </button>
           </li>
         ))}
@@ -84,11 +84,11 @@ function ExamplesPanel() {
   )
 }
 
-const isOurs = (query: string): boolean =>
+const isUnedited = (query: string): boolean =>
   query === '' || query.startsWith('# Choose an example') || examples.some((example) => example.query.trim() === query)
 
-/** As GraphiQL keeps them of a document. */
-function factsOf({ query }: Example) {
+/** Returns the operation facts that GraphiQL stores for a document. */
+function operationFactsOf({ query }: Example) {
   const documentAST = parse(query)
   const operations = documentAST.definitions.filter((definition) => definition.kind === 'OperationDefinition')
   return { documentAST, operations, operationName: operations[0]?.name?.value ?? '' }

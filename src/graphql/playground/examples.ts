@@ -1,53 +1,53 @@
 /**
- * What graphql/examples holds, as the playground offers it and the tests run it: a document whose first comment line is
- * its title and the rest of that comment what it is about, and its variables in a JSON file of the same name. There,
- * `iss_…` stands for an id and `iss_version…` for the version of that thing; both are filled in with what answers held.
+ * The documents in graphql/examples, for the playground and the tests. The first comment line of a document is its
+ * title, the rest of the comment its description. A JSON file with the same name contains the variables, in which
+ * `iss_…` is a placeholder for an ID and `iss_version…` for a version; both are filled in from earlier responses.
  */
 
 export interface Example {
-  /** The file's name without its ending. */
+  /** The file name without extension. */
   name: string
   title: string
-  about: string
+  description: string
   query: string
   /** JSON, or '' for a document without variables. */
   variables: string
 }
 
-/** What answers told, by the prefix of the id. */
-export type Known = Record<string, { id: string; version?: string }>
+/** IDs and versions from responses, by ID prefix. */
+export type KnownIds = Record<string, { id: string; version?: string }>
 
-/** Reads one example out of its two files. */
+/** Parses an example from the text of its two files. */
 export function readExample(name: string, query: string, variables = ''): Example {
   const comment: string[] = []
   for (const line of query.split('\n')) {
     if (!line.startsWith('#')) break
     comment.push(line.slice(1).trim())
   }
-  const [title = name, ...about] = comment
-  return { name, title, about: about.join(' '), query, variables }
+  const [title = name, ...description] = comment
+  return { name, title, description: description.join(' '), query, variables }
 }
 
-/** Puts what is known into the placeholders; others stay, for the reader to fill in. */
-export const fillIn = (text: string, known: Known): string =>
+/** Replaces placeholders with known IDs and versions; keeps the others. */
+export const fillPlaceholders = (text: string, knownIds: KnownIds): string =>
   text.replace(/([a-z]+)_(version)?…/g, (placeholder, prefix: string, version?: string) => {
-    return known[prefix]?.[version ? 'version' : 'id'] ?? placeholder
+    return knownIds[prefix]?.[version ? 'version' : 'id'] ?? placeholder
   })
 
-const shape = /^([a-z]+)_[0-7][0-9a-z]{25}$/
+const idPattern = /^([a-z]+)_[0-7][0-9a-z]{25}$/
 
-/** What an answer tells about ids and versions. Of several things of a kind the first counts: lists are newest first. */
-export function learn(answer: unknown, known: Known = {}): Known {
-  if (typeof answer !== 'object' || answer === null) return known
-  const { id, updatedAt, accountId, issuerId } = answer as Record<string, unknown>
+/** Collects IDs and versions from a response. The first ID per prefix is used, because lists are newest first. */
+export function collectIds(response: unknown, knownIds: KnownIds = {}): KnownIds {
+  if (typeof response !== 'object' || response === null) return knownIds
+  const { id, updatedAt, accountId, issuerId } = response as Record<string, unknown>
   for (const text of [id, accountId, issuerId]) {
-    const prefix = typeof text === 'string' ? shape.exec(text)?.[1] : undefined
-    if (prefix === undefined || known[prefix]) continue
-    known[prefix] = {
+    const prefix = typeof text === 'string' ? idPattern.exec(text)?.[1] : undefined
+    if (prefix === undefined || knownIds[prefix]) continue
+    knownIds[prefix] = {
       id: text as string,
       ...(text === id && typeof updatedAt === 'number' && { version: `${updatedAt}` }),
     }
   }
-  for (const value of Object.values(answer)) learn(value, known)
-  return known
+  for (const value of Object.values(response)) collectIds(value, knownIds)
+  return knownIds
 }

@@ -1,4 +1,4 @@
-/** The playground's entry: editors first get their workers, then the page is drawn. */
+/** The entry point of the playground. The workers must be set up before the page is rendered. */
 import './workers.js'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'

@@ -3,33 +3,33 @@ import type { Fetcher } from '@graphiql/toolkit'
 import { GraphiQL, HISTORY_PLUGIN } from 'graphiql'
 import { parse } from 'graphql'
 import { useEffect, useMemo, useState } from 'react'
-import { ask } from './client.js'
-import type { Proof } from './credential.js'
+import { sendRequest } from './client.js'
+import type { Authentication } from './credential.js'
 import { CredentialBar } from './credential-bar.js'
-import { learn } from './examples.js'
-import { examplesPlugin, known } from './examples-panel.js'
-import { memory } from './memory.js'
+import { collectIds } from './examples.js'
+import { examplesPlugin, knownIds } from './examples-panel.js'
+import { createMemoryStorage } from './memory-storage.js'
 
 const plugins = [examplesPlugin, HISTORY_PLUGIN]
 const welcome = '# Choose an example, or write a document here. Ctrl+Enter runs it.\n\n{\n  me {\n    id\n  }\n}\n'
-/** So that the variables' editor knows what our scalars hold. */
+/** JSON Schemas of custom scalars, for the variables editor. */
 const scalars = { JSONObject: { type: 'object' }, Timestamp: { type: 'integer' } } as const
 const isWide = matchMedia('(min-width: 50rem)').matches
 
-/** The page: who you are above, GraphiQL below. */
+/** The page: the credential bar and GraphiQL. */
 export function Playground() {
-  const [proof, setProof] = useState<Proof>()
-  const [storage] = useState(memory)
-  const fetcher = useMemo(() => fetcherFor(proof), [proof])
+  const [authentication, setAuthentication] = useState<Authentication>()
+  const [storage] = useState(createMemoryStorage)
+  const fetcher = useMemo(() => createFetcher(authentication), [authentication])
   useEditorOptions()
   return (
     <>
-      <CredentialBar onChange={setProof} />
+      <CredentialBar onChange={setAuthentication} />
       <main>
         <GraphiQL
           fetcher={fetcher}
-          // Introspection needs a credential as well: before there is one, there is no schema to ask for.
-          {...(proof === undefined && { schema: null })}
+          // Introspection requires a credential, so the schema is not loaded before there is one.
+          {...(authentication === undefined && { schema: null })}
           storage={storage}
           shouldPersistHeaders={false}
           plugins={plugins}
@@ -47,28 +47,31 @@ export function Playground() {
   )
 }
 
-function fetcherFor(proof: Proof | undefined): Fetcher {
+function createFetcher(authentication: Authentication | undefined): Fetcher {
   return async (request, options) => {
     const stream = isSubscription(request.query, request.operationName)
-    const answer = await ask(proof, request, { headers: options?.headers, stream })
-    if ('data' in answer && request.operationName !== 'IntrospectionQuery') Object.assign(known, learn(answer.data))
-    return answer
+    const response = await sendRequest(authentication, request, { headers: options?.headers, stream })
+    if ('data' in response && request.operationName !== 'IntrospectionQuery')
+      Object.assign(knownIds, collectIds(response.data))
+    return response
   }
 }
 
-/** Looked at when it runs: what GraphiQL knows of a document is a moment old. What cannot be read, the server refuses. */
+/** Parses the document, because the state of GraphiQL may be outdated. The server reports invalid documents. */
 function isSubscription(query: string, name: string | null | undefined): boolean {
   try {
     return parse(query).definitions.some(
-      (one) =>
-        one.kind === 'OperationDefinition' && one.operation === 'subscription' && (!name || one.name?.value === name),
+      (node) =>
+        node.kind === 'OperationDefinition' &&
+        node.operation === 'subscription' &&
+        (!name || node.name?.value === name),
     )
   } catch {
     return false
   }
 }
 
-/** GraphiQL asks for a font that it would have to bring along; the system's own does as well. */
+/** System fonts, because GraphiQL's default font is not included. */
 const editorOptions = {
   fontFamily: 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace',
   fontSize: 14,
@@ -79,20 +82,20 @@ function useEditorOptions(): void {
   const monaco = useMonaco((state) => state.monaco)
   useEffect(() => {
     for (const editor of monaco?.editor.getEditors() ?? []) editor.updateOptions(editorOptions)
-    // Told in the middle of its making, an editor would take its own options last.
-    const listening = monaco?.editor.onDidCreateEditor((editor) =>
+    // Deferred, because a new editor applies its own options after this event.
+    const subscription = monaco?.editor.onDidCreateEditor((editor) =>
       queueMicrotask(() => editor.updateOptions(editorOptions)),
     )
-    // The page follows the system's change by itself, the editors do not.
+    // The editors do not follow a change of the system's color scheme.
     const isDark = matchMedia('(prefers-color-scheme: dark)')
-    const follow = () => {
-      const isChosen = /graphiql-(light|dark)/.test(document.body.className)
-      if (!isChosen) monaco?.editor.setTheme(isDark.matches ? 'graphiql-DARK' : 'graphiql-LIGHT')
+    const updateTheme = () => {
+      const isThemeChosen = /graphiql-(light|dark)/.test(document.body.className)
+      if (!isThemeChosen) monaco?.editor.setTheme(isDark.matches ? 'graphiql-DARK' : 'graphiql-LIGHT')
     }
-    isDark.addEventListener('change', follow)
+    isDark.addEventListener('change', updateTheme)
     return () => {
-      listening?.dispose()
-      isDark.removeEventListener('change', follow)
+      subscription?.dispose()
+      isDark.removeEventListener('change', updateTheme)
     }
   }, [monaco])
 }

@@ -1,4 +1,4 @@
-/** How the playground becomes dist/playground: the page, its workers and styles, nothing from another host. */
+/** The Vite configuration of the playground, which is built into dist/playground without external resources. */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const root = join(here, '../../..')
 const out = join(root, 'dist/playground')
 
-/** Vite strips types without reading them, so the compiler looks at them first. */
+/** Runs the TypeScript compiler, because Vite does not check types. */
 const checkTypes = {
   name: 'check-types',
   buildStart() {
@@ -22,7 +22,7 @@ const checkTypes = {
   },
 }
 
-/** Compressing once, as well as can be, costs less than doing it with each request. */
+/** Compresses the files at build time instead of for each request. */
 const compressOnce = {
   name: 'compress-once',
   async writeBundle() {
@@ -42,13 +42,13 @@ export default {
   root: here,
   base: '/playground/',
   publicDir: false,
-  // Warnings here are about our dependencies' words for other bundlers; nobody who builds can do anything about them.
+  // Suppresses warnings about directives in dependencies for other bundlers.
   logLevel: 'error',
   build: {
     outDir: out,
     emptyOutDir: true,
     target: 'es2022',
-    // Inlined files would be data: addresses, which the content security policy refuses.
+    // Inlined files would be data: URLs, which the content security policy blocks.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     license: { fileName: 'licenses.md' },

@@ -1,4 +1,4 @@
-/** The editor's workers, bundled with the page: the content security policy lets none come from elsewhere. */
+/** The editor's workers, bundled because the content security policy blocks external scripts. */
 import EditorWorker from 'monaco-editor/esm/vs/editor/editor.worker.js?worker'
 import JsonWorker from 'monaco-editor/esm/vs/language/json/json.worker.js?worker'
 import GraphqlWorker from 'monaco-graphql/esm/graphql.worker.js?worker'

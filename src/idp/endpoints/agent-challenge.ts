@@ -1,28 +1,32 @@
-/** `POST /{issuer_id}/agents/challenge` (decisions D24): what an agent's wallet is to sign. */
+/**
+ * `POST /{issuer_id}/agents/challenge` (docs/contract.md#wallet-authentication-of-agents): the message that an agent's
+ * wallet signs.
+ */
 
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { isId } from '../../kernel/ids.js'
 import { networkOf } from '../../kernel/network.js'
 import { issueChallenge } from '../../resources/agents/challenges.js'
-import { requireOpen } from '../client.js'
-import { spend } from '../limits.js'
-import { type Form, field } from '../request.js'
-import { scope } from '../scope.js'
+import { requireActiveIssuer } from '../client/client.js'
+import { consumeRateLimit } from '../rate-limits.js'
+import { requestContext } from '../request-context.js'
+import { type Form, formField } from '../request-input.js'
 
 /**
- * Answers `{nonce, message, expires_at}` (Unix milliseconds), whether or not there is such an agent.
- * @throws invalid_request, too_many_requests, OIDCProviderError when the issuer is closed
+ * Answers `{nonce, message, expires_at}` (Unix milliseconds), whether or not the agent exists.
+ * @throws invalid_request, too_many_requests, OIDCProviderError if the issuer is not active
  */
-export async function challengeAgent(ctx: KoaContext, form: Form): Promise<void> {
-  const { context, runtime } = scope()
-  await spend(ctx, context, 'wallet_nonce', networkOf(context.request.ip))
-  const [agentId, network, address] = ['client_id', 'network', 'address'].map((name) => field(form, name))
+export async function issueAgentChallenge(ctx: KoaContext, form: Form): Promise<void> {
+  const { context, runtime } = requestContext()
+  await consumeRateLimit(ctx, context, 'wallet_nonce', networkOf(context.request.ip))
+  const [agentId, network, address] = ['client_id', 'network', 'address'].map((name) => formField(form, name))
   if (!isId('agt', agentId)) throw new ApiError('invalid_request', 'client_id must be the id of an agent.')
-  if (!network || !address) throw new ApiError('invalid_request', 'network and address are required, once each.')
-  await requireOpen()
-  const place = { issuerId: runtime.issuer.id, url: runtime.url }
-  const { nonce, message, expiresAt } = await issueChallenge(context, place, { agentId, network, address })
+  if (!network || !address)
+    throw new ApiError('invalid_request', 'network and address are required and must not be repeated.')
+  await requireActiveIssuer()
+  const issuer = { issuerId: runtime.issuer.id, url: runtime.url }
+  const { nonce, message, expiresAt } = await issueChallenge(context, issuer, { agentId, network, address })
   ctx.set('Cache-Control', 'no-store')
   ctx.body = { nonce, message, expires_at: expiresAt }
 }

@@ -1,34 +1,33 @@
 /**
- * The session check (spec 4.17, OpenID Connect Session Management 1.0): a page that applications keep in an iframe and
- * ask, and the address that this page asks. Whether a session lives is known here alone, so that an administrator's
- * decision is seen as soon as a logout.
+ * The session check (docs/contract.md#session-check, OpenID Connect Session Management 1.0): the page for the iframe of
+ * applications, and the endpoint that this page calls. The server decides, so the check sees revocation by an
+ * administrator as well as a logout.
  */
-import { createHash } from 'node:crypto'
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
-import { gateFault } from '../../kernel/gate.js'
-import { readBody } from '../../platform/http.js'
-import { browserStateOf, fitsSessionState } from '../browser-state.js'
-import { readClient } from '../client.js'
-import { scope } from '../scope.js'
-
-/** Far more than the three members need (bytes). */
-const MAX_BODY = 16 * 1024
+import { limits } from '../../kernel/limits.js'
+import { unsafeInputError } from '../../kernel/safe-json.js'
+import { contentSecurityPolicy, hashSource, pageHeaders } from '../../platform/http/html-page.js'
+import { readBody } from '../../platform/http/request.js'
+import { readClient } from '../client/client.js'
+import { requestContext } from '../request-context.js'
+import { browserStateOf, isSessionStateOf } from '../session/browser-state.js'
 
 /**
- * Section 3.2. The page's only word to the outside is one of `changed`, `unchanged`, `error`, said to the origin that
- * asked. A good answer is believed for a few seconds, for applications ask every other second; where nobody can tell
- * (no cookies in iframes, no connection) nobody is signed out.
+ * OpenID Connect Session Management 1.0 section 3.2. The page posts only `changed`, `unchanged` or `error`, to the
+ * origin of the request. It caches `unchanged` for a few seconds, because applications poll every other second. If the
+ * state cannot be determined (no cookies in iframes, no connection), it does not report `changed`, so that no user is
+ * signed out.
  */
 const script = `
 (() => {
-  const BELIEVED = 4000
-  let known = { question: '', at: 0 }
-  async function verdict(text, origin) {
+  const CACHE_LIFETIME = 4000
+  let cached = { key: '', at: 0 }
+  async function check(text, origin) {
     const [, client_id, session_state] = /^([!-~]+) ([!-~]+)$/.exec(text) ?? []
     if (!session_state) return 'error'
-    const question = text + ' ' + origin
-    if (known.question === question && performance.now() - known.at < BELIEVED) return 'unchanged'
+    const key = text + ' ' + origin
+    if (cached.key === key && performance.now() - cached.at < CACHE_LIFETIME) return 'unchanged'
     if (document.hasStorageAccess && !(await document.hasStorageAccess())) return 'error'
     const answer = await fetch('check-session', {
       method: 'POST',
@@ -38,12 +37,12 @@ const script = `
     if (answer.status === 400) return 'error'
     if (!answer.ok) return 'unchanged'
     if (!(await answer.json()).valid) return 'changed'
-    known = { question, at: performance.now() }
+    cached = { key, at: performance.now() }
     return 'unchanged'
   }
   addEventListener('message', async ({ data, origin, source }) => {
     if (source === null || source === window || origin === 'null') return
-    const answer = typeof data === 'string' ? await verdict(data, origin).catch(() => 'unchanged') : 'error'
+    const answer = typeof data === 'string' ? await check(data, origin).catch(() => 'unchanged') : 'error'
     source.postMessage(answer, origin)
   })
 })()
@@ -51,68 +50,68 @@ const script = `
 
 const page = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Session check</title></head><body><script>${script}</script></body></html>\n`
 
-const policy = [
-  "default-src 'none'",
-  `script-src 'sha256-${createHash('sha256').update(script).digest('base64')}'`,
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  // The only page that others may show: it looks like nothing, and there is nothing to click.
-  'frame-ancestors *',
-].join('; ')
+const policy = contentSecurityPolicy({
+  'script-src': hashSource(script),
+  'connect-src': "'self'",
+  'form-action': "'none'",
+  // The only page that other sites can embed: it shows nothing and has nothing to click.
+  'frame-ancestors': '*',
+})
 
-/** GET of `/check-session.html`: the same for everybody. */
+/** GET of `/check-session.html`, with the same response for every caller. */
 export function serveCheckSessionPage(ctx: KoaContext): void {
-  ctx.set('Content-Security-Policy', policy)
-  ctx.set('Cache-Control', 'public, max-age=3600')
-  ctx.set('Referrer-Policy', 'no-referrer')
+  ctx.set(pageHeaders(policy, { 'Cache-Control': 'public, max-age=3600' }))
   ctx.type = 'html'
   ctx.body = page
 }
 
-const invalid = (description: string): ApiError => new ApiError('invalid_request', description)
+const invalidRequest = (description: string): ApiError => new ApiError('invalid_request', description)
 
-const liveText = `
+const activeSessionText = `
   SELECT 1 AS live FROM sessions
   WHERE issuer_id = $1 AND browser_uid = $2 AND client_id = $3 AND status = 'active' AND expires_at > $4 LIMIT 1`
 
 /**
- * POST of `/check-session`: is this still the sign-in that the application was told of, and does its session live?
- * @throws invalid_request for a body without its three members, and for an origin that is not the client's
+ * POST of `/check-session`: checks whether `session_state` is of the browser's current sign-in, and whether its session
+ * is active.
+ * @throws invalid_request if one of the three members is missing, or if the origin is not one of the client's
  */
 export async function checkSession(ctx: KoaContext): Promise<void> {
-  const { client_id: clientId, session_state: state, origin } = await readQuestion(ctx)
+  const { client_id: clientId, session_state: state, origin } = await readCheckRequest(ctx)
   const client = await readClient(clientId)
-  if (client?.status !== 'active') throw invalid('client_id is unknown')
-  const callbacks = client.settings.openid?.redirect_uris ?? []
-  // 'null' is the origin of every private-use scheme, and nobody's.
-  if (origin === 'null' || !callbacks.some((uri) => new URL(uri).origin === origin)) {
-    throw invalid('origin matches no registered redirect URI')
+  if (client?.status !== 'active') throw invalidRequest('client_id is unknown')
+  const redirectUris = client.settings.openid?.redirect_uris ?? []
+  // 'null' is the origin of every private-use URI scheme and identifies no client.
+  if (origin === 'null' || !redirectUris.some((uri) => new URL(uri).origin === origin)) {
+    throw invalidRequest('origin is not the origin of a registered redirect URI')
   }
-  const { context, runtime } = scope()
-  const browser = browserStateOf(ctx)
-  const same = browser !== undefined && fitsSessionState(state, clientId, origin, browser)
-  const values = [runtime.issuer.id, browser, clientId, context.now()]
-  const valid = same && (await context.tools.query('idp-check-session', liveText, values)).length > 0
+  const { context, runtime } = requestContext()
+  const browserState = browserStateOf(ctx)
+  const isSameSignIn = browserState !== undefined && isSessionStateOf(state, clientId, origin, browserState)
+  const values = [runtime.issuer.id, browserState, clientId, context.now()]
+  const valid =
+    isSameSignIn && (await context.database.query('idp-check-session', activeSessionText, values)).length > 0
   ctx.set('Cache-Control', 'no-store')
   ctx.body = { valid }
 }
 
-async function readQuestion(ctx: KoaContext): Promise<{ client_id: string; session_state: string; origin: string }> {
-  // JSON alone: forms can be sent from anywhere without asking.
-  if (!ctx.is('application/json')) throw invalid('the body must be JSON; send Content-Type: application/json')
+async function readCheckRequest(
+  ctx: KoaContext,
+): Promise<{ client_id: string; session_state: string; origin: string }> {
+  // Only JSON, because a cross-site form can be sent without a CORS preflight.
+  if (!ctx.is('application/json')) throw invalidRequest('the body must be JSON; send Content-Type: application/json')
   let body: unknown
   try {
-    body = JSON.parse(await readBody(ctx.req, MAX_BODY))
+    body = JSON.parse(await readBody(ctx.req, limits.maxSessionCheckBodyBytes))
   } catch (error) {
-    throw error instanceof ApiError ? error : invalid('the body is not JSON')
+    throw error instanceof ApiError ? error : invalidRequest('the body is not valid JSON')
   }
-  const fault = gateFault(body)
-  if (fault) throw invalid(fault)
+  const inputError = unsafeInputError(body)
+  if (inputError) throw invalidRequest(inputError)
   const values = { ...(body as object) } as Record<string, unknown>
   for (const name of ['client_id', 'session_state', 'origin']) {
     const value = values[name]
-    if (typeof value !== 'string' || value === '' || value.length > 2048) throw invalid(`${name} is required`)
+    if (typeof value !== 'string' || value === '' || value.length > 2048) throw invalidRequest(`${name} is required`)
   }
   return values as { client_id: string; session_state: string; origin: string }
 }

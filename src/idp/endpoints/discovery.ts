@@ -1,10 +1,15 @@
-/** The metadata of an issuer (OpenID Connect Discovery 1.0, RFC 8414): one document at both addresses, spec 5.3. */
+/**
+ * Issuer metadata (OpenID Connect Discovery 1.0, RFC 8414): the same document at both URLs
+ * (docs/contract.md#discovery).
+ */
 
 /**
+ * Creates the metadata of an issuer.
  * @param url the issuer identifier
- * @param withDocuments client ID metadata documents are on: real clients use them only where this is said (decisions D23)
+ * @param supportsMetadataDocuments announce client ID metadata documents, which clients use only if they are announced
+ * (docs/contract.md#client-id-metadata-documents)
  */
-export const metadataDocument = (url: string, withDocuments: boolean) => ({
+export const createIssuerMetadata = (url: string, supportsMetadataDocuments: boolean) => ({
   issuer: url,
   authorization_endpoint: `${url}/authorize`,
   token_endpoint: `${url}/token`,
@@ -23,11 +28,11 @@ export const metadataDocument = (url: string, withDocuments: boolean) => ({
   token_endpoint_auth_methods_supported: [
     'client_secret_basic',
     'client_secret_post',
-    ...(withDocuments ? ['none'] : []),
+    ...(supportsMetadataDocuments ? ['none'] : []),
   ],
-  ...(withDocuments ? { client_id_metadata_document_supported: true } : {}),
+  ...(supportsMetadataDocuments ? { client_id_metadata_document_supported: true } : {}),
   code_challenge_methods_supported: ['S256'],
-  // Left out it would mean that they are (OpenID Connect Discovery 3).
+  // The default is true (OpenID Connect Discovery 1.0 section 3).
   request_uri_parameter_supported: false,
   authorization_response_iss_parameter_supported: true,
   frontchannel_logout_supported: false,

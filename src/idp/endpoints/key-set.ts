@@ -1,22 +1,23 @@
-/** The published key set (spec 5.3), and how long caches may keep it. */
+/** `Cache-Control` of the published key set (docs/contract.md#signing-key-publication). */
 import { unavailable } from '../../kernel/errors.js'
-import { seconds } from '../../kernel/time.js'
-import { JWKS_MAX_AGE, JWKS_STALE_IF_ERROR, PUBLISHED_BEFORE_SIGNING } from '../../resources/issuers/key-schedule.js'
+import { limits } from '../../kernel/limits.js'
+import { toUnixSeconds } from '../../kernel/time.js'
 
-const caching = (maxAge: number): string =>
-  `public, max-age=${maxAge}, s-maxage=${maxAge}, stale-if-error=${seconds(JWKS_STALE_IF_ERROR)}`
+const cacheControl = (maxAge: number): string =>
+  `public, max-age=${maxAge}, s-maxage=${maxAge}, stale-if-error=${toUnixSeconds(limits.jwksStaleIfError)}`
 
 /** `Cache-Control` of a key set that the database has just confirmed. */
-export const KEY_SET_CACHING = caching(seconds(JWKS_MAX_AGE))
+export const KEY_SET_CACHE_CONTROL = cacheControl(toUnixSeconds(limits.jwksMaxAge))
 
 /**
- * `Cache-Control` of a key set that is served from memory while the database does not answer. Another process may have
- * published a key since, which signs `PUBLISHED_BEFORE_SIGNING` later: no cache may keep this key set for longer.
- * @param age milliseconds since the database last confirmed it
- * @throws ApiError unavailable when a key that it lacks may sign already
+ * Returns `Cache-Control` of a key set that is served from memory while the database is unavailable. Another process
+ * may have published a key since, which starts to sign after `limits.signingKeyPublicationPeriod`, so no cache may keep
+ * this key set longer than that.
+ * @param age milliseconds since the database last confirmed the key set
+ * @throws ApiError unavailable if a missing key may sign already
  */
-export function keySetCaching(age: number): string {
-  const freshFor = Math.min(JWKS_MAX_AGE, PUBLISHED_BEFORE_SIGNING - JWKS_STALE_IF_ERROR - age)
+export function keySetCacheControl(age: number): string {
+  const freshFor = Math.min(limits.jwksMaxAge, limits.signingKeyPublicationPeriod - limits.jwksStaleIfError - age)
   if (freshFor <= 0) throw unavailable()
-  return freshFor === JWKS_MAX_AGE ? KEY_SET_CACHING : caching(seconds(freshFor))
+  return freshFor === limits.jwksMaxAge ? KEY_SET_CACHE_CONTROL : cacheControl(toUnixSeconds(freshFor))
 }

@@ -1,42 +1,42 @@
-/** Access tokens as the library's endpoints see them: found, if they are good now. */
+/** Finds active access tokens for the endpoints of oidc-provider. */
 import ProviderClass, { type Provider } from 'oidc-provider'
 import { isId } from '../../kernel/ids.js'
-import { seconds } from '../../kernel/time.js'
-import { emit } from '../../resources/events/events.js'
+import { toUnixSeconds } from '../../kernel/time.js'
+import { recordEvent } from '../../resources/events/record-event.js'
 import {
   type AccessTokenClaims,
-  type LiveToken,
-  readAccessToken,
+  type ActiveToken,
   verifyAccessToken,
+  verifyUnexpiredAccessToken,
 } from '../../resources/sessions/access-token.js'
-import { asClient } from '../client.js'
-import type { AccessToken } from '../library.js'
-import { spend } from '../limits.js'
-import { scope } from '../scope.js'
+import { withClientActor } from '../client/client.js'
+import type { AccessToken } from '../provider-types.js'
+import { consumeRateLimit } from '../rate-limits.js'
+import { requestContext } from '../request-context.js'
 
-/** What the library sees in place of a JWT that it would refuse to look at; the JWT itself stands in the scope. */
-export const JWT_STAND_IN = '~'
+/** Passed to oidc-provider instead of a JWT, which it would reject; the JWT is in the request context. */
+export const JWT_PLACEHOLDER = '~'
 
-const live = new WeakMap<object, LiveToken>()
+const liveTokens = new WeakMap<object, ActiveToken>()
 
-/** What is known of a token that `findLiveToken` found. */
-export const liveTokenOf = (token: object): LiveToken | undefined => live.get(token)
+/** Returns the verified token behind a token object of `findLiveToken`. */
+export const liveTokenOf = (token: object): ActiveToken | undefined => liveTokens.get(token)
 
 /**
- * The library's `AccessToken.find`.
- * @param value the JWT, or what stands for it
+ * oidc-provider's `AccessToken.find`: returns an active access token of this issuer.
+ * @param value the JWT, or its placeholder
  */
 export async function findLiveToken(provider: Provider, value: unknown): Promise<AccessToken | undefined> {
   if (typeof value !== 'string') return undefined
-  const { context, runtime, jwt: presented } = scope()
-  const isPresented = value === JWT_STAND_IN
+  const { context, runtime, presentedJwt } = requestContext()
+  const isPresented = value === JWT_PLACEHOLDER
   const { ctx } = ProviderClass
-  const jwt = isPresented ? (presented ?? '') : value
+  const jwt = isPresented ? (presentedJwt ?? '') : value
   const isRevocation = ctx?.oidc.route === 'revocation'
-  const found = isRevocation ? await readAccessToken(context, jwt) : await verifyAccessToken(context, jwt)
-  // Another issuer's token is no token here (spec 4.17).
+  const found = isRevocation ? await verifyUnexpiredAccessToken(context, jwt) : await verifyAccessToken(context, jwt)
+  // A token of another issuer is not a token here (docs/contract.md#openid-connect-endpoints).
   if (found?.issuerId !== runtime.issuer.id) return undefined
-  if (ctx?.oidc.route === 'userinfo') await spend(ctx, context, 'userinfo', found.claims.jti)
+  if (ctx?.oidc.route === 'userinfo') await consumeRateLimit(ctx, context, 'userinfo', found.claims.jti)
   const { claims } = found
   const token = new (provider.AccessToken as unknown as new (payload: object) => AccessToken)({
     kind: 'AccessToken',
@@ -47,38 +47,40 @@ export async function findLiveToken(provider: Provider, value: unknown): Promise
     scope: claims.scope,
     sid: claims.sid,
     accountId: claims.sub === claims.client_id ? undefined : claims.sub,
-    // At userinfo the library wants the grant, and refuses every token with an audience. At introspection and
-    // revocation it must not know the grant, or revoking one access token would end the refresh tokens too.
+    // oidc-provider requires the grant at userinfo, where it rejects tokens with an audience. At introspection and
+    // revocation it must not see the grant, because revoking an access token would also revoke the refresh tokens.
     ...(isPresented || !isLive(found) ? {} : { grantId: found.grantId ?? undefined }),
   })
-  if (isPresented) Object.defineProperty(token, 'destroy', { value: () => denylist(claims) })
-  if (isLive(found)) live.set(token, found)
+  if (isPresented) Object.defineProperty(token, 'destroy', { value: () => revokeAccessToken(claims) })
+  if (isLive(found)) liveTokens.set(token, found)
   return token
 }
 
-const isLive = (found: Pick<LiveToken, 'claims'>): found is LiveToken => 'accountId' in found
+const isLive = (found: Pick<ActiveToken, 'claims'>): found is ActiveToken => 'accountId' in found
 
-/** Spec 5.2 rule 4: on the revocation list for as long as it would live. */
-async function denylist({ jti, exp, sub, client_id, sid }: AccessTokenClaims): Promise<void> {
-  const { context, runtime, writes } = scope()
+/**
+ * Adds the token to the revocation list for the rest of its lifetime (docs/contract.md#grant-and-client-rules rule 4).
+ */
+async function revokeAccessToken({ jti, exp, sub, client_id, sid }: AccessTokenClaims): Promise<void> {
+  const { context, runtime, unitOfWork } = requestContext()
   const { id: issuerId, accountId } = runtime.issuer
   const client = ProviderClass.ctx!.oidc.client!
-  writes.change(async (inside) => {
-    const { count } = await inside.db.revokedToken.createMany({
+  unitOfWork.addChange(async (tx) => {
+    const { count } = await tx.db.revokedToken.createMany({
       data: [{ issuerId, jti, expiresAt: exp * 1000 }],
       skipDuplicates: true,
     })
     if (count === 0) return
     const userId = sub === client_id ? null : sub
-    // An agent is no client of the trail (decisions D3).
-    const whose = isId('agt', client_id) ? { agentId: client_id, clientId: null } : { clientId: client_id }
+    // Events name an agent in `agent_id` instead of `client_id` (docs/contract.md#event-records).
+    const clientFields = isId('agt', client_id) ? { agentId: client_id, clientId: null } : { clientId: client_id }
     const target = { type: 'token', id: jti }
-    const data = { token_type: 'access_token', revoked_at: seconds(context.now()) }
-    await emit(asClient(inside, client), 'token.revoked', {
+    const data = { token_type: 'access_token', revoked_at: toUnixSeconds(context.now()) }
+    await recordEvent(withClientActor(tx, client), 'token.revoked', {
       accountId,
       issuerId,
       userId,
-      ...whose,
+      ...clientFields,
       sessionId: sid ?? null,
       target,
       data,

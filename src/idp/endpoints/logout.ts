@@ -1,66 +1,64 @@
 /**
- * End session (OpenID Connect RP-Initiated Logout 1.0, decisions D23). Our own and not the library's, which asks for
- * confirmation always and needs a script where nobody is signed in.
+ * The end-session endpoint (OpenID Connect RP-Initiated Logout 1.0, docs/contract.md#logout). It replaces
+ * oidc-provider's, which always asks for confirmation and needs a script if no user is signed in.
  */
 import type { Context as KoaContext } from 'koa'
 import { errors } from 'oidc-provider'
 import { ApiError } from '../../kernel/errors.js'
+import { limits } from '../../kernel/limits.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
-import { findAccount } from '../account.js'
-import { forgetBrowserState } from '../browser-state.js'
-import { type ClientRow, readClient } from '../client.js'
-import { isDocumentAddress } from '../documents/address.js'
-import type { BrowserSession, OpenIdContext } from '../library.js'
-import { sendPage, viewOf } from '../login/pages/layout.js'
-import { confirmLogoutPage, loggedOutPage, stayedPage } from '../login/pages/logout.js'
-import { formToken, formVersion } from '../login/state.js'
+import { findAccount } from '../account/account.js'
+import { type ClientRow, readClient } from '../client/client.js'
+import { isFetchableClientIdUrl } from '../client/metadata-documents/client-id-url.js'
+import { formToken, formVersion } from '../login/login-state.js'
+import { createView, sendPage } from '../login/pages/layout.js'
+import { confirmLogoutPage, loggedOutPage, stillSignedInPage } from '../login/pages/logout.js'
 import { cookieNames } from '../provider.js'
-import { type Form, field } from '../request.js'
-import { asUser, scope } from '../scope.js'
-import { type Hint, readHint } from './logout-hint.js'
+import type { BrowserSession, OpenIdContext } from '../provider-types.js'
+import { requestContext, withUserActor } from '../request-context.js'
+import { type Form, formField } from '../request-input.js'
+import { clearBrowserState } from '../session/browser-state.js'
+import { type IdTokenHint, readIdTokenHint } from './id-token-hint.js'
 
-interface Request {
+interface LogoutRequest {
   client: ClientRow | undefined
-  hint: Hint | undefined
+  hint: IdTokenHint | undefined
   redirectUri: string | undefined
   state: string | undefined
   uiLocales: string | undefined
 }
 
-const invalid = (description: string): ApiError => new ApiError('invalid_request', description)
-
-/** Longer addresses are refused by servers and proxies on the way (characters). */
-const MAX_ADDRESS = 8192
+const invalidRequest = (description: string): ApiError => new ApiError('invalid_request', description)
 
 /** GET and POST of `/logout`. */
-export async function logout(ctx: KoaContext, values: Form): Promise<void> {
-  const request = await readRequest(values)
-  const session = await browserSession(ctx)
-  // 1. Nobody is signed in with this browser, or its cookie did not come along. A hint still says whom its sender means.
+export async function serveLogout(ctx: KoaContext, values: Form): Promise<void> {
+  const request = await readLogoutRequest(values)
+  const session = await findBrowserSession(ctx)
+  // 1. No user is signed in with this browser, or the request came without its cookie. A hint still names a session.
   if (!session?.accountId) {
     const { hint } = request
-    const cameAlong = ctx.cookies.get(cookieNames.session, { signed: false }) !== undefined
-    if (hint?.sid) await endBrowserOf(ctx, hint.sid)
-    else if (ctx.method === 'POST' && !cameAlong) return askAgain(ctx, request)
-    return goOn(ctx, request)
+    const hasSessionCookie = ctx.cookies.get(cookieNames.session, { signed: false }) !== undefined
+    if (hint?.sid) await signOutBrowserOfSession(ctx, hint.sid)
+    else if (ctx.method === 'POST' && !hasSessionCookie) return retryAsNavigation(ctx, request)
+    return completeLogout(ctx, request)
   }
-  // 2. The hint proves that the request comes from an application of the person who is signed in.
+  // 2. A hint for the signed-in user proves that an application of this user sent the request.
   if (request.hint?.sub === session.accountId) {
-    await endBrowser(ctx, session)
-    return goOn(ctx, request)
+    await signOutBrowser(ctx, session)
+    return completeLogout(ctx, request)
   }
-  // 3. Without that anybody may have sent the browser here: ask.
-  const { runtime } = scope()
-  const view = viewOf(ctx, runtime.issuer, {
+  // 3. Without a hint, any site may have sent the browser here: ask for confirmation.
+  const { runtime } = requestContext()
+  const view = createView(ctx, runtime.issuer, {
     uiLocales: request.uiLocales,
-    action: `${runtime.address.pathname}/logout/confirm`,
+    action: `${runtime.parsedUrl.pathname}/logout/confirm`,
     token: formToken(`logout ${session.uid}`, 0),
   })
-  sendPage(ctx, view, confirmLogoutPage(view, fieldsOf(request)))
+  sendPage(ctx, view, confirmLogoutPage(view, logoutParametersOf(request)))
 }
 
-/** The request once more, without its hint. */
-const fieldsOf = ({ client, redirectUri, state, uiLocales }: Request) => ({
+/** The parameters of the logout request, without its hint. */
+const logoutParametersOf = ({ client, redirectUri, state, uiLocales }: LogoutRequest) => ({
   client_id: client?.id,
   post_logout_redirect_uri: redirectUri,
   state,
@@ -68,136 +66,152 @@ const fieldsOf = ({ client, redirectUri, state, uiLocales }: Request) => ({
 })
 
 /**
- * Whether somebody is signed in, a POST without the cookie does not tell: another site's comes without it always
- * (SameSite=Lax). The navigation that follows carries it. What makes its address too long stays behind.
+ * Redirects to the same request with GET. A cross-site POST never has the session cookie (SameSite=Lax), the navigation
+ * that follows has it. `state` and `ui_locales` are dropped if the URL would be too long.
  */
-function askAgain(ctx: KoaContext, request: Request): void {
-  const fields = fieldsOf(request)
-  const { state: _, ui_locales: __, ...least } = fields
-  const whole = addressWith(fields)
+function retryAsNavigation(ctx: KoaContext, request: LogoutRequest): void {
+  const fields = logoutParametersOf(request)
+  const { state: _, ui_locales: __, ...requiredFields } = fields
+  const fullUrl = logoutUrlWith(fields)
   ctx.set('Cache-Control', 'no-store')
-  ctx.set('Location', whole.length <= MAX_ADDRESS ? whole : addressWith(least))
+  ctx.set('Location', fullUrl.length <= limits.maxLogoutUrlLength ? fullUrl : logoutUrlWith(requiredFields))
   ctx.status = 303
   ctx.body = ''
 }
 
-function addressWith(params: Record<string, string | undefined>): string {
-  const given = Object.entries(params).filter((entry): entry is [string, string] => !!entry[1])
-  return `${scope().runtime.address.pathname}/logout?${new URLSearchParams(given)}`
+function logoutUrlWith(params: Record<string, string | undefined>): string {
+  const presentParams = Object.entries(params).filter((entry): entry is [string, string] => !!entry[1])
+  return `${requestContext().runtime.parsedUrl.pathname}/logout?${new URLSearchParams(presentParams)}`
 }
 
-/** POST of `/logout/confirm`: what was asked is asked again, for a form can be altered. */
+/** POST of `/logout/confirm`. The parameters are validated again, because the form can be altered. */
 export async function confirmLogout(ctx: KoaContext, values: Form): Promise<void> {
-  const request = await readRequest({ ...values, id_token_hint: undefined })
-  const session = await browserSession(ctx)
-  if (!session?.accountId) return goOn(ctx, request)
-  if (formVersion(`logout ${session.uid}`, field(values, 'csrf')) !== 0) {
-    throw invalid('This form is not one that was shown to this browser.')
+  const request = await readLogoutRequest({ ...values, id_token_hint: undefined })
+  const session = await findBrowserSession(ctx)
+  if (!session?.accountId) return completeLogout(ctx, request)
+  if (formVersion(`logout ${session.uid}`, formField(values, 'csrf')) !== 0) {
+    throw invalidRequest('csrf is missing or invalid; open the sign-out page again.')
   }
-  if (field(values, 'logout') === 'yes') {
-    await endBrowser(ctx, session)
-    return goOn(ctx, request)
+  if (formField(values, 'logout') === 'yes') {
+    await signOutBrowser(ctx, session)
+    return completeLogout(ctx, request)
   }
-  const view = viewOf(ctx, scope().runtime.issuer, { uiLocales: request.uiLocales })
-  sendPage(ctx, view, stayedPage(view))
+  const view = createView(ctx, requestContext().runtime.issuer, { uiLocales: request.uiLocales })
+  sendPage(ctx, view, stillSignedInPage(view))
 }
 
-/** @throws invalid_request; never a redirect to an address that is not the client's */
-async function readRequest(values: Form): Promise<Request> {
+/**
+ * Reads and validates the parameters. Never redirects to a URI that the client has not registered.
+ * @throws invalid_request
+ */
+async function readLogoutRequest(values: Form): Promise<LogoutRequest> {
   for (const name of ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales']) {
-    if (Array.isArray(values[name])) throw invalid(`${name} must be given once`)
+    if (Array.isArray(values[name])) throw invalidRequest(`${name} must not be repeated`)
   }
-  const token = field(values, 'id_token_hint') || undefined
-  const { client, hint } = await senderOf(token, field(values, 'client_id') || undefined)
-  const wanted = field(values, 'post_logout_redirect_uri') || undefined
-  // Section 3: without a client there is nothing to check the address against, so it is not used. Anybody can publish a
-  // document with any address in it: without a token that we issued for it, it would make us send people anywhere.
-  const redirectUri = client && (!client.document || hint) ? wanted : undefined
+  const token = formField(values, 'id_token_hint') || undefined
+  const { client, hint } = await requireLogoutClient(token, formField(values, 'client_id') || undefined)
+  const requestedUri = formField(values, 'post_logout_redirect_uri') || undefined
+  // RP-Initiated Logout 1.0 section 3: without a client the URI cannot be checked, so it is not used. Anyone can
+  // publish a metadata document with any URI, which would be an open redirect, so such a client also needs a hint that
+  // we issued.
+  const redirectUri = client && (!client.document || hint) ? requestedUri : undefined
   if (redirectUri !== undefined && !client?.settings.openid?.post_logout_redirect_uris?.includes(redirectUri)) {
-    throw invalid('post_logout_redirect_uri is not registered')
+    throw invalidRequest('post_logout_redirect_uri is not registered for this client')
   }
   return {
     client,
     hint,
     redirectUri,
-    state: field(values, 'state') || undefined,
-    uiLocales: field(values, 'ui_locales'),
+    state: formField(values, 'state') || undefined,
+    uiLocales: formField(values, 'ui_locales'),
   }
 }
 
-/** @throws invalid_request */
-async function senderOf(
+/**
+ * Finds the client of a logout request.
+ * @throws invalid_request
+ */
+async function requireLogoutClient(
   token: string | undefined,
-  named: string | undefined,
-): Promise<{ client?: ClientRow; hint?: Hint | undefined }> {
-  const read = token === undefined ? undefined : await readHint(token)
-  if (read && named !== undefined && named !== read.clientId)
-    throw invalid('client_id does not match the id_token_hint')
-  const clientId = read?.clientId ?? named
+  claimedClientId: string | undefined,
+): Promise<{ client?: ClientRow; hint?: IdTokenHint | undefined }> {
+  const tokenHint = token === undefined ? undefined : readIdTokenHint(token)
+  if (tokenHint && claimedClientId !== undefined && claimedClientId !== tokenHint.clientId)
+    throw invalidRequest('client_id is not the client of the id_token_hint')
+  const clientId = tokenHint?.clientId ?? claimedClientId
   if (clientId === undefined) return {}
-  const client = await clientOf(clientId)
-  if (!client) throw invalid('client_id is unknown')
-  return client === 'gone' ? {} : { client, hint: read?.hint }
+  const client = await findLogoutClient(clientId)
+  if (!client) throw invalidRequest('client_id is unknown')
+  return client === 'gone' ? {} : { client, hint: tokenHint?.hint }
 }
 
 /**
- * The application that sends the browser; undefined where nobody knows of one. One that was deleted or disabled, or
- * whose document cannot be had, is gone: it vouches for nothing, and its people may sign out all the same. They are
- * asked, as if nobody had sent them.
+ * Finds the client that sends the browser; undefined if it is unknown. A client that was deleted or disabled, or whose
+ * document cannot be fetched, is 'gone': its users can still sign out, but are asked for confirmation and not
+ * redirected.
  */
-async function clientOf(clientId: string): Promise<ClientRow | 'gone' | undefined> {
+async function findLogoutClient(clientId: string): Promise<ClientRow | 'gone' | undefined> {
   const client = await readClient(clientId).catch((error: unknown) => {
     if (error instanceof errors.InvalidClient) return undefined
     throw error
   })
   if (client) return client.status === 'active' ? client : 'gone'
-  return isDocumentAddress(clientId, scope().context.config.allowPrivateNetworks) ? 'gone' : undefined
+  return isFetchableClientIdUrl(clientId, requestContext().context.config.allowPrivateNetworks) ? 'gone' : undefined
 }
 
-async function browserSession(ctx: KoaContext): Promise<BrowserSession | undefined> {
-  return scope().provider.Session.get(ctx as unknown as OpenIdContext)
+async function findBrowserSession(ctx: KoaContext): Promise<BrowserSession | undefined> {
+  return requestContext().provider.Session.get(ctx as unknown as OpenIdContext)
 }
 
-/** Every session of this browser's sign-in, and the sign-in itself. */
-async function endBrowser(ctx: KoaContext, { uid, accountId: userId }: BrowserSession): Promise<void> {
-  await endSignIn(uid, userId!)
-  ctx.cookies.set(cookieNames.session, null, { path: scope().runtime.address.pathname, signed: true })
-  forgetBrowserState(ctx)
+/** Ends every session of this browser's sign-in, and the browser session itself. */
+async function signOutBrowser(ctx: KoaContext, { uid, accountId: userId }: BrowserSession): Promise<void> {
+  await endSessionsOfBrowser(uid, userId!)
+  ctx.cookies.set(cookieNames.session, null, { path: requestContext().runtime.parsedUrl.pathname, signed: true })
+  clearBrowserState(ctx)
 }
 
 /**
- * The same for the browser that this session was begun with; the session itself may have ended. Whether it is this
- * browser nobody knows: a cookie that did not come along may be somebody else's, and stays.
+ * Ends the sessions of the browser that started this session, even if the session itself has ended. The cookie of this
+ * browser is kept: it was not sent along, so it may belong to another user.
  */
-async function endBrowserOf(ctx: KoaContext, sessionId: string): Promise<void> {
-  const { context, runtime } = scope()
+async function signOutBrowserOfSession(ctx: KoaContext, sessionId: string): Promise<void> {
+  const { context, runtime } = requestContext()
   const where = { id: sessionId, issuerId: runtime.issuer.id }
   const session = await context.db.session.findFirst({ where, select: { browserUid: true, userId: true } })
-  if (session) await endSignIn(session.browserUid, session.userId)
-  forgetBrowserState(ctx)
+  if (session) await endSessionsOfBrowser(session.browserUid, session.userId)
+  clearBrowserState(ctx)
 }
 
-async function endSignIn(browserUid: string, userId: string): Promise<void> {
-  const { context, runtime } = scope()
+async function endSessionsOfBrowser(browserUid: string, userId: string): Promise<void> {
+  const { context, runtime } = requestContext()
   const { id: issuerId, accountId } = runtime.issuer
   const account = await findAccount(userId)
   const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
-  const acting = user ? asUser(context, user) : context
-  await endSessions(acting, { accountId, issuerId }, { browserUid }, { reason: 'user_logout', browserToo: true })
+  const actorContext = user ? withUserActor(context, user) : context
+  await endSessions(
+    actorContext,
+    { accountId, issuerId },
+    { browserUid },
+    { reason: 'user_logout', endBrowserSession: true },
+  )
 }
 
-function goOn(ctx: KoaContext, { redirectUri, state, uiLocales }: Request): void {
+function completeLogout(ctx: KoaContext, { redirectUri, state, uiLocales }: LogoutRequest): void {
   ctx.set('Cache-Control', 'no-store')
   if (redirectUri === undefined) {
-    const view = viewOf(ctx, scope().runtime.issuer, { uiLocales })
+    const view = createView(ctx, requestContext().runtime.issuer, { uiLocales })
     sendPage(ctx, view, loggedOutPage(view))
     return
   }
   ctx.status = 303
-  ctx.set('Location', state === undefined ? redirectUri : withState(redirectUri, state))
+  ctx.set('Location', state === undefined ? redirectUri : appendState(redirectUri, state))
   ctx.body = ''
 }
 
-/** The address stays as it was registered, letter by letter (security rule 15); it has no fragment (spec 4.16). */
-const withState = (address: string, state: string): string =>
+/**
+ * Appends `state` to the URI as it was registered, without normalizing it
+ * (docs/contract.md#redirect-and-logout-uri-comparison). A registered URI has no fragment
+ * (docs/contract.md#redirect-uri-registration).
+ */
+const appendState = (address: string, state: string): string =>
   `${address}${address.includes('?') ? '&' : '?'}state=${encodeURIComponent(state)}`

@@ -1,16 +1,17 @@
 /**
- * What an application may know of the session that its token belongs to (spec 4.17, decisions D17): no ids, no tokens.
+ * Session metadata for an application with an access token of the session (docs/contract.md#session-fields), without
+ * ids and tokens.
  */
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
-import { type LiveToken, verifyAccessToken } from '../../resources/sessions/access-token.js'
-import { readClient } from '../client.js'
-import { spend } from '../limits.js'
-import { originAllowed } from '../origins.js'
-import { type Form, field } from '../request.js'
-import { scope } from '../scope.js'
+import { type ActiveToken, verifyAccessToken } from '../../resources/sessions/access-token.js'
+import { readClient } from '../client/client.js'
+import { isOriginAllowed } from '../client/cors.js'
+import { consumeRateLimit } from '../rate-limits.js'
+import { requestContext } from '../request-context.js'
+import { type Form, formField } from '../request-input.js'
 
-interface Row {
+interface SessionRow {
   clientId: string
   authTime: number
   acr: string | null
@@ -26,79 +27,89 @@ const rowText = `
     last_activity_at AS "lastActivityAt", expires_at AS "expiresAt", device->>'user_agent' AS "userAgent"
   FROM sessions WHERE issuer_id = $1 AND id = $2`
 
-/** GET and POST of `/session`, and the question of a browser whether a page may ask. */
-export async function session(ctx: KoaContext, form: Form): Promise<void> {
+/** GET, POST and CORS preflight of `/session`. */
+export async function serveSession(ctx: KoaContext, form: Form): Promise<void> {
   ctx.vary('Origin')
   const origin = ctx.get('Origin')
-  if (ctx.method === 'OPTIONS') return allowAsking(ctx, origin)
+  if (ctx.method === 'OPTIONS') return answerPreflight(ctx, origin)
   ctx.set('Cache-Control', 'no-store')
 
-  // 1. One token, in the header or, with POST, in the form (RFC 6750 section 2).
-  const token = tokenOf(ctx, form)
-  if (token === undefined) return refuse(ctx, undefined)
-  const { context, runtime } = scope()
-  const live = await verifyAccessToken(context, token)
-  const found = live?.issuerId === runtime.issuer.id ? await sessionOf(live) : undefined
-  if (!live || !found) return refuse(ctx, 'the access token is not good for this session, or no longer')
-  await spend(ctx, context, 'userinfo', live.claims.jti)
+  // 1. Read one token, from the header or, with POST, from the form (RFC 6750 section 2).
+  const token = readBearerToken(ctx, form)
+  if (token === undefined) return respondUnauthorized(ctx, undefined)
+  const { context, runtime } = requestContext()
+  const liveToken = await verifyAccessToken(context, token)
+  const sessionRow = liveToken?.issuerId === runtime.issuer.id ? await findSessionOf(liveToken) : undefined
+  if (!liveToken || !sessionRow)
+    return respondUnauthorized(
+      ctx,
+      'the access token is invalid or has expired, or it was not issued for a session of this client',
+    )
+  await consumeRateLimit(ctx, context, 'userinfo', liveToken.claims.jti)
 
-  // 2. Scripts read the answer only where the client lives.
+  // 2. Scripts can read the response only from an allowed origin of the client.
   if (origin !== '') {
-    const client = await readClient(found.clientId)
-    if (!client || !originAllowed(runtime.issuer.settings, client, origin)) {
-      throw new ApiError('invalid_request', `origin ${origin} not allowed for client: ${found.clientId}`)
+    const client = await readClient(sessionRow.clientId)
+    if (!client || !isOriginAllowed(runtime.issuer.settings, client, origin)) {
+      throw new ApiError('invalid_request', `origin ${origin} not allowed for client: ${sessionRow.clientId}`)
     }
-    allowReading(ctx, origin)
+    allowCrossOriginRead(ctx, origin)
   }
 
   ctx.body = {
     status: 'active',
-    auth_time: found.authTime,
-    acr: found.acr,
-    amr: found.amr ?? [],
-    created_at: found.createdAt,
-    last_activity_at: found.lastActivityAt,
-    expires_at: found.expiresAt,
-    device: { user_agent: found.userAgent },
+    auth_time: sessionRow.authTime,
+    acr: sessionRow.acr,
+    amr: sessionRow.amr ?? [],
+    created_at: sessionRow.createdAt,
+    last_activity_at: sessionRow.lastActivityAt,
+    expires_at: sessionRow.expiresAt,
+    device: { user_agent: sessionRow.userAgent },
   }
 }
 
-/** @throws invalid_request for more than one token */
-function tokenOf(ctx: KoaContext, form: Form): string | undefined {
+/**
+ * Returns the access token of the request.
+ * @throws invalid_request for more than one token
+ */
+function readBearerToken(ctx: KoaContext, form: Form): string | undefined {
   const [, header] = /^Bearer +([\w~+/.=-]+) *$/i.exec(ctx.get('Authorization')) ?? []
-  const body = field(form, 'access_token')
+  const body = formField(form, 'access_token')
   if (Array.isArray(form['access_token']) || (header !== undefined && body !== undefined)) {
-    throw new ApiError('invalid_request', 'access tokens must be given once, in one way')
+    throw new ApiError(
+      'invalid_request',
+      'send the access token once, either in the Authorization header or in the form',
+    )
   }
   return header ?? body
 }
 
-/** The session of a token that is meant for the session's own client and nobody else. */
-async function sessionOf({ claims }: LiveToken): Promise<Row | undefined> {
+/** Finds the session of a token, if the token's audience is the client of the session. */
+async function findSessionOf({ claims }: ActiveToken): Promise<SessionRow | undefined> {
   if (claims.sid === undefined) return undefined
-  const { context, runtime } = scope()
+  const { context, runtime } = requestContext()
   const values = [runtime.issuer.id, claims.sid]
-  const [row] = await context.tools.query<Row & Record<string, unknown>>('idp-session', rowText, values)
+  const [row] = await context.database.query<SessionRow & Record<string, unknown>>('idp-session', rowText, values)
   return row?.clientId === claims.aud ? row : undefined
 }
 
-/** RFC 6750 section 3.1: without a token no error is named. */
-function refuse(ctx: KoaContext, description: string | undefined): void {
-  const { runtime } = scope()
+/** RFC 6750 section 3.1: a request without a token gets no error code. */
+function respondUnauthorized(ctx: KoaContext, description: string | undefined): void {
+  const { runtime } = requestContext()
   const origin = ctx.get('Origin')
-  if (origin !== '') allowReading(ctx, origin)
+  if (origin !== '') allowCrossOriginRead(ctx, origin)
   const error = description === undefined ? '' : `, error="invalid_token", error_description="${description}"`
   ctx.status = 401
   ctx.set('WWW-Authenticate', `Bearer realm="${runtime.url}"${error}`)
   ctx.body = { error: 'invalid_token', error_description: description ?? 'no access token provided' }
 }
 
-function allowReading(ctx: KoaContext, origin: string): void {
+function allowCrossOriginRead(ctx: KoaContext, origin: string): void {
   ctx.set('Access-Control-Allow-Origin', origin)
   ctx.set('Access-Control-Expose-Headers', 'WWW-Authenticate')
 }
 
-function allowAsking(ctx: KoaContext, origin: string): void {
+function answerPreflight(ctx: KoaContext, origin: string): void {
   ctx.status = 204
   ctx.set('Access-Control-Allow-Origin', origin || '*')
   ctx.set('Access-Control-Allow-Methods', 'GET,POST')

@@ -1,24 +1,28 @@
 import { errors } from 'oidc-provider'
-import { refreshTokenId } from '../adapter.js'
-import { param } from '../library.js'
-import { scope } from '../scope.js'
-import { refuseUngranted } from '../tokens.js'
-import type { Grant } from './grant.js'
+import { textParameter } from '../provider-types.js'
+import { requestContext } from '../request-context.js'
+import { refreshTokenId } from '../store/adapter.js'
+import { requireGrantedResources } from '../token/tokens.js'
+import type { GrantType } from './grant.js'
 
-/** Authorization code with PKCE (RFC 6749 4.1, RFC 7636, spec 5.2). The library does the rest. */
-export const authorizationCode: Grant = {
+/**
+ * Authorization code grant with PKCE (RFC 6749 section 4.1, RFC 7636, docs/contract.md#code-exchange). oidc-provider
+ * does the exchange.
+ */
+export const authorizationCode: GrantType = {
   parameters: ['code', 'code_verifier', 'redirect_uri', 'resource'],
   repeatable: ['resource'],
-  async handle(ctx, library) {
-    // Spec 5.2 rule 3: 43 to 128 URL-safe characters; anything else is a wrong verifier, and a wrong one is invalid_grant.
-    const verifier = param(ctx, 'code_verifier')
+  async handle(ctx, libraryHandler) {
+    // A verifier has 43 to 128 URL-safe characters (docs/contract.md#grant-and-client-rules rule 3). Any other one is a
+    // wrong verifier, which is invalid_grant.
+    const verifier = textParameter(ctx, 'code_verifier')
     if (verifier !== undefined && !/^[\w.~-]{43,128}$/.test(verifier)) throw new errors.InvalidGrant({})
-    await library(ctx)
-    refuseUngranted(ctx, ctx.oidc.entities.AuthorizationCode)
-    // The session knows its current refresh token from the first one on (spec 2.13).
-    const { context, writes } = scope()
+    await libraryHandler(ctx)
+    requireGrantedResources(ctx, ctx.oidc.entities.AuthorizationCode)
+    // The session stores the id of its current refresh token (docs/contract.md#sessions).
+    const { context, unitOfWork } = requestContext()
     const { sid } = ctx.oidc.entities.AuthorizationCode ?? {}
-    const { refresh_token: first } = ctx.body as { refresh_token?: string }
-    if (sid && first) writes.touch(context, sid, { refresh: refreshTokenId(first) })
+    const { refresh_token: refreshToken } = ctx.body as { refresh_token?: string }
+    if (sid && refreshToken) unitOfWork.updateSession(context, sid, { refresh: refreshTokenId(refreshToken) })
   },
 }

@@ -1,58 +1,62 @@
 import { errors } from 'oidc-provider'
-import { agentAuthenticated } from '../../resources/agents/authentication.js'
-import { rowOf } from '../client.js'
-import type { AccessToken, OpenIdClient } from '../library.js'
-import { asMachine, scope } from '../scope.js'
-import { addClaims, resourceServer } from '../tokens.js'
-import type { Grant } from './grant.js'
+import { recordAgentAuthenticated } from '../../resources/agents/authentication-events.js'
+import { clientRowOf } from '../client/client.js'
+import type { AccessToken, OpenIdClient } from '../provider-types.js'
+import { requestContext, withMachineActor } from '../request-context.js'
+import { addExtraClaims, resourceServerFor } from '../token/tokens.js'
+import type { GrantType } from './grant.js'
 
 /**
- * Client credentials (RFC 6749 4.4, spec 4.17): a machine, a client or an agent, acts for itself. Not the library's handler: that one drops
- * scopes that are not allowed and gives none where none is asked for.
+ * Client credentials grant (RFC 6749 section 4.4, docs/contract.md#client-credentials-grant) of M2M clients and agents.
+ * It replaces oidc-provider's handler, which drops scopes that are not allowed and grants none by default.
  */
-export const clientCredentials: Grant = {
+export const clientCredentials: GrantType = {
   parameters: ['scope', 'resource'],
   repeatable: ['resource'],
   async handle(ctx) {
     const { client, provider, params } = ctx.oidc
-    // 1. Scope: omitted means the full allowed set, one outside of it fails. `openid` is ignored, for nobody has
-    // signed in; the others of OpenID are like any name here.
-    const allowed = (rowOf(client!).settings.scopes ?? []).filter((name) => name !== 'openid')
-    const asked = typeof params?.['scope'] === 'string' ? params['scope'].split(' ').filter(Boolean) : allowed
-    const wanted = [...new Set(asked)].filter((name) => name !== 'openid')
-    const strange = wanted.filter((name) => !allowed.includes(name))
-    if (strange.length > 0) throw new errors.InvalidScope('requested scope is not allowed', strange.join(' '))
+    // 1. Scope: the default is the full allowed set, and a scope outside it fails. `openid` is ignored, because no user
+    // has signed in; the other OpenID scopes have no special meaning here.
+    const allowed = (clientRowOf(client!).settings.scopes ?? []).filter((name) => name !== 'openid')
+    const requestedScopes = typeof params?.['scope'] === 'string' ? params['scope'].split(' ').filter(Boolean) : allowed
+    const grantedScopes = [...new Set(requestedScopes)].filter((name) => name !== 'openid')
+    const disallowedScopes = grantedScopes.filter((name) => !allowed.includes(name))
+    if (disallowedScopes.length > 0)
+      throw new errors.InvalidScope('the client is not allowed to request this scope', disallowedScopes.join(' '))
 
-    // 2. Audience: one resource, by default the client itself.
+    // 2. Audience: one resource, by default the client id.
     const resource = params?.['resource']
     if (Array.isArray(resource)) throw new errors.InvalidTarget('only one resource can be requested')
     const indicator = typeof resource === 'string' ? resource : `urn:gatehouse:audience:${client!.clientId}`
 
-    // 3. The token: no session, no refresh token, no ID token.
-    const token = new provider.ClientCredentials({ client: client!, scope: wanted.join(' ') })
-    token.resourceServer = new provider.ResourceServer(indicator, resourceServer(client!, indicator))
+    // 3. Token: without session, refresh token and ID token.
+    const token = new provider.ClientCredentials({ client: client!, scope: grantedScopes.join(' ') })
+    token.resourceServer = new provider.ResourceServer(indicator, resourceServerFor(client!, indicator))
     ctx.oidc.entity('ClientCredentials', token)
-    agentCame(client!, token)
+    recordAgentTokenIssued(client!, token)
     const value = await token.save()
     const { expiration, tokenType } = token as unknown as AccessToken & { tokenType: string }
-    // RFC 6749 3.3: a scope names something, or is not there.
-    const granted = wanted.length === 0 ? {} : { scope: wanted.join(' ') }
-    ctx.body = { access_token: value, expires_in: expiration, token_type: tokenType, ...granted }
+    // RFC 6749 section 3.3: a scope is not empty; without scopes the member is absent.
+    const scopeMember = grantedScopes.length === 0 ? {} : { scope: grantedScopes.join(' ') }
+    ctx.body = { access_token: value, expires_in: expiration, token_type: tokenType, ...scopeMember }
   },
 }
 
-/** With an agent's token the trail says how it came by it (decisions D3), and a wallet's token too (decisions D24). */
-function agentCame(client: OpenIdClient, token: object): void {
-  const { runtime, writes, agent } = scope()
-  if (!agent) return
-  const { id: agentId, name } = rowOf(client)
+/**
+ * Records how the agent authenticated for its token (docs/contract.md#event-records), and sets `amr` for a wallet
+ * (docs/contract.md#wallet-authentication-of-agents).
+ */
+function recordAgentTokenIssued(client: OpenIdClient, token: object): void {
+  const { runtime, unitOfWork, authenticatedAgent } = requestContext()
+  if (!authenticatedAgent) return
+  const { id: agentId, name } = clientRowOf(client)
   const { id: issuerId, accountId } = runtime.issuer
-  if (agent.method === 'wallet') addClaims(token, { amr: ['hwk'] })
-  writes.change((inside) =>
-    agentAuthenticated(
-      asMachine(inside, { type: 'agent', id: agentId, name, accountId, issuerId }),
+  if (authenticatedAgent.method === 'wallet') addExtraClaims(token, { amr: ['hwk'] })
+  unitOfWork.addChange((tx) =>
+    recordAgentAuthenticated(
+      withMachineActor(tx, { type: 'agent', id: agentId, name, accountId, issuerId }),
       { accountId, issuerId, agentId },
-      agent,
+      authenticatedAgent,
     ),
   )
 }

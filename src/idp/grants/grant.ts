@@ -1,18 +1,18 @@
-import type { OpenIdContext } from '../library.js'
+import type { OpenIdContext } from '../provider-types.js'
 
-/** One grant of the token endpoint: one file here, one line in the index. */
-export interface Grant {
-  /** The parameters it reads; all others are dropped before it sees the request. */
+/** A grant of the token endpoint. To add one, create a file in this folder and a line in index.ts. */
+export interface GrantType {
+  /** The parameters that the grant reads; all others are removed before it runs. */
   readonly parameters: readonly string[]
-  /** Those that may come more than once. */
+  /** Parameters that can be repeated. */
   readonly repeatable: readonly string[]
-  /** The library has no such grant. */
-  readonly ours?: true
+  /** oidc-provider has no handler for this grant. */
+  readonly custom?: true
   /**
-   * Answers the request of an authenticated client that may use this grant.
-   * @param library the library's own handler of this grant
+   * Handles the request of an authenticated client that may use this grant.
+   * @param libraryHandler oidc-provider's own handler of this grant
    */
-  handle(ctx: OpenIdContext, library: Handler): Promise<void>
+  handle(ctx: OpenIdContext, libraryHandler: TokenRequestHandler): Promise<void>
 }
 
-export type Handler = (ctx: OpenIdContext) => Promise<void>
+export type TokenRequestHandler = (ctx: OpenIdContext) => Promise<void>

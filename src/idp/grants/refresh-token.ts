@@ -1,40 +1,41 @@
 import { errors } from 'oidc-provider'
-import { endFamily, redeemedBy, refreshTokenId } from '../adapter.js'
-import { type OpenIdContext, param } from '../library.js'
-import { scope } from '../scope.js'
-import { refuseUngranted } from '../tokens.js'
-import type { Grant } from './grant.js'
+import { type OpenIdContext, textParameter } from '../provider-types.js'
+import { requestContext } from '../request-context.js'
+import { loadRedeemedArtifact, refreshTokenId, revokeTokenFamily } from '../store/adapter.js'
+import { requireGrantedResources } from '../token/tokens.js'
+import type { GrantType } from './grant.js'
 
 /**
- * Refresh token with rotation (RFC 6749 6, RFC 9700 4.14.2, spec 4.17). The library narrows the scope (an empty one is
- * none, RFC 6749 3.2) and keeps the full grant in the new token; that a used one ends its family is ours, as is one winner
- * of a race, see `Writes`.
+ * Refresh token grant with rotation (RFC 6749 section 6, RFC 9700 section 4.14.2, docs/contract.md#refresh).
+ * oidc-provider narrows the scope (an empty one counts as absent, RFC 6749 section 3.2) and keeps the full grant in the
+ * new token. Reuse detection is done here, and the race of concurrent refreshes is decided by `UnitOfWork.commit`.
  */
-export const refreshToken: Grant = {
+export const refreshToken: GrantType = {
   parameters: ['refresh_token', 'scope', 'resource'],
   repeatable: ['resource'],
-  async handle(ctx, library) {
-    const value = param(ctx, 'refresh_token')
-    if (value) await refuseUsed(ctx, value)
-    await library(ctx)
-    refuseUngranted(ctx, ctx.oidc.refreshToken)
-    const { context, writes } = scope()
+  async handle(ctx, libraryHandler) {
+    const value = textParameter(ctx, 'refresh_token')
+    if (value) await requireUnusedRefreshToken(ctx, value)
+    await libraryHandler(ctx)
+    requireGrantedResources(ctx, ctx.oidc.refreshToken)
+    const { context, unitOfWork } = requestContext()
     const { sid } = ctx.oidc.refreshToken ?? {}
-    const { refresh_token: fresh } = ctx.body as { refresh_token?: string }
-    if (sid && value && fresh) {
-      writes.touch(context, sid, { refresh: refreshTokenId(fresh), gone: refreshTokenId(value) })
+    const { refresh_token: newValue } = ctx.body as { refresh_token?: string }
+    if (sid && value && newValue) {
+      unitOfWork.updateSession(context, sid, { refresh: refreshTokenId(newValue), replaced: refreshTokenId(value) })
     }
   },
 }
 
 /**
- * Security rule 2: a used token that comes again ends its family, whatever else is wrong with the request. The library
- * asks for the scope, the grant and the account before that, and a thief who got one of them wrong would go unnoticed.
+ * Revokes the token family if a used refresh token is presented again, whatever else is wrong with the request
+ * (docs/contract.md#reuse-of-codes-and-refresh-tokens). oidc-provider checks scope, grant and account before that, so
+ * an attacker with a wrong scope would not be detected.
  * @throws InvalidGrant
  */
-async function refuseUsed(ctx: OpenIdContext, value: string): Promise<void> {
-  const found = await redeemedBy('RefreshToken', value)
-  if (!found || found.consumedAt === null || found.payload.clientId !== ctx.oidc.client?.clientId) return
-  if (found.payload.grantId) await endFamily(found.payload.grantId, 'token_compromised')
+async function requireUnusedRefreshToken(ctx: OpenIdContext, value: string): Promise<void> {
+  const artifact = await loadRedeemedArtifact('RefreshToken', value)
+  if (!artifact || artifact.consumedAt === null || artifact.payload.clientId !== ctx.oidc.client?.clientId) return
+  if (artifact.payload.grantId) await revokeTokenFamily(artifact.payload.grantId, 'token_compromised')
   throw new errors.InvalidGrant('refresh token already used')
 }

@@ -1,47 +1,45 @@
 /**
- * How the library's `ctx.oidc` comes to be, and the form in it.
- *
- * The library defines it on each context by a getter of its own; V8 keeps getters in the old generation, and each holds
- * all of its request there until that is collected as a whole: a tenth of everything that a server allocates. As a plain
- * property it goes with the request.
+ * Creates oidc-provider's `ctx.oidc`, and passes the parsed form to it. oidc-provider defines `ctx.oidc` with a getter
+ * on each context. V8 keeps getters in the old generation, and each one retains its whole request until a major garbage
+ * collection: a tenth of all allocations of a server. A plain property is collected with the request.
  */
 import type Provider from 'oidc-provider'
 import als from 'oidc-provider/lib/helpers/als.js'
 import Router, { type Middleware } from 'oidc-provider/lib/helpers/router.js'
 import { urlencoded } from 'oidc-provider/lib/shared/selective_body.js'
-import type { OpenIdContext } from '../library.js'
-import type { Form } from '../request.js'
+import type { OpenIdContext } from '../provider-types.js'
+import type { Form } from '../request-input.js'
 
-const providers = Symbol('provider')
+const providerKey = Symbol('provider')
 
-/** Names the provider that is to answer. Without a name the library goes its own way. */
-export function answeredBy(ctx: OpenIdContext, provider: Provider): void {
-  Object.assign(ctx, { [providers]: provider })
+/** Sets the provider that handles the request. Without one, oidc-provider's own middleware runs. */
+export function setProvider(ctx: OpenIdContext, provider: Provider): void {
+  Object.assign(ctx, { [providerKey]: provider })
 }
 
-/** In place of the library's `ensureOIDC`, which stands first in every route. */
-const entering =
+/** Replaces oidc-provider's `ensureOIDC`, the first middleware of every route. */
+const createOidcContextMiddleware =
   (original: Middleware): Middleware =>
   (ctx, next) => {
-    const provider = (ctx as { [providers]?: Provider })[providers]
+    const provider = (ctx as { [providerKey]?: Provider })[providerKey]
     if (!provider) return original(ctx, next)
     Object.assign(ctx, { oidc: new provider.OIDCContext(ctx) })
     return als.run(ctx, next)
   }
 
-const forms = Symbol('form')
+const formKey = Symbol('form')
 
 /**
- * Hands the library a form that has been read and parsed already, so that both see the same parameters (security rule
- * 33). The library's own reader takes 56 KiB at most, ours 64 (decisions D19).
+ * Passes a parsed form to oidc-provider, so that both see the same parameters (docs/contract.md#one-parser-per-input).
+ * oidc-provider's own parser accepts at most 56 KiB, ours 64 (docs/contract.md#limits).
  */
-export function carriesForm(ctx: OpenIdContext, form: Form): void {
-  Object.assign(ctx, { [forms]: form })
+export function setParsedForm(ctx: OpenIdContext, form: Form): void {
+  Object.assign(ctx, { [formKey]: form })
 }
 
-/** In place of the library's reader of forms. */
-const reading: Middleware = (ctx, next) => {
-  const form = (ctx as { [forms]?: Form })[forms]
+/** Replaces oidc-provider's form parser. */
+const readParsedForm: Middleware = (ctx, next) => {
+  const form = (ctx as { [formKey]?: Form })[formKey]
   if (form === undefined) return urlencoded(ctx, next)
   Object.assign(ctx.oidc, { body: form })
   return next()
@@ -50,13 +48,16 @@ const reading: Middleware = (ctx, next) => {
 for (const method of ['get', 'post', 'options'] as const) {
   const original = Router.prototype[method]
   Router.prototype[method] = function (name, path, first, ...others) {
-    if (first?.name !== 'ensureOIDC') throw new Error('oidc-provider begins its routes in another way than it did.')
+    if (first?.name !== 'ensureOIDC')
+      throw new Error(
+        'oidc-provider has changed: its routes no longer start with ensureOIDC. Update hooks/contexts.ts.',
+      )
     return original.call(
       this,
       name,
       path,
-      entering(first),
-      ...others.map((one) => (one === urlencoded ? reading : one)),
+      createOidcContextMiddleware(first),
+      ...others.map((one) => (one === urlencoded ? readParsedForm : one)),
     )
   }
 }

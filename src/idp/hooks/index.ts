@@ -1,82 +1,86 @@
 /**
- * Every reach into the library beyond its documented surface. The only room that may import `oidc-provider/lib/*`; each
- * hook has a contract test that fails when the library changes underneath (test/idp/hooks.test.ts).
+ * All changes to oidc-provider beyond its documented API. Only this folder may import `oidc-provider/lib/*`. Each hook
+ * has a contract test that fails if the library changes (test/idp/library-hooks.test.ts).
  */
 import type { EventEmitter } from 'node:events'
 import Provider from 'oidc-provider'
 import instance from 'oidc-provider/lib/helpers/weak_cache.js'
 import { newId } from '../../kernel/ids.js'
-import { addSessionState } from '../browser-state.js'
-import { clientFinder } from '../client.js'
-import { compareSecret } from '../client-authentication.js'
+import { compareClientSecret } from '../client/authentication.js'
+import { createClientFinder } from '../client/client.js'
+import { isRegisteredRedirectUri } from '../client/redirect-uris.js'
 import { findLiveToken } from '../endpoints/live-token.js'
-import type { Handler } from '../grants/grant.js'
-import type { AccessToken, BrowserSession, OpenIdClient } from '../library.js'
-import { mayRedirectTo } from '../redirects.js'
-import { inScope, scope } from '../scope.js'
-import { answerForAll } from './issuers.js'
+import type { TokenRequestHandler } from '../grants/grant.js'
+import type { AccessToken, BrowserSession, OpenIdClient } from '../provider-types.js'
+import { requestContext, runInRequestContext } from '../request-context.js'
+import { addSessionState } from '../session/browser-state.js'
+import { bindToRequestContext } from './issuers.js'
 
 /**
- * Puts our ways in place of the library's, on the provider's own classes.
- * @param grantTypes the grants that the provider knows
+ * Replaces methods of the provider's own classes.
+ * @param grantTypes the grant types of the provider
  */
 export function installHooks(provider: Provider, grantTypes: readonly string[]): void {
-  answerForAll(provider)
+  bindToRequestContext(provider)
   hookClients(provider, grantTypes)
   hookAccessTokens(provider)
   hookIdTokens(provider)
-  hookHints(provider)
+  hookIdTokenHints(provider)
   hookSessions(provider)
-  answerInQueryOnly(provider)
-  // The library tells listeners what it is about to answer, and answers what they have made of it.
+  allowQueryResponseModeOnly(provider)
+  // Listeners can change the authorization response before it is sent.
   ;(provider as unknown as EventEmitter).on('authorization.success', addSessionState)
 }
 
-/** Errors about another response mode go out in the query as well (decisions D23). */
-function answerInQueryOnly(provider: Provider): void {
+/** Errors for another response mode are also returned in the query (docs/contract.md#authorization-requests). */
+function allowQueryResponseModeOnly(provider: Provider): void {
   const { responseModes } = instance(provider)
   const query = responseModes.get('query')
   if (!query || !responseModes.has('fragment') || !responseModes.has('form_post')) {
-    throw new Error('oidc-provider has other response modes than it had.')
+    throw new Error('oidc-provider has changed: it lacks an expected response mode. Update hooks/index.ts.')
   }
   for (const mode of ['fragment', 'form_post']) responseModes.set(mode, query)
 }
 
 function hookClients(provider: Provider, grantTypes: readonly string[]): void {
   const { Client } = provider
-  replace(Client, 'find', () => clientFinder(provider, grantTypes))
+  replaceMethod(Client, 'find', () => createClientFinder(provider, grantTypes))
   const { prototype } = Client
-  // Secrets are kept as hashes, two of them for a while after a rotation.
-  replace(
+  // Secrets are stored as hashes, and two of them are valid for a while after a rotation.
+  replaceMethod(
     prototype,
     'compareClientSecret',
     () =>
       function (this: OpenIdClient, secret: string) {
-        return compareSecret(this, secret)
+        return compareClientSecret(this, secret)
       },
   )
-  // The library varies the port for every native client; spec 4.17 for public ones only.
-  replace(
+  // oidc-provider lets every native client vary the port, docs/contract.md#redirect-uri-matching only public ones.
+  replaceMethod(
     prototype,
     'redirectUriAllowed',
     () =>
       function (this: OpenIdClient, uri: string) {
-        return mayRedirectTo(this, uri)
+        return isRegisteredRedirectUri(this, uri)
       },
   )
-  // Every token carries its session.
-  replace(prototype, 'includeSid', () => () => true)
-  // Callbacks were judged at registration, by spec 4.16; the library's rules are others.
+  // Every token has a `sid`.
+  replaceMethod(prototype, 'includeSid', () => () => true)
+  // Redirect URIs are validated at registration (docs/contract.md#redirect-uri-registration); oidc-provider's rules
+  // differ.
   const { Schema } = Client as unknown as { Schema: { prototype: { redirectUris(): void } } }
-  replace(Schema.prototype, 'redirectUris', () => () => undefined)
+  replaceMethod(Schema.prototype, 'redirectUris', () => () => undefined)
 }
 
-/** A browser's sign-in knows the millisecond from which on a change of credentials ends it; a new sign-in has its own. */
+/**
+ * Stores the millisecond from which a credential change ends the browser's sign-in; a new sign-in starts without one.
+ */
 function hookSessions({ Session }: Provider): void {
   const { IN_PAYLOAD } = Session as unknown as { IN_PAYLOAD: string[] }
-  if (!IN_PAYLOAD.includes('loginTs')) throw new Error('oidc-provider keeps sessions in another way than it did.')
+  if (!IN_PAYLOAD.includes('loginTs'))
+    throw new Error('oidc-provider has changed: sessions have no loginTs. Update hooks/index.ts.')
   Object.defineProperty(Session, 'IN_PAYLOAD', { value: [...IN_PAYLOAD, 'since'] })
-  replace(
+  replaceMethod(
     Session.prototype as unknown as { loginAccount(details: object): void },
     'loginAccount',
     (original) =>
@@ -90,35 +94,35 @@ function hookSessions({ Session }: Provider): void {
 function hookAccessTokens(provider: Provider): void {
   const { AccessToken, ClientCredentials } = provider
   for (const Model of [AccessToken, ClientCredentials]) {
-    // The original also settles the format of the token.
-    replace(
+    // The original also determines the token format.
+    replaceMethod(
       Model.prototype as unknown as { generateTokenId(): string },
       'generateTokenId',
       (original) =>
         function (this: object) {
           original.call(this)
-          return newId('tok', scope().context.now())
+          return newId('tok', requestContext().context.now())
         },
     )
   }
-  // Access tokens are JWTs and never stored: whether one is good is for resources/sessions/access-token to say.
-  replace(
+  // Access tokens are JWTs and not stored; resources/sessions/access-token.ts verifies them.
+  replaceMethod(
     AccessToken as unknown as { find(value: string): Promise<unknown> },
     'find',
     () => async (value) => findLiveToken(provider, value),
   )
-  replace(
+  replaceMethod(
     ClientCredentials as unknown as { find(value: string): Promise<unknown> },
     'find',
     () => async () => undefined,
   )
 }
 
-/** Values of access tokens by the context they were made in, for the ID token's `at_hash`. */
+/** Access token values by request context, for `at_hash` of the ID token. */
 const accessTokens = new WeakMap<object, string>()
 
 function hookIdTokens({ AccessToken, IdToken }: Provider): void {
-  replace(
+  replaceMethod(
     AccessToken.prototype as unknown as { save(): Promise<string> },
     'save',
     (original) =>
@@ -129,17 +133,18 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
         return value
       },
   )
-  // OpenID Connect Core 3.1.3.6: the library sets at_hash in the implicit flow only. `issue` hashes what is set here.
-  type Issuing = {
+  // OpenID Connect Core 1.0 section 3.1.3.6: oidc-provider sets at_hash in the implicit flow only. `issue` hashes this
+  // value.
+  type IssuableIdToken = {
     ctx?: object
     set(name: string, value: string): void
     issue(options: { use: string }): Promise<string>
   }
-  replace(
-    IdToken.prototype as unknown as Issuing,
+  replaceMethod(
+    IdToken.prototype as unknown as IssuableIdToken,
     'issue',
     (original) =>
-      async function (this: Issuing, options) {
+      async function (this: IssuableIdToken, options) {
         const value = this.ctx && accessTokens.get(this.ctx)
         if (options.use === 'idtoken' && value) this.set('at_hash', value)
         return original.call(this, options)
@@ -148,23 +153,24 @@ function hookIdTokens({ AccessToken, IdToken }: Provider): void {
 }
 
 /**
- * A hint may carry any name of the issuer (custom domains); the library knows only the one of the request. Access
- * tokens and logout tokens are signed by the same keys, but no hint of who is signed in (RFC 8725 3.11).
+ * A hint can carry any issuer identifier of the issuer (custom domains); oidc-provider accepts only that of the
+ * request. Access tokens and logout tokens are signed with the same keys, but are not accepted as a hint (RFC 8725
+ * section 3.11).
  */
-function hookHints(provider: Provider): void {
-  type Validating = {
+function hookIdTokenHints(provider: Provider): void {
+  type IdTokenValidator = {
     validate(token: string, client: OpenIdClient): Promise<{ header: { typ?: unknown } }>
   }
-  replace(
-    provider.IdToken as unknown as Validating,
+  replaceMethod(
+    provider.IdToken as unknown as IdTokenValidator,
     'validate',
     (original) =>
-      async function (this: Validating, token, client) {
-        const current = scope()
+      async function (this: IdTokenValidator, token, client) {
+        const request = requestContext()
         const iss = claimedIssuer(token)
-        const named = iss === undefined ? undefined : current.runtime.named(iss)
-        const underName = named ? { ...current, runtime: named } : current
-        const verified = await inScope(underName, () => original.call(this, token, client))
+        const hintRuntime = iss === undefined ? undefined : request.runtime.withUrl(iss)
+        const hintContext = hintRuntime ? { ...request, runtime: hintRuntime } : request
+        const verified = await runInRequestContext(hintContext, () => original.call(this, token, client))
         const { typ } = verified.header
         if (typ !== undefined && typ !== 'JWT') throw new Error('not an ID token')
         return verified
@@ -181,23 +187,24 @@ function claimedIssuer(token: string): string | undefined {
   }
 }
 
-/** The library's own handler of a grant, before ours takes its name. */
-export function libraryGrant(provider: Provider, grantType: string): Handler {
+/** Returns oidc-provider's own handler of a grant, before ours replaces it. */
+export function libraryGrantHandler(provider: Provider, grantType: string): TokenRequestHandler {
   const handler = instance(provider).grantTypeHandlers.get(grantType)
-  if (!handler) throw new Error(`The library does not know the grant ${grantType}.`)
+  if (!handler) throw new Error(`oidc-provider has no handler for the grant type ${grantType}.`)
   return async (ctx) => handler(ctx)
 }
 
 /**
  * Replaces one method.
- * @throws when there is no such method: then the library has changed, and this file must follow
+ * @throws Error if oidc-provider has no such method any more
  */
-function replace<Target extends object, Name extends keyof Target>(
+function replaceMethod<Target extends object, Name extends keyof Target>(
   target: Target,
   name: Name,
-  make: (original: Target[Name]) => Target[Name],
+  createReplacement: (original: Target[Name]) => Target[Name],
 ): void {
   const original = target[name]
-  if (typeof original !== 'function') throw new Error(`oidc-provider has no ${String(name)} to replace.`)
-  Object.defineProperty(target, name, { value: make(original), configurable: true, writable: true })
+  if (typeof original !== 'function')
+    throw new Error(`oidc-provider has changed: it has no method ${String(name)}. Update hooks/index.ts.`)
+  Object.defineProperty(target, name, { value: createReplacement(original), configurable: true, writable: true })
 }

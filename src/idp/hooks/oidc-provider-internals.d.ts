@@ -1,4 +1,4 @@
-/** The internals of the library that are imported: where it keeps what belongs to a provider, */
+/** Internal modules of oidc-provider that the hooks import. This one stores the internal state of each provider. */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider'
   import type { KoaContextWithOIDC } from 'oidc-provider'
@@ -11,7 +11,7 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   export default function instance(provider: Provider): Internals
 }
 
-/** where it looks for keys, */
+/** Finds keys for signing and verification. */
 declare module 'oidc-provider/lib/helpers/keystore.js' {
   import type { ExternalSigningKey } from 'oidc-provider'
 
@@ -21,7 +21,7 @@ declare module 'oidc-provider/lib/helpers/keystore.js' {
   }
 }
 
-/** how it knows the request that it is answering, */
+/** The current request context. */
 declare module 'oidc-provider/lib/helpers/als.js' {
   import type { AsyncLocalStorage } from 'node:async_hooks'
   import type { KoaContextWithOIDC } from 'oidc-provider'
@@ -30,7 +30,7 @@ declare module 'oidc-provider/lib/helpers/als.js' {
   export default als
 }
 
-/** its routes, each of which is a list of functions that begins with `ensureOIDC`, */
+/** Routes; each is a list of middleware that starts with `ensureOIDC`. */
 declare module 'oidc-provider/lib/helpers/router.js' {
   import type { KoaContextWithOIDC } from 'oidc-provider'
 
@@ -43,7 +43,7 @@ declare module 'oidc-provider/lib/helpers/router.js' {
   }
 }
 
-/** and the one of them that reads a form. */
+/** The form parser middleware. */
 declare module 'oidc-provider/lib/shared/selective_body.js' {
   import type { Middleware } from 'oidc-provider/lib/helpers/router.js'
 

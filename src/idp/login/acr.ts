@@ -1,12 +1,15 @@
-/** Which way of signing in an application asks for (spec 5.3, RFC 9470, decisions D25). */
+/**
+ * Authentication methods that an application requests with `acr_values` (docs/contract.md#tokens-and-claims,
+ * docs/contract.md#recent-sign-in, RFC 9470).
+ */
 
-const METHOD = 'urn:svc:method:'
+const METHOD_URN_PREFIX = 'urn:svc:method:'
 
-/** The methods that `acr_values` leaves to choose from; undefined where anything will do. */
-export function wishedMethods(acrValues: string | undefined): string[] | undefined {
+/** Returns the methods that `acr_values` accepts; undefined if any method is accepted. */
+export function requestedMethods(acrValues: string | undefined): string[] | undefined {
   const values = (acrValues ?? '').split(' ').filter((value) => value !== '')
-  if (values.length === 0 || !values.every((value) => value.startsWith(METHOD))) return undefined
-  return values.map((value) => value.slice(METHOD.length))
+  if (values.length === 0 || !values.every((value) => value.startsWith(METHOD_URN_PREFIX))) return undefined
+  return values.map((value) => value.slice(METHOD_URN_PREFIX.length))
 }
 
-export const acrOfMethod = (method: string): string => METHOD + method
+export const acrOfMethod = (method: string): string => METHOD_URN_PREFIX + method

@@ -1,39 +1,47 @@
 /**
- * An invitation to an organization, accepted in the browser: the link of its mail begins a journey of its own, which
- * ends with a membership instead of an answer to an application.
+ * Accepting an invitation to an organization in the browser. The link of the email starts a login transaction of its
+ * own, which ends with a membership instead of an authorization response.
  */
 import type { Context as KoaContext } from 'koa'
 import { ApiError, type ErrorCode } from '../../kernel/errors.js'
 import { networkOf } from '../../kernel/network.js'
-import { transaction } from '../../platform/database.js'
-import { randomSecret, sha256 } from '../../platform/secrets.js'
-import { acceptInvitation, holdInvitation, openInvitation } from '../../resources/organizations/accept-invitation.js'
-import { AlreadyMember } from '../../resources/organizations/members.js'
-import { requireOpen } from '../client.js'
-import { spend } from '../limits.js'
+import { randomSecret, sha256 } from '../../platform/crypto/secrets.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import {
+  acceptInvitation,
+  findPendingInvitation,
+  lockPendingInvitation,
+} from '../../resources/organizations/invitation-acceptance.js'
+import { AlreadyMemberError } from '../../resources/organizations/members.js'
+import { requireActiveIssuer } from '../client/client.js'
 import { cookieNames } from '../provider.js'
-import { type Form, field } from '../request.js'
-import { asUser, scope } from '../scope.js'
-import { DeadEnd, type Journey } from './journey.js'
+import { consumeRateLimit } from '../rate-limits.js'
+import { requestContext, withUserActor } from '../request-context.js'
+import { type Form, formField } from '../request-input.js'
+import { claimVersion, type InvitationFacts, initialState, type LoginSnapshot } from './login-state.js'
+import { LoginAbortedError, type LoginTransaction } from './login-transaction.js'
 import { errorPage } from './pages/error.js'
-import { joinedPage, type UnacceptedEnd, unacceptedPage } from './pages/invitation.js'
-import { sendPage, viewOf } from './pages/layout.js'
-import { beginning, claim, type InvitationFacts, type Standing } from './state.js'
+import { type InvitationFailure, invitationAcceptedPage, invitationFailurePage } from './pages/invitation.js'
+import { createView, sendPage } from './pages/layout.js'
 
-/** GET of `/invitation?token=…`: the browser that opens it goes on from here, and no other one. */
-export async function beginInvitation(ctx: KoaContext, query: Form): Promise<void> {
-  const { context, runtime } = scope()
-  await spend(ctx, context, 'authorize', networkOf(context.request.ip))
-  await requireOpen()
-  const tokenHash = sha256(field(query, 'token') ?? '')
-  const found = await openInvitation(context, runtime.issuer.id, tokenHash)
-  if (!found) {
+/** GET of `/invitation?token=…`. Only the browser that opens the link can continue. */
+export async function handleInvitationLink(ctx: KoaContext, query: Form): Promise<void> {
+  const { context, runtime } = requestContext()
+  await consumeRateLimit(ctx, context, 'authorize', networkOf(context.request.ip))
+  await requireActiveIssuer()
+  const tokenHash = sha256(formField(query, 'token') ?? '')
+  const openedInvitation = await findPendingInvitation(context, runtime.issuer.id, tokenHash)
+  if (!openedInvitation) {
     ctx.status = 400
     return errorPage(ctx, runtime, {}, 'invitation_gone')
   }
   const uid = randomSecret()
-  const state = { ...beginning(found.email), step: 'invitation' as const, invitation: { ...found, tokenHash } }
-  await transaction(context, (inside) => claim(inside, uid, { state, version: 0 }))
+  const state = {
+    ...initialState(openedInvitation.email),
+    step: 'invitation' as const,
+    invitation: { ...openedInvitation, tokenHash },
+  }
+  await transaction(context, (tx) => claimVersion(tx, uid, { state, version: 0 }))
   const path = new URL(`${runtime.url}/interaction/${uid}`).pathname
   ctx.cookies.set(cookieNames.interaction, uid, { path, signed: true, httpOnly: true, sameSite: 'lax' })
   ctx.status = 303
@@ -43,51 +51,55 @@ export async function beginInvitation(ctx: KoaContext, query: Form): Promise<voi
   ctx.body = ''
 }
 
-/** The journey of a browser that opened such a link. Also finds out whether the issuer still signs anybody in. */
-export async function invitationJourney(
+/**
+ * Creates the login transaction of an invitation.
+ * @throws OIDCProviderError if the issuer is not active
+ */
+export async function createInvitationTransaction(
   uid: string,
-  standing: Standing,
+  snapshot: LoginSnapshot,
   invitation: InvitationFacts,
-): Promise<Journey> {
-  await requireOpen()
-  const { runtime, writes } = scope()
-  const orDeadEnd = (error: unknown): never => {
-    throw deadEnd(error, invitation)
+): Promise<LoginTransaction> {
+  await requireActiveIssuer()
+  const { runtime, unitOfWork } = requestContext()
+  const throwAsLoginAborted = (error: unknown): never => {
+    throw toLoginAborted(error, invitation)
   }
   return {
     uid,
     param: () => undefined,
     clientName: invitation.organization ?? undefined,
     orgId: null,
-    choosesOrganization: false,
+    promptsForOrganization: false,
     allowedOrgIds: [],
     invitation,
-    stillInvited: (inside) => holdInvitation(inside, runtime.issuer.id, invitation.tokenHash).catch(orDeadEnd),
-    begin: async () => standing.state,
-    async finish(_inside, _now, { user, asBefore }) {
-      if (!user || asBefore) return
-      writes.change(async (inside) => {
-        await acceptInvitation(asUser(inside, user), invitation.tokenHash, user).catch(orDeadEnd)
+    requireOpenInvitation: (tx) =>
+      lockPendingInvitation(tx, runtime.issuer.id, invitation.tokenHash).catch(throwAsLoginAborted),
+    createInitialState: async () => snapshot.state,
+    async complete(_inside, _now, { user, reusesSession }) {
+      if (!user || reusesSession) return
+      unitOfWork.addChange(async (tx) => {
+        await acceptInvitation(withUserActor(tx, user), invitation.tokenHash, user).catch(throwAsLoginAborted)
       })
     },
-    leave(ctx) {
-      const view = viewOf(ctx, runtime.issuer, { clientName: invitation.organization ?? undefined })
-      sendPage(ctx, view, joinedPage(view))
+    sendFinalResponse(ctx) {
+      const view = createView(ctx, runtime.issuer, { clientName: invitation.organization ?? undefined })
+      sendPage(ctx, view, invitationAcceptedPage(view))
       return true
     },
   }
 }
 
-/** What became of the invitation while somebody was on their way. */
-function deadEnd(error: unknown, { organization }: InvitationFacts): unknown {
+/** Converts an error of the acceptance to a page, because the invitation may have changed during the sign-in. */
+function toLoginAborted(error: unknown, { organization }: InvitationFacts): unknown {
   if (!(error instanceof ApiError)) return error
-  const end = error instanceof AlreadyMember ? 'member' : ends[error.code]
-  if (end === undefined) return error
-  return new DeadEnd((ctx) => {
-    const view = viewOf(ctx, scope().runtime.issuer, { clientName: organization ?? undefined })
-    sendPage(ctx, view, unacceptedPage(view, end), statuses[end])
+  const failure = error instanceof AlreadyMemberError ? 'member' : failureByErrorCode[error.code]
+  if (failure === undefined) return error
+  return new LoginAbortedError((ctx) => {
+    const view = createView(ctx, requestContext().runtime.issuer, { clientName: organization ?? undefined })
+    sendPage(ctx, view, invitationFailurePage(view, failure), statusByFailure[failure])
   })
 }
 
-const ends: Partial<Record<ErrorCode, UnacceptedEnd>> = { not_found: 'over', conflict: 'full' }
-const statuses: Readonly<Record<UnacceptedEnd, number>> = { over: 410, full: 409, member: 200 }
+const failureByErrorCode: Partial<Record<ErrorCode, InvitationFailure>> = { not_found: 'over', conflict: 'full' }
+const statusByFailure: Readonly<Record<InvitationFailure, number>> = { over: 410, full: 409, member: 200 }

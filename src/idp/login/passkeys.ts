@@ -1,51 +1,53 @@
 /**
- * Passkeys on the hosted pages: what a browser is asked to sign, and what its answer is worth. The challenge is derived
- * from the interaction and the version of the form that carries it. The row of that interaction takes one answer per
- * version, so a challenge is good once, in one browser, and need not be written down before anybody answers.
+ * Passkeys on the hosted pages: WebAuthn options and verification. The challenge is derived from the interaction and
+ * the version of its form. Each version accepts one submission, so a challenge is valid once, in one browser, and does
+ * not have to be stored.
  */
 import { createHmac } from 'node:crypto'
-import { parseJson } from '../../kernel/gate.js'
+import { limits } from '../../kernel/limits.js'
+import { parseJson } from '../../kernel/safe-json.js'
 import {
   type Ceremony,
-  checkAssertion,
-  type KnownPasskey,
-  usePasskey,
+  type PasskeyDescriptor,
+  recordPasskeyUse,
+  verifyPasskeyAssertion,
 } from '../../resources/credentials/passkey-assertion.js'
-import { recordFailure, recordVerification, type SignInUser } from '../../resources/credentials/sign-in.js'
-import { type Form, field } from '../request.js'
-import { asUser, scope } from '../scope.js'
-import { type Asked, type Move, Refused } from './steps/step.js'
+import {
+  recordCredentialVerification,
+  recordSignInFailure,
+  type SignInUser,
+} from '../../resources/credentials/sign-in.js'
+import { requestContext, withUserActor } from '../request-context.js'
+import { type Form, formField } from '../request-input.js'
+import { type StepContext, type Transition, TransitionRefused } from './steps/step.js'
 
-/** How long a browser may take to ask for a finger or a face (milliseconds). */
-const PATIENCE = 300_000
-
-/** The relying party of the pages: the host that they are served under. */
+/** The WebAuthn relying party: the host of the hosted pages. */
 export function relyingParty(): { rpId: string; origin: string } {
-  const { hostname, origin } = new URL(scope().runtime.url)
+  const { hostname, origin } = new URL(requestContext().runtime.url)
   return { rpId: hostname, origin }
 }
 
 /**
- * What an answer to the form of this version must be bound to.
- * @param answer of a browser, if it has answered: its challenge may be one that an older key of this deployment made
+ * Creates the values that a response to the form of this version must match.
+ * @param answer the response, if there is one: its challenge may have been derived from an older key of the deployment
  */
-export function ceremonyOf(
-  { journey, version }: Pick<Asked, 'journey' | 'version'>,
+export function createCeremony(
+  { loginTransaction, version }: Pick<StepContext, 'loginTransaction' | 'version'>,
   answer?: object | string,
 ): Ceremony {
-  const { context, runtime } = scope()
-  const challenges = context.sealer
-    .deriveEach('challenges for passkeys')
+  const { context, runtime } = requestContext()
+  const challenges = context.encryptor
+    .deriveKeys('challenges for passkeys')
     .map((key) =>
-      createHmac('sha256', key).update(`${runtime.issuer.id} ${journey.uid} ${version}`).digest('base64url'),
+      createHmac('sha256', key).update(`${runtime.issuer.id} ${loginTransaction.uid} ${version}`).digest('base64url'),
     )
-  const answered = challenges.length > 1 && answer ? challengeIn(answer) : undefined
-  const challenge = challenges.find((made) => made === answered) ?? challenges[0]!
+  const answeredChallenge = challenges.length > 1 && answer ? readChallenge(answer) : undefined
+  const challenge = challenges.find((candidate) => candidate === answeredChallenge) ?? challenges[0]!
   return { challenge, ...relyingParty() }
 }
 
-/** What a browser says that it has signed; whether it did is for the ceremony to find out. */
-function challengeIn(answer: object | string): unknown {
+/** Returns the challenge that a response claims; it is verified later. */
+function readChallenge(answer: object | string): unknown {
   try {
     const parsed = typeof answer === 'string' ? parseJson(answer) : answer
     const { clientDataJSON } = (parsed as { response: { clientDataJSON: string } }).response
@@ -56,38 +58,57 @@ function challengeIn(answer: object | string): unknown {
 }
 
 /**
- * What the browser is asked for, PublicKeyCredentialRequestOptionsJSON.
- * @param known the passkeys that may answer; none where the passkey itself says who signs in
+ * Creates the PublicKeyCredentialRequestOptionsJSON for the browser.
+ * @param allowedPasskeys passkeys to accept; empty if the passkey identifies the user
  */
-export function requestOptions(asked: Pick<Asked, 'journey' | 'version'>, known: readonly KnownPasskey[] = []): object {
-  const { challenge, rpId } = ceremonyOf(asked)
-  return { challenge, rpId, timeout: PATIENCE, userVerification: 'required', allowCredentials: [...known] }
+export function passkeyRequestOptions(
+  stepContext: Pick<StepContext, 'loginTransaction' | 'version'>,
+  allowedPasskeys: readonly PasskeyDescriptor[] = [],
+): object {
+  const { challenge, rpId } = createCeremony(stepContext)
+  return {
+    challenge,
+    rpId,
+    timeout: limits.passkeySignInTimeout,
+    userVerification: 'required',
+    allowCredentials: [...allowedPasskeys],
+  }
 }
 
 /**
- * The move that an answer of a passkey leads to. With a person's finger, face or PIN it is two factors in one.
- * @param who has to be the owner; null where the passkey says who signs in
+ * Creates the transition of a passkey response. A passkey with user verification counts as two factors.
+ * @param expectedUser the required owner of the passkey; null if the passkey identifies the user
  */
-export async function passkeyMove(asked: Asked, form: Form, who: SignInUser | null): Promise<Move> {
-  const { context, runtime } = scope()
-  const { state } = asked
+export async function passkeyTransition(
+  stepContext: StepContext,
+  form: Form,
+  expectedUser: SignInUser | null,
+): Promise<Transition> {
+  const { context, runtime } = requestContext()
+  const { state } = stepContext
   const issuer = { accountId: runtime.issuer.accountId, issuerId: runtime.issuer.id }
-  const answer = field(form, 'credential') ?? ''
+  const answer = formField(form, 'credential') ?? ''
   if (answer === '') return { to: state, problems: [{ key: 'passkey_failed' }] }
-  const refusal: Move = { to: state, problems: [{ key: 'passkey_refused' }] }
-  const verdict = await checkAssertion(context, issuer, answer, ceremonyOf(asked, answer), who?.id ?? null)
-  const failed = (reason: string, user: SignInUser | undefined) =>
-    recordFailure(context, issuer, user, { method: 'passkey', reason })
-  if (verdict.outcome === 'refused') {
-    await failed(verdict.reason, who ?? verdict.user)
-    return refusal
+  const refusedTransition: Transition = { to: state, problems: [{ key: 'passkey_refused' }] }
+  const decision = await verifyPasskeyAssertion(
+    context,
+    issuer,
+    answer,
+    createCeremony(stepContext, answer),
+    expectedUser?.id ?? null,
+  )
+  const recordPasskeyFailure = (reason: string, user: SignInUser | undefined) =>
+    recordSignInFailure(context, issuer, user, { method: 'passkey', reason })
+  if (decision.outcome === 'refused') {
+    await recordPasskeyFailure(decision.reason, expectedUser ?? decision.user)
+    return refusedTransition
   }
-  const { user, used } = verdict
+  const { user, used: assertion } = decision
   if (user.status !== 'active') {
-    await failed(user.status, user)
+    await recordPasskeyFailure(user.status, user)
     return { to: { ...state, user, methods: [] }, done: true }
   }
-  let grew = true
+  let signCountIncreased = true
   return {
     to: {
       ...state,
@@ -97,13 +118,13 @@ export async function passkeyMove(asked: Asked, form: Form, who: SignInUser | nu
       methods: [...state.methods, 'passkey'],
     },
     done: true,
-    effects: async (inside) => {
-      grew = await usePasskey(inside, user, used)
-      if (!grew) throw new Refused(refusal)
-      await recordVerification(asUser(inside, user), user, 'passkey', used.verifierId)
+    effects: async (tx) => {
+      signCountIncreased = await recordPasskeyUse(tx, user, assertion)
+      if (!signCountIncreased) throw new TransitionRefused(refusedTransition)
+      await recordCredentialVerification(withUserActor(tx, user), user, 'passkey', assertion.verifierId)
     },
-    ended: async () => {
-      if (!grew) await failed('wrong_sign_count', user)
+    onSettled: async () => {
+      if (!signCountIncreased) await recordPasskeyFailure('wrong_sign_count', user)
     },
   }
 }

@@ -1,83 +1,88 @@
-/** Making an account of one's own (spec 2.3, decisions D26): who may, and what is made. */
+/** Sign-up (docs/contract.md#issuer-settings): who may sign up, and what is created. */
 import type { Context } from '../../platform/context.js'
-import { insertVerifier } from '../../resources/credentials/kind.js'
 import type { SignInUser } from '../../resources/credentials/sign-in.js'
+import { insertVerifier } from '../../resources/credentials/verifier-kind.js'
 import { isEmail } from '../../resources/users/usernames.js'
 import { createUser, type UserOrigin } from '../../resources/users/users.js'
-import { afterOwnChange } from '../proof.js'
-import { scope } from '../scope.js'
-import type { Journey } from './journey.js'
+import { requestContext } from '../request-context.js'
+import { timestampAfterOwnChange } from '../session/authentication-requirements.js'
+import type { LoginState, SignUpDetails } from './login-state.js'
+import type { LoginTransaction } from './login-transaction.js'
 import type { TextKey } from './pages/texts.js'
-import type { LoginState, SignUp } from './state.js'
 
-const signup = () => scope().runtime.issuer.settings.signup ?? {}
+const signUpSettings = () => requestContext().runtime.issuer.settings.signup ?? {}
 
-/** How an account can be made on the page itself; the first one that an issuer has is meant by the main button. */
-const ways = ['password', 'mail', 'passkey'] as const
-export type SignUpWay = (typeof ways)[number]
-const wayOf: Partial<Record<string, SignUpWay>> = {
+/** Sign-up methods of the hosted pages; the first enabled one gets the main button. */
+const signUpMethods = ['password', 'mail', 'passkey'] as const
+export type SignUpMethod = (typeof signUpMethods)[number]
+const signUpMethodByKind: Partial<Record<string, SignUpMethod>> = {
   password: 'password',
   email_otp: 'mail',
   email_link: 'mail',
   passkey: 'passkey',
 }
 
-/** The ways to make an account that are open here. Without a password or a passkey people sign in by mail. */
-export function signUpWays(): SignUpWay[] {
-  const { methods } = scope().runtime.issuer
-  const open = new Set(methods.filter((method) => method.signup).map(({ kind }) => wayOf[kind]))
-  return ways.filter((way) => open.has(way) && !(way === 'mail' && open.has('password')))
+/** Returns the enabled sign-up methods. Sign-up by email creates an account without a password. */
+export function enabledSignUpMethods(): SignUpMethod[] {
+  const { methods } = requestContext().runtime.issuer
+  const enabledMethods = new Set(methods.filter((method) => method.signup).map(({ kind }) => signUpMethodByKind[kind]))
+  return signUpMethods.filter((way) => enabledMethods.has(way) && !(way === 'mail' && enabledMethods.has('password')))
 }
 
-/** May somebody with this journey make an account at all? Where it is by invitation only, invited people may. */
-export const maySignUp = (journey: Journey): boolean =>
-  signUpWays().length > 0 && (signup().mode !== 'invite_only' || journey.invitation !== undefined)
+/** Checks whether sign-up is possible. With the mode `invite_only` it needs an invitation. */
+export const maySignUp = (loginTransaction: LoginTransaction): boolean =>
+  enabledSignUpMethods().length > 0 &&
+  (signUpSettings().mode !== 'invite_only' || loginTransaction.invitation !== undefined)
 
-/** Must the address be proved before there is an account? Always where people come by mail or by invitation. */
-export const wantsProof = (journey: Journey, way: SignUpWay): boolean =>
-  signup().require_email_verification === true || way === 'mail' || journey.invitation !== undefined
+/**
+ * Checks whether the email address must be verified before the account is created. Sign-up by email or by invitation
+ * always requires it.
+ */
+export const isEmailProofRequired = (loginTransaction: LoginTransaction, method: SignUpMethod): boolean =>
+  signUpSettings().require_email_verification === true || method === 'mail' || loginTransaction.invitation !== undefined
 
-export const wantsApproval = (): boolean => signup().require_admin_approval === true
+export const isApprovalRequired = (): boolean => signUpSettings().require_admin_approval === true
 
-const within = (domain: string, of: string): boolean => domain === of || domain.endsWith(`.${of}`)
+const isInDomain = (domain: string, parentDomain: string): boolean =>
+  domain === parentDomain || domain.endsWith(`.${parentDomain}`)
 
-/** Why nobody may sign up with this address, if so. An invited address may, whatever its domain. */
-export function addressFault(journey: Journey, email: string): TextKey | undefined {
+/** Returns why this address cannot sign up, if so. The domain of an invited address is not restricted. */
+export function addressError(loginTransaction: LoginTransaction, email: string): TextKey | undefined {
   if (!isEmail(email)) return 'not_an_email'
-  if (journey.invitation)
-    return journey.invitation.email.toLowerCase() === email.toLowerCase() ? undefined : 'other_address'
-  const { allowed_domains = [], blocked_domains = [] } = signup()
+  if (loginTransaction.invitation)
+    return loginTransaction.invitation.email.toLowerCase() === email.toLowerCase() ? undefined : 'other_address'
+  const { allowed_domains = [], blocked_domains = [] } = signUpSettings()
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
-  if (blocked_domains.some((one) => within(domain, one.toLowerCase()))) return 'domain_refused'
+  if (blocked_domains.some((one) => isInDomain(domain, one.toLowerCase()))) return 'domain_refused'
   if (allowed_domains.length > 0 && !allowed_domains.some((one) => domain === one.toLowerCase()))
     return 'domain_refused'
   return undefined
 }
 
-/** What is begun for an address that nobody has, where people may sign up by mail; undefined where they may not. */
-export function mailSignUp(journey: Journey, email: string): SignUp | undefined {
-  if (!maySignUp(journey) || addressFault(journey, email) !== undefined) return undefined
+/** Returns the sign-up data for an unknown address; undefined if sign-up is not possible. */
+export function emailSignUpDetails(loginTransaction: LoginTransaction, email: string): SignUpDetails | undefined {
+  if (!maySignUp(loginTransaction) || addressError(loginTransaction, email) !== undefined) return undefined
   return { email, passwordHash: null, profile: {}, reason: null }
 }
 
-/** How an account that a person creates with this journey came to be. */
-export const originOf = ({ invitation }: Journey): UserOrigin => (invitation ? 'invitation' : 'sign_up')
+/** The origin of an account that is created in this login transaction. */
+export const userOriginOf = ({ invitation }: LoginTransaction): UserOrigin => (invitation ? 'invitation' : 'sign_up')
 
 /**
- * Makes the account. Call it in the transaction of the step.
- * @throws conflict when somebody has the address meanwhile, DeadEnd for an invitation that is over
+ * Creates the account. Must be called in the transaction of the step.
+ * @throws ApiError conflict if another user has the address, LoginAbortedError if the invitation is no longer valid
  */
-export async function makeAccount(
-  inside: Context,
-  journey: Journey,
-  { email, passwordHash, profile, reason, userId }: SignUp,
-  proved: boolean,
+export async function createAccount(
+  tx: Context,
+  loginTransaction: LoginTransaction,
+  { email, passwordHash, profile, reason, userId }: SignUpDetails,
+  emailProved: boolean,
 ) {
-  const { id: issuerId, accountId } = scope().runtime.issuer
-  await journey.stillInvited(inside)
-  const requiresApproval = wantsApproval()
+  const { id: issuerId, accountId } = requestContext().runtime.issuer
+  await loginTransaction.requireOpenInvitation(tx)
+  const requiresApproval = isApprovalRequired()
   const user = await createUser(
-    inside,
+    tx,
     { accountId, issuerId },
     {
       usernameType: 'email',
@@ -86,31 +91,36 @@ export async function makeAccount(
       ...(reason ? { signupReason: reason } : {}),
       ...(requiresApproval ? { requiresApproval, triggeredRule: 'require_admin_approval' } : {}),
     },
-    { id: userId, origin: originOf(journey), emailProved: proved },
+    { id: userId, origin: userOriginOf(loginTransaction), isEmailVerified: emailProved },
   )
   if (passwordHash !== null) {
-    const columns = { type: 'password', hash: passwordHash, secretSetAt: inside.now(), createdBy: user.id }
-    await insertVerifier(inside, user, {}, columns)
+    const columns = { type: 'password', hash: passwordHash, secretSetAt: tx.now(), createdBy: user.id }
+    await insertVerifier(tx, user, {}, columns)
   }
   return { id: user.id, accountId, issuerId, username: user.username, status: user.status } satisfies SignInUser
 }
 
-/** The state of somebody who has just made an account in this transaction, and with that proved who they are. */
-export function signedUp(inside: Context, state: LoginState, user: SignInUser, proved: boolean): LoginState {
+/** The state after the account was created in this transaction, with what the user has proved. */
+export function stateAfterSignUp(tx: Context, state: LoginState, user: SignInUser, emailProved: boolean): LoginState {
   const { signUp, amr, methods } = state
   const withPassword = signUp?.passwordHash != null
   const withPasskey = signUp?.userId !== undefined
   return {
     ...state,
     user,
-    since: afterOwnChange(inside),
-    amr: [...amr, ...(withPassword ? ['pwd'] : []), ...(proved ? ['otp'] : []), ...(withPasskey ? ['hwk', 'mfa'] : [])],
+    since: timestampAfterOwnChange(tx),
+    amr: [
+      ...amr,
+      ...(withPassword ? ['pwd'] : []),
+      ...(emailProved ? ['otp'] : []),
+      ...(withPasskey ? ['hwk', 'mfa'] : []),
+    ],
     methods: [
       ...methods,
       ...(withPassword ? ['password'] : []),
-      ...(proved ? ['email_otp'] : []),
+      ...(emailProved ? ['email_otp'] : []),
       ...(withPasskey ? ['passkey'] : []),
     ],
-    ...(withPasskey ? { offersCodes: true } : {}),
+    ...(withPasskey ? { offersBackupCodes: true } : {}),
   }
 }

@@ -14,54 +14,54 @@ import {
   Root,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { Account as AccountRow, Domain as DomainRow } from '../../platform/database.js'
-import { loader, pageLoader } from '../../platform/loader.js'
+import type { Account as AccountRow, Domain as DomainRow } from '../../platform/postgres/database.js'
+import { loader, pageLoader } from '../../platform/postgres/loader.js'
 import { Domain } from '../domains/domains.graphql.js'
+import { eventLoaderKey, newestEventsOf } from '../events/event-list.js'
 import { EventPage } from '../events/events.graphql.js'
-import { eventsOf, subjectKey } from '../events/listing.js'
 import {
-  AccountPlace,
+  AccountPath,
   Authenticated,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
-  NamedPageArgs,
   OperatorOnly,
   pageType,
   RecentSignIn,
   Scope,
+  SearchablePageArgs,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import { IssuerPage } from '../issuers/issuers.graphql.js'
-import { issuersOf } from '../issuers/issuers.js'
+import { newestIssuersOf } from '../issuers/issuers.js'
 import { ApiKeyPage } from '../keys/api-keys.graphql.js'
 import { apiKeysOfAccounts } from '../keys/relations.js'
 import { NotePage } from '../notes/notes.graphql.js'
 import { notesOf } from '../notes/relations.js'
-import { webhooksOf } from '../webhooks/statistics.js'
+import { newestWebhooksOf } from '../webhooks/statistics.js'
 import { WebhookPage } from '../webhooks/webhooks.graphql.js'
 import {
   type AccountWithDomains,
   billingMode,
   type CreatedAccount,
   createAccount,
-  domainsOf,
   getAccount,
   listAccounts,
+  listDomainsOf,
   updateAccount,
 } from './accounts.js'
 
-@ObjectType({ description: 'The top-level administrative and billing entity (spec 2.2).' })
+@ObjectType({ description: 'An account (tenant): the top-level administrative and billing entity.' })
 export class Account {
   @Field(() => ID)
   id!: string
   @Field(() => String, { nullable: true })
   name!: string | null
-  @Field(() => String, { nullable: true, description: 'Markdown.' })
+  @Field(() => String, { nullable: true, description: 'Text in Markdown.' })
   description!: string | null
   @Field(() => String, { nullable: true })
   logoUrl!: string | null
-  @Field(() => String, { nullable: true, description: 'A user of the console issuer.' })
+  @Field(() => String, { nullable: true, description: 'The owner, a user of the console issuer.' })
   ownerUserId!: string | null
   @Field(() => ID, {
     nullable: true,
@@ -79,7 +79,7 @@ export class Account {
 @ObjectType()
 class AccountPage extends pageType(Account) {}
 
-@ObjectType({ description: 'The key of a new account. The secret is shown this once.' })
+@ObjectType({ description: 'The first API key of a new account. Only this response contains the secret.' })
 class FirstApiKey {
   @Field(() => ID)
   id!: string
@@ -123,7 +123,10 @@ class UpdateAccountInput {
   logoUrl?: string | null
   @Field(() => String, { nullable: true })
   ownerUserId?: string | null
-  @Field(() => [DomainHostInput], { nullable: true, description: 'The whole set: hosts not named are removed.' })
+  @Field(() => [DomainHostInput], {
+    nullable: true,
+    description: 'The complete set of domains. Domains that are not listed are removed.',
+  })
   domains?: DomainHostInput[] | null
   @Field(() => JSONObject, { nullable: true })
   metadata?: object | null
@@ -131,19 +134,21 @@ class UpdateAccountInput {
 
 @Resolver(() => Account)
 export class AccountResolver {
-  @Query(() => AccountPage, { description: 'The accounts that the caller can reach, newest first.' })
+  @Query(() => AccountPage, { description: 'Lists the accounts that the caller can access, newest first.' })
   @Scope('accounts', 'read')
-  accounts(@Ctx() context: Context, @Args(() => NamedPageArgs) page: NamedPageArgs) {
+  accounts(@Ctx() context: Context, @Args(() => SearchablePageArgs) page: SearchablePageArgs) {
     return listAccounts(context, page)
   }
 
   @Query(() => Account)
   @Scope('accounts', 'read')
-  account(@Ctx() context: Context, @Args(() => AccountPlace) place: AccountPlace) {
-    return getAccount(context, place)
+  account(@Ctx() context: Context, @Args(() => AccountPath) path: AccountPath) {
+    return getAccount(context, path)
   }
 
-  @Mutation(() => CreateAccountPayload, { description: 'For operators: principals of the system account.' })
+  @Mutation(() => CreateAccountPayload, {
+    description: 'Creates an account. Only for operators, which are principals of the system account.',
+  })
   @OperatorOnly()
   @RecentSignIn()
   createAccount(
@@ -158,36 +163,36 @@ export class AccountResolver {
   @Scope('accounts', 'write')
   updateAccount(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => AccountPath) path: AccountPath,
     @Arg('input', () => UpdateAccountInput) input: UpdateAccountInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateAccount(context, place, input, ifMatch)
+    return updateAccount(context, path, input, ifMatch)
   }
 
-  @FieldResolver(() => String, { description: 'gated or ungated; derived, never written.' })
+  @FieldResolver(() => String, { description: 'gated or ungated. Read-only.' })
   billingMode(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<string> {
     return billingMode(context, account)
   }
 
-  /** A field of the account itself (spec 2.2): whoever may have the account in an answer may have it whole. */
+  /** Part of the account: a caller who can read the account can read its domains without another scope. */
   @FieldResolver(() => [Domain])
   @Authenticated()
   async domains(@Ctx() context: Context, @Root() account: AccountWithDomains): Promise<DomainRow[]> {
-    return account.domains ?? loader(context, domainsOf).load(account.id)
+    return account.domains ?? loader(context, listDomainsOf).load(account.id)
   }
 
-  @FieldResolver(() => IssuerPage, { description: 'The newest issuers; page on with `issuers`.' })
+  @FieldResolver(() => IssuerPage, { description: 'The newest issuers. Use `issuers` for more pages.' })
   @Scope('issuers', 'read')
   issuers(
     @Ctx() context: Context,
     @Root() account: AccountRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, issuersOf, limit).load(account.id)
+    return pageLoader(context, newestIssuersOf, limit).load(account.id)
   }
 
-  @FieldResolver(() => ApiKeyPage, { description: 'The newest API keys; page on with `apiKeys`.' })
+  @FieldResolver(() => ApiKeyPage, { description: 'The newest API keys. Use `apiKeys` for more pages.' })
   @Scope('api_keys', 'read')
   apiKeys(
     @Ctx() context: Context,
@@ -197,7 +202,7 @@ export class AccountResolver {
     return pageLoader(context, apiKeysOfAccounts, limit).load(account.id)
   }
 
-  @FieldResolver(() => NotePage, { description: 'Pinned notes first, then the newest; page on with `notes`.' })
+  @FieldResolver(() => NotePage, { description: 'Pinned notes first, then the newest. Use `notes` for more pages.' })
   @Scope('notes', 'read')
   notes(
     @Ctx() context: Context,
@@ -207,23 +212,23 @@ export class AccountResolver {
     return pageLoader(context, notesOf, limit).load(account.id)
   }
 
-  @FieldResolver(() => WebhookPage, { description: 'The newest webhooks; page on with `webhooks`.' })
+  @FieldResolver(() => WebhookPage, { description: 'The newest webhooks. Use `webhooks` for more pages.' })
   @Scope('webhooks', 'read')
   webhooks(
     @Ctx() context: Context,
     @Root() account: AccountRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, webhooksOf, limit).load(account.id)
+    return pageLoader(context, newestWebhooksOf, limit).load(account.id)
   }
 
-  @FieldResolver(() => EventPage, { description: 'The newest events; page on with `events`.' })
+  @FieldResolver(() => EventPage, { description: 'The newest events. Use `events` for more pages.' })
   @Scope('events', 'read')
   events(
     @Ctx() context: Context,
     @Root() account: AccountRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, eventsOf.account, limit).load(subjectKey(account.id, account.id))
+    return pageLoader(context, newestEventsOf.account, limit).load(eventLoaderKey(account.id, account.id))
   }
 }

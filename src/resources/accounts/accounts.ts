@@ -1,47 +1,51 @@
-/** Accounts (spec 2.2, 4.2, decisions D28): the top-level entity. Made by operators only. */
+/** Accounts (docs/contract.md#accounts): the top-level resource. Only operators create them. */
 import { z } from 'zod'
 import { invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { type Account, type Domain, type Prisma, sql, transaction } from '../../platform/database.js'
-import { loader } from '../../platform/loader.js'
+import { type Account, type Domain, type Prisma, sql } from '../../platform/postgres/database.js'
+import { loader } from '../../platform/postgres/loader.js'
+import { transaction } from '../../platform/postgres/transaction.js'
 import { requireFullAuthority } from '../authority.js'
 import { setDomains } from '../domains/domains.js'
-import { emit } from '../events/events.js'
-import { changesBetween } from '../events/names.js'
+import { changesBetween } from '../events/event-fields.js'
+import { recordEvent } from '../events/record-event.js'
 import { insertApiKey } from '../keys/api-keys.js'
-import { haveActiveMethod } from '../payments/payment-methods.js'
-import { after, type InAccount } from '../place.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
+import { activePaymentMethodFlagsOf } from '../payments/payment-methods.js'
 import { requireRecentSignIn } from '../recent-sign-in.js'
-import { revise } from '../revise.js'
+import { type InAccount, whereBelowCursor } from '../resource-path.js'
 import { searchNames } from '../search.js'
-import { administeredBy, consoleIssuer, giveAdministrators } from './administrators.js'
+import { administeredAccountIds, createAdministratorOrganization, findConsoleIssuer } from './administrators.js'
 
 const createRules = z.strictObject({
-  name: rules.name.nullable().optional(),
-  description: rules.description.optional(),
-  ownerUserId: rules.text().nullable().optional(),
-  metadata: rules.metadata.nullable().optional(),
+  name: fieldSchemas.name.nullable().optional(),
+  description: fieldSchemas.description.optional(),
+  ownerUserId: fieldSchemas.text().nullable().optional(),
+  metadata: fieldSchemas.metadata.nullable().optional(),
 })
 
 const updateRules = z.strictObject({
-  name: rules.name.nullable().optional(),
-  description: rules.description.optional(),
-  logoUrl: rules.url.optional(),
-  ownerUserId: rules.text().optional(),
-  domains: z.array(z.strictObject({ host: rules.text(253) }), 'must be an array of {"host": …}.').optional(),
-  metadata: rules.metadata.optional(),
+  name: fieldSchemas.name.nullable().optional(),
+  description: fieldSchemas.description.optional(),
+  logoUrl: fieldSchemas.url.optional(),
+  ownerUserId: fieldSchemas.text().optional(),
+  domains: z
+    .array(z.strictObject({ host: fieldSchemas.text(limits.maxHostLength) }), 'must be an array of {"host": …}.')
+    .optional(),
+  metadata: fieldSchemas.metadata.optional(),
 })
 
-/** An account comes with its domains and its active payment method (spec 2.2), in the one query that reads it. */
+/** An account with its domains and its active payment method, which the account queries read in one statement. */
 export interface AccountWithDomains extends Account {
   domains?: Domain[]
   paymentMethods?: { id: string }[]
 }
 
-const withDomains = {
+const accountQuery = {
   relationLoadStrategy: 'join',
   include: {
     domains: { orderBy: { id: 'asc' } },
@@ -50,46 +54,51 @@ const withDomains = {
 } as const
 
 /**
- * The accounts that the caller can reach, newest first, or with `search` by the beginning of a name in the order of
- * names: all for an operator, those it owns or administers for a user of the console issuer, its own for everyone else.
+ * Lists the accounts that the caller can access: all for an operator, those that a user of the console issuer owns or
+ * administers, otherwise the caller's own account. Newest first; with `search` by name prefix, in the order of names.
  */
 export async function listAccounts(
   context: Context,
   request: PageRequest & { search?: string | null },
 ): Promise<Page<AccountWithDomains>> {
-  const limit = limitOf(request)
-  const reach = await reachOf(context)
-  const names = { table: 'accounts', prefix: 'acc', where: { id: reach } } as const
-  const found = await searchNames(context, names, request.search, request)
+  const limit = checkPageLimit(request)
+  const reachableIds = await reachableAccountIds(context)
+  const searchOptions = { table: 'accounts', prefix: 'acc', where: { id: reachableIds } } as const
+  const found = await searchNames(context, searchOptions, request.search, request)
   const rows = await context.db.account.findMany({
-    ...withDomains,
-    where: { AND: [reach ? { id: { in: reach } } : {}, found?.where ?? after('acc', request.cursor)] },
+    ...accountQuery,
+    where: {
+      AND: [reachableIds ? { id: { in: reachableIds } } : {}, found?.where ?? whereBelowCursor('acc', request.cursor)],
+    },
     orderBy: { id: 'desc' },
     take: limit + 1,
   })
-  return found?.pageOf(rows) ?? pageOf(rows, limit)
+  return found?.pageOf(rows) ?? toPage(rows, limit)
 }
 
-/** The ids of the accounts that the caller can reach; undefined for all. */
-async function reachOf(context: Context): Promise<string[] | undefined> {
+/** Returns the ids of the accounts that the caller can access; undefined means all. */
+async function reachableAccountIds(context: Context): Promise<string[] | undefined> {
   const { actor } = context
   if (actor.operator) return undefined
-  if (actor.userId !== null && actor.issuerId === null) return administeredBy(context, actor.userId)
+  if (actor.userId !== null && actor.issuerId === null) return administeredAccountIds(context, actor.userId)
   return actor.accountId === null ? [] : [actor.accountId]
 }
 
 /** @throws not_found */
 export async function getAccount(context: Context, { accountId }: InAccount): Promise<AccountWithDomains> {
-  const account = await context.db.account.findUnique({ ...withDomains, where: { id: accountId } })
+  const account = await context.db.account.findUnique({ ...accountQuery, where: { id: accountId } })
   if (!account) throw notFound('account')
   return account
 }
 
-/** `gated` once an active payment method exists, unless an operator decided otherwise (spec 2.2). */
+/**
+ * Returns `gated` if there is an active payment method, unless an operator has set an override
+ * (docs/contract.md#accounts).
+ */
 export async function billingMode(context: Context, account: AccountWithDomains): Promise<string> {
   const { billingModeOverride: override, paymentMethods } = account
   if (override) return override
-  const gated = paymentMethods ? paymentMethods.length > 0 : await loader(context, haveActiveMethod).load(account.id)
+  const gated = paymentMethods ? paymentMethods.length > 0 : await loader(context, activePaymentMethodFlagsOf).load(account.id)
   return gated ? 'gated' : 'ungated'
 }
 
@@ -99,15 +108,16 @@ export interface CreatedAccount {
 }
 
 /**
- * Makes an account and its first API key, which may do everything in it (decisions part 0). The caller is an operator.
+ * Creates an account and its first API key, which has full access to it
+ * (docs/contract.md#account-creation-and-administrators). The caller must be an operator.
  * @throws invalid_request
  */
 export async function createAccount(context: Context, input: unknown): Promise<CreatedAccount> {
-  const values = check(createRules, input)
+  const values = checkInput(createRules, input)
   if (values.ownerUserId) await requireConsoleUser(context, values.ownerUserId)
   const now = context.now()
-  return transaction(context, async (inside) => {
-    const bare = await inside.db.account.create({
+  return transaction(context, async (tx) => {
+    const row = await tx.db.account.create({
       data: {
         id: newId('acc', now),
         name: values.name ?? null,
@@ -118,38 +128,34 @@ export async function createAccount(context: Context, input: unknown): Promise<C
         updatedAt: now,
       },
     })
-    const account = await giveAdministrators(inside, bare)
+    const account = await createAdministratorOrganization(tx, row)
     const target = { type: 'account', id: account.id }
-    await emit(inside, 'account.created', { accountId: account.id, target, data: { name: account.name } })
-    const { key, secret } = await insertApiKey(
-      inside,
-      { accountId: account.id },
-      { name: 'First key', restrictions: {} },
-    )
+    await recordEvent(tx, 'account.created', { accountId: account.id, target, data: { name: account.name } })
+    const { key, secret } = await insertApiKey(tx, { accountId: account.id }, { name: 'First key', restrictions: {} })
     return { account, apiKey: { id: key.id, secretPlain: secret } }
   })
 }
 
 /**
- * PATCH of an account. `domains` makes the account's set of domains equal to the given one; metadata is replaced. Another
- * owner has full authority on the account from then on, so naming one asks for it; domains ask for their own scopes
- * (decisions D30).
+ * Updates an account. `domains` replaces the set of domains, and `metadata` is replaced as a whole. The owner has full
+ * authority on the account, so a change of owner needs full authority; domains need their own scopes
+ * (docs/contract.md#authority-for-changes).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict
  */
 export async function updateAccount(
   context: Context,
-  place: InAccount,
+  path: InAccount,
   input: unknown,
   ifMatch?: string | null,
 ): Promise<Account> {
-  const { domains, metadata, ...values } = check(updateRules, input)
+  const { domains, metadata, ...values } = checkInput(updateRules, input)
   if (values.ownerUserId !== undefined) await requireConsoleUser(context, values.ownerUserId)
-  return revise<Account, Prisma.AccountUncheckedUpdateManyInput>(context, {
-    what: 'account',
+  return updateWithOptimisticLock<Account, Prisma.AccountUncheckedUpdateManyInput>(context, {
+    resourceName: 'account',
     table: 'accounts',
     ifMatch,
-    read: (now) => now.db.account.findUnique({ where: { id: place.accountId } }),
-    change: (before) => {
+    read: (now) => now.db.account.findUnique({ where: { id: path.accountId } }),
+    computeChanges: (before) => {
       if (values.ownerUserId !== undefined && values.ownerUserId !== before.ownerUserId) {
         requireFullAuthority(context)
         requireRecentSignIn(context)
@@ -157,17 +163,17 @@ export async function updateAccount(
       return { ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }
     },
     write: async (now, version, data) =>
-      (await now.db.account.updateManyAndReturn({ where: { id: place.accountId, updatedAt: version }, data }))[0],
-    also: async (inside, before, row) => {
-      if (row.ownerUserId !== before.ownerUserId) await requireConsoleUser(inside, row.ownerUserId!)
+      (await now.db.account.updateManyAndReturn({ where: { id: path.accountId, updatedAt: version }, data }))[0],
+    afterWrite: async (tx, before, row) => {
+      if (row.ownerUserId !== before.ownerUserId) await requireConsoleUser(tx, row.ownerUserId!)
       const hosts =
         domains &&
         (await setDomains(
-          inside,
-          place,
+          tx,
+          path,
           domains.map((domain) => domain.host),
         ))
-      await emit(inside, 'account.updated', {
+      await recordEvent(tx, 'account.updated', {
         accountId: row.id,
         target: { type: 'account', id: row.id },
         changes: { ...changesBetween('account', before, row), ...(hosts && { domains: hosts }) },
@@ -176,18 +182,18 @@ export async function updateAccount(
   })
 }
 
-/** Who owns an account is a person of the console issuer. */
+/** The owner of an account must be an active user of the console issuer. @throws invalid_request */
 async function requireConsoleUser(context: Context, userId: string): Promise<void> {
-  const place = await consoleIssuer(context)
-  // Locked, so that nobody becomes an owner while they are suspended or deleted.
+  const issuerPath = await findConsoleIssuer(context)
+  // FOR SHARE, so that the user is not suspended or deleted concurrently.
   const text = `SELECT id FROM users WHERE id = $1 AND issuer_id = $2 AND status = 'active' FOR SHARE`
-  if (!place || (await sql(context.db, text, userId, place.issuerId)).length === 0) {
+  if (!issuerPath || (await sql(context.db, text, userId, issuerPath.issuerId)).length === 0) {
     throw invalidField('ownerUserId', 'unknown_user', 'must be the id of an active user of the console issuer.')
   }
 }
 
-/** The domains of several accounts at once, for DataLoader. */
-export async function domainsOf(context: Context, accountIds: readonly string[]): Promise<Domain[][]> {
+/** Lists the domains of several accounts in one query, for DataLoader. */
+export async function listDomainsOf(context: Context, accountIds: readonly string[]): Promise<Domain[][]> {
   const rows = await context.db.domain.findMany({
     where: { accountId: { in: [...accountIds] } },
     orderBy: { id: 'asc' },

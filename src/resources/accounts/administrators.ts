@@ -1,25 +1,26 @@
 /**
- * Who administers an account (decisions part 0, D6): its owner, who may do everything, and the members of its
- * administrator organization, who may do what their scopes say. That organization lies in the console issuer, as all
- * administrators do; its members are kept by the ordinary operations.
+ * Administrators of accounts (docs/contract.md#account-creation-and-administrators): the owner, who has all scopes, and
+ * the members of the administrator organization, who have the scopes of their membership. Administrator organizations
+ * belong to the console issuer, and the ordinary member operations manage them.
  */
-import { ALL } from '../../kernel/scopes.js'
-import { SECOND } from '../../kernel/time.js'
+import { limits } from '../../kernel/limits.js'
+import { ALL_SCOPES } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
-import { type Account, sql, type Tools, transaction } from '../../platform/database.js'
-import { loader } from '../../platform/loader.js'
+import { type Account, type DatabaseHandle, sql } from '../../platform/postgres/database.js'
+import { loader } from '../../platform/postgres/loader.js'
+import { transaction } from '../../platform/postgres/transaction.js'
 import { effectiveScopesSql } from '../authority.js'
-import { consolePlace } from '../console-place.js'
-import { countsSql } from '../organizations/membership.js'
+import { consolePath } from '../console-path.js'
+import { activeMembershipSql } from '../organizations/membership.js'
 import { insertOrganization } from '../organizations/organizations.js'
-import type { InIssuer } from '../place.js'
+import type { InIssuer } from '../resource-path.js'
 
-/** SQL: what a user of the console issuer may do on an account `a`; null when it is nothing to it. */
+/** SQL expression for the scopes of a user of the console issuer on an account `a`; NULL without any authority. */
 export const authoritySql = (
   user: string,
-): string => `CASE WHEN a.owner_user_id = ${user} THEN '{${ALL}}'::text[] ELSE (
+): string => `CASE WHEN a.owner_user_id = ${user} THEN '{${ALL_SCOPES}}'::text[] ELSE (
     SELECT ${effectiveScopesSql} FROM organization_members m JOIN organizations o ON o.id = m.org_id
-    WHERE m.org_id = a.admin_org_id AND m.user_id = ${user} AND ${countsSql}) END`
+    WHERE m.org_id = a.admin_org_id AND m.user_id = ${user} AND ${activeMembershipSql}) END`
 
 const authorityText = `
   SELECT a.id, a.system, ${authoritySql('$1')} AS scopes FROM accounts a WHERE a.id = ANY($2) OR a.system`
@@ -30,13 +31,13 @@ interface AuthorityRow {
   scopes: string[] | null
 }
 
-/** What a user may do on accounts, by account id, and on the system account, which makes it an operator elsewhere. */
+/** Scopes of a user by account id, and on the system account, which makes the user an operator of other accounts. */
 export interface Authorities {
-  on: ReadonlyMap<string, readonly string[]>
+  byAccount: ReadonlyMap<string, readonly string[]>
   system: readonly string[]
 }
 
-/** The authority of a user of the console issuer on these accounts, in one statement. Not cut by any token yet. */
+/** Returns the authority of a user of the console issuer on these accounts, not yet limited by the scope of a token. */
 export async function authoritiesOf(
   context: Context,
   userId: string,
@@ -46,28 +47,28 @@ export async function authoritiesOf(
     userId,
     accountIds,
   ])
-  const known = rows.filter((row) => row.scopes !== null)
+  const authorized = rows.filter((row) => row.scopes !== null)
   return {
-    on: new Map(known.map((row) => [row.id, row.scopes ?? []])),
-    system: known.find((row) => row.system)?.scopes ?? [],
+    byAccount: new Map(authorized.map((row) => [row.id, row.scopes ?? []])),
+    system: authorized.find((row) => row.system)?.scopes ?? [],
   }
 }
 
 const administeredText = `
   SELECT id FROM accounts WHERE owner_user_id = $1 UNION
   SELECT a.id FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN accounts a ON a.admin_org_id = o.id
-  WHERE m.user_id = $1 AND ${countsSql}`
+  WHERE m.user_id = $1 AND ${activeMembershipSql}`
 
 /**
- * The ids of the accounts that a user of the console issuer owns or administers: from the user to them, as among all
- * accounts the question would be asked of each.
+ * Returns the ids of the accounts that a user of the console issuer owns or administers. The query starts from the
+ * user's memberships, so its cost does not grow with the number of accounts.
  */
-export async function administeredBy(context: Context, userId: string): Promise<string[]> {
+export async function administeredAccountIds(context: Context, userId: string): Promise<string[]> {
   const rows = await context.query<{ id: string }>('administered-by', administeredText, [userId])
   return rows.map(({ id }) => id)
 }
 
-/** An administrator organization and who owns its account. */
+/** An administrator organization and the owner of its account. */
 export interface AdministratorOrganization {
   orgId: string
   ownerUserId: string | null
@@ -76,8 +77,8 @@ export interface AdministratorOrganization {
 const adminOrgText = `
   SELECT admin_org_id AS "orgId", owner_user_id AS "ownerUserId" FROM accounts WHERE admin_org_id = ANY($1)`
 
-/** The same for those of these ids that name one; null for the others. For DataLoader. */
-async function administratorOrganizations(
+/** Loads the administrator organizations among these ids, null for other ids. For DataLoader. */
+async function loadAdministratorOrganizations(
   context: Context,
   orgIds: readonly string[],
 ): Promise<(AdministratorOrganization | null)[]> {
@@ -87,61 +88,65 @@ async function administratorOrganizations(
   return orgIds.map((id) => rows.find((row) => row.orgId === id) ?? null)
 }
 
-/** Is this the place of an administrator organization? They lie in the console issuer, so nowhere else is it asked. */
-export async function administratorOrganization(
+/** Returns the administrator organization with this path, or null. Only the console issuer has any. */
+export async function findAdministratorOrganization(
   context: Context,
   { accountId, issuerId, orgId }: { accountId: string; issuerId: string | undefined; orgId: string },
 ): Promise<AdministratorOrganization | null> {
-  const place = await consoleIssuer(context)
-  if (accountId !== place?.accountId || issuerId !== place.issuerId) return null
-  return loader(context, administratorOrganizations).load(orgId)
+  const issuerPath = await findConsoleIssuer(context)
+  if (accountId !== issuerPath?.accountId || issuerId !== issuerPath.issuerId) return null
+  return loader(context, loadAdministratorOrganizations).load(orgId)
 }
 
-/** How long a process relies on it (milliseconds): `gatehouse admin recover` may create another one. */
-const KNOWN_FOR = 10 * SECOND
+const consoleIssuerCache = new WeakMap<DatabaseHandle, { issuerPath: InIssuer; expiresAt: number }>()
 
-const consoles = new WeakMap<Tools, { place: InIssuer; until: number }>()
-
-/** Where administrators sign in: the console issuer of the system account, once first start has made it. */
-export async function consoleIssuer(context: Context): Promise<InIssuer | undefined> {
-  const known = consoles.get(context.tools)
-  if (known && known.until > context.now()) return known.place
-  const value = await consolePlace(context)
-  const place = value && { accountId: value.account_id, issuerId: value.issuer_id }
-  // What a transaction has made may be undone yet.
-  if (place && context.db === context.tools.prisma)
-    consoles.set(context.tools, { place, until: context.now() + KNOWN_FOR })
-  return place
+/**
+ * Returns the path of the console issuer, where administrators sign in; undefined before the first start created it.
+ */
+export async function findConsoleIssuer(context: Context): Promise<InIssuer | undefined> {
+  const cached = consoleIssuerCache.get(context.database)
+  if (cached && cached.expiresAt > context.now()) return cached.issuerPath
+  const value = await consolePath(context)
+  const issuerPath = value && { accountId: value.account_id, issuerId: value.issuer_id }
+  // Do not cache an issuer of an open transaction, which may be rolled back.
+  if (issuerPath && context.db === context.database.prisma)
+    consoleIssuerCache.set(context.database, {
+      issuerPath,
+      expiresAt: context.now() + limits.consoleIssuerCacheLifetime,
+    })
+  return issuerPath
 }
 
 /**
- * Makes the administrator organization of an account and links it. Call it in the transaction that makes the account,
- * or that finds one without.
+ * Creates the administrator organization of an account and links it. Call it in the transaction that creates the
+ * account or locks an account without one.
  */
-export async function giveAdministrators(context: Context, account: Account): Promise<Account> {
-  const place = await consoleIssuer(context)
-  if (!place) return account
+export async function createAdministratorOrganization(context: Context, account: Account): Promise<Account> {
+  const issuerPath = await findConsoleIssuer(context)
+  if (!issuerPath) return account
   const name = `Administrators of ${account.name ?? account.id}`.slice(0, 200)
-  const organization = await insertOrganization(context, place, { name, metadata: { account_id: account.id } }, null)
+  const organization = await insertOrganization(
+    context,
+    issuerPath,
+    { name, metadata: { account_id: account.id } },
+    null,
+  )
   const data = { adminOrgId: organization.id, updatedAt: context.now() }
   return context.db.account.update({ where: { id: account.id }, data })
 }
 
-/** How many accounts one transaction takes, so that none takes too long. */
-const BATCH = 100
-
 /**
- * Gives every account that has no administrator organization one. Each start does, for accounts older than this rule;
- * several processes may do it at once, for the rows are locked.
+ * Creates the missing administrator organizations of accounts from older versions. Runs at each start; row locks make
+ * concurrent runs safe.
  */
-export async function giveMissingAdministrators(context: Context): Promise<void> {
-  if (!(await consoleIssuer(context))) return
-  const text = `SELECT id FROM accounts WHERE admin_org_id IS NULL ORDER BY id LIMIT ${BATCH} FOR UPDATE`
-  for (let count = BATCH; count === BATCH; ) {
-    count = await transaction(context, async (inside) => {
-      const rows = await sql<{ id: string }>(inside.db, text)
-      const accounts = await inside.db.account.findMany({ where: { id: { in: rows.map((row) => row.id) } } })
-      for (const account of accounts) await giveAdministrators(inside, account)
+export async function createMissingAdministratorOrganizations(context: Context): Promise<void> {
+  if (!(await findConsoleIssuer(context))) return
+  const text = `SELECT id FROM accounts WHERE admin_org_id IS NULL ORDER BY id LIMIT ${limits.administratorOrganizationBatchSize} FOR UPDATE`
+  for (let count = limits.administratorOrganizationBatchSize; count === limits.administratorOrganizationBatchSize; ) {
+    count = await transaction(context, async (tx) => {
+      const rows = await sql<{ id: string }>(tx.db, text)
+      const accounts = await tx.db.account.findMany({ where: { id: { in: rows.map((row) => row.id) } } })
+      for (const account of accounts) await createAdministratorOrganization(tx, account)
       return rows.length
     })
   }

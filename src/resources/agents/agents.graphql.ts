@@ -16,19 +16,19 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { Agent as AgentRow } from '../../platform/database.js'
-import { pageLoader } from '../../platform/loader.js'
+import type { Agent as AgentRow } from '../../platform/postgres/database.js'
+import { pageLoader } from '../../platform/postgres/loader.js'
 import {
   enumOf,
-  IssuerPlace,
+  IssuerPath,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
-  NamedPageArgs,
   pageType,
   Scope,
+  SearchablePageArgs,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import {
   type AgentStatus,
   agentStatuses,
@@ -44,7 +44,7 @@ import { type AgentVerifierType, verifiersOfAgents } from './verifiers.js'
 export const AgentStatusEnum = enumOf(agentStatuses)
 registerEnumType(AgentStatusEnum, { name: 'AgentStatus' })
 
-@ObjectType({ description: 'A non-human identity in an issuer (spec 2.10).' })
+@ObjectType({ description: 'A non-human identity in an issuer.' })
 export class Agent {
   @Field(() => ID)
   id!: string
@@ -70,7 +70,7 @@ export class Agent {
   status!: AgentStatus
   @Field(() => String, { nullable: true })
   statusReason!: string | null
-  @Field(() => [AgentVerifierTypeEnum], { description: 'The kinds of verifiers that it has.' })
+  @Field(() => [AgentVerifierTypeEnum], { description: 'The types of its verifiers.' })
   verifierTypes!: AgentVerifierType[]
   @Field(() => Timestamp)
   createdAt!: number
@@ -82,18 +82,18 @@ export class Agent {
 export class AgentPage extends pageType(Agent) {}
 
 @ArgsType()
-class AgentPlace extends IssuerPlace {
+class AgentPath extends IssuerPath {
   @Field(() => ID)
   agentId!: string
 }
 
 @ArgsType()
-class AgentFilter extends NamedPageArgs {
+class AgentFilter extends SearchablePageArgs {
   @Field(() => AgentStatusEnum, { nullable: true })
   status?: AgentStatus | null
-  @Field(() => String, { nullable: true, description: 'Exactly.' })
+  @Field(() => String, { nullable: true, description: 'Exact match.' })
   model?: string | null
-  @Field(() => String, { nullable: true, description: 'Exactly.' })
+  @Field(() => String, { nullable: true, description: 'Exact match.' })
   provider?: string | null
   @Field(() => Boolean, { nullable: true })
   hasVerifiers?: boolean | null
@@ -117,7 +117,7 @@ class CreateAgentInput {
   metadata?: object | null
   @Field(() => AgentStatusEnum, { nullable: true })
   status?: AgentStatus | null
-  @Field(() => String, { nullable: true, description: 'Required for suspended and blocked.' })
+  @Field(() => String, { nullable: true, description: 'Required for the statuses suspended and blocked.' })
   statusReason?: string | null
 }
 
@@ -137,9 +137,9 @@ class UpdateAgentInput {
   scopes?: string[] | null
   @Field(() => JSONObject, { nullable: true })
   metadata?: object | null
-  @Field(() => AgentStatusEnum, { nullable: true, description: 'A block is final.' })
+  @Field(() => AgentStatusEnum, { nullable: true, description: 'The status blocked is final.' })
   status?: AgentStatus | null
-  @Field(() => String, { nullable: true, description: 'Required for suspended and blocked.' })
+  @Field(() => String, { nullable: true, description: 'Required for the statuses suspended and blocked.' })
   statusReason?: string | null
 }
 
@@ -149,52 +149,54 @@ export class AgentResolver {
   @Scope('issuers.agents', 'read')
   agents(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Args(() => AgentFilter) filter: AgentFilter,
   ) {
-    return listAgents(context, place, filter, filter)
+    return listAgents(context, path, filter, filter)
   }
 
   @Query(() => Agent)
   @Scope('issuers.agents', 'read')
-  agent(@Ctx() context: Context, @Args(() => AgentPlace) place: AgentPlace) {
-    return getAgent(context, place)
+  agent(@Ctx() context: Context, @Args(() => AgentPath) path: AgentPath) {
+    return getAgent(context, path)
   }
 
   @Mutation(() => Agent)
   @Scope('issuers.agents', 'write')
   createAgent(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Arg('input', () => CreateAgentInput) input: CreateAgentInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return createAgent(context, place, input)
+    return createAgent(context, path, input)
   }
 
   @Mutation(() => Agent)
   @Scope('issuers.agents', 'write')
   updateAgent(
     @Ctx() context: Context,
-    @Args(() => AgentPlace) place: AgentPlace,
+    @Args(() => AgentPath) path: AgentPath,
     @Arg('input', () => UpdateAgentInput) input: UpdateAgentInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateAgent(context, place, input, ifMatch)
+    return updateAgent(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'Permanent; its verifiers go with it.' })
+  @Mutation(() => Boolean, { description: 'Deletes an agent and its verifiers permanently.' })
   @Scope('issuers.agents', 'delete')
   async deleteAgent(
     @Ctx() context: Context,
-    @Args(() => AgentPlace) place: AgentPlace,
+    @Args(() => AgentPath) path: AgentPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteAgent(context, place, ifMatch)
+    await deleteAgent(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => AgentVerifierPage, { description: 'The newest verifiers; page on with `agentVerifiers`.' })
+  @FieldResolver(() => AgentVerifierPage, {
+    description: 'The newest verifiers. Use the query `agentVerifiers` for further pages.',
+  })
   @Scope('issuers.agents.verifiers', 'read')
   verifiers(
     @Ctx() context: Context,

@@ -1,44 +1,52 @@
-/** Agents (spec 2.10, 4.12, section 3): non-human identities of an issuer. */
+/** Agents: non-human identities of an issuer (docs/contract.md#agents, docs/contract.md#agent-endpoints). */
 import { z } from 'zod'
 import { invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { type Agent, type Prisma, transaction } from '../../platform/database.js'
-import { mayGrant } from '../authority.js'
-import type { EventType } from '../events/catalogue.js'
-import { emit } from '../events/events.js'
-import { changesBetween } from '../events/names.js'
-import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
-import { revise } from '../revise.js'
+import { type Agent, type Prisma } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { requireGrantableScopes } from '../authority.js'
+import type { EventType } from '../events/event-catalog.js'
+import { changesBetween } from '../events/event-fields.js'
+import { recordEvent } from '../events/record-event.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
+import {
+  type InIssuer,
+  newestFirst,
+  requireIssuer,
+  whereIssuerNotDeleted,
+  whereOlderThanCursor,
+} from '../resource-path.js'
 import { searchNames } from '../search.js'
 
 export const agentStatuses = ['active', 'suspended', 'blocked'] as const
 export type AgentStatus = (typeof agentStatuses)[number]
 
-export interface AgentPlace extends InIssuer {
+export interface AgentPath extends InIssuer {
   agentId: string
 }
 
-/** Moves of the status (spec section 3). A block is final; a suspended agent may still be blocked. */
-const moves: Record<AgentStatus, readonly AgentStatus[]> = {
+/** Allowed status transitions (docs/contract.md#states-and-transitions). `blocked` is final. */
+const statusTransitions: Record<AgentStatus, readonly AgentStatus[]> = {
   active: ['suspended', 'blocked'],
   suspended: ['active', 'blocked'],
   blocked: [],
 }
 
-const word = rules.text(200).nullable().optional()
+const optionalText = fieldSchemas.text(limits.maxNameLength).nullable().optional()
 const createRules = z.strictObject({
-  name: rules.name,
-  description: rules.description.optional(),
-  model: word,
-  provider: word,
-  version: word,
-  scopes: rules.scopes.optional(),
-  metadata: rules.metadata.optional(),
+  name: fieldSchemas.name,
+  description: fieldSchemas.description.optional(),
+  model: optionalText,
+  provider: optionalText,
+  version: optionalText,
+  scopes: fieldSchemas.scopes.optional(),
+  metadata: fieldSchemas.metadata.optional(),
   status: z.enum(agentStatuses, `must be one of ${agentStatuses.join(', ')}.`).optional(),
-  statusReason: rules.text().nullable().optional(),
+  statusReason: fieldSchemas.text().nullable().optional(),
 })
 const updateRules = createRules.partial()
 
@@ -50,15 +58,15 @@ export interface AgentFilter {
   search?: string | null
 }
 
-/** Newest first; with `search` by the beginning of a name, in the order of names. The other filters are exact. */
+/** Lists the newest agents first. With `search`, lists agents by a prefix of the name, sorted by name. */
 export async function listAgents(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   { status, model, provider, hasVerifiers, search }: AgentFilter,
   request: PageRequest,
 ): Promise<Page<Agent>> {
-  const { accountId, issuerId } = place
-  const limit = limitOf(request)
+  const { accountId, issuerId } = path
+  const limit = checkPageLimit(request)
   const filter: Prisma.AgentWhereInput = {
     ...(typeof status === 'string' && { status }),
     ...(typeof model === 'string' && { model }),
@@ -68,36 +76,42 @@ export async function listAgents(
   const where = { accountId, issuerId, ...filter }
   const found = await searchNames(context, { table: 'agents', prefix: 'agt', where }, search, request)
   const rows = await context.db.agent.findMany({
-    where: { AND: [{ accountId, issuerId, ...ofLivingIssuer }, filter, found?.where ?? older('agt', request.cursor)] },
+    where: {
+      AND: [
+        { accountId, issuerId, ...whereIssuerNotDeleted },
+        filter,
+        found?.where ?? whereOlderThanCursor('agt', request.cursor),
+      ],
+    },
     orderBy: newestFirst,
     take: limit + 1,
   })
-  if (rows.length === 0) await requireIssuer(context, place)
-  return found?.pageOf(rows) ?? pageOf(rows, limit)
+  if (rows.length === 0) await requireIssuer(context, path)
+  return found?.pageOf(rows) ?? toPage(rows, limit)
 }
 
-const find = (context: Context, { accountId, issuerId, agentId }: AgentPlace) =>
-  context.db.agent.findFirst({ where: { id: agentId, accountId, issuerId, ...ofLivingIssuer } })
+const findAgent = (context: Context, { accountId, issuerId, agentId }: AgentPath) =>
+  context.db.agent.findFirst({ where: { id: agentId, accountId, issuerId, ...whereIssuerNotDeleted } })
 
 /** @throws not_found */
-export async function getAgent(context: Context, place: AgentPlace): Promise<Agent> {
-  const agent = await find(context, place)
+export async function getAgent(context: Context, path: AgentPath): Promise<Agent> {
+  const agent = await findAgent(context, path)
   if (!agent) throw notFound('agent')
   return agent
 }
 
 /** @throws invalid_request, insufficient_scope, not_found */
-export async function createAgent(context: Context, place: InIssuer, input: unknown): Promise<Agent> {
-  const values = check(createRules, input)
-  mayGrant(context, values.scopes ?? [])
+export async function createAgent(context: Context, path: InIssuer, input: unknown): Promise<Agent> {
+  const values = checkInput(createRules, input)
+  requireGrantableScopes(context, values.scopes ?? [])
   const status = values.status ?? 'active'
-  return transaction(context, async (inside) => {
-    await requireIssuer(inside, place)
-    const agent = await inside.db.agent.create({
+  return transaction(context, async (tx) => {
+    await requireIssuer(tx, path)
+    const agent = await tx.db.agent.create({
       data: {
-        ...newRow('agt', inside.now()),
-        accountId: place.accountId,
-        issuerId: place.issuerId,
+        ...newRow('agt', tx.now()),
+        accountId: path.accountId,
+        issuerId: path.issuerId,
         name: values.name,
         description: values.description ?? null,
         model: values.model ?? null,
@@ -106,97 +120,97 @@ export async function createAgent(context: Context, place: InIssuer, input: unkn
         scopes: values.scopes ?? [],
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
         status,
-        statusReason: withReason(status, values.statusReason ?? null),
+        statusReason: requireStatusReason(status, values.statusReason ?? null),
       },
     })
-    await emit(inside, 'agent.created', { ...aboutAgent(agent), data: { name: agent.name, status } })
+    await recordEvent(tx, 'agent.created', { ...agentEventSubject(agent), data: { name: agent.name, status } })
     return agent
   })
 }
 
 /**
- * PATCH: metadata replaced. Suspending or blocking needs a reason; coming back to active clears it, and asks for the scopes
- * of the agent (decisions D30).
+ * Updates an agent; metadata is replaced. Suspending or blocking needs a reason. Making the agent active again clears
+ * the reason and requires the scopes of the agent (docs/contract.md#authority-for-changes).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateAgent(
   context: Context,
-  place: AgentPlace,
+  path: AgentPath,
   input: unknown,
   ifMatch?: string | null,
 ): Promise<Agent> {
-  const { metadata, status, statusReason, ...values } = check(updateRules, input)
-  return revise<Agent, Prisma.AgentUncheckedUpdateManyInput>(context, {
-    what: 'agent',
+  const { metadata, status, statusReason, ...values } = checkInput(updateRules, input)
+  return updateWithOptimisticLock<Agent, Prisma.AgentUncheckedUpdateManyInput>(context, {
+    resourceName: 'agent',
     table: 'agents',
     ifMatch,
-    read: (now) => find(now, place),
-    change: (agent) => {
-      const returns = status === 'active' && agent.status !== 'active'
-      mayGrant(context, values.scopes ?? agent.scopes, returns ? [] : agent.scopes)
+    read: (now) => findAgent(now, path),
+    computeChanges: (agent) => {
+      const reactivated = status === 'active' && agent.status !== 'active'
+      requireGrantableScopes(context, values.scopes ?? agent.scopes, reactivated ? [] : agent.scopes)
       return {
         ...values,
         ...(metadata && { metadata: metadata as Prisma.InputJsonObject }),
-        ...moved(agent, status, statusReason),
+        ...statusColumns(agent, status, statusReason),
       }
     },
     write: async (now, version, data) =>
-      (await now.db.agent.updateManyAndReturn({ where: { id: place.agentId, updatedAt: version }, data }))[0],
-    also: (inside, before, agent) => told(inside, 'agent.updated', agent, before),
+      (await now.db.agent.updateManyAndReturn({ where: { id: path.agentId, updatedAt: version }, data }))[0],
+    afterWrite: (tx, before, agent) => recordAgentEvent(tx, 'agent.updated', agent, before),
   })
 }
 
-/** The columns of a change of status, if it is one. */
-function moved(agent: Agent, status: AgentStatus | undefined, reason: string | null | undefined) {
+/** Returns the columns of a change of the status. @throws invalid_request for a transition that is not allowed */
+function statusColumns(agent: Agent, status: AgentStatus | undefined, reason: string | null | undefined) {
   const before = agent.status as AgentStatus
   const next = status ?? before
-  if (next === before) return reason === undefined ? {} : { statusReason: withReason(next, reason) }
-  if (!moves[before].includes(next)) {
+  if (next === before) return reason === undefined ? {} : { statusReason: requireStatusReason(next, reason) }
+  if (!statusTransitions[before].includes(next)) {
     throw invalidField('status', 'invalid_transition', `cannot become ${next} while the agent is ${before}.`)
   }
-  return { status: next, statusReason: withReason(next, reason ?? null) }
+  return { status: next, statusReason: requireStatusReason(next, reason ?? null) }
 }
 
-/** @throws invalid_request when a status other than active has no reason */
-function withReason(status: AgentStatus, reason: string | null): string | null {
+/** @throws invalid_request if a status other than active has no reason */
+function requireStatusReason(status: AgentStatus, reason: string | null): string | null {
   if (status !== 'active' && (reason === null || reason.trim() === '')) {
     throw invalidField('statusReason', 'required', `is required for the status ${status}.`)
   }
   return reason
 }
 
-/** Permanent; its verifiers go with it. @throws not_found, precondition_failed */
-export async function deleteAgent(context: Context, place: AgentPlace, ifMatch?: string | null): Promise<void> {
-  await revise<Agent, object>(context, {
-    what: 'agent',
+/** Deletes an agent and its verifiers permanently. @throws not_found, precondition_failed */
+export async function deleteAgent(context: Context, path: AgentPath, ifMatch?: string | null): Promise<void> {
+  await updateWithOptimisticLock<Agent, object>(context, {
+    resourceName: 'agent',
     table: 'agents',
     ifMatch,
-    read: (now) => find(now, place),
-    change: () => ({}),
+    read: (now) => findAgent(now, path),
+    computeChanges: () => ({}),
     write: async (now, version) => {
-      const where = { id: place.agentId, updatedAt: version }
+      const where = { id: path.agentId, updatedAt: version }
       const row = await now.db.agent.findFirst({ where })
       return (await now.db.agent.deleteMany({ where })).count === 1 ? row : null
     },
-    also: (inside, _, agent) => told(inside, 'agent.deleted', agent),
+    afterWrite: (tx, _, agent) => recordAgentEvent(tx, 'agent.deleted', agent),
   })
 }
 
-const told = (context: Context, type: EventType, agent: Agent, before?: Agent): Promise<void> =>
-  emit(context, type, {
-    ...aboutAgent(agent),
+const recordAgentEvent = (context: Context, type: EventType, agent: Agent, before?: Agent): Promise<void> =>
+  recordEvent(context, type, {
+    ...agentEventSubject(agent),
     data: { name: agent.name },
     changes: before ? changesBetween('agent', before, agent) : {},
   })
 
-export const aboutAgent = ({ accountId, issuerId, id }: Pick<Agent, 'accountId' | 'issuerId' | 'id'>) => ({
+export const agentEventSubject = ({ accountId, issuerId, id }: Pick<Agent, 'accountId' | 'issuerId' | 'id'>) => ({
   accountId,
   issuerId,
   agentId: id,
   target: { type: 'agent', id },
 })
 
-/** The first page of agents of several issuers, in one query. */
+/** Returns the first page of agents of several issuers in one query. */
 export async function agentsOf(context: Context, issuerIds: readonly string[], limit: number): Promise<Page<Agent>[]> {
   const rows = await context.db.issuer.findMany({
     relationLoadStrategy: 'join',
@@ -204,5 +218,5 @@ export async function agentsOf(context: Context, issuerIds: readonly string[], l
     select: { id: true, agents: { orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.agents]))
-  return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+  return issuerIds.map((id) => toPage(byId.get(id) ?? [], limit))
 }

@@ -1,22 +1,20 @@
 /**
- * Agents that prove themselves with a wallet (decisions D24): a challenge is given to whoever asks, whether or not there
- * is such an agent, and is good once, for five minutes, for the agent, network and address that it was asked for.
+ * Wallet authentication of agents (docs/contract.md#wallet-authentication-of-agents). A challenge is issued to any
+ * caller, also for an agent that does not exist. It can be used once, within five minutes, for the agent, network and
+ * address that it was requested for.
  */
 import { randomBytes } from 'node:crypto'
 import { invalidField } from '../../kernel/errors.js'
-import { MINUTE } from '../../kernel/time.js'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { sha256 } from '../../platform/secrets.js'
-import { sweep } from '../../platform/sweep.js'
-import { printMessage, readMessage, type SignInMessage } from './sign-in-message.js'
-import { schemes } from './wallet-signatures.js'
-import { walletKey } from './wallets.js'
+import { sha256 } from '../../platform/crypto/secrets.js'
+import { deleteInBatches } from '../../platform/jobs/batch-delete.js'
+import { formatSignInMessage, parseSignInMessage, type SignInMessage } from './sign-in-message.js'
+import { normalizeWalletAddress } from './wallet-addresses.js'
+import { signatureSchemes } from './wallet-signatures.js'
 
-/** Milliseconds; also how old a message may be. */
-export const CHALLENGE_LIFE = 5 * MINUTE
-
-/** The issuer, with its address. */
-export interface SignInPlace {
+/** An issuer with its issuer identifier. */
+export interface IssuerWithUrl {
   issuerId: string
   url: string
 }
@@ -30,14 +28,14 @@ export interface Wallet {
 
 export interface Challenge {
   nonce: string
-  /** What to sign. */
+  /** The text to sign. */
   message: string
   /** Unix milliseconds. */
   expiresAt: number
 }
 
-/** What a message of this issuer says, whoever writes it down. */
-const terms = (url: string, agentId: string) => ({
+/** The fields that a message of this issuer must have. */
+const expectedFields = (url: string, agentId: string) => ({
   domain: new URL(url).host,
   uri: `${url}/token`,
   resource: `urn:gatehouse:agent:${agentId}`,
@@ -48,47 +46,51 @@ const insertText = `
   VALUES ($1, $2, $3, $4, $5, $6)`
 
 /**
- * Makes a challenge. Says nothing about whether the agent or its wallet exists: neither is looked up.
- * @throws invalid_request for a network whose wallets cannot sign in, or an address that is none of that network
+ * Issues a challenge. Does not look up the agent, so the response does not show whether it exists.
+ * @throws invalid_request for a network without supported signatures, or an invalid address of the network
  */
 export async function issueChallenge(
   context: Context,
-  { issuerId, url }: SignInPlace,
+  { issuerId, url }: IssuerWithUrl,
   { agentId, network, address }: Wallet,
 ): Promise<Challenge> {
-  const addressKey = walletKey(network, address)
+  const addressKey = normalizeWalletAddress(network, address)
   const [namespace = '', chainId = ''] = network.split(':')
-  const scheme = schemes[namespace]
+  const scheme = signatureSchemes[namespace]
   if (!scheme) {
-    const known = Object.keys(schemes).join(' and ')
-    throw invalidField('network', 'unsupported', `has wallets that cannot sign in; those of ${known} can.`)
+    const supported = Object.keys(signatureSchemes).join(' and ')
+    throw invalidField(
+      'network',
+      'unsupported',
+      `is not supported for wallet authentication. Use a network of ${supported}.`,
+    )
   }
   const nonce = randomBytes(24).toString('hex')
   const now = context.now()
-  const expiresAt = now + CHALLENGE_LIFE
+  const expiresAt = now + limits.agentChallengeLifetime
   const values = [issuerId, sha256(nonce), agentId, network, addressKey, expiresAt]
-  await context.tools.query('agent-challenge', insertText, values)
+  await context.database.query('agent-challenge', insertText, values)
   const { chain } = scheme
   const message: SignInMessage = {
-    ...terms(url, agentId),
+    ...expectedFields(url, agentId),
     chain,
-    address: scheme.shown(address),
+    address: scheme.formatAddress(address),
     chainId,
     nonce,
     issuedAt: now,
     expiresAt,
   }
-  return { nonce, message: printMessage(message, `Sign in as the agent ${agentId}.`), expiresAt }
+  return { nonce, message: formatSignInMessage(message, `Sign in as the agent ${agentId}.`), expiresAt }
 }
 
-/** What comes back: the message that was signed, and the signature as wallets write it. */
+/** The signed message, with the signature in the format of the wallet. */
 export interface SignedMessage {
   message: string
   signature: string
   type: string
 }
 
-// Security rule 1: whether the nonce is unused, and whose, is asked by the statement that uses it up.
+// One statement checks and consumes the nonce (docs/contract.md#single-use-values).
 const redeemText = `
   UPDATE agent_challenges c SET consumed_at = $6
   FROM agents a JOIN agent_verifiers v ON v.agent_id = a.id AND v.type = 'wallet'
@@ -99,46 +101,47 @@ const redeemText = `
   RETURNING v.id`
 
 /**
- * Takes a signed challenge.
- * @returns the id of the agent's wallet that signed it; null for whatever is not exactly that
+ * Verifies a signed challenge and consumes its nonce.
+ * @returns the id of the wallet verifier; null if any check fails
  */
 export async function redeemChallenge(
   context: Context,
-  { issuerId, url }: SignInPlace,
+  { issuerId, url }: IssuerWithUrl,
   agentId: string,
   { message, signature, type }: SignedMessage,
 ): Promise<string | null> {
-  // 1. The form.
-  const said = readMessage(message)
-  if (!said) return null
+  // 1. Parse the message.
+  const parsed = parseSignInMessage(message)
+  if (!parsed) return null
 
-  // 2. Every field: for this issuer, this agent, now.
-  const [namespace, scheme] = Object.entries(schemes).find(([, one]) => one.chain === said.chain) ?? []
+  // 2. Check every field against this issuer, this agent and the current time.
+  const [namespace, scheme] = Object.entries(signatureSchemes).find(([, one]) => one.chain === parsed.chain) ?? []
   if (!namespace || !scheme?.types.includes(type)) return null
-  const expected = terms(url, agentId)
-  if (said.domain !== expected.domain || said.uri !== expected.uri || said.resource !== expected.resource) return null
+  const expected = expectedFields(url, agentId)
+  if (parsed.domain !== expected.domain || parsed.uri !== expected.uri || parsed.resource !== expected.resource)
+    return null
   const now = context.now()
-  // Issued in the past, over in the future, and no more than five minutes between: so it is no older than that.
-  if (said.issuedAt > now || said.expiresAt <= now) return null
-  if (said.expiresAt - said.issuedAt > CHALLENGE_LIFE) return null
-  const network = `${namespace}:${said.chainId}`
+  // With both limits and at most five minutes between them, the message is at most five minutes old.
+  if (parsed.issuedAt > now || parsed.expiresAt <= now) return null
+  if (parsed.expiresAt - parsed.issuedAt > limits.agentChallengeLifetime) return null
+  const network = `${namespace}:${parsed.chainId}`
   let addressKey: string
   try {
-    addressKey = walletKey(network, said.address)
+    addressKey = normalizeWalletAddress(network, parsed.address)
   } catch {
     return null
   }
 
-  // 3. The signature, before the nonce is touched: what nobody signed uses nothing up.
-  if (!scheme.fits(said.address, message, signature)) return null
+  // 3. Verify the signature before consuming the nonce, so that an invalid signature consumes nothing.
+  if (!scheme.verify(parsed.address, message, signature)) return null
 
-  // 4. The nonce, once.
-  const values = [issuerId, sha256(said.nonce), agentId, network, addressKey, now]
-  const [row] = await context.tools.query<{ id: string }>('agent-challenge-redeem', redeemText, values)
+  // 4. Consume the nonce.
+  const values = [issuerId, sha256(parsed.nonce), agentId, network, addressKey, now]
+  const [row] = await context.database.query<{ id: string }>('agent-challenge-redeem', redeemText, values)
   return row?.id ?? null
 }
 
-/** Removes challenges whose time is over. A periodic job. */
+/** Deletes expired challenges. A periodic job. */
 export async function purgeChallenges(context: Context): Promise<void> {
-  await sweep(context, 'agent_challenges', 'expires_at < $1::bigint', context.now())
+  await deleteInBatches(context, 'agent_challenges', 'expires_at < $1::bigint', context.now())
 }

@@ -1,16 +1,16 @@
 /**
- * The message that a wallet signs to say that its agent signs in (CAIP-122; EIP-4361 for its form). Read strictly: one
- * text has one reading, and what a wallet would show differently is no message.
+ * The message that a wallet signs for an agent (CAIP-122, in the form of EIP-4361). Parsed strictly, so that the parsed
+ * fields cannot differ from the text that the wallet displays.
  */
 
 /** Times in Unix milliseconds. */
 export interface SignInMessage {
   domain: string
-  /** As the message calls the chain: Ethereum, Solana. */
+  /** The name of the chain in the message: Ethereum, Solana. */
   chain: string
   address: string
   uri: string
-  /** The reference part of the CAIP-2 network. */
+  /** The reference of the CAIP-2 chain id. */
   chainId: string
   nonce: string
   issuedAt: number
@@ -18,8 +18,8 @@ export interface SignInMessage {
   resource: string
 }
 
-/** The text to sign. */
-export function printMessage(message: SignInMessage, statement: string): string {
+/** Returns the text to sign. */
+export function formatSignInMessage(message: SignInMessage, statement: string): string {
   const { domain, chain, address, uri, chainId, nonce, issuedAt, expiresAt, resource } = message
   return [
     `${domain} wants you to sign in with your ${chain} account:`,
@@ -38,8 +38,8 @@ export function printMessage(message: SignInMessage, statement: string): string 
   ].join('\n')
 }
 
-// Spaces and line feeds stand where they must and nowhere else; a statement is the caller's own, in printable ASCII.
-const form = new RegExp(
+// Spaces and line feeds are allowed only where the format has them. The statement can be any printable ASCII.
+const messagePattern = new RegExp(
   [
     '^(?<domain>[!-~]+) wants you to sign in with your (?<chain>[A-Z][a-z]+) account:',
     '(?<address>[!-~]+)',
@@ -56,13 +56,13 @@ const form = new RegExp(
 )
 
 /** RFC 3339. */
-const moment = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
-const timeOf = (text: string): number => (moment.test(text) ? Date.parse(text) : Number.NaN)
+const rfc3339Pattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/
+const parseTimestamp = (text: string): number => (rfc3339Pattern.test(text) ? Date.parse(text) : Number.NaN)
 
-/** What a message says; undefined when it is not of the one form that we ask for. */
-export function readMessage(text: string): SignInMessage | undefined {
-  const found = form.exec(text)?.groups as Record<keyof SignInMessage, string> | undefined
+/** Parses a message; undefined if it does not have exactly the expected form. */
+export function parseSignInMessage(text: string): SignInMessage | undefined {
+  const found = messagePattern.exec(text)?.groups as Record<keyof SignInMessage, string> | undefined
   if (!found) return undefined
-  const [issuedAt, expiresAt] = [timeOf(found.issuedAt), timeOf(found.expiresAt)]
+  const [issuedAt, expiresAt] = [parseTimestamp(found.issuedAt), parseTimestamp(found.expiresAt)]
   return Number.isNaN(issuedAt) || Number.isNaN(expiresAt) ? undefined : { ...found, issuedAt, expiresAt }
 }

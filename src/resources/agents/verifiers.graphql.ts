@@ -15,17 +15,17 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { AgentVerifier as AgentVerifierRow } from '../../platform/database.js'
+import type { AgentVerifier as AgentVerifierRow } from '../../platform/postgres/database.js'
 import {
   enumOf,
-  IssuerPlace,
+  IssuerPath,
   idempotencyKeyArg,
   PageArgs,
   pageType,
   RecentSignIn,
   Scope,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import {
   type AgentVerifierType,
   type AgentVerifierWithSecret,
@@ -38,7 +38,7 @@ import {
 export const AgentVerifierTypeEnum = enumOf(agentVerifierTypes)
 registerEnumType(AgentVerifierTypeEnum, { name: 'AgentVerifierType' })
 
-@ObjectType({ description: 'What an agent proves itself with (spec 2.10).' })
+@ObjectType({ description: 'A credential of an agent.' })
 export class AgentVerifier {
   @Field(() => ID)
   id!: string
@@ -48,13 +48,13 @@ export class AgentVerifier {
   type!: AgentVerifierType
   @Field(() => String, { nullable: true })
   name!: string | null
-  @Field(() => String, { nullable: true, description: 'Of a wallet.' })
+  @Field(() => String, { nullable: true, description: 'The address of a wallet.' })
   address!: string | null
-  @Field(() => String, { nullable: true, description: 'Of a wallet: a CAIP-2 chain id.' })
+  @Field(() => String, { nullable: true, description: 'The CAIP-2 chain id of a wallet.' })
   network!: string | null
-  @Field(() => String, { nullable: true, description: 'The secret, in the answer that made it and never again.' })
+  @Field(() => String, { nullable: true, description: 'The secret. Shown once, in the response that creates it.' })
   secret?: string | null
-  @Field(() => Timestamp, { nullable: true, description: 'When the agent last proved itself with it.' })
+  @Field(() => Timestamp, { nullable: true, description: 'When the agent last authenticated with it.' })
   lastUsedAt!: number | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -66,13 +66,13 @@ export class AgentVerifier {
 export class AgentVerifierPage extends pageType(AgentVerifier) {}
 
 @ArgsType()
-class AgentVerifiersPlace extends IssuerPlace {
+class AgentVerifiersPath extends IssuerPath {
   @Field(() => ID)
   agentId!: string
 }
 
 @ArgsType()
-class AgentVerifierPlace extends AgentVerifiersPlace {
+class AgentVerifierPath extends AgentVerifiersPath {
   @Field(() => ID)
   verifierId!: string
 }
@@ -81,15 +81,15 @@ class AgentVerifierPlace extends AgentVerifiersPlace {
 class CreateAgentVerifierInput {
   @Field(() => AgentVerifierTypeEnum)
   type!: AgentVerifierType
-  @Field(() => String, { nullable: true, description: 'Required, null if it has none.' })
+  @Field(() => String, { nullable: true, description: 'Required. Null means no name.' })
   name?: string | null
   @Field(() => String, { nullable: true, description: 'Required for a wallet.' })
   address?: string | null
-  @Field(() => String, { nullable: true, description: 'Required for a wallet: a CAIP-2 chain id.' })
+  @Field(() => String, { nullable: true, description: 'A CAIP-2 chain id. Required for a wallet.' })
   network?: string | null
 }
 
-const once = ({ verifier, secret }: AgentVerifierWithSecret) => ({ ...verifier, secret })
+const withPlainSecret = ({ verifier, secret }: AgentVerifierWithSecret) => ({ ...verifier, secret })
 
 @Resolver(() => AgentVerifier)
 export class AgentVerifierResolver {
@@ -97,32 +97,38 @@ export class AgentVerifierResolver {
   @Scope('issuers.agents.verifiers', 'read')
   agentVerifiers(
     @Ctx() context: Context,
-    @Args(() => AgentVerifiersPlace) place: AgentVerifiersPlace,
+    @Args(() => AgentVerifiersPath) path: AgentVerifiersPath,
     @Args(() => PageArgs) page: PageArgs,
   ) {
-    return listAgentVerifiers(context, place, page)
+    return listAgentVerifiers(context, path, page)
   }
 
-  @Mutation(() => AgentVerifier, { description: 'A secret is in this answer, once; such an answer is never replayed.' })
+  @Mutation(() => AgentVerifier, {
+    description:
+      'Creates a verifier. A secret is shown once. A repeated request for a secret with the same Idempotency-Key runs again.',
+  })
   @Scope('issuers.agents.verifiers', 'write')
   @RecentSignIn()
   async createAgentVerifier(
     @Ctx() context: Context,
-    @Args(() => AgentVerifiersPlace) place: AgentVerifiersPlace,
+    @Args(() => AgentVerifiersPath) path: AgentVerifiersPath,
     @Arg('input', () => CreateAgentVerifierInput) input: CreateAgentVerifierInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return once(await createAgentVerifier(context, place, input))
+    return withPlainSecret(await createAgentVerifier(context, path, input))
   }
 
-  @Mutation(() => Boolean, { description: 'Immediate and irreversible.' })
+  @Mutation(() => Boolean, { description: 'Deletes a verifier immediately and permanently.' })
   @Scope('issuers.agents.verifiers', 'delete')
-  async deleteAgentVerifier(@Ctx() context: Context, @Args(() => AgentVerifierPlace) place: AgentVerifierPlace) {
-    await deleteAgentVerifier(context, place)
+  async deleteAgentVerifier(@Ctx() context: Context, @Args(() => AgentVerifierPath) path: AgentVerifierPath) {
+    await deleteAgentVerifier(context, path)
     return true
   }
 
-  @FieldResolver(() => String, { nullable: true, description: 'Of a secret: how it is kept.' })
+  @FieldResolver(() => String, {
+    nullable: true,
+    description: 'The hash algorithm of a stored secret; null for a wallet.',
+  })
   algorithm(@Root() verifier: AgentVerifierRow): string | null {
     return verifier.type === 'secret' ? 'SHA-256' : null
   }

@@ -1,54 +1,67 @@
-/** Verifiers of agents (spec 2.10, 4.12): wallets and secrets. A secret is shown once and kept as SHA-256. */
+/** Verifiers of agents: wallets and secrets (docs/contract.md#agents). A secret is shown once and stored as SHA-256. */
 import { z } from 'zod'
 import { badRequest, invalidField, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { type Agent, type AgentVerifier, isDuplicate, sql, transaction } from '../../platform/database.js'
-import { randomSecret, sha256 } from '../../platform/secrets.js'
-import { mayGrant } from '../authority.js'
-import type { EventType } from '../events/catalogue.js'
-import { emit } from '../events/events.js'
-import { after, ofLivingIssuer } from '../place.js'
-import { type AgentPlace, getAgent } from './agents.js'
-import { walletKey } from './wallets.js'
+import { randomSecret, sha256 } from '../../platform/crypto/secrets.js'
+import { type Agent, type AgentVerifier, sql } from '../../platform/postgres/database.js'
+import { isDuplicate } from '../../platform/postgres/errors.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { requireGrantableScopes } from '../authority.js'
+import type { EventType } from '../events/event-catalog.js'
+import { recordEvent } from '../events/record-event.js'
+import { whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
+import { type AgentPath, getAgent } from './agents.js'
+import { normalizeWalletAddress } from './wallet-addresses.js'
 
 export const agentVerifierTypes = ['wallet', 'secret'] as const
 export type AgentVerifierType = (typeof agentVerifierTypes)[number]
 
-/** How many verifiers an agent may have (spec section 8). */
-export const MAX_VERIFIERS = 20
-
-export interface AgentVerifierPlace extends AgentPlace {
+export interface AgentVerifierPath extends AgentPath {
   verifierId: string
 }
 
-const name = z.string('must be a string or null.').max(200, 'must have at most 200 characters.').nullable()
+const nameRule = z
+  .string('must be a string or null.')
+  .max(limits.maxNameLength, `must have at most ${limits.maxNameLength} characters.`)
+  .nullable()
 const createRules = z.discriminatedUnion(
   'type',
   [
-    z.strictObject({ type: z.literal('wallet'), name, address: rules.text(128), network: rules.text(64) }),
-    z.strictObject({ type: z.literal('secret'), name }),
+    z.strictObject({
+      type: z.literal('wallet'),
+      name: nameRule,
+      address: fieldSchemas.text(128),
+      network: fieldSchemas.text(64),
+    }),
+    z.strictObject({ type: z.literal('secret'), name: nameRule }),
   ],
   `must be one of ${agentVerifierTypes.join(', ')}.`,
 )
 
-/** Newest first, without hashes: the GraphQL type has no field for them. */
+/** Lists the newest verifiers first. The GraphQL type has no field for hashes. */
 export async function listAgentVerifiers(
   context: Context,
-  place: AgentPlace,
+  path: AgentPath,
   request: PageRequest,
 ): Promise<Page<AgentVerifier>> {
-  const { accountId, issuerId, agentId } = place
-  const limit = limitOf(request)
+  const { accountId, issuerId, agentId } = path
+  const limit = checkPageLimit(request)
   const rows = await context.db.agentVerifier.findMany({
-    where: { AND: [{ accountId, issuerId, agentId, agent: { is: ofLivingIssuer } }, after('vrf', request.cursor)] },
+    where: {
+      AND: [
+        { accountId, issuerId, agentId, agent: { is: whereIssuerNotDeleted } },
+        whereBelowCursor('vrf', request.cursor),
+      ],
+    },
     orderBy: { id: 'desc' },
     take: limit + 1,
   })
-  if (rows.length === 0) await getAgent(context, place)
-  return pageOf(rows, limit)
+  if (rows.length === 0) await getAgent(context, path)
+  return toPage(rows, limit)
 }
 
 export interface AgentVerifierWithSecret {
@@ -58,78 +71,80 @@ export interface AgentVerifierWithSecret {
 }
 
 /**
- * Gives an agent a verifier.
- * @throws invalid_request for the 21st, a wallet that it has already, or an agent that is suspended or blocked;
- * insufficient_scope for an agent that may do more than the caller, who could act as it from then on; not_found
+ * Creates a verifier of an agent.
+ * @throws invalid_request for the 21st verifier, a wallet that the agent already has, or an agent that is not active;
+ *   insufficient_scope if the agent has scopes that the caller lacks, because the caller could act as the agent;
+ *   not_found
  */
 export async function createAgentVerifier(
   context: Context,
-  place: AgentPlace,
+  path: AgentPath,
   input: unknown,
 ): Promise<AgentVerifierWithSecret> {
-  const values = check(createRules, input)
+  const values = checkInput(createRules, input)
   const secret = values.type === 'secret' ? randomSecret() : null
-  const kind =
+  const columns =
     values.type === 'wallet'
-      ? { ...values, addressKey: walletKey(values.network, values.address) }
+      ? { ...values, addressKey: normalizeWalletAddress(values.network, values.address) }
       : { ...values, hash: sha256(secret!) }
   try {
-    return await transaction(context, async (inside) => {
-      const agent = await lockChangeable(inside, place)
-      mayGrant(inside, agent.scopes)
-      const count = await inside.db.agentVerifier.count({ where: { agentId: agent.id } })
-      if (count >= MAX_VERIFIERS) {
-        throw badRequest(`An agent has at most ${MAX_VERIFIERS} verifiers; remove one first.`)
+    return await transaction(context, async (tx) => {
+      const agent = await lockActiveAgent(tx, path)
+      requireGrantableScopes(tx, agent.scopes)
+      const count = await tx.db.agentVerifier.count({ where: { agentId: agent.id } })
+      if (count >= limits.maxVerifiersPerAgent) {
+        throw badRequest(`An agent can have at most ${limits.maxVerifiersPerAgent} verifiers. Delete one first.`)
       }
-      const now = inside.now()
-      const { accountId, issuerId, agentId } = place
-      const verifier = await inside.db.agentVerifier.create({
-        data: { id: newId('vrf', now), accountId, issuerId, agentId, ...kind, createdAt: now, updatedAt: now },
+      const now = tx.now()
+      const { accountId, issuerId, agentId } = path
+      const verifier = await tx.db.agentVerifier.create({
+        data: { id: newId('vrf', now), accountId, issuerId, agentId, ...columns, createdAt: now, updatedAt: now },
       })
-      await keepTypes(inside, agent)
-      await told(inside, 'agent.verifier.created', verifier)
+      await updateVerifierTypes(tx, agent)
+      await recordAgentVerifierEvent(tx, 'agent.verifier.created', verifier)
       return { verifier, secret }
     })
   } catch (error) {
-    if (isDuplicate(error)) throw invalidField('address', 'duplicate', 'is a wallet of this agent already.')
+    if (isDuplicate(error)) throw invalidField('address', 'duplicate', 'is already a wallet of this agent.')
     throw error
   }
 }
 
-/** Immediate and irreversible. @throws invalid_request while the agent is suspended or blocked, not_found */
-export async function deleteAgentVerifier(context: Context, place: AgentVerifierPlace): Promise<void> {
-  const { accountId, issuerId, agentId, verifierId } = place
-  await transaction(context, async (inside) => {
+/** Deletes a verifier permanently. @throws invalid_request if the agent is not active, not_found */
+export async function deleteAgentVerifier(context: Context, path: AgentVerifierPath): Promise<void> {
+  const { accountId, issuerId, agentId, verifierId } = path
+  await transaction(context, async (tx) => {
     const where = { id: verifierId, accountId, issuerId, agentId }
-    const verifier = await inside.db.agentVerifier.findFirst({ where })
+    const verifier = await tx.db.agentVerifier.findFirst({ where })
     if (!verifier) throw notFound('verifier')
-    const agent = await lockChangeable(inside, place)
-    const { count } = await inside.db.agentVerifier.deleteMany({ where })
+    const agent = await lockActiveAgent(tx, path)
+    const { count } = await tx.db.agentVerifier.deleteMany({ where })
     if (count === 0) throw notFound('verifier')
-    await keepTypes(inside, agent)
-    await told(inside, 'agent.verifier.deleted', verifier)
+    await updateVerifierTypes(tx, agent)
+    await recordAgentVerifierEvent(tx, 'agent.verifier.deleted', verifier)
   })
 }
 
 /**
- * Locks the agent, so that neither its status nor its number of verifiers changes meanwhile (security rule 5).
- * @throws not_found, invalid_request
+ * Locks the agent, so that its status and its number of verifiers cannot change in parallel
+ * (docs/contract.md#limits-under-parallel-requests).
+ * @throws not_found, invalid_request if the agent is not active
  */
-async function lockChangeable(context: Context, place: AgentPlace): Promise<Agent> {
+async function lockActiveAgent(context: Context, path: AgentPath): Promise<Agent> {
   await sql(
     context.db,
     'SELECT id FROM agents WHERE id = $1 AND issuer_id = $2 FOR UPDATE',
-    place.agentId,
-    place.issuerId,
+    path.agentId,
+    path.issuerId,
   )
-  const agent = await getAgent(context, place)
+  const agent = await getAgent(context, path)
   if (agent.status !== 'active')
-    throw badRequest(`The verifiers of an agent that is ${agent.status} cannot be changed.`)
+    throw badRequest(`The agent is ${agent.status}. Only the verifiers of an active agent can be changed.`)
   return agent
 }
 
-/** The agent shows the kinds of its verifiers, so a change of them is a new version of it. */
-async function keepTypes(context: Context, agent: Agent): Promise<void> {
+/** Updates the verifier types in the agent's row, which is then a new version. */
+async function updateVerifierTypes(context: Context, agent: Agent): Promise<void> {
   const rows = await context.db.agentVerifier.findMany({
     where: { agentId: agent.id },
     distinct: ['type'],
@@ -144,8 +159,12 @@ async function keepTypes(context: Context, agent: Agent): Promise<void> {
   })
 }
 
-const told = (context: Context, type: EventType, { accountId, issuerId, agentId, ...verifier }: AgentVerifier) =>
-  emit(context, type, {
+const recordAgentVerifierEvent = (
+  context: Context,
+  type: EventType,
+  { accountId, issuerId, agentId, ...verifier }: AgentVerifier,
+) =>
+  recordEvent(context, type, {
     accountId,
     issuerId,
     agentId,
@@ -153,7 +172,7 @@ const told = (context: Context, type: EventType, { accountId, issuerId, agentId,
     data: { type: verifier.type },
   })
 
-/** The first page of verifiers of several agents, in one query. */
+/** Returns the first page of verifiers of several agents in one query. */
 export async function verifiersOfAgents(
   context: Context,
   agentIds: readonly string[],
@@ -165,5 +184,5 @@ export async function verifiersOfAgents(
     select: { id: true, verifiers: { orderBy: { id: 'desc' }, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.verifiers]))
-  return agentIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+  return agentIds.map((id) => toPage(byId.get(id) ?? [], limit))
 }

@@ -1,37 +1,37 @@
-/** Did the holder of this address sign this text? For the networks whose wallets can be asked without asking a chain. */
+/** Verifies wallet signatures of the networks on which this needs no request to the chain. */
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
-import { base58Bytes } from './wallets.js'
+import { decodeBase58 } from './wallet-addresses.js'
 
-/** How the wallets of one CAIP-2 namespace sign messages. */
+/** The signature scheme of a CAIP-2 namespace. */
 export interface SignatureScheme {
-  /** What the message calls the chain. */
+  /** The name of the chain in the message. */
   readonly chain: string
-  /** Names by which an assertion calls this kind of signature. */
+  /** The accepted values of `type` in an assertion. */
   readonly types: readonly string[]
-  /** The address as the message shows it. */
-  shown(address: string): string
-  /** @returns false for everything that is not this address's signature in its one spelling */
-  fits(address: string, message: string, signature: string): boolean
+  /** Returns the address in the form of the message. */
+  formatAddress(address: string): string
+  /** Returns false for every invalid or non-canonical signature. */
+  verify(address: string, message: string, signature: string): boolean
 }
 
-export const schemes: Readonly<Record<string, SignatureScheme>> = {
-  eip155: { chain: 'Ethereum', types: ['eip191'], shown: checksummed, fits: fitsEip191 },
-  // CAIP-122's profile of Solana, x402 and our own decisions call it differently.
+export const signatureSchemes: Readonly<Record<string, SignatureScheme>> = {
+  eip155: { chain: 'Ethereum', types: ['eip191'], formatAddress: toChecksumAddress, verify: verifyEip191 },
+  // CAIP-122, x402 and docs/contract.md use different names for the type.
   solana: {
     chain: 'Solana',
     types: ['solana:ed25519', 'ed25519', 'solana'],
-    shown: (address) => address,
-    fits: fitsEd25519,
+    formatAddress: (address) => address,
+    verify: verifyEd25519,
   },
 }
 
 const utf8 = (text: string): Uint8Array => Buffer.from(text, 'utf8')
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 
-/** EIP-191 version 0x45 (`personal_sign`): 65 bytes r, s, v; the key is recovered, and its address compared. */
-function fitsEip191(address: string, message: string, signature: string): boolean {
+/** EIP-191 version 0x45 (`personal_sign`): 65 bytes r, s, v. Recovers the public key and compares its address. */
+function verifyEip191(address: string, message: string, signature: string): boolean {
   if (!/^0x[0-9a-fA-F]{130}$/.test(signature)) return false
   const bytes = Buffer.from(signature.slice(2), 'hex')
   const v = bytes[64]!
@@ -40,7 +40,7 @@ function fitsEip191(address: string, message: string, signature: string): boolea
   const digest = keccak_256(Buffer.concat([utf8(`\x19Ethereum Signed Message:\n${text.length}`), text]))
   try {
     const parsed = secp256k1.Signature.fromBytes(bytes.subarray(0, 64), 'compact')
-    // EIP-2: of the two signatures that say the same, only the one with the low s counts.
+    // EIP-2: only the signature with the low s is accepted, so that no second valid signature exists.
     if (parsed.hasHighS()) return false
     const key = parsed
       .addRecoveryBit(v - 27)
@@ -48,14 +48,14 @@ function fitsEip191(address: string, message: string, signature: string): boolea
       .toBytes(false)
     return `0x${hex(keccak_256(key.subarray(1)).subarray(12))}` === address.toLowerCase()
   } catch {
-    // Numbers that no signature has.
+    // The values are not a valid signature.
     return false
   }
 }
 
-/** Ed25519 over the UTF-8 bytes (RFC 8032, strictly); the address is the public key. */
-function fitsEd25519(address: string, message: string, signature: string): boolean {
-  const [key, bytes] = [base58Bytes(address, 32), base58Bytes(signature, 64)]
+/** Ed25519 over the UTF-8 bytes (RFC 8032, strict). The address is the public key. */
+function verifyEd25519(address: string, message: string, signature: string): boolean {
+  const [key, bytes] = [decodeBase58(address, 32), decodeBase58(signature, 64)]
   if (!key || !bytes) return false
   try {
     return ed25519.verify(bytes, utf8(message), key, { zip215: false })
@@ -64,8 +64,8 @@ function fitsEd25519(address: string, message: string, signature: string): boole
   }
 }
 
-/** EIP-55: the checksum is in the case of the letters. */
-function checksummed(address: string): string {
+/** EIP-55: encodes a checksum in the case of the letters. */
+function toChecksumAddress(address: string): string {
   const lower = address.slice(2).toLowerCase()
   const digest = hex(keccak_256(utf8(lower)))
   return `0x${[...lower].map((letter, at) => (Number.parseInt(digest[at]!, 16) > 7 ? letter.toUpperCase() : letter)).join('')}`

@@ -16,22 +16,22 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { Client as ClientRow } from '../../platform/database.js'
-import { pageLoader } from '../../platform/loader.js'
+import type { Client as ClientRow } from '../../platform/postgres/database.js'
+import { pageLoader } from '../../platform/postgres/loader.js'
+import { eventLoaderKey, newestEventsOf } from '../events/event-list.js'
 import { EventPage } from '../events/events.graphql.js'
-import { eventsOf, subjectKey } from '../events/listing.js'
 import {
   enumOf,
-  IssuerPlace,
+  IssuerPath,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
-  NamedPageArgs,
   pageType,
   RecentSignIn,
   Scope,
+  SearchablePageArgs,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import {
   type ClientStatus,
   type ClientWithSecret,
@@ -48,9 +48,9 @@ import {
 export const ClientStatusEnum = enumOf(clientStatuses)
 registerEnumType(ClientStatusEnum, { name: 'ClientStatus' })
 export const ClientTypeEnum = enumOf(clientTypes)
-registerEnumType(ClientTypeEnum, { name: 'ClientType', description: 'Descriptive only.' })
+registerEnumType(ClientTypeEnum, { name: 'ClientType', description: 'Informational; it has no effect.' })
 
-@ObjectType({ description: 'An OAuth 2.0 / OpenID Connect application of an issuer (spec 2.5).' })
+@ObjectType({ description: 'An OAuth 2.0 / OpenID Connect application of an issuer.' })
 export class Client {
   @Field(() => ID)
   id!: string
@@ -74,7 +74,10 @@ export class Client {
   status!: ClientStatus
   @Field(() => JSONObject)
   metadata!: object
-  @Field(() => String, { nullable: true, description: 'The secret, in the answer that made it and never again.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The client secret. Only the response that creates it contains it.',
+  })
   secret?: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -86,18 +89,21 @@ export class Client {
 export class ClientPage extends pageType(Client) {}
 
 @ArgsType()
-class ClientPlace extends IssuerPlace {
+class ClientPath extends IssuerPath {
   @Field(() => ID)
   clientId!: string
 }
 
 @ArgsType()
-class ClientFilter extends NamedPageArgs {
-  @Field(() => ClientStatusEnum, { nullable: true, description: 'Deleted ones are listed only when asked for.' })
+class ClientFilter extends SearchablePageArgs {
+  @Field(() => ClientStatusEnum, {
+    nullable: true,
+    description: 'Deleted clients are listed only with status deleted.',
+  })
   status?: ClientStatus | null
   @Field(() => String, {
     nullable: true,
-    description: 'Anywhere in the name, in any case. Among very many, search is quicker.',
+    description: 'A substring of the name, ignoring case. For issuers with many clients, search is faster.',
   })
   name?: string | null
 }
@@ -116,7 +122,10 @@ class CreateClientInput {
   description?: string | null
   @Field(() => String, { nullable: true })
   logoUrl?: string | null
-  @Field(() => String, { nullable: true, description: 'A secret of your own, 32 to 256 characters.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The secret, 32 to 256 characters. By default, one is generated.',
+  })
   secret?: string | null
   @Field(() => JSONObject, { nullable: true })
   metadata?: object | null
@@ -138,7 +147,7 @@ class UpdateClientInput {
   metadata?: object | null
 }
 
-const once = ({ client, secret }: ClientWithSecret) => ({ ...client, secret })
+const withOneTimeSecret = ({ client, secret }: ClientWithSecret) => ({ ...client, secret })
 
 @Resolver(() => Client)
 export class ClientResolver {
@@ -146,71 +155,77 @@ export class ClientResolver {
   @Scope('issuers.clients', 'read')
   clients(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Args(() => ClientFilter) filter: ClientFilter,
   ) {
-    return listClients(context, place, filter, filter)
+    return listClients(context, path, filter, filter)
   }
 
   @Query(() => Client)
   @Scope('issuers.clients', 'read')
-  client(@Ctx() context: Context, @Args(() => ClientPlace) place: ClientPlace) {
-    return getClient(context, place)
+  client(@Ctx() context: Context, @Args(() => ClientPath) path: ClientPath) {
+    return getClient(context, path)
   }
 
   @Mutation(() => Client, {
-    description: 'A confidential client gets its secret in this answer, once, never replayed.',
+    description:
+      'Registers a client. The response contains the secret of a confidential client once; a repeated idempotency key is not replayed.',
   })
   @Scope('issuers.clients', 'write')
   async createClient(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Arg('input', () => CreateClientInput) input: CreateClientInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return once(await createClient(context, place, input))
+    return withOneTimeSecret(await createClient(context, path, input))
   }
 
   @Mutation(() => Client)
   @Scope('issuers.clients', 'write')
   updateClient(
     @Ctx() context: Context,
-    @Args(() => ClientPlace) place: ClientPlace,
+    @Args(() => ClientPath) path: ClientPath,
     @Arg('input', () => UpdateClientInput) input: UpdateClientInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateClient(context, place, input, ifMatch)
+    return updateClient(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'Flows fail at once; issued tokens stay good until they expire.' })
+  @Mutation(() => Boolean, {
+    description: 'Deletes a client. New requests fail immediately; issued tokens stay valid until they expire.',
+  })
   @Scope('issuers.clients', 'delete')
   async deleteClient(
     @Ctx() context: Context,
-    @Args(() => ClientPlace) place: ClientPlace,
+    @Args(() => ClientPath) path: ClientPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteClient(context, place, ifMatch)
+    await deleteClient(context, path, ifMatch)
     return true
   }
 
-  @Mutation(() => Client, { description: 'A new secret, once; the old one stays good for 15 minutes. Never replayed.' })
+  @Mutation(() => Client, {
+    description:
+      'Rotates the secret. The response contains the new secret once; the old one stays valid for 15 minutes. A repeated idempotency key is not replayed.',
+  })
   @Scope('issuers.clients', 'write')
   @RecentSignIn()
   async rotateClientSecret(
     @Ctx() context: Context,
-    @Args(() => ClientPlace) place: ClientPlace,
+    @Args(() => ClientPath) path: ClientPath,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return once(await rotateClientSecret(context, place))
+    return withOneTimeSecret(await rotateClientSecret(context, path))
   }
 
-  @FieldResolver(() => EventPage, { description: 'The newest events of the client; page on with `events`.' })
+  @FieldResolver(() => EventPage, { description: 'The newest events of the client. Use `events` for more pages.' })
   @Scope('events', 'read')
   events(
     @Ctx() context: Context,
     @Root() client: ClientRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, eventsOf.client, limit).load(subjectKey(client.accountId, client.id))
+    return pageLoader(context, newestEventsOf.client, limit).load(eventLoaderKey(client.accountId, client.id))
   }
 }

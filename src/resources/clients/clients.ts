@@ -1,171 +1,176 @@
-/** Clients (spec 2.5, 4.5, 4.16): the applications that authenticate users through an issuer. */
+/** Clients (docs/contract.md#clients): the OAuth 2.0 and OpenID Connect applications of an issuer. */
 import { z } from 'zod'
 import { badRequest, invalidField, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { mergePatch } from '../../kernel/merge.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
-import { DAY } from '../../kernel/time.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { mergePatch } from '../../kernel/merge-patch.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { type Client, type Prisma, transaction } from '../../platform/database.js'
-import { announce } from '../../platform/notify.js'
-import { refuseAtConsole } from '../console-place.js'
-import type { EventType } from '../events/catalogue.js'
-import { emit } from '../events/events.js'
-import { changesBetween } from '../events/names.js'
-import { chosenSecret, firstSecret, rotated, type StoredSecret } from '../keys/rotating-secret.js'
-import { type InIssuer, newestFirst, ofLivingIssuer, older, requireIssuer } from '../place.js'
-import { revise } from '../revise.js'
+import { type Client, type Prisma } from '../../platform/postgres/database.js'
+import { notify } from '../../platform/postgres/notifications.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { requireNotConsoleResource } from '../console-path.js'
+import type { EventType } from '../events/event-catalog.js'
+import { changesBetween } from '../events/event-fields.js'
+import { recordEvent } from '../events/record-event.js'
+import { initialSecrets, resolveSecret, rotateSecrets, type StoredSecret } from '../keys/rotating-secret.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
+import {
+  type InIssuer,
+  newestFirst,
+  requireIssuer,
+  whereIssuerNotDeleted,
+  whereOlderThanCursor,
+} from '../resource-path.js'
 import { searchNames } from '../search.js'
-import { mayChangeExchange, mayGrantAll } from './authority.js'
-import { requireAllowedUris } from './redirect-uri-rules.js'
-import { type ClientSettings, checkSettings, settingsOf } from './settings.js'
+import { requireGrantableClientScopes, requireTokenExchangeAuthority } from './client-authority.js'
+import { requireAllowedRedirectUris } from './redirect-uri-rules.js'
+import { type ClientSettings, checkClientSettings, clientSettingsOf } from './settings.js'
 
 export const clientStatuses = ['active', 'disabled', 'deleted'] as const
 export type ClientStatus = (typeof clientStatuses)[number]
 export const clientTypes = ['internal', 'external'] as const
 
-/** How long deleted clients can still be listed (spec section 8). */
-export const DELETED_RETENTION = 31 * DAY
-
-export interface ClientPlace extends InIssuer {
+export interface ClientPath extends InIssuer {
   clientId: string
 }
 
 const createRules = z.strictObject({
-  name: rules.name,
+  name: fieldSchemas.name,
   type: z.enum(clientTypes, 'must be internal or external.'),
-  confidential: rules.boolean,
-  settings: rules.object,
-  description: rules.description.optional(),
-  logoUrl: rules.url.optional(),
-  secret: rules.text(256).nullable().optional(),
-  metadata: rules.metadata.optional(),
+  confidential: fieldSchemas.boolean,
+  settings: fieldSchemas.object,
+  description: fieldSchemas.description.optional(),
+  logoUrl: fieldSchemas.url.optional(),
+  secret: fieldSchemas.text(limits.maxSecretLength).nullable().optional(),
+  metadata: fieldSchemas.metadata.optional(),
 })
 
 const updateRules = z.strictObject({
-  name: rules.name.optional(),
+  name: fieldSchemas.name.optional(),
   status: z.enum(['active', 'disabled'], 'must be active or disabled.').optional(),
-  description: rules.description.optional(),
-  logoUrl: rules.url.optional(),
-  settings: rules.object.optional(),
-  metadata: rules.metadata.optional(),
+  description: fieldSchemas.description.optional(),
+  logoUrl: fieldSchemas.url.optional(),
+  settings: fieldSchemas.object.optional(),
+  metadata: fieldSchemas.metadata.optional(),
 })
 
 /**
- * Newest first, with `search` by the beginning of a name in the order of names; deleted ones only when asked for by
- * status. `name` matches anywhere, in any case: where few do, all clients of the issuer are read.
+ * Lists clients, newest first; with `search` by name prefix, in the order of names. Deleted clients are listed only
+ * with `status: deleted`. `name` matches a substring, ignoring case, and can scan all clients of the issuer.
  */
 export async function listClients(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   filter: { status?: string | null; name?: string | null; search?: string | null },
   request: PageRequest,
 ): Promise<Page<Client>> {
-  const { accountId, issuerId } = place
-  const limit = limitOf(request)
-  const living = filter.status ? {} : { and: `status <> 'deleted'` }
+  const { accountId, issuerId } = path
+  const limit = checkPageLimit(request)
+  const notDeletedCondition = filter.status ? {} : { and: `status <> 'deleted'` }
   const where = { accountId, issuerId, status: filter.status }
   const found = await searchNames(
     context,
-    { table: 'clients', prefix: 'cli', where, ...living },
+    { table: 'clients', prefix: 'cli', where, ...notDeletedCondition },
     filter.search,
     request,
   )
   const rows = await context.db.client.findMany({
     where: {
       AND: [
-        { accountId, issuerId, ...ofLivingIssuer },
+        { accountId, issuerId, ...whereIssuerNotDeleted },
         { status: filter.status ?? { not: 'deleted' } },
-        filter.status === 'deleted' ? { deletedAt: { gt: context.now() - DELETED_RETENTION } } : {},
+        filter.status === 'deleted' ? { deletedAt: { gt: context.now() - limits.deletedClientRetention } } : {},
         filter.name ? { name: { contains: filter.name.replace(/[\\%_]/g, '\\$&'), mode: 'insensitive' } } : {},
-        found?.where ?? older('cli', request.cursor),
+        found?.where ?? whereOlderThanCursor('cli', request.cursor),
       ],
     },
     orderBy: newestFirst,
     take: limit + 1,
   })
-  if (rows.length === 0) await requireIssuer(context, place)
-  return found?.pageOf(rows) ?? pageOf(rows, limit)
+  if (rows.length === 0) await requireIssuer(context, path)
+  return found?.pageOf(rows) ?? toPage(rows, limit)
 }
 
-const find = (context: Context, { accountId, issuerId, clientId }: ClientPlace) =>
+const findClient = (context: Context, { accountId, issuerId, clientId }: ClientPath) =>
   context.db.client.findFirst({
-    where: { id: clientId, accountId, issuerId, status: { not: 'deleted' }, ...ofLivingIssuer },
+    where: { id: clientId, accountId, issuerId, status: { not: 'deleted' }, ...whereIssuerNotDeleted },
   })
 
-/** @throws not_found for deleted ones too (decisions D29) */
-export async function getClient(context: Context, place: ClientPlace): Promise<Client> {
-  const client = await find(context, place)
+/** @throws not_found, also for deleted clients */
+export async function getClient(context: Context, path: ClientPath): Promise<Client> {
+  const client = await findClient(context, path)
   if (!client) throw notFound('client')
   return client
 }
 
 export interface ClientWithSecret {
   client: Client
-  /** Shown once; null for a public client. */
+  /** The plain-text secret, returned once; null for a public client. */
   secret: string | null
 }
 
 /**
- * Registers a client. A confidential one gets a secret, its own or a new one, shown in this answer only.
+ * Registers a client. A confidential client gets the given or a generated secret, which only this response contains.
  * @throws invalid_request, insufficient_scope, not_found
  */
-export async function createClient(context: Context, place: InIssuer, input: unknown): Promise<ClientWithSecret> {
-  const values = check(createRules, input)
-  const settings = checkSettings(values.confidential, mergePatch({}, values.settings))
-  await mayGrantAll(context, { ...place, confidential: values.confidential }, settings)
-  mayChangeExchange(context, undefined, settings)
+export async function createClient(context: Context, path: InIssuer, input: unknown): Promise<ClientWithSecret> {
+  const values = checkInput(createRules, input)
+  const settings = checkClientSettings(values.confidential, mergePatch({}, values.settings))
+  await requireGrantableClientScopes(context, { ...path, confidential: values.confidential }, settings)
+  requireTokenExchangeAuthority(context, undefined, settings)
   if (!values.confidential && values.secret !== undefined && values.secret !== null) {
-    throw invalidField('secret', 'not_allowed', 'belongs to confidential clients only.')
+    throw invalidField('secret', 'not_allowed', 'is only allowed for confidential clients.')
   }
-  const secret = values.confidential ? chosenSecret('secret', values.secret) : null
-  return transaction(context, async (inside) => {
-    requireAllowedUris(await requireIssuer(inside, place), settings)
-    await checkOrganizations(inside, place, settings)
-    const client = await inside.db.client.create({
+  const secret = values.confidential ? resolveSecret('secret', values.secret) : null
+  return transaction(context, async (tx) => {
+    requireAllowedRedirectUris(await requireIssuer(tx, path), settings)
+    await checkOrganizations(tx, path, settings)
+    const client = await tx.db.client.create({
       data: {
-        ...newRow('cli', inside.now()),
-        accountId: place.accountId,
-        issuerId: place.issuerId,
+        ...newRow('cli', tx.now()),
+        accountId: path.accountId,
+        issuerId: path.issuerId,
         name: values.name,
         type: values.type,
         confidential: values.confidential,
         settings: settings as Prisma.InputJsonObject,
         description: values.description ?? null,
         logoUrl: values.logoUrl ?? null,
-        secrets: (secret === null ? [] : firstSecret(secret, inside.now())) as unknown as Prisma.InputJsonArray,
+        secrets: (secret === null ? [] : initialSecrets(secret, tx.now())) as unknown as Prisma.InputJsonArray,
         status: 'active',
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
       },
     })
-    await emit(inside, 'client.created', { ...aboutClient(client), data: { name: client.name } })
+    await recordEvent(tx, 'client.created', { ...clientEventSubject(client), data: { name: client.name } })
     return { client, secret }
   })
 }
 
 /**
- * PATCH: settings by JSON Merge Patch; the merged whole is checked. Enabling a disabled client checks its stored
- * callbacks again (spec 4.16 rule 5, decisions D34), and asks for its scopes (decisions D30).
+ * Updates a client. `settings` is a JSON Merge Patch (RFC 7396), and the merged settings are validated. Enabling a
+ * disabled client validates its stored redirect URIs again (docs/contract.md#redirect-uri-registration,
+ * #redirect-uri-rules-of-an-issuer) and needs its scopes (docs/contract.md#authority-for-changes).
  */
 export async function updateClient(
   context: Context,
-  place: ClientPlace,
+  path: ClientPath,
   input: unknown,
   ifMatch?: string | null,
 ): Promise<Client> {
-  const { settings, metadata, ...values } = check(updateRules, input)
-  return reviseClient(context, place, 'client.updated', ifMatch, async (client, inside) => {
-    if (values.status === 'disabled') await refuseAtConsole(inside, 'client_id', client.id, 'be disabled')
-    const before = settingsOf(client)
-    const enabling = client.status === 'disabled' && values.status === 'active'
+  const { settings, metadata, ...values } = checkInput(updateRules, input)
+  return updateClientRow(context, path, 'client.updated', ifMatch, async (client, tx) => {
+    if (values.status === 'disabled') await requireNotConsoleResource(tx, 'client_id', client.id, 'be disabled')
+    const before = clientSettingsOf(client)
+    const isEnabling = client.status === 'disabled' && values.status === 'active'
     const merged =
-      settings || enabling ? checkSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
+      settings || isEnabling ? checkClientSettings(client.confidential, mergePatch(before, settings ?? {})) : undefined
     if (merged) {
-      await mayGrantAll(inside, client, merged, enabling ? undefined : before)
-      mayChangeExchange(context, before, merged)
-      requireAllowedUris(await requireIssuer(inside, place), merged)
-      await checkOrganizations(inside, place, merged, before)
+      await requireGrantableClientScopes(tx, client, merged, isEnabling ? undefined : before)
+      requireTokenExchangeAuthority(context, before, merged)
+      requireAllowedRedirectUris(await requireIssuer(tx, path), merged)
+      await checkOrganizations(tx, path, merged, before)
     }
     return {
       ...values,
@@ -176,40 +181,41 @@ export async function updateClient(
 }
 
 /**
- * Soft delete: flows fail at once, issued tokens stay good until they expire (spec section 3). Those of a disabled client
- * are good again, so that asks for its scopes, as enabling it does.
- * @throws conflict for the console's client, insufficient_scope, not_found, precondition_failed
+ * Deletes a client softly: new requests fail, and issued tokens stay valid until they expire
+ * (docs/contract.md#states-and-transitions). Tokens of a disabled client become valid again, so deleting it needs its
+ * scopes, as enabling it does.
+ * @throws conflict for the client of the console, insufficient_scope, not_found, precondition_failed
  */
-export async function deleteClient(context: Context, place: ClientPlace, ifMatch?: string | null): Promise<void> {
-  await reviseClient(context, place, 'client.deleted', ifMatch, async (client, inside) => {
-    await refuseAtConsole(inside, 'client_id', client.id, 'be deleted')
-    if (client.status === 'disabled') await mayGrantAll(inside, client, settingsOf(client))
-    return { status: 'deleted', deletedAt: inside.now() }
+export async function deleteClient(context: Context, path: ClientPath, ifMatch?: string | null): Promise<void> {
+  await updateClientRow(context, path, 'client.deleted', ifMatch, async (client, tx) => {
+    await requireNotConsoleResource(tx, 'client_id', client.id, 'be deleted')
+    if (client.status === 'disabled') await requireGrantableClientScopes(tx, client, clientSettingsOf(client))
+    return { status: 'deleted', deletedAt: tx.now() }
   })
 }
 
-/** All clients of an issuer that is being deleted, in the transaction that deletes it. */
+/** Deletes all clients of an issuer. Call it in the transaction that deletes the issuer. */
 export async function deleteClientsOf(context: Context, { issuerId }: InIssuer): Promise<void> {
   const now = context.now()
   const rows = await context.db.client.updateManyAndReturn({
     where: { issuerId, status: { not: 'deleted' } },
     data: { status: 'deleted', deletedAt: now, updatedAt: now },
   })
-  for (const client of rows) await emit(context, 'client.deleted', aboutClient(client))
+  for (const client of rows) await recordEvent(context, 'client.deleted', clientEventSubject(client))
 }
 
 /**
- * A new secret; the old one stays good for 15 minutes.
- * @throws invalid_request for a public client, insufficient_scope for one that may do more than the caller, who could
- * act as it from then on; not_found
+ * Rotates the secret of a client. The old secret stays valid for 15 minutes.
+ * @throws invalid_request for a public client; insufficient_scope if the client has scopes that the caller lacks,
+ *   because the caller could act as the client; not_found
  */
-export async function rotateClientSecret(context: Context, place: ClientPlace): Promise<ClientWithSecret> {
-  const secret = chosenSecret('secret', null)
-  const client = await reviseClient(context, place, 'client.secret.rotated', undefined, async (row, inside) => {
-    if (!row.confidential) throw badRequest('A public client has no secret to rotate.')
-    await mayGrantAll(inside, row, settingsOf(row))
+export async function rotateClientSecret(context: Context, path: ClientPath): Promise<ClientWithSecret> {
+  const secret = resolveSecret('secret', null)
+  const client = await updateClientRow(context, path, 'client.secret.rotated', undefined, async (row, tx) => {
+    if (!row.confidential) throw badRequest('A public client has no secret. Only confidential clients have one.')
+    await requireGrantableClientScopes(tx, row, clientSettingsOf(row))
     return {
-      secrets: rotated(
+      secrets: rotateSecrets(
         row.secrets as unknown as StoredSecret[],
         secret,
         context.now(),
@@ -219,9 +225,9 @@ export async function rotateClientSecret(context: Context, place: ClientPlace): 
   return { client, secret }
 }
 
-function reviseClient(
+function updateClientRow(
   context: Context,
-  place: ClientPlace,
+  path: ClientPath,
   type: EventType,
   ifMatch: string | null | undefined,
   change: (
@@ -229,22 +235,22 @@ function reviseClient(
     context: Context,
   ) => Prisma.ClientUncheckedUpdateManyInput | Promise<Prisma.ClientUncheckedUpdateManyInput>,
 ): Promise<Client> {
-  return revise<Client, Prisma.ClientUncheckedUpdateManyInput>(context, {
-    what: 'client',
+  return updateWithOptimisticLock<Client, Prisma.ClientUncheckedUpdateManyInput>(context, {
+    resourceName: 'client',
     table: 'clients',
     ifMatch,
-    read: (now) => find(now, place),
-    change,
+    read: (now) => findClient(now, path),
+    computeChanges: change,
     write: async (now, version, data) =>
-      (await now.db.client.updateManyAndReturn({ where: { id: place.clientId, updatedAt: version }, data }))[0],
-    also: async (inside, before, client) => {
-      await emit(inside, type, { ...aboutClient(client), changes: changesBetween('client', before, client) })
-      await announce(inside, 'client', client.id)
+      (await now.db.client.updateManyAndReturn({ where: { id: path.clientId, updatedAt: version }, data }))[0],
+    afterWrite: async (tx, before, client) => {
+      await recordEvent(tx, type, { ...clientEventSubject(client), changes: changesBetween('client', before, client) })
+      await notify(tx, 'client', client.id)
     },
   })
 }
 
-const aboutClient = ({ accountId, issuerId, id }: Client) => ({
+const clientEventSubject = ({ accountId, issuerId, id }: Client) => ({
   accountId,
   issuerId,
   clientId: id,
@@ -252,12 +258,13 @@ const aboutClient = ({ accountId, issuerId, id }: Client) => ({
 })
 
 /**
- * Organizations that settings come to name must be of the same issuer (security rule 7). One that stood there before
- * may have been deleted since, and is no fault of this change.
+ * Organizations that a change adds to the settings must belong to the same issuer
+ * (docs/contract.md#identifiers-in-bodies). Existing entries are not checked, because the organization may have been
+ * deleted since.
  */
 async function checkOrganizations(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   after: ClientSettings,
   before?: ClientSettings,
 ): Promise<void> {
@@ -266,18 +273,18 @@ async function checkOrganizations(
   const added = ids.filter((id) => !idsOf(before).includes(id))
   if (added.length === 0) return
   const known = await context.db.organization.findMany({
-    where: { issuerId: place.issuerId, id: { in: added }, status: { not: 'deleted' } },
+    where: { issuerId: path.issuerId, id: { in: added }, status: { not: 'deleted' } },
     select: { id: true },
   })
-  const strange = added.find((id) => !known.some((row) => row.id === id))
-  if (strange !== undefined) {
-    const field = `settings.restrictions.organizations.allowed_org_ids[${ids.indexOf(strange)}]`
+  const unknownId = added.find((id) => !known.some((row) => row.id === id))
+  if (unknownId !== undefined) {
+    const field = `settings.restrictions.organizations.allowed_org_ids[${ids.indexOf(unknownId)}]`
     throw invalidField(field, 'unknown_organization', 'must be the id of an organization of this issuer.')
   }
 }
 
-/** The first page of clients of several issuers, in one query. */
-export async function clientsOf(
+/** Loads the newest clients of several issuers in one query. */
+export async function newestClientsOf(
   context: Context,
   issuerIds: readonly string[],
   limit: number,
@@ -288,5 +295,5 @@ export async function clientsOf(
     select: { id: true, clients: { where: { status: { not: 'deleted' } }, orderBy: newestFirst, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.clients]))
-  return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+  return issuerIds.map((id) => toPage(byId.get(id) ?? [], limit))
 }

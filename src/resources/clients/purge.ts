@@ -1,9 +1,12 @@
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { purge } from '../purge.js'
-import { DELETED_RETENTION } from './clients.js'
+import { purgeRows } from '../purge.js'
 
-/** Removes clients that were deleted 31 days ago (spec section 8). Their tokens, of 21 days at most, ended before. */
+/**
+ * Deletes clients 31 days after their soft delete (docs/contract.md#limits). Their tokens (21 days at most) have
+ * expired.
+ */
 export async function purgeClients(context: Context): Promise<void> {
-  const before = context.now() - DELETED_RETENTION
-  await purge(context, 'clients', `t.status = 'deleted' AND t.deleted_at <= $1::bigint`, before)
+  const before = context.now() - limits.deletedClientRetention
+  await purgeRows(context, 'clients', `t.status = 'deleted' AND t.deleted_at <= $1::bigint`, before)
 }

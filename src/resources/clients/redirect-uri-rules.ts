@@ -1,73 +1,74 @@
 /**
- * `settings.security.redirect_uri_rules` of an issuer (decisions D34): which redirect and post-logout redirect URIs its
- * clients may have, of those that spec 4.16 allows. The rules narrow, they never widen.
+ * Redirect URI rules of an issuer, `settings.security.redirect_uri_rules`
+ * (docs/contract.md#redirect-uri-rules-of-an-issuer). They restrict the URIs that
+ * docs/contract.md#redirect-uri-registration allows and never allow others.
  */
 import { z } from 'zod'
-import { type Detail, invalid } from '../../kernel/errors.js'
-import { rules } from '../../kernel/input.js'
-import { startOf } from '../../kernel/text.js'
+import { type ErrorDetail, invalidFields } from '../../kernel/errors.js'
+import { fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { truncateText } from '../../kernel/text.js'
 import { isLoopback } from '../../kernel/uri.js'
-import type { Issuer } from '../../platform/database.js'
+import type { Issuer } from '../../platform/postgres/database.js'
 import type { ClientSettings } from './settings.js'
 
-const MAX_HOSTS = 100
-
-/** A host in the form in which URLs carry it: lower case, A-labels. Undefined for what is not a host alone. */
-function hostOf(text: string): string | undefined {
+/** Returns a host as URLs contain it, in lower case with A-labels, or undefined if the text is not just a host. */
+function urlHostOf(text: string): string | undefined {
   const isIpv6 = /^\[[0-9a-f:.]+\]$/i.test(text)
   if (!isIpv6 && (text === '' || /[\s/?#@:\\[\]%*]/.test(text))) return undefined
   return URL.canParse(`https://${text}/`) ? new URL(`https://${text}/`).hostname : undefined
 }
 
-/** One entry of `allowed_hosts`: a host, or any host with exactly one more label. */
-function patternOf(text: string): { host: string; anyLabel: boolean } | undefined {
+/** Parses an entry of `allowed_hosts`: a host, or `*.` and a host for exactly one more label. */
+function parseHostPattern(text: string): { host: string; anyLabel: boolean } | undefined {
   const anyLabel = text.startsWith('*.')
-  const host = hostOf(anyLabel ? text.slice(2) : text)
-  // An IP address has no labels.
+  const host = urlHostOf(anyLabel ? text.slice(2) : text)
+  // IP addresses have no labels.
   if (host === undefined || (anyLabel && (host.startsWith('[') || /^[\d.]+$/.test(host)))) return undefined
   return { host, anyLabel }
 }
 
-const hostRule = rules
+const hostRule = fieldSchemas
   .text(260)
-  .refine((text) => patternOf(text) !== undefined, {
-    error: 'must be a host such as app.example.com, or *.example.com for one label more, without scheme and port.',
+  .refine((text) => parseHostPattern(text) !== undefined, {
+    error:
+      'must be a host such as app.example.com, or *.example.com for exactly one more label, without a scheme or port.',
     params: { code: 'invalid_format' },
   })
-  .refine((text) => !isLoopback(patternOf(text)?.host ?? ''), {
-    error: 'must not be a loopback host; allow_loopback is the rule for those.',
+  .refine((text) => !isLoopback(parseHostPattern(text)?.host ?? ''), {
+    error: 'must not be a loopback host; use allow_loopback for loopback hosts.',
     params: { code: 'invalid_value' },
   })
 
-export const redirectUriRulesRules = z.strictObject(
+export const redirectUriRulesSchema = z.strictObject(
   {
-    /** Redirect URIs on 127.0.0.1, [::1] and localhost; true if absent. */
-    allow_loopback: rules.boolean.optional(),
-    /** Redirect URIs of native applications such as com.example.app:/callback; true if absent. */
-    allow_private_use_schemes: rules.boolean.optional(),
-    /** The hosts of all other redirect URIs; any if null or absent. */
+    /** Whether redirect URIs may use 127.0.0.1, [::1] and localhost; true if absent. */
+    allow_loopback: fieldSchemas.boolean.optional(),
+    /** Whether native clients may use private-use schemes such as com.example.app:/callback; true if absent. */
+    allow_private_use_schemes: fieldSchemas.boolean.optional(),
+    /** Allowed hosts of all other redirect URIs; null or absent allows any host. */
     allowed_hosts: z
       .array(hostRule, 'must be an array of hosts, or null.')
       .min(1, 'must not be empty; null allows any host.')
-      .max(MAX_HOSTS, `must have at most ${MAX_HOSTS} entries.`)
+      .max(limits.maxRedirectUriRuleHosts, `must have at most ${limits.maxRedirectUriRuleHosts} entries.`)
       .nullable()
       .optional(),
   },
   'must be an object.',
 )
 
-export type RedirectUriRules = z.infer<typeof redirectUriRulesRules>
+export type RedirectUriRules = z.infer<typeof redirectUriRulesSchema>
 
-/** The rules of a stored issuer. */
+/** Returns the rules of a stored issuer. */
 export const redirectUriRulesOf = (issuer: { settings: unknown }): RedirectUriRules | undefined =>
   (issuer.settings as { security?: { redirect_uri_rules?: RedirectUriRules } }).security?.redirect_uri_rules
 
 /**
- * Whether a redirect URI satisfies the rules of an issuer.
- * @param uri one that spec 4.16 allows (`callbackFault`)
- * @returns the rule that refuses it and why, as a clause; undefined when the URI may be used
+ * Checks a redirect URI against the rules of an issuer.
+ * @param uri a URI that `redirectUriError` accepts
+ * @returns the violated rule and a clause with the reason, or undefined if the URI is allowed
  */
-export function refusingRule(
+export function violatedRule(
   { allow_loopback = true, allow_private_use_schemes = true, allowed_hosts = null }: RedirectUriRules = {},
   uri: string,
 ): { rule: keyof RedirectUriRules; reason: string } | undefined {
@@ -79,48 +80,50 @@ export function refusingRule(
   if (isLoopback(hostname)) {
     return allow_loopback ? undefined : { rule: 'allow_loopback', reason: 'loopback hosts are not allowed' }
   }
-  if (allowed_hosts === null || allowed_hosts.some((text) => matches(text, hostname))) return undefined
+  if (allowed_hosts === null || allowed_hosts.some((text) => matchesHostPattern(text, hostname))) return undefined
   return { rule: 'allowed_hosts', reason: `the host ${hostname} is not in the list` }
 }
 
-function matches(text: string, hostname: string): boolean {
-  const pattern = patternOf(text)
+function matchesHostPattern(text: string, hostname: string): boolean {
+  const pattern = parseHostPattern(text)
   if (!pattern) return false
   if (!pattern.anyLabel) return pattern.host === hostname
   const [, ...rest] = hostname.split('.')
   return rest.join('.') === pattern.host
 }
 
-/** Where the rules are found, for messages about them. */
+/** Path of the rules in error messages. */
 const SETTING = 'settings.security.redirect_uri_rules'
 
-/** The sentence that tells an operator or developer which rule of the issuer refuses a URI. */
-export function refusalOf(issuerRules: RedirectUriRules | undefined, uri: string): string | undefined {
-  const refused = refusingRule(issuerRules, uri)
-  return refused && `${SETTING}.${refused.rule} of the issuer refuses ${startOf(uri, 200)}: ${refused.reason}`
+/** Returns a clause that says which rule of the issuer rejects a URI, or undefined if it is allowed. */
+export function redirectUriViolation(issuerRules: RedirectUriRules | undefined, uri: string): string | undefined {
+  const violation = violatedRule(issuerRules, uri)
+  return (
+    violation && `${SETTING}.${violation.rule} of the issuer refuses ${truncateText(uri, 200)}: ${violation.reason}`
+  )
 }
 
-/** The URIs of one list that the rules of the issuer refuse, each with its place. */
-export function ruleFaults(
+/** Returns the errors of a list of URIs with their index. */
+export function redirectUriRuleErrors(
   issuerRules: RedirectUriRules | undefined,
   field: string,
   list: readonly string[],
-): Detail[] {
+): ErrorDetail[] {
   return list.flatMap((uri, index) => {
-    const refusal = refusalOf(issuerRules, uri)
-    if (refusal === undefined) return []
-    return [{ field: `${field}[${index}]`, code: 'not_allowed', message: `is not allowed: ${refusal}.` }]
+    const violation = redirectUriViolation(issuerRules, uri)
+    if (violation === undefined) return []
+    return [{ field: `${field}[${index}]`, code: 'not_allowed', message: `is not allowed: ${violation}.` }]
   })
 }
 
 /**
- * The issuer's own rules for the redirect URIs of a client (decisions D34). A client that breaks a newer rule works on
- * until its settings are changed.
- * @throws invalid_request naming each URI and the rule that refuses it
+ * Applies the issuer's redirect URI rules to a client. A client that violates a newer rule keeps working until its
+ * settings change.
+ * @throws invalid_request with each URI and the rule that rejects it
  */
-export function requireAllowedUris(issuer: Issuer, { openid = {} }: ClientSettings): void {
-  const faults = (['redirect_uris', 'post_logout_redirect_uris'] as const).flatMap((list) =>
-    ruleFaults(redirectUriRulesOf(issuer), `settings.openid.${list}`, openid[list] ?? []),
+export function requireAllowedRedirectUris(issuer: Issuer, { openid = {} }: ClientSettings): void {
+  const errors = (['redirect_uris', 'post_logout_redirect_uris'] as const).flatMap((list) =>
+    redirectUriRuleErrors(redirectUriRulesOf(issuer), `settings.openid.${list}`, openid[list] ?? []),
   )
-  if (faults.length > 0) throw invalid(faults)
+  if (errors.length > 0) throw invalidFields(errors)
 }

@@ -1,91 +1,96 @@
 /**
- * Backup codes (spec 2.7, decisions D13): ten codes for the day when the other factor is lost, each good once. Making
- * them again replaces all of them. Why a keyed hash is enough is told in docs/decisions.
+ * Backup codes (docs/contract.md#verifier-operations): ten single-use codes for users who lose their other second
+ * factor. Creating a new set replaces the old one. docs/decisions/0011 says why a keyed hash is sufficient.
  */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { sql, type User, type Verifier } from '../../platform/database.js'
-import { hmac } from '../../platform/secrets.js'
-import { described, insertVerifier, kindOf, name } from './kind.js'
-import { recordRemoval } from './removal.js'
+import { hmac } from '../../platform/crypto/secrets.js'
+import { sql, type User, type Verifier } from '../../platform/postgres/database.js'
+import { defineVerifierKind, descriptionFields, insertVerifier, nameRule } from './verifier-kind.js'
+import { recordVerifierRemoval } from './verifier-removal.js'
 
-const COUNT = 10
 /** 50 random bits each. */
-const LENGTH = 10
+const CODE_LENGTH = 10
 const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
 
-export const backupCodes = kindOf({
-  rules: z.strictObject({ type: z.literal('backup_codes'), name: name.optional(), ...described }),
+export const backupCodes = defineVerifierKind({
+  rules: z.strictObject({ type: z.literal('backup_codes'), name: nameRule.optional(), ...descriptionFields }),
   async prepare(context, owner, values) {
-    const codes = newBackupCodes()
-    const keep = keepBackupCodes(context, codes)
-    return async (inside) => ({ ...(await keep(inside, owner, values)), codesPlain: codes })
+    const codes = generateBackupCodes()
+    const save = prepareBackupCodes(context, codes)
+    return async (tx) => ({ ...(await save(tx, owner, values)), codesPlain: codes })
   },
 })
 
-/** A set of codes, as people are shown them, once. */
-export const newBackupCodes = (): string[] => Array.from({ length: COUNT }, newCode)
+/** Generates a set of backup codes. Show them once and store only their hashes. */
+export const generateBackupCodes = (): string[] => Array.from({ length: limits.backupCodesPerUser }, generateCode)
 
 /**
- * What keeps these codes for a user, in place of those there were. Call the result in a transaction that holds the
- * user's row locked (`lockOwner`), so that of two that come at once the later one replaces the earlier one.
+ * Prepares the verifier that stores the hashes of these codes.
+ * @returns a function that replaces the user's backup codes. Call it in a transaction that has locked the user's row
+ *   (`lockVerifierOwner`), so that of two parallel calls the later one replaces the codes of the earlier one.
  */
-export function keepBackupCodes(context: Context, codes: readonly string[]) {
+export function prepareBackupCodes(context: Context, codes: readonly string[]) {
   const key = randomBytes(32)
-  const sealed = context.sealer.seal(key.toString('base64'))
+  const encryptedKey = context.encryptor.encrypt(key.toString('base64'))
   const codeHashes = codes.map((code) => hmac(key, code))
   return async (
-    inside: Context,
+    tx: Context,
     owner: Pick<User, 'accountId' | 'issuerId' | 'id'>,
-    given: {
+    fields: {
       name?: string | null | undefined
       description?: string | null | undefined
       metadata?: object | null | undefined
     } = {},
   ): Promise<Verifier> => {
-    const before = await inside.db.verifier.findFirst({ where: { userId: owner.id, type: 'backup_codes' } })
+    const before = await tx.db.verifier.findFirst({ where: { userId: owner.id, type: 'backup_codes' } })
     if (before) {
-      await inside.db.verifier.deleteMany({ where: { id: before.id } })
-      await recordRemoval(inside, [before], 'replaced')
+      await tx.db.verifier.deleteMany({ where: { id: before.id } })
+      await recordVerifierRemoval(tx, [before], 'replaced')
     }
-    return insertVerifier(inside, owner, given, { type: 'backup_codes', name: given.name ?? null, sealed, codeHashes })
+    return insertVerifier(tx, owner, fields, {
+      type: 'backup_codes',
+      name: fields.name ?? null,
+      encryptedSecret: encryptedKey,
+      codeHashes,
+    })
   }
 }
 
-/** Each byte gives five bits; 256 is a multiple of 32, so no character is likelier than another. */
-function newCode(): string {
-  return Array.from(randomBytes(LENGTH), (byte) => alphabet[byte & 31]).join('')
+/** Each byte gives five bits. 256 is a multiple of 32, so all characters have the same probability. */
+function generateCode(): string {
+  return Array.from(randomBytes(CODE_LENGTH), (byte) => alphabet[byte & 31]).join('')
 }
 
-/** As people type it: any case, with spaces or hyphens, and the letters that look like digits (Crockford). */
-function normalCode(text: string): string | undefined {
+/** Accepts any case, spaces, hyphens, and letters that look like digits (Crockford base32). */
+function normalizeCode(text: string): string | undefined {
   const code = text.replace(/[\s-]/g, '').toUpperCase().replace(/O/g, '0').replace(/[IL]/g, '1')
-  return code.length === LENGTH ? code : undefined
+  return code.length === CODE_LENGTH ? code : undefined
 }
 
-const useText = `
+const consumeText = `
   UPDATE verifiers SET code_hashes = array_remove(code_hashes, $2), last_used_at = $3::bigint, updated_at = $3::bigint
   WHERE id = $1 AND $2 = ANY(code_hashes) RETURNING id, cardinality(code_hashes) AS left`
 
 /**
- * Is this one of the user's backup codes that are left? Uses it up in the same statement. Call it in the transaction of
- * the step.
- * @returns the verifier's id and how many codes are left, or undefined
+ * Consumes a backup code of the user in one statement. Call it in the transaction of the sign-in step.
+ * @returns the verifier's id and the number of unused codes; undefined for a wrong or used code
  */
-export async function useBackupCode(
+export async function consumeBackupCode(
   context: Context,
   { issuerId, userId }: { issuerId: string; userId: string },
   text: string,
 ): Promise<{ verifierId: string; left: number } | undefined> {
   const verifier = await context.db.verifier.findFirst({
     where: { issuerId, userId, type: 'backup_codes' },
-    select: { id: true, sealed: true },
+    select: { id: true, encryptedSecret: true },
   })
-  const code = normalCode(text)
-  if (!verifier?.sealed || code === undefined) return undefined
-  const key = Buffer.from(context.sealer.open(verifier.sealed), 'base64')
+  const code = normalizeCode(text)
+  if (!verifier?.encryptedSecret || code === undefined) return undefined
+  const key = Buffer.from(context.encryptor.decrypt(verifier.encryptedSecret), 'base64')
   const values = [verifier.id, hmac(key, code), context.now()]
-  const [used] = await sql<{ id: string; left: number }>(context.db, useText, ...values)
+  const [used] = await sql<{ id: string; left: number }>(context.db, consumeText, ...values)
   return used && { verifierId: used.id, left: Number(used.left) }
 }

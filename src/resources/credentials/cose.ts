@@ -1,45 +1,44 @@
-/** Public keys of passkeys (RFC 9052 section 7): read, checked to be keys, before one is kept. */
+/** Validates public keys of passkeys (COSE_Key, RFC 9052 section 7) before they are stored. */
 import { createPublicKey, type JsonWebKey } from 'node:crypto'
+import { limits } from '../../kernel/limits.js'
 
-/** ES256, EdDSA with Ed25519, RS256: what browsers and authenticators offer (COSE algorithm numbers). */
+/** COSE algorithm numbers of ES256, EdDSA with Ed25519, and RS256. */
 export const passkeyAlgorithms = [-7, -8, -257]
 
-const MIN_RSA_BYTES = 256
-
 /**
- * Reads a COSE_Key. The library is loaded by whoever first has one to read.
- * @returns its algorithm, or undefined when it is no public key of one of `passkeyAlgorithms`
+ * Parses a COSE_Key. The library is loaded on first use.
+ * @returns its algorithm; undefined if it is not a public key of one of `passkeyAlgorithms`
  */
-export async function algorithmOf(bytes: Uint8Array): Promise<number | undefined> {
+export async function coseAlgorithmOf(bytes: Uint8Array): Promise<number | undefined> {
   const { cose, isoCBOR } = await import('@simplewebauthn/server/helpers')
   try {
     const key: unknown = isoCBOR.decodeFirst(Uint8Array.from(bytes))
-    // Bytes behind the key, or a second spelling of it, would make two of one.
+    // Trailing bytes or a non-canonical encoding would give one key several representations.
     if (!(key instanceof Map) || isoCBOR.encode(key).length !== bytes.length) return undefined
     const { COSEALG, COSECRV, COSEKEYS, COSEKTY } = cose
     const algorithm: unknown = key.get(COSEKEYS.alg)
-    const is = (kty: number, curve?: number) =>
+    const hasType = (kty: number, curve?: number) =>
       key.get(COSEKEYS.kty) === kty && (curve === undefined || key.get(COSEKEYS.crv) === curve)
     const jwk: JsonWebKey | undefined =
-      algorithm === COSEALG.ES256 && is(COSEKTY.EC2, COSECRV.P256)
-        ? { kty: 'EC', crv: 'P-256', x: part(key, COSEKEYS.x, 32), y: part(key, COSEKEYS.y, 32) }
-        : algorithm === COSEALG.EdDSA && is(COSEKTY.OKP, COSECRV.ED25519)
-          ? { kty: 'OKP', crv: 'Ed25519', x: part(key, COSEKEYS.x, 32) }
-          : algorithm === COSEALG.RS256 && is(COSEKTY.RSA)
-            ? { kty: 'RSA', n: part(key, COSEKEYS.n), e: part(key, COSEKEYS.e) }
+      algorithm === COSEALG.ES256 && hasType(COSEKTY.EC2, COSECRV.P256)
+        ? { kty: 'EC', crv: 'P-256', x: byteParameter(key, COSEKEYS.x, 32), y: byteParameter(key, COSEKEYS.y, 32) }
+        : algorithm === COSEALG.EdDSA && hasType(COSEKTY.OKP, COSECRV.ED25519)
+          ? { kty: 'OKP', crv: 'Ed25519', x: byteParameter(key, COSEKEYS.x, 32) }
+          : algorithm === COSEALG.RS256 && hasType(COSEKTY.RSA)
+            ? { kty: 'RSA', n: byteParameter(key, COSEKEYS.n), e: byteParameter(key, COSEKEYS.e) }
             : undefined
     if (!jwk) return undefined
-    // The library refuses points that are not on the curve.
+    // createPublicKey refuses points that are not on the curve.
     const { asymmetricKeyDetails } = createPublicKey({ key: jwk, format: 'jwk' })
     const bits = asymmetricKeyDetails?.modulusLength
-    return bits !== undefined && bits < MIN_RSA_BYTES * 8 ? undefined : (algorithm as number)
+    return bits !== undefined && bits < limits.minPasskeyRsaKeyBytes * 8 ? undefined : (algorithm as number)
   } catch {
     return undefined
   }
 }
 
-/** A byte string of the map, in base64url. @throws Error when it is none, or of another length */
-function part(key: Map<unknown, unknown>, label: number, length?: number): string {
+/** Returns a byte string of the map in base64url. @throws Error if it is missing, another type, or of another length */
+function byteParameter(key: Map<unknown, unknown>, label: number, length?: number): string {
   const bytes = key.get(label)
   if (!(bytes instanceof Uint8Array) || (length !== undefined && bytes.length !== length)) throw new Error('not a key')
   return Buffer.from(bytes).toString('base64url')

@@ -1,82 +1,84 @@
 /**
- * Verifiers in the making (decisions D13): a TOTP secret or a WebAuthn challenge was given out and is answered within
- * minutes, once. Each way to consume a row is one statement (security rule 1).
+ * Pending enrollments of verifiers (docs/contract.md#verifier-operations): a TOTP secret or a WebAuthn challenge that
+ * must be confirmed within minutes, once. Each row is consumed by one statement (docs/contract.md#single-use-values).
  */
 import { newId } from '../../kernel/ids.js'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { type Enrollment, outside, type Prisma } from '../../platform/database.js'
-import { sweep } from '../../platform/sweep.js'
-import type { VerifiersPlace } from './kind.js'
+import { deleteInBatches } from '../../platform/jobs/batch-delete.js'
+import { type Enrollment, type Prisma } from '../../platform/postgres/database.js'
+import { externalCall } from '../../platform/postgres/transaction.js'
+import type { VerifiersPath } from './verifier-kind.js'
 
 export type EnrollmentKind = 'totp' | 'passkey'
 
-/** Codes that may be tried on one enrolment. */
-export const MAX_TRIES = 5
-
 /**
- * Begins an enrolment.
- * @param life milliseconds
+ * Creates a pending enrollment.
+ * @param lifetime milliseconds
  */
-export async function beginEnrollment(
+export async function createEnrollment(
   context: Context,
-  { accountId, issuerId, userId }: VerifiersPlace,
+  { accountId, issuerId, userId }: VerifiersPath,
   kind: EnrollmentKind,
-  life: number,
-  columns: Pick<Prisma.EnrollmentUncheckedCreateInput, 'name' | 'description' | 'metadata' | 'sealed' | 'data'>,
+  lifetime: number,
+  columns: Pick<
+    Prisma.EnrollmentUncheckedCreateInput,
+    'name' | 'description' | 'metadata' | 'encryptedSecret' | 'data'
+  >,
 ): Promise<Enrollment> {
   const now = context.now()
-  const place = { accountId, issuerId, userId }
-  const row = { id: newId('enr', now), ...place, kind, expiresAt: now + life, createdAt: now }
+  const path = { accountId, issuerId, userId }
+  const row = { id: newId('enr', now), ...path, kind, expiresAt: now + lifetime, createdAt: now }
   return context.db.enrollment.create({ data: { ...row, ...columns } })
 }
 
-const columns = `id, name, description, metadata, sealed, data, expires_at AS "expiresAt"`
-type Row = Pick<Enrollment, 'id' | 'name' | 'description' | 'metadata' | 'sealed' | 'data'>
+const columns = `id, name, description, metadata, encrypted_secret AS "encryptedSecret", data, expires_at AS "expiresAt"`
+type Row = Pick<Enrollment, 'id' | 'name' | 'description' | 'metadata' | 'encryptedSecret' | 'data'>
 
-const tryText = `
-  UPDATE enrollments SET tries = tries + 1
+const attemptText = `
+  UPDATE enrollments SET attempts = attempts + 1
   WHERE id = $1 AND account_id = $2 AND issuer_id = $3 AND user_id = $4 AND kind = $5 AND expires_at > $6
-    AND tries < ${MAX_TRIES}
+    AND attempts < ${limits.maxEnrollmentAttempts}
   RETURNING ${columns}`
 
-const takeText = `
+const consumeText = `
   DELETE FROM enrollments
   WHERE id = $1 AND account_id = $2 AND issuer_id = $3 AND user_id = $4 AND kind = $5 AND expires_at > $6
   RETURNING ${columns}`
 
 /**
- * Counts a try, outside of any transaction, so that a refusal does not undo the count.
- * @returns undefined when the enrolment is unknown, of somebody else, expired or tried too often
+ * Counts an attempt, outside of the caller's transaction so that a rollback does not undo the count.
+ * @returns undefined if the enrollment is unknown, expired, of another user, or has no attempts left
  */
-export const tryEnrollment = (context: Context, place: VerifiersPlace, kind: EnrollmentKind, id: string) =>
-  one(context, 'enrollment-try', tryText, place, kind, id)
+export const recordEnrollmentAttempt = (context: Context, path: VerifiersPath, kind: EnrollmentKind, id: string) =>
+  runEnrollmentStatement(context, 'enrollment-attempt', attemptText, path, kind, id)
 
-/** Consumes an enrolment whatever its answer is worth, outside of any transaction. @returns as tryEnrollment */
-export const takeEnrollment = (context: Context, place: VerifiersPlace, kind: EnrollmentKind, id: string) =>
-  one(context, 'enrollment-take', takeText, place, kind, id)
+/** Consumes an enrollment outside of the caller's transaction, also if the response to it is wrong. */
+export const consumeEnrollment = (context: Context, path: VerifiersPath, kind: EnrollmentKind, id: string) =>
+  runEnrollmentStatement(context, 'enrollment-consume', consumeText, path, kind, id)
 
-async function one(
+async function runEnrollmentStatement(
   context: Context,
   statement: string,
   text: string,
-  { accountId, issuerId, userId }: VerifiersPlace,
+  { accountId, issuerId, userId }: VerifiersPath,
   kind: EnrollmentKind,
   id: string,
 ): Promise<Row | undefined> {
   const values = [id, accountId, issuerId, userId, kind, context.now()]
-  const [row] = await outside(context, `${statement} ${id}`, () =>
-    context.tools.query<Row & Record<string, unknown>>(statement, text, values),
+  const [row] = await externalCall(context, `${statement} ${id}`, () =>
+    context.database.query<Row & Record<string, unknown>>(statement, text, values),
   )
   return row
 }
 
-/** Ends an enrolment with the transaction that completes it. @returns false when another one has ended it */
-export async function endEnrollment(context: Context, id: string): Promise<boolean> {
+/** Deletes a completed enrollment in the caller's transaction. @returns false if it has been deleted already */
+export async function deleteEnrollment(context: Context, id: string): Promise<boolean> {
   const { count } = await context.db.enrollment.deleteMany({ where: { id } })
   return count === 1
 }
 
-/** Removes what nobody completed in time. A periodic job. */
+/** Deletes expired enrollments. A periodic job. */
 export async function purgeEnrollments(context: Context): Promise<void> {
-  await sweep(context, 'enrollments', 'expires_at < $1::bigint', context.now())
+  await deleteInBatches(context, 'enrollments', 'expires_at < $1::bigint', context.now())
 }

@@ -1,23 +1,23 @@
 /**
- * Accounts at upstream providers that belong to users: verifiers of type `oauth` (spec 2.7). They are made by signing
- * in only, listed and deleted as every verifier; one upstream account belongs to one user.
+ * Linked upstream identities: verifiers of the type `oauth` (docs/contract.md#credentials). Only a sign-in creates
+ * them. An upstream account belongs to at most one user.
  */
 import type { Context } from '../../platform/context.js'
-import { sql, type Verifier } from '../../platform/database.js'
-import type { InIssuer } from '../place.js'
-import { insertVerifier, lockOwner } from './kind.js'
+import { sql, type Verifier } from '../../platform/postgres/database.js'
+import type { InIssuer } from '../resource-path.js'
 import type { SignInUser } from './sign-in.js'
+import { insertVerifier, lockVerifierOwner } from './verifier-kind.js'
 
-/** Who somebody is at an upstream provider: a subject means something at its issuer only. */
+/** An account at an upstream provider. A subject is unique within its issuer only. */
 export interface UpstreamIdentity {
-  /** Of the authentication method that leads there. */
+  /** Id of the authentication method of the provider. */
   methodId: string
   issuer: string
   subject: string
 }
 
-/** The user of an upstream account, whatever the user's status; undefined for an account that is nobody's yet. */
-export async function findLinked(
+/** Returns the user of an upstream account, regardless of the user's status; undefined if it is not linked. */
+export async function findLinkedUser(
   context: Context,
   { accountId, issuerId }: InIssuer,
   { methodId, issuer, subject }: UpstreamIdentity,
@@ -29,16 +29,16 @@ export async function findLinked(
   return row ? { user: { ...row.user, accountId, issuerId }, verifierId: row.id } : undefined
 }
 
-/** Somebody whose address it seems to be. */
-export interface AddressOwner {
+/** A user with the same email address. */
+export interface EmailMatch {
   user: SignInUser
-  /** It is the very address, and they have shown that they read its mail. */
-  proved: boolean
-  /** It is, or is compared like, the username. */
+  /** The addresses are equal, and the user has confirmed the address. */
+  isVerified: boolean
+  /** The address matches the username, not only the profile. */
   byUsername: boolean
 }
 
-const ownersText = `
+const emailMatchesText = `
   SELECT id, username, status, CASE WHEN username_type = 'email' THEN username ELSE profile->>'email' END AS email,
     email_verified AS "emailVerified", true AS "byUsername"
   FROM users WHERE issuer_id = $1 AND account_id = $2 AND username_key = $3 AND status NOT IN ('deleted', 'pending_deletion')
@@ -47,7 +47,7 @@ const ownersText = `
   FROM users WHERE issuer_id = $1 AND account_id = $2 AND lower(profile->>'email') = $3 AND username_type <> 'email'
     AND username_key <> $3 AND profile->>'email' IS NOT NULL AND status NOT IN ('deleted', 'pending_deletion') LIMIT 10)`
 
-interface OwnerRow {
+interface EmailMatchRow {
   id: string
   username: string
   status: string
@@ -56,48 +56,49 @@ interface OwnerRow {
   byUsername: boolean
 }
 
-/** Mail knows no other case folding: what Unicode folds further may be the mailbox of somebody else. */
-const sameAddress = (one: string, other: string): boolean => {
-  const folded = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
-  return folded(one) === folded(other)
+/** Ignores the case of ASCII letters only: Unicode case folding could match the mailbox of another person. */
+const isSameAddress = (one: string, other: string): boolean => {
+  const foldCase = (text: string) => text.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+  return foldCase(one) === foldCase(other)
 }
 
 /**
- * Users who have this address as their username or in their profile.
+ * Returns the users who have this address as their username or in their profile.
  * @param email in ASCII
  */
-export async function ownersOfAddress(
+export async function findUsersByEmail(
   context: Context,
   { accountId, issuerId }: InIssuer,
   email: string,
-): Promise<AddressOwner[]> {
-  const rows = await sql<OwnerRow>(context.db, ownersText, issuerId, accountId, email.toLowerCase())
-  return rows.map(({ emailVerified, email: theirs, byUsername, ...user }) => ({
+): Promise<EmailMatch[]> {
+  const rows = await sql<EmailMatchRow>(context.db, emailMatchesText, issuerId, accountId, email.toLowerCase())
+  return rows.map(({ emailVerified, email: userEmail, byUsername, ...user }) => ({
     user: { ...user, accountId, issuerId },
-    proved: emailVerified && theirs !== null && sameAddress(theirs, email),
+    isVerified: emailVerified && userEmail !== null && isSameAddress(userEmail, email),
     byUsername,
   }))
 }
 
 /**
- * Links an upstream account unless it is somebody's already: of two browsers of one user the second finds what the first
- * wrote.
- * @throws as linkIdentity
+ * Links an upstream account to a user unless it is linked already. Locks the user's row, so that two parallel sign-ins
+ * of one user create one link.
+ * @throws as `linkIdentity`
  */
-export async function linkUnlessTaken(
+export async function linkIdentityIfUnlinked(
   context: Context,
   user: SignInUser,
   identity: UpstreamIdentity,
   name: string,
 ): Promise<void> {
-  await lockOwner(context, user)
-  if (!(await findLinked(context, user, identity))) await linkIdentity(context, user, identity, name)
+  await lockVerifierOwner(context, user)
+  if (!(await findLinkedUser(context, user, identity))) await linkIdentity(context, user, identity, name)
 }
 
 /**
- * Makes an upstream account the user's, who has just come with it. Call it in the transaction of the step, as that user.
- * @param name what people call the provider
- * @throws not_found for a user who has gone; a broken unique index for an account that somebody has meanwhile
+ * Links an upstream account to a user who has just signed in with it. Call it in the transaction of the sign-in step,
+ * with that user as the actor.
+ * @param name display name of the provider
+ * @throws not_found for a deleted user; a unique violation if the account has been linked in the meantime
  */
 export async function linkIdentity(
   context: Context,
@@ -105,7 +106,7 @@ export async function linkIdentity(
   { methodId, issuer, subject }: UpstreamIdentity,
   name: string,
 ): Promise<Verifier> {
-  await lockOwner(context, user)
+  await lockVerifierOwner(context, user)
   const columns = { type: 'oauth', name, methodId, upstreamIssuer: issuer, upstreamSubject: subject }
   return insertVerifier(context, user, {}, { ...columns, createdBy: user.id, lastUsedAt: context.now() })
 }

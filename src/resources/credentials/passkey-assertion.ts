@@ -1,40 +1,39 @@
 /**
- * Signing in with a passkey (WebAuthn level 3, section 7.2): is this answer to our challenge signed by a credential of
- * this issuer? The browser's word counts for nothing: what it signed must name our challenge, our origin and our
- * relying party, and the person must have been verified by the authenticator. Who holds the challenges is the caller.
+ * Verifies passkey assertions (WebAuthn level 3, section 7.2): the signed data must contain our challenge, origin and
+ * relying party, and the authenticator must have verified the user. The caller stores and consumes the challenges.
  */
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
-import { parseJson } from '../../kernel/gate.js'
+import { parseJson } from '../../kernel/safe-json.js'
 import type { Context } from '../../platform/context.js'
-import { sql } from '../../platform/database.js'
-import { goneUser, type InIssuer } from '../place.js'
-import { base64url } from './kind.js'
-import type { PasskeyFacts } from './passkey.js'
+import { sql } from '../../platform/postgres/database.js'
+import { deletedUserStatuses, type InIssuer } from '../resource-path.js'
+import type { PasskeyData } from './passkey-data.js'
 import type { SignInUser } from './sign-in.js'
+import { base64url } from './verifier-kind.js'
 
-/** What an answer must be bound to. */
+/** The values that an assertion must match. */
 export interface Ceremony {
-  /** In base64url. Good for one answer; the caller sees to that. */
+  /** In base64url. The caller makes sure that it is used once. */
   challenge: string
-  /** Host of the page, which is the relying party, and its origin. */
+  /** The relying party id, which is the host of the page, and the origin of the page. */
   rpId: string
   origin: string
 }
 
-export type AssertionVerdict =
-  /** For the trail, with whom it concerns, if anybody; the person is told the same whatever it was. */
+export type AssertionDecision =
+  /** `reason` is for the event only; every refusal gets the same response. */
   | { outcome: 'refused'; reason: 'malformed' | 'unknown_credential' | 'wrong_assertion'; user?: SignInUser }
-  | { outcome: 'fits'; user: SignInUser; used: UsedPasskey }
+  | { outcome: 'verified'; user: SignInUser; used: PasskeyUse }
 
-/** What the authenticator says of itself, to be kept by `usePasskey`. */
-export interface UsedPasskey {
+/** State that the authenticator reports, for `recordPasskeyUse`. */
+export interface PasskeyUse {
   verifierId: string
   signCount: number
   backupState: boolean
 }
 
-const answerRules = z.looseObject({
+const assertionRules = z.looseObject({
   id: base64url(1023),
   rawId: base64url(1023),
   type: z.literal('public-key'),
@@ -51,11 +50,11 @@ interface Row {
   userId: string
   username: string
   status: string
-  data: PasskeyFacts
+  data: PasskeyData
 }
 
-/** Undefined for what is no JSON, or does not pass the input gate. */
-function jsonOf(text: string): unknown {
+/** Returns undefined for a text that is not JSON or fails the input checks. */
+function parseJsonOrUndefined(text: string): unknown {
   try {
     return parseJson(text)
   } catch {
@@ -69,51 +68,59 @@ const credentialText = `
   WHERE v.issuer_id = $1 AND v.credential_id = $2 AND v.type = 'passkey' AND u.status <> ALL($3::text[])`
 
 /**
- * Checks an answer. Writes nothing: what follows is the caller's, `usePasskey` first.
- * @param text AuthenticationResponseJSON, as a form carries it
- * @param userId whose passkey it must be; null where the credential itself says who signs in
+ * Verifies an assertion. Writes nothing; after a success the caller calls `recordPasskeyUse`.
+ * @param text AuthenticationResponseJSON from the form
+ * @param userId the user who must own the passkey; null if the credential identifies the user
  */
-export async function checkAssertion(
+export async function verifyPasskeyAssertion(
   context: Context,
   { accountId, issuerId }: InIssuer,
   text: string,
   ceremony: Ceremony,
   userId: string | null,
-): Promise<AssertionVerdict> {
-  const parsed = answerRules.safeParse(jsonOf(text))
+): Promise<AssertionDecision> {
+  const parsed = assertionRules.safeParse(parseJsonOrUndefined(text))
   if (!parsed.success) return { outcome: 'refused', reason: 'malformed' }
-  const answer = parsed.data
-  const values = [issuerId, answer.id, goneUser]
-  const [row] = await context.tools.query<Row & Record<string, unknown>>('passkey-credential', credentialText, values)
+  const assertion = parsed.data
+  const values = [issuerId, assertion.id, deletedUserStatuses]
+  const [row] = await context.database.query<Row & Record<string, unknown>>(
+    'passkey-credential',
+    credentialText,
+    values,
+  )
   if (!row) return { outcome: 'refused', reason: 'unknown_credential' }
   const user = { accountId, issuerId, id: row.userId, username: row.username, status: row.status }
   const refused = { outcome: 'refused', reason: 'wrong_assertion', user } as const
 
-  // Steps 5 and 6: the credential belongs to the one who signs in. A discoverable one must say whose it is; where we
-  // know already, it may be silent, but must not contradict.
-  const handle = answer.response.userHandle
-  const named = handle == null ? undefined : Buffer.from(handle, 'base64url').toString()
+  // Steps 5 and 6: the credential belongs to the user who signs in. A discoverable credential must name its user. If
+  // the user is known, the user handle may be missing, but must not name another user.
+  const handle = assertion.response.userHandle
+  const assertedUserId = handle == null ? undefined : Buffer.from(handle, 'base64url').toString()
   if (userId !== null && row.userId !== userId) return refused
-  if (named === undefined ? userId === null : named !== row.userId) return refused
+  if (assertedUserId === undefined ? userId === null : assertedUserId !== row.userId) return refused
 
   // Steps 10 to 21: type, challenge, origin, relying party, presence, verification, signature.
-  const info = await verified(answer as unknown as AuthenticationResponseJSON, row, ceremony)
+  const info = await verifyResponse(assertion as unknown as AuthenticationResponseJSON, row, ceremony)
   if (!info) return refused
-  // Step 18: whether a credential can leave its authenticator never changes.
-  const eligible = info.credentialDeviceType === 'multiDevice'
-  if (row.data.backup_eligible !== null && row.data.backup_eligible !== eligible) return refused
+  // Step 18: backup eligibility never changes.
+  const backupEligible = info.credentialDeviceType === 'multiDevice'
+  if (row.data.backup_eligible !== null && row.data.backup_eligible !== backupEligible) return refused
   const used = { verifierId: row.verifierId, signCount: info.newCounter, backupState: info.credentialBackedUp }
-  return { outcome: 'fits', user, used }
+  return { outcome: 'verified', user, used }
 }
 
-async function verified(response: AuthenticationResponseJSON, { data }: Row, { challenge, origin, rpId }: Ceremony) {
-  // Loaded for the first answer: it brings all that certificates need.
+async function verifyResponse(
+  response: AuthenticationResponseJSON,
+  { data }: Row,
+  { challenge, origin, rpId }: Ceremony,
+) {
+  // Loaded on first use, because the library has many dependencies.
   const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
   try {
-    // Nothing of ours may be framed, so nobody signs in from within another page.
-    const client = jsonOf(Buffer.from(response.response.clientDataJSON, 'base64url').toString())
+    // The sign-in pages cannot be framed, so a cross-origin assertion is not genuine.
+    const client = parseJsonOrUndefined(Buffer.from(response.response.clientDataJSON, 'base64url').toString())
     if ((client as { crossOrigin?: unknown } | undefined)?.crossOrigin === true) return undefined
-    const { verified: fits, authenticationInfo } = await verifyAuthenticationResponse({
+    const { verified: isValid, authenticationInfo } = await verifyAuthenticationResponse({
       response,
       expectedChallenge: challenge,
       expectedOrigin: origin,
@@ -122,18 +129,18 @@ async function verified(response: AuthenticationResponseJSON, { data }: Row, { c
       credential: {
         id: response.id,
         publicKey: Uint8Array.from(Buffer.from(data.public_key, 'base64url')),
-        // Compared where it is written: two answers at once must not both be the next one.
+        // recordUseText compares the counter, so that of two parallel assertions with the same count only one succeeds.
         counter: 0,
       },
     })
-    return fits ? authenticationInfo : undefined
+    return isValid ? authenticationInfo : undefined
   } catch {
-    // The library throws for whatever does not fit, malformed bytes included; its words are not for callers.
+    // The library throws for every invalid input, malformed bytes included. Its messages are not for callers.
     return undefined
   }
 }
 
-const useText = `
+const recordUseText = `
   UPDATE verifiers SET sign_count = $4::bigint, last_used_at = $5::bigint, updated_at = $5::bigint,
     data = data || jsonb_build_object('backup_state', $6::boolean)
   WHERE id = $1 AND issuer_id = $2 AND user_id = $3
@@ -141,32 +148,33 @@ const useText = `
   RETURNING id`
 
 /**
- * Keeps what the authenticator said (step 22). Call it in the transaction of the step.
- * @returns false when its count did not grow: there may be two of it. Authenticators that do not count say 0 always.
+ * Stores the signature counter and backup state (step 22). Call it in the transaction of the sign-in step.
+ * @returns false if the counter did not increase, which indicates a cloned authenticator. Authenticators without a
+ *   counter always report 0, which is accepted.
  */
-export async function usePasskey(
+export async function recordPasskeyUse(
   context: Context,
   { issuerId, id }: Pick<SignInUser, 'issuerId' | 'id'>,
-  { verifierId, signCount, backupState }: UsedPasskey,
+  { verifierId, signCount, backupState }: PasskeyUse,
 ): Promise<boolean> {
   const values = [verifierId, issuerId, id, signCount, context.now(), backupState]
-  const rows = await sql<{ id: string }>(context.db, useText, ...values)
+  const rows = await sql<{ id: string }>(context.db, recordUseText, ...values)
   return rows.length > 0
 }
 
-/** A passkey that a browser may be asked for: PublicKeyCredentialDescriptorJSON. */
-export interface KnownPasskey {
+/** An entry of `allowCredentials` or `excludeCredentials`: PublicKeyCredentialDescriptorJSON. */
+export interface PasskeyDescriptor {
   type: 'public-key'
   id: string
   transports: string[]
 }
 
-/** The user's passkeys that may be used at this relying party; of some we were not told where they belong. */
-export async function passkeysOf(
+/** Returns the user's passkeys for this relying party. Passkeys without a stored relying party id are included. */
+export async function passkeyDescriptorsOf(
   context: Context,
   { issuerId, id: userId }: Pick<SignInUser, 'issuerId' | 'id'>,
   rpId: string,
-): Promise<KnownPasskey[]> {
+): Promise<PasskeyDescriptor[]> {
   const rows = await context.db.verifier.findMany({
     where: { issuerId, userId, type: 'passkey' },
     select: { credentialId: true, data: true },
@@ -174,7 +182,7 @@ export async function passkeysOf(
     take: 100,
   })
   return rows.flatMap(({ credentialId, data }) => {
-    const { rp_id, transports } = data as unknown as PasskeyFacts
+    const { rp_id, transports } = data as unknown as PasskeyData
     if (credentialId === null || (rp_id !== null && rp_id !== rpId)) return []
     return [{ type: 'public-key' as const, id: credentialId, transports: transports ?? [] }]
   })

@@ -1,40 +1,38 @@
 /**
- * The registration ceremony of a passkey (WebAuthn level 3, section 7.1): options with a challenge for the browser, and
- * the check of its answer. A challenge is bound to the user and the relying party and good for one answer.
+ * Registration of a passkey (WebAuthn level 3, section 7.1): creates the options with a challenge for the browser, and
+ * verifies the response. A challenge is bound to the user and the relying party, and accepts one response.
  */
 import type { RegistrationResponseJSON } from '@simplewebauthn/server'
 import { z } from 'zod'
 import { invalidField } from '../../kernel/errors.js'
-import { check, rules } from '../../kernel/input.js'
-import { MINUTE } from '../../kernel/time.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { transaction } from '../../platform/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
 import { verifiedHostsOf } from '../domains/domains.js'
 import { issuerUrl } from '../issuer-url.js'
-import { algorithmOf, passkeyAlgorithms } from './cose.js'
-import { beginEnrollment, takeEnrollment } from './enrollments.js'
-import { lockOwner, type Owner, requireOwner, type VerifiersPlace } from './kind.js'
-import type { NewPasskey, PasskeyFacts } from './passkey.js'
+import { coseAlgorithmOf, passkeyAlgorithms } from './cose.js'
+import { consumeEnrollment, createEnrollment } from './enrollments.js'
+import type { NewPasskey, PasskeyData } from './passkey-data.js'
+import { lockVerifierOwner, requireVerifierOwner, type VerifierOwner, type VerifiersPath } from './verifier-kind.js'
 
-const CHALLENGE_LIFE = 5 * MINUTE
+/** Loads the library on first use, because it has many dependencies. */
+const loadWebAuthn = () => import('@simplewebauthn/server')
 
-/** Its library, with all that certificates need, is loaded for the first ceremony. */
-const webauthn = () => import('@simplewebauthn/server')
+const challengeRules = z.strictObject({ rpId: fieldSchemas.text(limits.maxHostLength).nullable().optional() })
 
-const challengeRules = z.strictObject({ rpId: rules.text(253).nullable().optional() })
-
-/** What is remembered of a challenge. */
-interface Challenge {
+/** The stored state of a challenge. */
+interface StoredChallenge {
   challenge: string
   rp_id: string
   origin: string
 }
 
-/** What the browser gets. Times in Unix milliseconds. */
+/** The response to a request for a challenge. Times in Unix milliseconds. */
 export interface PasskeyChallenge {
   id: string
   challengeId: string
-  /** PublicKeyCredentialCreationOptionsJSON, as `PublicKeyCredential.parseCreationOptionsFromJSON` takes it. */
+  /** PublicKeyCredentialCreationOptionsJSON, for `PublicKeyCredential.parseCreationOptionsFromJSON`. */
   options: object
   expiresAt: bigint
   createdAt: bigint
@@ -42,71 +40,79 @@ export interface PasskeyChallenge {
 }
 
 /**
- * Begins a registration. The relying party is the host that the issuer's pages are served under: the IdP's own, or a
- * verified domain assigned to the issuer.
+ * Creates a challenge for the registration of a passkey. The relying party is the host of the issuer's pages: that of
+ * IDP_URL, or a verified domain that is assigned to the issuer.
  * @throws invalid_request for another relying party, not_found
  */
-export async function challengePasskey(
+export async function createPasskeyChallenge(
   context: Context,
-  place: VerifiersPlace,
+  path: VerifiersPath,
   input: unknown,
 ): Promise<PasskeyChallenge> {
-  const { rpId } = check(challengeRules, input ?? {})
-  const owner = await requireOwner(context, place)
-  const { rp_id, origin } = await relyingParty(context, owner, rpId ?? undefined)
-  const present = await context.db.verifier.findMany({
+  const { rpId } = checkInput(challengeRules, input ?? {})
+  const owner = await requireVerifierOwner(context, path)
+  const { rp_id, origin } = await requireRelyingParty(context, owner, rpId ?? undefined)
+  const existing = await context.db.verifier.findMany({
     where: { userId: owner.id, type: 'passkey' },
     select: { credentialId: true, data: true },
   })
-  const { generateRegistrationOptions } = await webauthn()
+  const { generateRegistrationOptions } = await loadWebAuthn()
   const options = await generateRegistrationOptions({
-    ...alwaysAsked,
-    rpName: brandOf(owner),
+    ...commonOptions,
+    rpName: issuerDisplayName(owner),
     rpID: rp_id,
     userName: owner.username,
     userID: Uint8Array.from(Buffer.from(owner.id)),
-    userDisplayName: displayNameOf(owner),
-    excludeCredentials: present.map(({ credentialId, data }) => ({
+    userDisplayName: userDisplayName(owner),
+    excludeCredentials: existing.map(({ credentialId, data }) => ({
       id: credentialId ?? '',
-      transports: (data as unknown as PasskeyFacts).transports,
+      transports: (data as unknown as PasskeyData).transports,
     })),
     authenticatorSelection: { residentKey: 'preferred', userVerification: 'required' },
   })
-  return transaction(context, async (inside) => {
-    await lockOwner(inside, owner)
-    const data = { challenge: options.challenge, rp_id, origin } satisfies Challenge
-    const { id, expiresAt, createdAt } = await beginEnrollment(inside, place, 'passkey', CHALLENGE_LIFE, { data })
+  return transaction(context, async (tx) => {
+    await lockVerifierOwner(tx, owner)
+    const data = { challenge: options.challenge, rp_id, origin } satisfies StoredChallenge
+    const { id, expiresAt, createdAt } = await createEnrollment(tx, path, 'passkey', limits.passkeyChallengeLifetime, {
+      data,
+    })
     return { id, challengeId: id, options, expiresAt, createdAt, updatedAt: createdAt }
   })
 }
 
-const alwaysAsked = {
-  timeout: CHALLENGE_LIFE,
+const commonOptions = {
+  timeout: limits.passkeyChallengeLifetime,
   attestationType: 'none',
   supportedAlgorithmIDs: passkeyAlgorithms,
 } as const
 
-/** Somebody who is to have an account together with the passkey. */
-export interface Newcomer {
-  /** The id that the account will have. */
+/** A new user who signs up with a passkey. */
+export interface PasskeySignUp {
+  /** The id that the new user will have. */
   id: string
   username: string
-  /** What people call the issuer. */
-  brand: string
+  /** Display name of the issuer. */
+  issuerName: string
   rpId: string
   /** In base64url. */
   challenge: string
 }
 
 /**
- * What the browser of a newcomer is asked for, PublicKeyCredentialCreationOptionsJSON: a passkey that says itself whose
- * it is, for it is the way in.
+ * Creates the options (PublicKeyCredentialCreationOptionsJSON) for the passkey of a new user. It must be discoverable,
+ * because the user will sign in with it alone.
  */
-export async function newcomerOptions({ id, username, brand, rpId, challenge }: Newcomer): Promise<object> {
-  const { generateRegistrationOptions } = await webauthn()
+export async function signUpPasskeyOptions({
+  id,
+  username,
+  issuerName,
+  rpId,
+  challenge,
+}: PasskeySignUp): Promise<object> {
+  const { generateRegistrationOptions } = await loadWebAuthn()
   return generateRegistrationOptions({
-    ...alwaysAsked,
-    rpName: brand,
+    ...commonOptions,
+    rpName: issuerName,
     rpID: rpId,
     userName: username,
     userID: Uint8Array.from(Buffer.from(id)),
@@ -116,56 +122,67 @@ export async function newcomerOptions({ id, username, brand, rpId, challenge }: 
   })
 }
 
-/** @throws invalid_request for a host that the issuer is not served under */
-async function relyingParty(context: Context, owner: Owner, asked: string | undefined) {
+/** @throws invalid_request for a host that is not one of the issuer's */
+async function requireRelyingParty(context: Context, owner: VerifierOwner, requested: string | undefined) {
   const idp = new URL(context.config.idpUrl)
-  if (asked === undefined || asked === idp.hostname) return { rp_id: idp.hostname, origin: idp.origin }
+  if (requested === undefined || requested === idp.hostname) return { rp_id: idp.hostname, origin: idp.origin }
   const hosts = await verifiedHostsOf(context, owner)
-  if (hosts.includes(asked)) {
-    return { rp_id: asked, origin: new URL(issuerUrl(context.config, owner.issuerId, asked)).origin }
+  if (hosts.includes(requested)) {
+    return { rp_id: requested, origin: new URL(issuerUrl(context.config, owner.issuerId, requested)).origin }
   }
-  throw invalidField('rpId', 'unknown_relying_party', 'must be the host that this issuer is served under.')
+  throw invalidField(
+    'rpId',
+    'unknown_relying_party',
+    'must be the host of the IdP or a verified domain that is assigned to this issuer.',
+  )
 }
 
-const brandOf = ({ issuer }: Owner): string =>
+const issuerDisplayName = ({ issuer }: VerifierOwner): string =>
   (issuer.settings as { branding?: { display_name?: string } }).branding?.display_name || issuer.name
 
-function displayNameOf({ profile, username }: Owner): string {
+function userDisplayName({ profile, username }: VerifierOwner): string {
   const { name } = profile as { name?: unknown }
   return typeof name === 'string' && name !== '' ? name : username
 }
 
 /**
- * Checks a browser's answer. The challenge is consumed first, whatever the answer is worth.
- * @throws invalid_request when the challenge is unknown, expired or used, or the answer does not fit it
+ * Verifies the browser's response to a challenge. Consumes the challenge first, also if the response is invalid.
+ * @throws invalid_request if the challenge is unknown, expired or used, or the response is invalid
  */
-export async function answeredChallenge(
+export async function consumePasskeyChallenge(
   context: Context,
-  place: VerifiersPlace,
+  path: VerifiersPath,
   challengeId: string,
   credential: object,
 ): Promise<NewPasskey> {
-  const enrollment = await takeEnrollment(context, place, 'passkey', challengeId)
+  const enrollment = await consumeEnrollment(context, path, 'passkey', challengeId)
   if (!enrollment) {
-    throw invalidField('challengeId', 'unknown_challenge', 'is unknown, expired or used; ask for another challenge.')
+    throw invalidField('challengeId', 'unknown_challenge', 'is unknown, expired or used. Request a new challenge.')
   }
-  const made = await registeredBy(credential, enrollment.data as unknown as Challenge)
-  if (made) return made
-  throw invalidField('credential', 'invalid_credential', 'does not answer the challenge; begin anew with another one.')
+  const registered = await verifyRegistration(credential, enrollment.data as unknown as StoredChallenge)
+  if (registered) return registered
+  throw invalidField(
+    'credential',
+    'invalid_credential',
+    'is not a valid response to the challenge. Request a new challenge.',
+  )
 }
 
-/** The passkey that an answer to this challenge makes; undefined where it does not fit. */
-export async function registeredBy(credential: object, challenge: Challenge): Promise<NewPasskey | undefined> {
-  const info = await verified(credential, challenge)
-  const { credential: made, aaguid, credentialDeviceType, credentialBackedUp } = info ?? {}
-  const algorithm = made && (await algorithmOf(made.publicKey))
-  if (!made || algorithm === undefined || Buffer.from(made.id, 'base64url').length > 1023) return undefined
+/** Returns the passkey that this response registers; undefined if the response is invalid. */
+export async function verifyRegistration(
+  credential: object,
+  challenge: StoredChallenge,
+): Promise<NewPasskey | undefined> {
+  const info = await verifyResponse(credential, challenge)
+  const { credential: registered, aaguid, credentialDeviceType, credentialBackedUp } = info ?? {}
+  const algorithm = registered && (await coseAlgorithmOf(registered.publicKey))
+  if (!registered || algorithm === undefined || Buffer.from(registered.id, 'base64url').length > 1023) return undefined
   return {
-    credential_id: made.id,
-    public_key: Buffer.from(made.publicKey).toString('base64url'),
+    credential_id: registered.id,
+    public_key: Buffer.from(registered.publicKey).toString('base64url'),
     algorithm,
-    sign_count: made.counter,
-    transports: wordsIn(made.transports),
+    sign_count: registered.counter,
+    transports: validTransports(registered.transports),
     aaguid: aaguid ?? null,
     rp_id: challenge.rp_id,
     backup_eligible: credentialDeviceType === 'multiDevice',
@@ -173,12 +190,14 @@ export async function registeredBy(credential: object, challenge: Challenge): Pr
   }
 }
 
-/** The library hands on what the browser said, whatever it is. */
-const wordsIn = (said: unknown): string[] =>
-  Array.isArray(said) ? said.filter((one) => typeof one === 'string' && /^[a-z-]{1,32}$/.test(one)).slice(0, 10) : []
+/** The library passes transports through unchecked. */
+const validTransports = (values: unknown): string[] =>
+  Array.isArray(values)
+    ? values.filter((one) => typeof one === 'string' && /^[a-z-]{1,32}$/.test(one)).slice(0, 10)
+    : []
 
-async function verified(credential: object, { challenge, rp_id, origin }: Challenge) {
-  const { verifyRegistrationResponse } = await webauthn()
+async function verifyResponse(credential: object, { challenge, rp_id, origin }: StoredChallenge) {
+  const { verifyRegistrationResponse } = await loadWebAuthn()
   try {
     const { registrationInfo } = await verifyRegistrationResponse({
       response: await withoutAttestation(credential as RegistrationResponseJSON),
@@ -190,22 +209,22 @@ async function verified(credential: object, { challenge, rp_id, origin }: Challe
     })
     return registrationInfo
   } catch {
-    // The library throws for whatever does not fit, malformed CBOR included; its words are not for callers.
+    // The library throws for every invalid input, malformed CBOR included. Its messages are not for callers.
     return undefined
   }
 }
 
 /**
- * The answer with an empty statement of its maker. None was asked for, so none is believed; and a certificate in it
- * could name a revocation list, which the library would fetch from wherever it says.
+ * Replaces the attestation statement by an empty one. None was requested, so none is trusted; and the library would
+ * fetch the revocation list that a certificate in it names.
  */
 async function withoutAttestation(credential: RegistrationResponseJSON): Promise<RegistrationResponseJSON> {
   const { isoBase64URL, isoCBOR } = await import('@simplewebauthn/server/helpers')
   const bytes = isoBase64URL.toBuffer(credential.response.attestationObject)
   const authData = isoCBOR.decodeFirst<Map<string, Uint8Array<ArrayBuffer>>>(bytes).get('authData')
   if (!(authData instanceof Uint8Array)) throw new Error('no authenticator data')
-  const bare = new Map<string, string | Uint8Array<ArrayBuffer> | Map<string, string>>()
-  bare.set('fmt', 'none').set('attStmt', new Map<string, string>()).set('authData', authData)
-  const attestationObject = isoBase64URL.fromBuffer(isoCBOR.encode(bare))
+  const attestation = new Map<string, string | Uint8Array<ArrayBuffer> | Map<string, string>>()
+  attestation.set('fmt', 'none').set('attStmt', new Map<string, string>()).set('authData', authData)
+  const attestationObject = isoBase64URL.fromBuffer(isoCBOR.encode(attestation))
   return { ...credential, response: { ...credential.response, attestationObject } }
 }

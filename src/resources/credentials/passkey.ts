@@ -1,38 +1,24 @@
 /**
- * Passkeys (WebAuthn level 3, spec 2.7, decisions D13). Registered in two ways: by the public key, for callers who ran
- * the ceremony themselves, and by the browser's answer to a challenge of ours, which is checked here.
+ * Passkeys (WebAuthn level 3, docs/contract.md#verifier-operations). Callers register one with its public key, if they
+ * ran the registration themselves, or with the browser's response to a challenge of this server, which is verified
+ * here.
  */
+
 import { z } from 'zod'
-import { conflict, invalid, invalidField } from '../../kernel/errors.js'
-import { rules } from '../../kernel/input.js'
+import { conflict, invalidField, invalidFields } from '../../kernel/errors.js'
+import { fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { isDuplicate, type User, type Verifier } from '../../platform/database.js'
-import { algorithmOf, passkeyAlgorithms } from './cose.js'
-import { base64url, described, insertVerifier, kindOf, name } from './kind.js'
-import { answeredChallenge } from './passkey-challenge.js'
-
-/** What is kept of a passkey besides its credential id and count. */
-export interface PasskeyFacts {
-  /** COSE_Key in base64url. */
-  public_key: string
-  algorithm: number
-  transports: string[]
-  aaguid: string | null
-  rp_id: string | null
-  /** May it be, and is it, copied to other devices? Null when not said. */
-  backup_eligible: boolean | null
-  backup_state: boolean | null
-}
-
-/** A passkey about to be kept. */
-export interface NewPasskey extends PasskeyFacts {
-  credential_id: string
-  sign_count: number
-}
+import { type User, type Verifier } from '../../platform/postgres/database.js'
+import { isDuplicate } from '../../platform/postgres/errors.js'
+import { coseAlgorithmOf, passkeyAlgorithms } from './cose.js'
+import { consumePasskeyChallenge } from './passkey-challenge.js'
+import type { NewPasskey } from './passkey-data.js'
+import { base64url, defineVerifierKind, descriptionFields, insertVerifier, nameRule } from './verifier-kind.js'
 
 const transports = z
   .array(z.string('must be a string.').regex(/^[a-z-]{1,32}$/, 'must be a transport such as internal.'))
-  .max(10, 'must have at most 10 entries.')
+  .max(limits.maxPasskeyTransports, `must have at most ${limits.maxPasskeyTransports} entries.`)
 
 const keyFields = {
   credentialId: base64url(1023).optional(),
@@ -47,75 +33,85 @@ const keyFields = {
     .optional(),
   rpId: z
     .string('must be a string.')
-    .max(253, 'must have at most 253 characters.')
+    .max(limits.maxHostLength, `must have at most ${limits.maxHostLength} characters.`)
     .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/, 'must be a host name in lower case.')
     .nullable()
     .optional(),
-  backupEligible: rules.boolean.nullable().optional(),
-  backupState: rules.boolean.nullable().optional(),
+  backupEligible: fieldSchemas.boolean.nullable().optional(),
+  backupState: fieldSchemas.boolean.nullable().optional(),
 }
-const ceremonyFields = { credential: rules.object.optional(), challengeId: rules.text(64).optional() }
+const ceremonyFields = {
+  credential: fieldSchemas.object.optional(),
+  challengeId: fieldSchemas.text(limits.maxIdLength).optional(),
+}
 
 const passkeyRules = z.strictObject({
   type: z.literal('passkey'),
-  name: name.optional(),
-  ...described,
+  name: nameRule.optional(),
+  ...descriptionFields,
   ...keyFields,
   ...ceremonyFields,
 })
 type Values = z.infer<typeof passkeyRules>
 
-export const passkey = kindOf({
+export const passkey = defineVerifierKind({
   rules: passkeyRules,
   async prepare(context, owner, values) {
     const { accountId, issuerId, id: userId } = owner
-    const made = isCeremony(values)
-      ? await answeredChallenge(context, { accountId, issuerId, userId }, values.challengeId, values.credential)
-      : await byPublicKey(values)
-    return (inside) => keepPasskey(inside, owner, made, values)
+    const newPasskey = usesRegistrationResponse(values)
+      ? await consumePasskeyChallenge(context, { accountId, issuerId, userId }, values.challengeId, values.credential)
+      : await passkeyFromPublicKey(values)
+    return (tx) => savePasskey(tx, owner, newPasskey, values)
   },
 })
 
 /**
- * Gives a user this passkey. Call it in a transaction.
- * @throws conflict when somebody in the issuer has it already
+ * Stores a passkey of a user. Call it in a transaction.
+ * @throws conflict if the issuer already has a passkey with this credential id
  */
-export async function keepPasskey(
-  inside: Context,
+export async function savePasskey(
+  tx: Context,
   owner: Pick<User, 'accountId' | 'issuerId' | 'id'>,
-  made: NewPasskey,
-  given: Parameters<typeof insertVerifier>[2] & { name?: string | null | undefined } = {},
+  newPasskey: NewPasskey,
+  input: Parameters<typeof insertVerifier>[2] & { name?: string | null | undefined } = {},
 ): Promise<Verifier> {
-  const { credential_id, sign_count, ...data } = made
-  const columns = { type: 'passkey', name: given.name ?? null, credentialId: credential_id, signCount: sign_count }
+  const { credential_id, sign_count, ...data } = newPasskey
+  const columns = { type: 'passkey', name: input.name ?? null, credentialId: credential_id, signCount: sign_count }
   try {
-    return await insertVerifier(inside, owner, given, { ...columns, data: { ...data } })
+    return await insertVerifier(tx, owner, input, { ...columns, data: { ...data } })
   } catch (error) {
-    if (isDuplicate(error)) throw conflict('A passkey with this credential id is registered in this issuer already.')
+    if (isDuplicate(error)) throw conflict('This issuer already has a passkey with this credential id.')
     throw error
   }
 }
 
-/** Which of the two ways this body goes. @throws invalid_request when it goes both, or one of them half */
-function isCeremony(values: Values): values is Values & { credential: object; challengeId: string } {
-  const given = (fields: object) => Object.keys(fields).filter((key) => values[key as keyof Values] !== undefined)
-  const ceremony = given(ceremonyFields).length > 0
-  if (ceremony) {
-    const mixed = given(keyFields)
-    const message = 'goes not together with credential, which holds it.'
-    if (mixed.length > 0) throw invalid(mixed.map((field) => ({ field, code: 'contradiction', message })))
+/**
+ * Whether the body has a registration response and not a public key. @throws invalid_request for both or for neither
+ */
+function usesRegistrationResponse(values: Values): values is Values & { credential: object; challengeId: string } {
+  const presentFields = (fields: object) =>
+    Object.keys(fields).filter((key) => values[key as keyof Values] !== undefined)
+  const usesCeremony = presentFields(ceremonyFields).length > 0
+  if (usesCeremony) {
+    const conflicting = presentFields(keyFields)
+    const message = 'cannot be combined with credential, which contains this value.'
+    if (conflicting.length > 0)
+      throw invalidFields(conflicting.map((field) => ({ field, code: 'contradiction', message })))
   }
-  const needed = ceremony ? (['credential', 'challengeId'] as const) : (['credentialId', 'publicKey'] as const)
-  const missing = needed.filter((field) => values[field] === undefined)
-  if (missing.length > 0) throw invalid(missing.map((field) => ({ field, code: 'required', message: 'is required.' })))
-  return ceremony
+  const requiredFields = usesCeremony
+    ? (['credential', 'challengeId'] as const)
+    : (['credentialId', 'publicKey'] as const)
+  const missing = requiredFields.filter((field) => values[field] === undefined)
+  if (missing.length > 0)
+    throw invalidFields(missing.map((field) => ({ field, code: 'required', message: 'is required.' })))
+  return usesCeremony
 }
 
-async function byPublicKey(values: Values): Promise<NewPasskey> {
+async function passkeyFromPublicKey(values: Values): Promise<NewPasskey> {
   const publicKey = values.publicKey ?? ''
-  const algorithm = await algorithmOf(Buffer.from(publicKey, 'base64url'))
+  const algorithm = await coseAlgorithmOf(Buffer.from(publicKey, 'base64url'))
   if (algorithm === undefined) {
-    const message = `must be a COSE_Key of one of the algorithms ${passkeyAlgorithms.join(', ')}.`
+    const message = `must be a COSE_Key with one of the algorithms ${passkeyAlgorithms.join(', ')}.`
     throw invalidField('publicKey', 'invalid_key', message)
   }
   if (values.algorithm !== undefined && values.algorithm !== algorithm) {

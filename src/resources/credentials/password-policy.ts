@@ -1,9 +1,9 @@
-/** Password policy of an issuer (decisions D9): length and a list of common passwords; composition only on request. */
-import { type Detail, invalid } from '../../kernel/errors.js'
+/** Password policy of an issuer (docs/contract.md#password-policy). */
+import { type ErrorDetail, invalidFields } from '../../kernel/errors.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { verifyPassword } from '../../platform/secrets.js'
-import { isBreached } from './breached.js'
+import { verifyPassword } from '../../platform/crypto/secrets.js'
+import { isBreachedPassword } from './breached-passwords.js'
 
 export interface PasswordPolicy {
   min_length: number
@@ -14,15 +14,15 @@ export interface PasswordPolicy {
   require_symbol: boolean
   disallow_common: boolean
   disallow_user_info: boolean
-  /** How many earlier passwords may not come back. */
+  /** Number of earlier passwords that may not be used again. */
   history: number
-  /** After how many days a password must be changed at sign-in; null for never. */
+  /** Number of days after which a password must be changed at sign-in; null for never. */
   max_age_days: number | null
-  /** Ask a service outside whether the password has leaked somewhere (breached.ts). */
+  /** Whether to ask an external service for data breaches (breached-passwords.ts). */
   check_breached: boolean
 }
 
-const defaults: PasswordPolicy = {
+const defaultPolicy: PasswordPolicy = {
   min_length: 8,
   max_length: 128,
   require_lowercase: false,
@@ -36,18 +36,18 @@ const defaults: PasswordPolicy = {
   check_breached: false,
 }
 
-/** The policy in force at an issuer: its settings over the defaults. */
+/** Returns the effective policy of an issuer: its settings over the defaults. */
 export function passwordPolicyOf(issuer: { settings: unknown }): PasswordPolicy {
   const settings = issuer.settings as { security?: { password_policy?: Record<string, unknown> } }
-  const given = Object.entries(settings.security?.password_policy ?? {})
-  return { ...defaults, ...Object.fromEntries(given.filter(([key]) => key in defaults)) }
+  const configured = Object.entries(settings.security?.password_policy ?? {})
+  return { ...defaultPolicy, ...Object.fromEntries(configured.filter(([key]) => key in defaultPolicy)) }
 }
 
-/** What a password must not contain or repeat. */
+/** Values that a new password must not contain or repeat. */
 export interface PasswordOwner {
   username: string
   profile: unknown
-  /** Argon2id hashes of earlier passwords, newest first. */
+  /** Hashes of earlier passwords, newest first. */
   previousHashes?: readonly string[]
 }
 
@@ -55,10 +55,10 @@ type Rule = [code: string, broken: (password: string) => boolean, message: strin
 
 /**
  * Checks a new password against the policy.
- * @param field where the password stands in the caller's input
- * @throws invalid_request with one detail per broken rule (`password_too_short`, …)
+ * @param field name of the password in the caller's input
+ * @throws invalid_request with one detail for each violated rule (`password_too_short`, …)
  */
-export async function checkPassword(
+export async function checkNewPassword(
   context: Context,
   policy: PasswordPolicy,
   password: string,
@@ -83,37 +83,37 @@ export async function checkPassword(
     ],
     ['password_needs_digit', (p) => policy.require_digit && !/\p{Nd}/u.test(p), 'must have a digit.'],
     ['password_needs_symbol', (p) => policy.require_symbol && !/[^\p{L}\p{N}]/u.test(p), 'must have a symbol.'],
-    [
-      'password_too_common',
-      (p) => common?.has(p.toLowerCase()) ?? false,
-      'is one that many people use; choose another.',
-    ],
+    ['password_too_common', (p) => common?.has(p.toLowerCase()) ?? false, 'is too common. Choose another password.'],
     [
       'password_contains_user_info',
-      (p) => policy.disallow_user_info && personalWords(owner).some((word) => p.toLowerCase().includes(word)),
+      (p) => policy.disallow_user_info && userInfoWords(owner).some((word) => p.toLowerCase().includes(word)),
       'must not contain the username or name.',
     ],
   ]
   const details = rules
-    .filter(([, broken]) => broken(text))
-    .map(([code, , message]): Detail => ({ field, code, message }))
-  if (details.length > 0) throw invalid(details)
+    .filter(([, isViolated]) => isViolated(text))
+    .map(([code, , message]): ErrorDetail => ({ field, code, message }))
+  if (details.length > 0) throw invalidFields(details)
   for (const hash of (owner.previousHashes ?? []).slice(0, policy.history)) {
     if (await verifyPassword(hash, password)) {
-      throw invalid([{ field, code: 'password_used_before', message: 'was used before; choose another.' }])
+      throw invalidFields([
+        { field, code: 'password_used_before', message: 'was used before. Choose another password.' },
+      ])
     }
   }
-  if (policy.check_breached && (await isBreached(context, text))) {
-    throw invalid([{ field, code: 'password_breached', message: 'has leaked from some service; choose another.' }])
+  if (policy.check_breached && (await isBreachedPassword(context, text))) {
+    throw invalidFields([
+      { field, code: 'password_breached', message: 'appeared in a data breach. Choose another password.' },
+    ])
   }
 }
 
-/** Is a password of this age due for a change (`max_age_days`)? Both in Unix milliseconds. */
-export const isOutworn = (policy: PasswordPolicy, setAt: number | bigint, now: number): boolean =>
+/** Whether a password must be changed because of `max_age_days`. Times in Unix milliseconds. */
+export const isPasswordExpired = (policy: PasswordPolicy, setAt: number | bigint, now: number): boolean =>
   policy.max_age_days !== null && Number(setAt) + policy.max_age_days * DAY <= now
 
-/** Words of four letters and more from the username and names, in lower case. */
-function personalWords({ username, profile }: PasswordOwner): string[] {
+/** Returns the words of at least four letters in the username and the names of the profile, in lower case. */
+function userInfoWords({ username, profile }: PasswordOwner): string[] {
   const names = Object.entries((profile ?? {}) as Record<string, unknown>)
     .filter(([key, value]) => /name$/.test(key) && typeof value === 'string')
     .map(([, value]) => value as string)
@@ -124,7 +124,7 @@ function personalWords({ username, profile }: PasswordOwner): string[] {
 
 let common: Promise<Set<string>> | undefined
 
-/** Some 49,000 passwords that turn up in leaks most often; read when first needed. */
+/** About 49,000 passwords that are most frequent in data breaches; loaded on first use. */
 function commonPasswords(): Promise<Set<string>> {
   common ??= import('@zxcvbn-ts/language-common').then(
     ({ dictionary }) => new Set(dictionary['passwords-common'] as string[]),

@@ -1,42 +1,39 @@
 /**
- * Recovery of an administrator (decision 0067): a link that `gatehouse admin recover` prints replaces all credentials of
- * one user for one sign-in within 15 minutes. Only its SHA-256 is stored. It ends early when another one is created, when the
- * user is no longer active, and with every change of the user's credentials.
+ * Recovery of an administrator (decision 0053): the link that `gatehouse admin recover` prints replaces all credentials
+ * of one user in one sign-in within 15 minutes. Only its SHA-256 is stored. It becomes invalid when another one is
+ * created, when the user is no longer active, and with every change of the user's credentials.
  */
-import { MINUTE } from '../../kernel/time.js'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { sql, type Verifier } from '../../platform/database.js'
-import { randomSecret, sha256 } from '../../platform/secrets.js'
-import { emit } from '../events/events.js'
+import { randomSecret, sha256 } from '../../platform/crypto/secrets.js'
+import { sql, type Verifier } from '../../platform/postgres/database.js'
+import { emailAddressSql } from '../email-address.js'
+import { recordEvent } from '../events/record-event.js'
 import { issuerUrl } from '../issuer-url.js'
-import { addressSql } from '../mail-address.js'
 import { type Sender, sendMessage } from '../messages/messages.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import { forgetFailures } from './attempts.js'
-import { recordRemoval } from './removal.js'
+import { resetFailedAttempts } from './failed-attempts.js'
 import type { SignInUser } from './sign-in.js'
+import { recordVerifierRemoval } from './verifier-removal.js'
 
-/** How long a recovery link works (milliseconds). */
-export const RECOVERY_LIFE = 15 * MINUTE
-
-/** SQL: what a link of the user `u` relies on. After any change of a credential or of the status it is another text. */
-const credentialsSql = `encode(sha256(convert_to(concat_ws(' ', u.username_key, u.status, u.status_at,
+/** SQL: a digest that changes with every change of a credential or the status of the user `u`. */
+const credentialsFingerprintSql = `encode(sha256(convert_to(concat_ws(' ', u.username_key, u.status, u.status_at,
     (SELECT string_agg(concat(v.id, ':', coalesce(v.secret_set_at, v.created_at)), ' ' ORDER BY v.id) FROM verifiers v
       WHERE v.user_id = u.id AND v.issuer_id = u.issuer_id)), 'UTF8')), 'hex')`
 
-/** SQL: the link in row `d` of the deployment is the one with the hash $3 and works at the time $4 for the user `u`. */
-const worksSql = `u.issuer_id = $1 AND u.id = $2 AND u.status = 'active' AND d.name = concat('recovery ', u.id)
+/** SQL: the row `d` of `deployment` is the link with the hash $3, and it is valid for the user `u` at the time $4. */
+const validLinkSql = `u.issuer_id = $1 AND u.id = $2 AND u.status = 'active' AND d.name = concat('recovery ', u.id)
   AND d.value->>'hash' = $3 AND (d.value->>'expires_at')::bigint > $4::bigint
-  AND d.value->>'credentials' = ${credentialsSql}`
+  AND d.value->>'credentials' = ${credentialsFingerprintSql}`
 
 const createText = `
   INSERT INTO deployment (name, value)
   SELECT concat('recovery ', u.id),
-    jsonb_build_object('hash', $3::text, 'expires_at', $4::bigint, 'credentials', ${credentialsSql})
+    jsonb_build_object('hash', $3::text, 'expires_at', $4::bigint, 'credentials', ${credentialsFingerprintSql})
   FROM users u WHERE u.issuer_id = $1 AND u.id = $2
   ON CONFLICT (name) DO UPDATE SET value = excluded.value`
 
-const sweepText = `DELETE FROM deployment WHERE name LIKE 'recovery %' AND (value->>'expires_at')::bigint <= $1::bigint`
+const purgeText = `DELETE FROM deployment WHERE name LIKE 'recovery %' AND (value->>'expires_at')::bigint <= $1::bigint`
 
 export interface RecoveryLink {
   /** Shown once. */
@@ -45,83 +42,88 @@ export interface RecoveryLink {
   expiresAt: number
 }
 
-/** Creates the recovery link of an active user and ends the one before. Call it in a transaction. */
-export async function createRecoveryLink(inside: Context, user: SignInUser): Promise<RecoveryLink> {
+/** Creates the recovery link of an active user and invalidates the previous one. Call it in a transaction. */
+export async function createRecoveryLink(tx: Context, user: SignInUser): Promise<RecoveryLink> {
   const { accountId, issuerId, id } = user
   const token = `${id}.${randomSecret()}`
-  const expiresAt = inside.now() + RECOVERY_LIFE
-  await sql(inside.db, sweepText, inside.now())
-  await sql(inside.db, createText, issuerId, id, sha256(token), expiresAt)
-  await emit(inside, 'user.recovery_link.created', {
+  const expiresAt = tx.now() + limits.recoveryLinkLifetime
+  await sql(tx.db, purgeText, tx.now())
+  await sql(tx.db, createText, issuerId, id, sha256(token), expiresAt)
+  await recordEvent(tx, 'user.recovery_link.created', {
     accountId,
     issuerId,
     userId: id,
     target: { type: 'user', id },
     data: { expires_at: expiresAt },
   })
-  return { url: `${issuerUrl(inside.config, issuerId)}/recovery?token=${token}`, expiresAt }
+  return { url: `${issuerUrl(tx.config, issuerId)}/recovery?token=${token}`, expiresAt }
 }
 
-const openText = `
+const findText = `
   SELECT u.id, u.account_id AS "accountId", u.issuer_id AS "issuerId", u.username, u.status
-  FROM deployment d, users u WHERE ${worksSql}`
+  FROM deployment d, users u WHERE ${validLinkSql}`
 
-/** Whose recovery link this is; undefined for one that does not work. Opening it changes nothing. */
-export async function openRecovery(context: Context, issuerId: string, token: string): Promise<SignInUser | undefined> {
-  const values = [issuerId, userIn(token), sha256(token), context.now()]
-  const [user] = await context.query<SignInUser & Record<string, unknown>>('recovery-open', openText, values)
+/** Returns the user of a recovery link; undefined for an invalid link. Does not consume the link. */
+export async function findRecoveryUser(
+  context: Context,
+  issuerId: string,
+  token: string,
+): Promise<SignInUser | undefined> {
+  const values = [issuerId, userIdOf(token), sha256(token), context.now()]
+  const [user] = await context.query<SignInUser & Record<string, unknown>>('recovery-user', findText, values)
   return user
 }
 
-const userIn = (token: string): string => token.slice(0, Math.max(0, token.indexOf('.')))
+const userIdOf = (token: string): string => token.slice(0, Math.max(0, token.indexOf('.')))
 
-const consumeText = `DELETE FROM deployment d USING users u WHERE ${worksSql} RETURNING d.name`
+const consumeText = `DELETE FROM deployment d USING users u WHERE ${validLinkSql} RETURNING d.name`
 
 /**
- * Uses a recovery link up: of several attempts at once, in whatever processes, one succeeds. The user is notified. Call it
- * in the transaction of the step, as that user.
+ * Consumes a recovery link: of several parallel attempts one succeeds. Notifies the user by mail. Call it in the
+ * transaction of the sign-in step, with the user as the actor.
  * @param tokenHash SHA-256 of the token
- * @returns false for a link that does not work
+ * @returns false for an invalid link
  */
-export async function consumeRecovery(
-  inside: Context,
+export async function consumeRecoveryLink(
+  tx: Context,
   issuer: Sender,
   user: SignInUser,
   tokenHash: string,
 ): Promise<boolean> {
   const { accountId, issuerId, id } = user
   // Changes of credentials lock this row too.
-  await sql(inside.db, 'SELECT id FROM users WHERE id = $1 AND issuer_id = $2 FOR UPDATE', id, issuerId)
-  const [used] = await sql(inside.db, consumeText, issuerId, id, tokenHash, inside.now())
+  await sql(tx.db, 'SELECT id FROM users WHERE id = $1 AND issuer_id = $2 FOR UPDATE', id, issuerId)
+  const [used] = await sql(tx.db, consumeText, issuerId, id, tokenHash, tx.now())
   if (!used) return false
-  await emit(inside, 'user.recovery_link.used', { accountId, issuerId, userId: id, target: { type: 'user', id } })
-  const text = `SELECT ${addressSql} AS email FROM users u WHERE u.id = $1 AND u.issuer_id = $2`
-  const [row] = await sql<{ email: string | null }>(inside.db, text, id, issuerId)
-  if (row?.email) await sendMessage(inside, issuer, { to: row.email, kind: 'recovery_link_used' })
+  await recordEvent(tx, 'user.recovery_link.used', { accountId, issuerId, userId: id, target: { type: 'user', id } })
+  const text = `SELECT ${emailAddressSql} AS email FROM users u WHERE u.id = $1 AND u.issuer_id = $2`
+  const [row] = await sql<{ email: string | null }>(tx.db, text, id, issuerId)
+  if (row?.email) await sendMessage(tx, issuer, { to: row.email, kind: 'recovery_link_used' })
   return true
 }
 
-/** Types of the credentials that people can lose; a password gives way to a new one. */
-const losable = ['passkey', 'totp', 'backup_codes', 'oauth']
+/** Types of the credentials that a user can report as lost. A password is replaced by a new one instead. */
+const losableTypes = ['passkey', 'totp', 'backup_codes', 'oauth']
 
-/** What the owner of a recovery link may have lost, oldest first. */
+/** Returns the credentials that the owner of a recovery link can report as lost, oldest first. */
 export async function losableVerifiers(context: Context, user: SignInUser): Promise<Verifier[]> {
   const { id: userId, issuerId } = user
-  const where = { userId, issuerId, type: { in: losable } }
+  const where = { userId, issuerId, type: { in: losableTypes } }
   return context.db.verifier.findMany({ where, orderBy: { id: 'asc' } })
 }
 
 /**
- * Completes a recovery: removes the lost credentials, ends all sessions and unfinished sign-ins, and lifts the lock after
- * failed attempts. Call it in the transaction that saves the new password, or, if there is none, that uses the link up.
+ * Completes a recovery: removes the lost credentials, ends all sessions and unfinished sign-ins, and removes the lock
+ * after failed attempts. Call it in the transaction that saves the new password, or, without one, in the transaction
+ * that consumes the link.
  * @param lost ids of verifiers
  */
-export async function completeRecovery(inside: Context, user: SignInUser, lost: readonly string[]): Promise<void> {
+export async function completeRecovery(tx: Context, user: SignInUser, lost: readonly string[]): Promise<void> {
   const { id: userId, issuerId } = user
-  const verifiers = (await losableVerifiers(inside, user)).filter(({ id }) => lost.includes(id))
-  await inside.db.verifier.deleteMany({ where: { id: { in: verifiers.map(({ id }) => id) }, issuerId } })
-  await inside.db.enrollment.deleteMany({ where: { userId, issuerId } })
-  await recordRemoval(inside, verifiers, 'recovered')
-  await endSessionsOfUser(inside, user, 'security_event')
-  await forgetFailures(inside, userId)
+  const verifiers = (await losableVerifiers(tx, user)).filter(({ id }) => lost.includes(id))
+  await tx.db.verifier.deleteMany({ where: { id: { in: verifiers.map(({ id }) => id) }, issuerId } })
+  await tx.db.enrollment.deleteMany({ where: { userId, issuerId } })
+  await recordVerifierRemoval(tx, verifiers, 'recovered')
+  await endSessionsOfUser(tx, user, 'security_event')
+  await resetFailedAttempts(tx, userId)
 }

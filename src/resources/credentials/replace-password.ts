@@ -1,48 +1,48 @@
-/** A person chooses a new password while signing in, because the one just used may not be used again. */
+/** Replaces a password at sign-in, because it is temporary, expired or marked with `must_change`. */
 import { notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import type { Context } from '../../platform/context.js'
-import type { Prisma, Verifier } from '../../platform/database.js'
-import { hashPassword, verifyPassword } from '../../platform/secrets.js'
-import { emit } from '../events/events.js'
+import { hashPassword, verifyPassword } from '../../platform/crypto/secrets.js'
+import type { Prisma, Verifier } from '../../platform/postgres/database.js'
+import { recordEvent } from '../events/record-event.js'
 import { sendMessage } from '../messages/messages.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import { lockOwner, toldVerifier } from './kind.js'
-import { mailboxOf } from './mail-owner.js'
-import { checkPassword, passwordPolicyOf } from './password-policy.js'
+import { lockMailbox } from './mailbox.js'
+import { checkNewPassword, passwordPolicyOf } from './password-policy.js'
 import type { SignInUser } from './sign-in.js'
+import { lockVerifierOwner, recordVerifierEvent } from './verifier-kind.js'
 
-/** The new password is the one that had to be changed. */
-export class SamePassword extends Error {}
+/** The new password equals the one that must be changed. */
+export class SamePasswordError extends Error {}
 
 /**
- * Checks and hashes a new password; slow, so it is done before the transaction.
- * @returns what to do in the transaction of the step: the password verifier is replaced, temporary passwords go, and
- * sessions begun with the old password end
- * @throws invalid_request with one detail per broken rule of the policy; SamePassword
+ * Checks and hashes a new password before the transaction, because hashing is slow.
+ * @returns a function that, in the transaction of the sign-in step, replaces the password, deletes temporary passwords
+ *   and ends the user's sessions
+ * @throws invalid_request with one detail for each violated rule of the policy; SamePasswordError
  */
 export async function prepareNewPassword(
   context: Context,
   issuer: { name: string; settings: unknown },
   user: SignInUser,
   password: string,
-): Promise<(inside: Context) => Promise<void>> {
+): Promise<(tx: Context) => Promise<void>> {
   const { issuerId, id: userId } = user
   const row = await context.db.user.findFirst({
     where: { id: userId, issuerId, status: 'active' },
-    include: { verifiers: { where: { type: { in: passwords } } } },
+    include: { verifiers: { where: { type: { in: passwordTypes } } } },
   })
   if (!row) throw notFound('user')
   const current = row.verifiers.find((verifier) => verifier.type === 'password')
   for (const { hash } of row.verifiers) {
-    if (await verifyPassword(hash, password)) throw new SamePassword()
+    if (await verifyPassword(hash, password)) throw new SamePasswordError()
   }
   const policy = passwordPolicyOf(issuer)
   const previousHashes = [...(current?.hash ? [current.hash] : []), ...(current?.previousHashes ?? [])].slice(
     0,
     policy.history,
   )
-  await checkPassword(
+  await checkNewPassword(
     context,
     policy,
     password,
@@ -51,36 +51,36 @@ export async function prepareNewPassword(
   )
   const hash = await hashPassword(password)
 
-  return async (inside) => {
-    await lockOwner(inside, user)
-    const now = inside.now()
-    const secret = { hash, previousHashes, secretSetAt: now, mustChange: false, expiresAt: null, updatedAt: now }
-    // As they are now: an administrator, or they themselves elsewhere, may have been quicker.
-    const present = await inside.db.verifier.findMany({ where: { userId, issuerId, type: { in: passwords } } })
-    const before = present.find(({ type }) => type === 'password')
+  return async (tx) => {
+    await lockVerifierOwner(tx, user)
+    const now = tx.now()
+    const columns = { hash, previousHashes, secretSetAt: now, mustChange: false, expiresAt: null, updatedAt: now }
+    // Read again, because an administrator or another browser may have changed them.
+    const existing = await tx.db.verifier.findMany({ where: { userId, issuerId, type: { in: passwordTypes } } })
+    const before = existing.find(({ type }) => type === 'password')
     const verifier = before
-      ? await inside.db.verifier.update({ where: { id: before.id }, data: secret })
-      : await inside.db.verifier.create({ data: newVerifier(user, now, secret) })
-    await toldVerifier(inside, before ? 'user.verifier.updated' : 'user.verifier.created', verifier, before)
-    for (const temporary of present.filter(({ type }) => type === 'temporary_password')) {
-      await inside.db.verifier.deleteMany({ where: { id: temporary.id } })
-      await tellReplaced(inside, temporary)
+      ? await tx.db.verifier.update({ where: { id: before.id }, data: columns })
+      : await tx.db.verifier.create({ data: newPasswordVerifier(user, now, columns) })
+    await recordVerifierEvent(tx, before ? 'user.verifier.updated' : 'user.verifier.created', verifier, before)
+    for (const temporary of existing.filter(({ type }) => type === 'temporary_password')) {
+      await tx.db.verifier.deleteMany({ where: { id: temporary.id } })
+      await recordVerifierReplaced(tx, temporary)
     }
-    await endSessionsOfUser(inside, user, 'password_changed')
-    const { email } = (await mailboxOf(inside, user)) ?? {}
-    if (email) await sendMessage(inside, issuer, { to: email, kind: 'password_changed' })
+    await endSessionsOfUser(tx, user, 'password_changed')
+    const { email } = (await lockMailbox(tx, user)) ?? {}
+    if (email) await sendMessage(tx, issuer, { to: email, kind: 'password_changed' })
   }
 }
 
-const passwords = ['password', 'temporary_password']
+const passwordTypes = ['password', 'temporary_password']
 
-type Secret = Pick<Prisma.VerifierUncheckedCreateInput, 'hash' | 'mustChange' | 'updatedAt'> & {
+type PasswordColumns = Pick<Prisma.VerifierUncheckedCreateInput, 'hash' | 'mustChange' | 'updatedAt'> & {
   previousHashes: string[]
 }
 
-function newVerifier({ accountId, issuerId, id: userId }: SignInUser, now: number, secret: Secret) {
+function newPasswordVerifier({ accountId, issuerId, id: userId }: SignInUser, now: number, columns: PasswordColumns) {
   return {
-    ...secret,
+    ...columns,
     id: newId('vrf', now),
     accountId,
     issuerId,
@@ -91,8 +91,11 @@ function newVerifier({ accountId, issuerId, id: userId }: SignInUser, now: numbe
   }
 }
 
-async function tellReplaced(context: Context, { accountId, issuerId, userId, id, type }: Verifier): Promise<void> {
+async function recordVerifierReplaced(
+  context: Context,
+  { accountId, issuerId, userId, id, type }: Verifier,
+): Promise<void> {
   const target = { type: 'verifier', id }
   const data = { type, reason: 'replaced' }
-  await emit(context, 'user.verifier.deleted', { accountId, issuerId, userId, target, data })
+  await recordEvent(context, 'user.verifier.deleted', { accountId, issuerId, userId, target, data })
 }

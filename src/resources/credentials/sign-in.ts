@@ -1,17 +1,18 @@
 /**
- * Checking a password at sign-in (decisions D19, security rule 21). Unknown user, wrong password and locked user get
- * one answer in one time.
+ * Verifies a password at sign-in (docs/contract.md#rate-limits, docs/contract.md#equal-answers-and-lockout). An unknown
+ * user, a wrong password and a locked user get the same response in the same time.
  */
 
 import { setTimeout as sleep } from 'node:timers/promises'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { transaction } from '../../platform/database.js'
-import { hashPassword, isOurHash, sha256, verifyPassword } from '../../platform/secrets.js'
-import { emit } from '../events/events.js'
-import type { InIssuer } from '../place.js'
-import { settleFailure, settleSuccess, startAttempt } from './attempts.js'
-import { spendOtherKind } from './decoys.js'
-import { isOutworn, passwordPolicyOf } from './password-policy.js'
+import { hashPassword, isCurrentHash, sha256, verifyPassword } from '../../platform/crypto/secrets.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { recordEvent } from '../events/record-event.js'
+import type { InIssuer } from '../resource-path.js'
+import { verifyDummyHash } from './dummy-hashes.js'
+import { recordFailedAttempt, recordSuccessfulAttempt, startAttempt } from './failed-attempts.js'
+import { isPasswordExpired, passwordPolicyOf } from './password-policy.js'
 
 export interface SignInUser extends InIssuer {
   id: string
@@ -19,22 +20,22 @@ export interface SignInUser extends InIssuer {
   status: string
 }
 
-export type PasswordVerdict =
-  /** Unknown, wrong, locked: which of them, nobody is told. */
+export type PasswordDecision =
+  /** Unknown user, wrong password or locked user. The response must not say which. */
   | { outcome: 'refused' }
-  /** The password fits, but this user may not sign in now. */
-  | { outcome: 'barred'; user: SignInUser }
-  | { outcome: 'must_change' | 'passed'; user: SignInUser; verifier: Checked }
+  /** The password is correct, but the user's status does not allow a sign-in. */
+  | { outcome: 'inactive'; user: SignInUser }
+  | { outcome: 'must_change' | 'passed'; user: SignInUser; verifier: CheckedVerifier }
 
-/** A verifier as it was when it was looked at. */
-export interface Checked {
+/** A verifier in the state in which its secret was checked. */
+export interface CheckedVerifier {
   id: string
-  /** When its secret was set: another one may have been set since (Unix milliseconds). */
+  /** When its secret was set (Unix milliseconds); detects a later change. */
   secretSetAt: number | null
 }
 
-/** A user with the password that counts; without one its columns are null. */
-interface Row {
+/** A user with the password to check. Its columns are null if the user has none. */
+interface CandidateRow {
   userId: string
   username: string
   status: string
@@ -47,8 +48,8 @@ interface Row {
 }
 
 /**
- * Of a password and temporary ones beside it, the one that was set last counts, as where a new one takes the place of
- * the old one. So there is one hash to compute for everybody, and the time of a refusal does not tell who has several.
+ * Of a password and temporary passwords, the one that was set last counts, because a new one replaces the old one. So
+ * one hash is verified for every user, and the response time does not show who has several.
  */
 const candidateText = `
   SELECT u.id AS "userId", u.username, u.status, v.id AS "verifierId", v.type, v.hash, v.must_change AS "mustChange",
@@ -61,102 +62,110 @@ const candidateText = `
 
 const method = 'password'
 
-/** Refusals go out at multiples of this time (milliseconds), so that a row more or less to write does not show. */
-const TICK = 50
-
 /**
- * Does this password sign this user in? Writes the failure, the lock and their events; what follows a success is the
- * caller's, see `recordVerification` and `recordSignIn`.
- * @param issuer whose user pool it is, with the settings that hold the password policy
- * @param usernameKey the username as it is compared
+ * Verifies the password of a user. Records a failure, the lock and their events. After a success the caller calls
+ * `recordCredentialVerification` and `recordSignInSuccess`.
+ * @param issuer the issuer of the user, with the settings that contain the password policy
+ * @param usernameKey the normalized username
  */
-export async function checkSignInPassword(
+export async function verifySignInPassword(
   context: Context,
   issuer: InIssuer & { settings: unknown },
   usernameKey: string,
   password: string,
-): Promise<PasswordVerdict> {
-  const began = performance.now()
-  const verdict = await verdictOn(context, issuer, usernameKey, password)
-  if (verdict.outcome === 'refused') await sleep(TICK - ((performance.now() - began) % TICK))
-  return verdict
+): Promise<PasswordDecision> {
+  const startedAt = performance.now()
+  const decision = await decidePasswordSignIn(context, issuer, usernameKey, password)
+  if (decision.outcome === 'refused')
+    await sleep(limits.signInRefusalTimeStep - ((performance.now() - startedAt) % limits.signInRefusalTimeStep))
+  return decision
 }
 
-async function verdictOn(
+async function decidePasswordSignIn(
   context: Context,
   issuer: InIssuer & { settings: unknown },
   usernameKey: string,
   password: string,
-): Promise<PasswordVerdict> {
+): Promise<PasswordDecision> {
   const { accountId, issuerId } = issuer
   const values = [issuerId, usernameKey, context.now()]
-  const [row] = await context.tools.query<Row & Record<string, unknown>>('sign-in-candidate', candidateText, values)
+  const [row] = await context.database.query<CandidateRow & Record<string, unknown>>(
+    'sign-in-candidate',
+    candidateText,
+    values,
+  )
   const user = row && { accountId, issuerId, id: row.userId, username: row.username, status: row.status }
-  // A name that nobody has is counted like one that somebody has: the same statements, the same lock.
+  // Failures for an unknown username are counted too: the same statements and the same lock.
   const subject = user?.id ?? `unknown:${sha256(`${issuerId} ${usernameKey}`).slice(0, 32)}`
 
   if (!(await startAttempt(context, subject))) {
     await verifyPassword(null, password)
-    await spendOtherKind(context, issuer, usernameKey, [], password)
-    await recordFailure(context, issuer, user, { method, reason: 'locked' })
+    await verifyDummyHash(context, issuer, usernameKey, [], password)
+    await recordSignInFailure(context, issuer, user, { method, reason: 'locked' })
     return { outcome: 'refused' }
   }
 
-  const fits = await verifyPassword(row?.hash, password)
-  if (!user || !row.verifierId || !fits) {
-    await spendOtherKind(context, issuer, usernameKey, row?.hash ? [row.hash] : [], password)
-    const lockedUntil = await settleFailure(context, subject)
-    await recordFailure(context, issuer, user, {
+  const isCorrect = await verifyPassword(row?.hash, password)
+  if (!user || !row.verifierId || !isCorrect) {
+    await verifyDummyHash(context, issuer, usernameKey, row?.hash ? [row.hash] : [], password)
+    const lockedUntil = await recordFailedAttempt(context, subject)
+    await recordSignInFailure(context, issuer, user, {
       method,
       reason: !user ? 'unknown_user' : row.verifierId ? 'wrong_password' : 'no_password',
       lockedUntil,
     })
     return { outcome: 'refused' }
   }
-  await settleSuccess(context, subject)
+  await recordSuccessfulAttempt(context, subject)
   if (user.status !== 'active') {
-    await recordFailure(context, issuer, user, { method, reason: user.status })
-    return { outcome: 'barred', user }
+    await recordSignInFailure(context, issuer, user, { method, reason: user.status })
+    return { outcome: 'inactive', user }
   }
   const { verifierId, hash, type, expiresAt, secretSetAt } = row
-  if (!isOurHash(hash!)) await keepOurHash(context, verifierId, hash!, password)
+  if (!isCurrentHash(hash!)) await replaceImportedHash(context, verifierId, hash!, password)
   const policy = passwordPolicyOf(issuer)
   const now = context.now()
   const mustChange =
     row.mustChange ||
     type === 'temporary_password' ||
     (expiresAt !== null && expiresAt <= now) ||
-    isOutworn(policy, secretSetAt ?? now, now)
+    isPasswordExpired(policy, secretSetAt ?? now, now)
   return { outcome: mustChange ? 'must_change' : 'passed', user, verifier: { id: verifierId, secretSetAt } }
 }
 
-/** A hash that came with an import is replaced by one of ours: now, and only now, the password is known. */
-async function keepOurHash(context: Context, verifierId: string, hash: string, password: string): Promise<void> {
+/** Replaces an imported hash by a current one. Only possible now, because only now the password is known. */
+async function replaceImportedHash(
+  context: Context,
+  verifierId: string,
+  hash: string,
+  password: string,
+): Promise<void> {
   const text = `UPDATE verifiers SET hash = $3 WHERE id = $1 AND hash = $2`
-  await context.tools.query('keep-our-hash', text, [verifierId, hash, await hashPassword(password)])
+  await context.database.query('replace-imported-hash', text, [verifierId, hash, await hashPassword(password)])
 }
 
 /**
- * A credential was refused: the events of it. Outside of a transaction they stand, whatever becomes of the request.
- * @param lockedUntil Unix milliseconds, where this failure locked the user
+ * Records the events of a refused credential. Outside of a transaction they are kept even if the request fails later.
+ * @param lockedUntil Unix milliseconds, if this failure locked the user
  */
-export async function recordFailure(
+export async function recordSignInFailure(
   context: Context,
   { accountId, issuerId }: InIssuer,
   user: SignInUser | undefined,
   { method, reason, lockedUntil = null }: { method: string; reason: string; lockedUntil?: number | null },
 ): Promise<void> {
-  const about = {
+  const eventSubject = {
     accountId,
     issuerId,
     userId: user?.id ?? null,
     target: user ? { type: 'user', id: user.id } : { type: 'issuer', id: issuerId },
   }
-  await transaction(context, async (inside) => {
+  await transaction(context, async (tx) => {
     if (user && reason.startsWith('wrong_'))
-      await emit(inside, 'user.verification.failed', { ...about, data: { method } })
-    await emit(inside, 'user.login.failed', { ...about, data: { method, reason } })
-    if (user && lockedUntil !== null) await emit(inside, 'user.locked', { ...about, data: { until: lockedUntil } })
+      await recordEvent(tx, 'user.verification.failed', { ...eventSubject, data: { method } })
+    await recordEvent(tx, 'user.login.failed', { ...eventSubject, data: { method, reason } })
+    if (user && lockedUntil !== null)
+      await recordEvent(tx, 'user.locked', { ...eventSubject, data: { until: lockedUntil } })
   })
 }
 
@@ -165,16 +174,15 @@ const usedText = `
     AND (NOT $5::boolean OR secret_set_at IS NOT DISTINCT FROM $6::bigint) RETURNING 1`
 
 /**
- * A credential was checked and fits: its last use, where it is kept as a verifier, and its event. Call it in the
- * transaction of the step.
- * @param verifier its id; for a secret that was looked at before the transaction, also which one that was
- * @returns false for a verifier that has gone meanwhile, or has another secret; then nothing is written
+ * Records the last use of a correct credential, and its event. Call it in the transaction of the sign-in step.
+ * @param verifier its id; for a secret that was checked before the transaction, a `CheckedVerifier`
+ * @returns false if the verifier has been deleted or its secret changed in the meantime; then nothing is written
  */
-export async function recordVerification(
+export async function recordCredentialVerification(
   context: Context,
   user: SignInUser,
   method: string,
-  verifier?: string | Checked,
+  verifier?: string | CheckedVerifier,
 ): Promise<boolean> {
   const { accountId, issuerId, id } = user
   if (verifier !== undefined) {
@@ -185,12 +193,18 @@ export async function recordVerification(
     if (!used) return false
   }
   const target = { type: 'user', id }
-  await emit(context, 'user.verification.succeeded', { accountId, issuerId, userId: id, target, data: { method } })
+  await recordEvent(context, 'user.verification.succeeded', {
+    accountId,
+    issuerId,
+    userId: id,
+    target,
+    data: { method },
+  })
   return true
 }
 
-/** All steps of a sign-in are done. Call it in the transaction that completes it. */
-export async function recordSignIn(
+/** Records the event of a completed sign-in. Call it in the transaction that completes it. */
+export async function recordSignInSuccess(
   context: Context,
   user: SignInUser,
   clientId: string,
@@ -198,7 +212,7 @@ export async function recordSignIn(
 ): Promise<void> {
   const { accountId, issuerId, id } = user
   const target = { type: 'user', id }
-  await emit(context, 'user.login.succeeded', {
+  await recordEvent(context, 'user.login.succeeded', {
     accountId,
     issuerId,
     userId: id,

@@ -1,31 +1,40 @@
 /**
- * One-time codes of an authenticator app (RFC 6238, decisions D13): begun with a secret, completed with a code of it.
- * SHA-1, 6 digits, 30 seconds, one step of grace on either side; a time step counts once.
+ * One-time codes of an authenticator app (TOTP, RFC 6238; docs/contract.md#verifier-operations): SHA-1, 6 digits,
+ * 30 seconds, a tolerance of one step. An enrollment is completed with a code. A time step is accepted once.
  */
 import { Secret, TOTP } from 'otpauth'
 import { z } from 'zod'
 import { conflict, invalidField, notFound } from '../../kernel/errors.js'
-import { check, rules } from '../../kernel/input.js'
-import { MINUTE, SECOND } from '../../kernel/time.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { isDuplicate, sql, transaction, type Verifier } from '../../platform/database.js'
+import { sql, type Verifier } from '../../platform/postgres/database.js'
+import { isDuplicate } from '../../platform/postgres/errors.js'
+import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfUser } from '../authority.js'
-import { beginEnrollment, endEnrollment, tryEnrollment } from './enrollments.js'
-import { described, insertVerifier, kindOf, lockOwner, name, requireOwner, type VerifiersPlace } from './kind.js'
+import { createEnrollment, deleteEnrollment, recordEnrollmentAttempt } from './enrollments.js'
+import {
+  defineVerifierKind,
+  descriptionFields,
+  insertVerifier,
+  lockVerifierOwner,
+  nameRule,
+  requireVerifierOwner,
+  type VerifiersPath,
+} from './verifier-kind.js'
 
 const PERIOD = 30 * SECOND
 const SECRET_BYTES = 20
-/** How long an enrolment can be completed. */
-const ENROLLMENT_LIFE = 10 * MINUTE
 
-const hasOne = () => conflict('This user has a totp already; remove that one first.')
+const totpExistsError = () => conflict('This user already has a TOTP verifier. Delete it first.')
 
-export const totpEnrollment = kindOf({
+export const totpEnrollment = defineVerifierKind({
   rules: z.strictObject({
     type: z.literal('totp_enrollment'),
-    name: name.optional(),
-    ...described,
-    // It stands before the colon of the label and in the app's list.
+    name: nameRule.optional(),
+    ...descriptionFields,
+    // The label of the URI is `issuer:username`, so the issuer must not contain a colon.
     issuerName: z
       .string('must be a string.')
       .trim()
@@ -36,21 +45,21 @@ export const totpEnrollment = kindOf({
   async prepare(context, owner, values) {
     const { accountId, issuerId, id: userId } = owner
     const secret = new Secret({ size: SECRET_BYTES }).base32
-    return async (inside) => {
-      if (await inside.db.verifier.findFirst({ where: { userId, type: 'totp' } })) throw hasOne()
-      const place = { accountId, issuerId, userId }
-      const enrollment = await beginEnrollment(inside, place, 'totp', ENROLLMENT_LIFE, {
+    return async (tx) => {
+      if (await tx.db.verifier.findFirst({ where: { userId, type: 'totp' } })) throw totpExistsError()
+      const path = { accountId, issuerId, userId }
+      const enrollment = await createEnrollment(tx, path, 'totp', limits.totpEnrollmentLifetime, {
         name: values.name ?? null,
         description: values.description ?? null,
         metadata: { ...values.metadata } as object,
-        sealed: context.sealer.seal(secret),
+        encryptedSecret: context.encryptor.encrypt(secret),
       })
       return {
         ...enrollment,
         type: 'totp_enrollment',
         mustChange: false,
         lastUsedAt: null,
-        createdBy: inside.actor.id,
+        createdBy: tx.actor.id,
         updatedAt: enrollment.createdAt,
         credentialId: null,
         enrollmentId: enrollment.id,
@@ -61,87 +70,90 @@ export const totpEnrollment = kindOf({
   },
 })
 
-/** As authenticator apps read it (Key URI format). */
+/** Key URI format of authenticator apps. */
 function provisioningUri(issuerName: string, username: string, secret: string): string {
   const issuer = encodeURIComponent(issuerName)
   const label = `${issuer}:${encodeURIComponent(username)}`
   return `otpauth://totp/${label}?secret=${secret}&issuer=${issuer}&algorithm=SHA1&digits=6&period=30`
 }
 
-const completeRules = z.strictObject({ enrollmentId: rules.text(64), code: rules.text(32) })
+const completeRules = z.strictObject({
+  enrollmentId: fieldSchemas.text(limits.maxIdLength),
+  code: fieldSchemas.text(32),
+})
 
 /**
- * Completes an enrolment: the code proves that the app has the secret. The step of that code is used up with it.
- * @throws invalid_request for a wrong code, insufficient_scope, not_found for an enrolment that is unknown, expired or tried five times,
- *   conflict when the user has a totp
+ * Completes an enrollment with a code, which proves that the app has the secret. Consumes the time step of the code.
+ * @throws invalid_request for a wrong code, insufficient_scope, not_found for an enrollment that is unknown, expired or
+ *   has no attempts left, conflict if the user already has a TOTP verifier
  */
-export async function completeEnrollment(context: Context, place: VerifiersPlace, input: unknown): Promise<Verifier> {
-  const values = check(completeRules, input)
-  await requireAuthorityOfUser(context, await requireOwner(context, place))
-  const keep = await proveEnrollment(context, place, values)
-  return transaction(context, keep)
+export async function completeEnrollment(context: Context, path: VerifiersPath, input: unknown): Promise<Verifier> {
+  const values = checkInput(completeRules, input)
+  await requireAuthorityOfUser(context, await requireVerifierOwner(context, path))
+  const saveTotp = await verifyEnrollmentCode(context, path, values)
+  return transaction(context, saveTotp)
 }
 
 /**
- * Checks the code of an enrolment. Counts the try at once, whatever becomes of the rest.
- * @returns what makes the totp, to be called in a transaction
- * @throws as completeEnrollment, and so does the result
+ * Checks the code of an enrollment. Counts the attempt immediately, also if the caller fails later.
+ * @returns a function that creates the verifier; call it in a transaction
+ * @throws as `completeEnrollment`; so does the returned function
  */
-export async function proveEnrollment(
+export async function verifyEnrollmentCode(
   context: Context,
-  place: VerifiersPlace,
+  path: VerifiersPath,
   { enrollmentId, code }: { enrollmentId: string; code: string },
-): Promise<(inside: Context) => Promise<Verifier>> {
-  const owner = await requireOwner(context, place)
-  const enrollment = await tryEnrollment(context, place, 'totp', enrollmentId)
-  if (!enrollment?.sealed) throw notFound('enrollment')
-  const step = stepOf(context, enrollment.sealed, code)
+): Promise<(tx: Context) => Promise<Verifier>> {
+  const owner = await requireVerifierOwner(context, path)
+  const enrollment = await recordEnrollmentAttempt(context, path, 'totp', enrollmentId)
+  if (!enrollment?.encryptedSecret) throw notFound('enrollment')
+  const step = matchingTimeStep(context, enrollment.encryptedSecret, code)
   if (step === undefined) throw invalidField('code', 'wrong_code', 'is not the code of this moment.')
-  const { name, sealed } = enrollment
-  const given = { description: enrollment.description, metadata: enrollment.metadata as object }
-  return async (inside) => {
-    await lockOwner(inside, owner)
-    if (!(await endEnrollment(inside, enrollment.id))) throw notFound('enrollment')
+  const { name, encryptedSecret } = enrollment
+  const fields = { description: enrollment.description, metadata: enrollment.metadata as object }
+  return async (tx) => {
+    await lockVerifierOwner(tx, owner)
+    if (!(await deleteEnrollment(tx, enrollment.id))) throw notFound('enrollment')
     try {
-      return await insertVerifier(inside, owner, given, { type: 'totp', name, sealed, usedStep: step })
+      return await insertVerifier(tx, owner, fields, { type: 'totp', name, encryptedSecret, lastUsedTimeStep: step })
     } catch (error) {
-      if (isDuplicate(error)) throw hasOne()
+      if (isDuplicate(error)) throw totpExistsError()
       throw error
     }
   }
 }
 
 /** The time step whose code this is, at most one away from now. */
-function stepOf(context: Context, sealed: string, code: string): number | undefined {
+function matchingTimeStep(context: Context, encryptedSecret: string, code: string): number | undefined {
   const token = code.replace(/\s/g, '')
   if (!/^\d{6}$/.test(token)) return undefined
-  const secret = Secret.fromBase32(context.sealer.open(sealed))
+  const secret = Secret.fromBase32(context.encryptor.decrypt(encryptedSecret))
   const now = context.now()
   const delta = new TOTP({ secret }).validate({ token, timestamp: now, window: 1 })
   return delta === null ? undefined : Math.floor(now / PERIOD) + delta
 }
 
-const useText = `
-  UPDATE verifiers SET used_step = $2::bigint, last_used_at = $3::bigint, updated_at = $3::bigint
-  WHERE id = $1 AND (used_step IS NULL OR used_step < $2::bigint) RETURNING id`
+const consumeText = `
+  UPDATE verifiers SET last_used_time_step = $2::bigint, last_used_at = $3::bigint, updated_at = $3::bigint
+  WHERE id = $1 AND (last_used_time_step IS NULL OR last_used_time_step < $2::bigint) RETURNING id`
 
 /**
- * Is this the code of the user's totp now? Uses up its time step: no code of that step or an earlier one is good again,
- * also of 20 sent at the same moment. Call it in the transaction of the step.
- * @returns the verifier's id, or undefined
+ * Consumes the current code of the user's TOTP verifier in one statement. Codes of the same or an earlier time step are
+ * refused from then on, also in parallel requests. Call it in the transaction of the sign-in step.
+ * @returns the verifier's id; undefined for a wrong or used code
  */
-export async function verifyTotp(
+export async function consumeTotpCode(
   context: Context,
   { issuerId, userId }: { issuerId: string; userId: string },
   code: string,
 ): Promise<string | undefined> {
   const verifier = await context.db.verifier.findFirst({
     where: { issuerId, userId, type: 'totp' },
-    select: { id: true, sealed: true },
+    select: { id: true, encryptedSecret: true },
   })
-  if (!verifier?.sealed) return undefined
-  const step = stepOf(context, verifier.sealed, code)
+  if (!verifier?.encryptedSecret) return undefined
+  const step = matchingTimeStep(context, verifier.encryptedSecret, code)
   if (step === undefined) return undefined
-  const [used] = await sql<{ id: string }>(context.db, useText, verifier.id, step, context.now())
+  const [used] = await sql<{ id: string }>(context.db, consumeText, verifier.id, step, context.now())
   return used?.id
 }

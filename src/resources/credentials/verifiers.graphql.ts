@@ -17,20 +17,29 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { Verifier as VerifierRow } from '../../platform/database.js'
-import { enumOf, IssuerPlace, idempotencyKeyArg, JSONObject, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
-import { type VerifierType, verifierTypes } from './kinds.js'
-import type { PasskeyFacts } from './passkey.js'
-import { challengePasskey } from './passkey-challenge.js'
+import type { Verifier as VerifierRow } from '../../platform/postgres/database.js'
+import {
+  enumOf,
+  IssuerPath,
+  idempotencyKeyArg,
+  JSONObject,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql-types.js'
+import { createPasskeyChallenge } from './passkey-challenge.js'
+import type { PasskeyData } from './passkey-data.js'
 import { completeEnrollment } from './totp.js'
+import { type VerifierType, verifierTypes } from './verifier-kinds.js'
 import { createVerifier, deleteVerifier, getVerifier, listVerifiers, updateVerifier } from './verifiers.js'
 
 export const VerifierTypeEnum = enumOf(verifierTypes)
 registerEnumType(VerifierTypeEnum, { name: 'VerifierType' })
 
-/** What all of them have. A creation answers with the type that its kind shows something more by, once. */
+/** Fields of all verifiers. A creation returns the type with the additional fields of its kind. */
 @InterfaceType({
-  description: 'A credential of a user (spec 2.7). Secrets and hashes are never shown, but for what is shown once.',
+  description: 'A credential of a user. Hashes are never returned; secrets only in the response that creates them.',
   resolveType: (value: object) =>
     'codesPlain' in value ? 'NewBackupCodes' : 'enrollmentId' in value ? 'TotpEnrollment' : 'Verifier',
 })
@@ -61,26 +70,29 @@ abstract class AnyVerifier {
   updatedAt!: number
 }
 
-@ObjectType({ implements: AnyVerifier, description: 'A verifier as it stands.' })
+@ObjectType({ implements: AnyVerifier, description: 'A stored verifier.' })
 export class Verifier extends AnyVerifier {}
 
-@ObjectType({ implements: AnyVerifier, description: 'A totp in the making: complete it within ten minutes.' })
+@ObjectType({
+  implements: AnyVerifier,
+  description: 'A TOTP verifier that is not confirmed yet. Complete it with `completeEnrollment` within ten minutes.',
+})
 export class TotpEnrollment extends AnyVerifier {
   @Field(() => ID)
   enrollmentId!: string
-  @Field(() => String, { description: 'In base32; shown once.' })
+  @Field(() => String, { description: 'The secret in base32. Shown once.' })
   secret!: string
-  @Field(() => String, { description: 'To be shown as a QR code; shown once.' })
+  @Field(() => String, { description: 'The otpauth URI to display as a QR code. Shown once.' })
   provisioningUri!: string
 }
 
-@ObjectType({ implements: AnyVerifier, description: 'Backup codes in the answer that made them.' })
+@ObjectType({ implements: AnyVerifier, description: 'The result of creating backup codes.' })
 export class NewBackupCodes extends AnyVerifier {
-  @Field(() => [String], { description: 'Ten codes, each good once; shown once.' })
+  @Field(() => [String], { description: 'Ten codes. Each can be used once. Shown once.' })
   codesPlain!: string[]
 }
 
-@ObjectType({ description: 'The public facts of a passkey.' })
+@ObjectType({ description: 'The public properties of a passkey.' })
 class Passkey {
   @Field(() => String, { description: 'In base64url.' })
   credentialId!: string
@@ -88,7 +100,7 @@ class Passkey {
   algorithm!: number
   @Field(() => [String])
   transports!: string[]
-  @Field(() => String, { nullable: true, description: 'The make of the authenticator.' })
+  @Field(() => String, { nullable: true, description: 'The identifier of the authenticator model.' })
   aaguid!: string | null
   @Field(() => String, { nullable: true })
   rpId!: string | null
@@ -98,7 +110,7 @@ class Passkey {
   backupState!: boolean | null
 }
 
-@ObjectType({ description: 'A challenge for the browser that registers a passkey.' })
+@ObjectType({ description: 'A challenge for registering a passkey in a browser.' })
 class PasskeyChallenge {
   @Field(() => ID)
   id!: string
@@ -118,13 +130,13 @@ class PasskeyChallenge {
 export class VerifierPage extends pageType(Verifier) {}
 
 @ArgsType()
-class VerifiersPlace extends IssuerPlace {
+class VerifiersPath extends IssuerPath {
   @Field(() => ID)
   userId!: string
 }
 
 @ArgsType()
-class VerifierPlace extends VerifiersPlace {
+class VerifierPath extends VerifiersPath {
   @Field(() => ID)
   verifierId!: string
 }
@@ -135,7 +147,7 @@ class CreateVerifierInput {
   type!: VerifierType
   @Field(() => String, {
     nullable: true,
-    description: 'Must be given; null for no name, but for a temporary_password.',
+    description: 'Required for passwords. Null means no name; a temporary_password must have one.',
   })
   name?: string | null
   @Field(() => String, { nullable: true })
@@ -150,13 +162,19 @@ class CreateVerifierInput {
   expiresAt?: number | null
   @Field(() => String, { nullable: true })
   createdBy?: string | null
-  @Field(() => String, { nullable: true, description: 'Of a totp_enrollment: what the app calls this issuer.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'For a totp_enrollment: the issuer name in the authenticator app.',
+  })
   issuerName?: string | null
-  @Field(() => String, { nullable: true, description: 'Of a passkey, as all that follows: in base64url.' })
+  @Field(() => String, { nullable: true, description: 'For a passkey, like all fields below. In base64url.' })
   credentialId?: string | null
   @Field(() => String, { nullable: true, description: 'A COSE_Key in base64url.' })
   publicKey?: string | null
-  @Field(() => Int, { nullable: true, description: 'If given, that of the key: -7, -8 or -257.' })
+  @Field(() => Int, {
+    nullable: true,
+    description: 'A COSE algorithm: -7 ES256, -8 EdDSA, -257 RS256. Must match the key.',
+  })
   algorithm?: number | null
   @Field(() => Int, { nullable: true })
   signCount?: number | null
@@ -172,10 +190,10 @@ class CreateVerifierInput {
   backupState?: boolean | null
   @Field(() => JSONObject, {
     nullable: true,
-    description: 'RegistrationResponseJSON (WebAuthn level 3), instead of a key.',
+    description: 'RegistrationResponseJSON (WebAuthn level 3), instead of the fields of the key.',
   })
   credential?: object | null
-  @Field(() => ID, { nullable: true, description: 'The challenge that `credential` answers.' })
+  @Field(() => ID, { nullable: true, description: 'The challenge to which `credential` responds.' })
   challengeId?: string | null
 }
 
@@ -183,7 +201,7 @@ class CreateVerifierInput {
 class PasskeyChallengeInput {
   @Field(() => String, {
     nullable: true,
-    description: "The host that the issuer is served under; the IdP's own if not given.",
+    description: 'The relying party: a host of the issuer. The default is the host of the IdP.',
   })
   rpId?: string | null
 }
@@ -204,7 +222,7 @@ class UpdateVerifierInput {
   description?: string | null
   @Field(() => JSONObject, { nullable: true })
   metadata?: object | null
-  @Field(() => String, { nullable: true, description: "A new password ends the user's sessions." })
+  @Field(() => String, { nullable: true, description: "A new password. It ends the user's sessions." })
   password?: string | null
   @Field(() => Boolean, { nullable: true })
   mustChange?: boolean | null
@@ -218,72 +236,75 @@ export class VerifierResolver {
   @Scope('issuers.users.verifiers', 'read')
   verifiers(
     @Ctx() context: Context,
-    @Args(() => VerifiersPlace) place: VerifiersPlace,
+    @Args(() => VerifiersPath) path: VerifiersPath,
     @Args(() => PageArgs) page: PageArgs,
   ) {
-    return listVerifiers(context, place, page)
+    return listVerifiers(context, path, page)
   }
 
   @Query(() => Verifier)
   @Scope('issuers.users.verifiers', 'read')
-  verifier(@Ctx() context: Context, @Args(() => VerifierPlace) place: VerifierPlace) {
-    return getVerifier(context, place)
+  verifier(@Ctx() context: Context, @Args(() => VerifierPath) path: VerifierPath) {
+    return getVerifier(context, path)
   }
 
   @Mutation(() => AnyVerifier)
   @Scope('issuers.users.verifiers', 'write')
   createVerifier(
     @Ctx() context: Context,
-    @Args(() => VerifiersPlace) place: VerifiersPlace,
+    @Args(() => VerifiersPath) path: VerifiersPath,
     @Arg('input', () => CreateVerifierInput) input: CreateVerifierInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return createVerifier(context, place, input)
+    return createVerifier(context, path, input)
   }
 
   @Mutation(() => Verifier)
   @Scope('issuers.users.verifiers', 'write')
   updateVerifier(
     @Ctx() context: Context,
-    @Args(() => VerifierPlace) place: VerifierPlace,
+    @Args(() => VerifierPath) path: VerifierPath,
     @Arg('input', () => UpdateVerifierInput) input: UpdateVerifierInput,
   ) {
-    return updateVerifier(context, place, input)
+    return updateVerifier(context, path, input)
   }
 
-  @Mutation(() => PasskeyChallenge, { description: 'Begins the registration of a passkey in a browser.' })
+  @Mutation(() => PasskeyChallenge, { description: 'Starts the registration of a passkey in a browser.' })
   @Scope('issuers.users.verifiers', 'write')
   challengePasskey(
     @Ctx() context: Context,
-    @Args(() => VerifiersPlace) place: VerifiersPlace,
+    @Args(() => VerifiersPath) path: VerifiersPath,
     @Arg('input', () => PasskeyChallengeInput, { nullable: true }) input?: PasskeyChallengeInput | null,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return challengePasskey(context, place, input)
+    return createPasskeyChallenge(context, path, input)
   }
 
-  @Mutation(() => Verifier, { description: 'The totp verifier; five wrong codes end the enrolment.' })
+  @Mutation(() => Verifier, {
+    description:
+      'Completes a TOTP enrollment and returns the TOTP verifier. After five wrong codes the enrollment is invalid.',
+  })
   @Scope('issuers.users.verifiers', 'write')
   completeEnrollment(
     @Ctx() context: Context,
-    @Args(() => VerifiersPlace) place: VerifiersPlace,
+    @Args(() => VerifiersPath) path: VerifiersPath,
     @Arg('input', () => CompleteEnrollmentInput) input: CompleteEnrollmentInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return completeEnrollment(context, place, input)
+    return completeEnrollment(context, path, input)
   }
 
   @Mutation(() => Boolean)
   @Scope('issuers.users.verifiers', 'delete')
-  async deleteVerifier(@Ctx() context: Context, @Args(() => VerifierPlace) place: VerifierPlace) {
-    await deleteVerifier(context, place)
+  async deleteVerifier(@Ctx() context: Context, @Args(() => VerifierPath) path: VerifierPath) {
+    await deleteVerifier(context, path)
     return true
   }
 
-  @FieldResolver(() => Passkey, { nullable: true, description: 'Null for other kinds.' })
+  @FieldResolver(() => Passkey, { nullable: true, description: 'The properties of a passkey; null for other types.' })
   passkey(@Root() verifier: VerifierRow): Passkey | null {
     if (verifier.type !== 'passkey') return null
-    const { algorithm, transports, aaguid, ...facts } = verifier.data as unknown as PasskeyFacts
+    const { algorithm, transports, aaguid, ...facts } = verifier.data as unknown as PasskeyData
     return {
       credentialId: verifier.credentialId ?? '',
       algorithm,

@@ -1,148 +1,166 @@
 /**
- * Verifiers of users (spec 2.7, 4.6, decisions D13): what a person proves itself with. What is particular to a kind
- * stands in its own file, see kinds.ts. Answers never hold a hash or a secret, but for what is shown once.
+ * Credentials of users, called verifiers (docs/contract.md#credentials, docs/contract.md#verifier-operations).
+ * verifier-kinds.ts lists the kinds. Hashes are never returned; secrets only in the response that creates them.
  */
 import { z } from 'zod'
-import { conflict, invalid, notFound } from '../../kernel/errors.js'
-import { check, rules } from '../../kernel/input.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { conflict, invalidFields, notFound } from '../../kernel/errors.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { isDuplicate, type Prisma, transaction, type Verifier } from '../../platform/database.js'
+import { type Prisma, type Verifier } from '../../platform/postgres/database.js'
+import { isDuplicate } from '../../platform/postgres/errors.js'
+import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfUser } from '../authority.js'
-import { after, goneUser, ofLivingIssuer } from '../place.js'
-import { revise } from '../revise.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
+import { deletedUserStatuses, whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
 import { endSessionsOfUser } from '../sessions/sessions.js'
-import type { VerifierPlace, VerifiersPlace } from './kind.js'
-import { type Kind, lockOwner, type NewVerifier, name, requireOwner, toldVerifier } from './kind.js'
-import { changeable, createRules, kinds, type VerifierType } from './kinds.js'
-import { newSecret, passwordRule } from './password.js'
-import { recordRemoval } from './removal.js'
+import { newPasswordColumns, passwordRule } from './password.js'
+import type { VerifierPath, VerifiersPath } from './verifier-kind.js'
+import {
+  type CreatedVerifier,
+  lockVerifierOwner,
+  nameRule,
+  recordVerifierEvent,
+  requireVerifierOwner,
+  type VerifierKind,
+} from './verifier-kind.js'
+import { changeableFields, createRules, type VerifierType, verifierKinds } from './verifier-kinds.js'
+import { recordVerifierRemoval } from './verifier-removal.js'
 
 const updateRules = z.strictObject({
-  name: name.optional(),
-  description: rules.description.optional(),
-  metadata: rules.metadata.optional(),
+  name: nameRule.optional(),
+  description: fieldSchemas.description.optional(),
+  metadata: fieldSchemas.metadata.optional(),
   password: passwordRule.optional(),
-  mustChange: rules.boolean.optional(),
-  expiresAt: rules.moment.nullable().optional(),
+  mustChange: fieldSchemas.boolean.optional(),
+  expiresAt: fieldSchemas.timestamp.nullable().optional(),
 })
 
-/** Newest first. */
+/** Lists the newest verifiers first. */
 export async function listVerifiers(
   context: Context,
-  place: VerifiersPlace,
+  path: VerifiersPath,
   request: PageRequest,
 ): Promise<Page<Verifier>> {
-  const { accountId, issuerId, userId } = place
-  const limit = limitOf(request)
+  const { accountId, issuerId, userId } = path
+  const limit = checkPageLimit(request)
   const rows = await context.db.verifier.findMany({
     where: {
       AND: [
-        { accountId, issuerId, userId, user: { is: { status: { notIn: goneUser }, ...ofLivingIssuer } } },
-        after('vrf', request.cursor),
+        {
+          accountId,
+          issuerId,
+          userId,
+          user: { is: { status: { notIn: deletedUserStatuses }, ...whereIssuerNotDeleted } },
+        },
+        whereBelowCursor('vrf', request.cursor),
       ],
     },
     orderBy: { id: 'desc' },
     take: limit + 1,
   })
-  if (rows.length === 0) await requireOwner(context, place)
-  return pageOf(rows, limit)
+  if (rows.length === 0) await requireVerifierOwner(context, path)
+  return toPage(rows, limit)
 }
 
-const find = (context: Context, { accountId, issuerId, userId, verifierId }: VerifierPlace) =>
+const findVerifier = (context: Context, { accountId, issuerId, userId, verifierId }: VerifierPath) =>
   context.db.verifier.findFirst({
     where: {
       id: verifierId,
       accountId,
       issuerId,
       userId,
-      user: { is: { status: { notIn: goneUser }, ...ofLivingIssuer } },
+      user: { is: { status: { notIn: deletedUserStatuses }, ...whereIssuerNotDeleted } },
     },
   })
 
 /** @throws not_found */
-export async function getVerifier(context: Context, place: VerifierPlace): Promise<Verifier> {
-  const verifier = await find(context, place)
+export async function getVerifier(context: Context, path: VerifierPath): Promise<Verifier> {
+  const verifier = await findVerifier(context, path)
   if (!verifier) throw notFound('verifier')
   return verifier
 }
 
 /**
- * Gives a user a verifier, or begins one (totp_enrollment).
- * @throws invalid_request, insufficient_scope, not_found, conflict for a second password or totp or a known passkey
+ * Creates a verifier or a pending enrollment (`totp_enrollment`).
+ * @throws invalid_request, insufficient_scope, not_found, conflict for a second verifier of a type that a user can have
+ *   once, or a registered passkey
  */
-export async function createVerifier(context: Context, place: VerifiersPlace, input: unknown): Promise<NewVerifier> {
-  const values = check(createRules, input)
-  const owner = await requireOwner(context, place)
+export async function createVerifier(context: Context, path: VerifiersPath, input: unknown): Promise<CreatedVerifier> {
+  const values = checkInput(createRules, input)
+  const owner = await requireVerifierOwner(context, path)
   await requireAuthorityOfUser(context, owner)
-  const make = await (kinds[values.type] as unknown as Kind).prepare(context, owner, values)
+  const insert = await (verifierKinds[values.type] as unknown as VerifierKind).prepare(context, owner, values)
   try {
-    return await transaction(context, async (inside) => {
-      await lockOwner(inside, owner)
-      return make(inside)
+    return await transaction(context, async (tx) => {
+      await lockVerifierOwner(tx, owner)
+      return insert(tx)
     })
   } catch (error) {
-    if (isDuplicate(error)) throw conflict(`This user has a ${values.type} already; change that one.`)
+    if (isDuplicate(error))
+      throw conflict(`This user already has a verifier of the type ${values.type}. Change that one instead.`)
     throw error
   }
 }
 
 /**
- * PATCH. A new password ends the user's sessions (reason `password_changed`).
+ * Updates a verifier. A new password ends the user's sessions (reason `password_changed`).
  * @throws invalid_request, insufficient_scope, not_found
  */
-export async function updateVerifier(context: Context, place: VerifierPlace, input: unknown): Promise<Verifier> {
-  const { password, metadata, ...values } = check(updateRules, input)
-  const verifier = await getVerifier(context, place)
-  refuseUnchangeable(verifier, { ...values, ...(password !== undefined && { password }) })
-  if (verifier.type === 'temporary_password') check(z.object({ name: rules.name.optional() }), { name: values.name })
+export async function updateVerifier(context: Context, path: VerifierPath, input: unknown): Promise<Verifier> {
+  const { password, metadata, ...values } = checkInput(updateRules, input)
+  const verifier = await getVerifier(context, path)
+  requireChangeableFields(verifier, { ...values, ...(password !== undefined && { password }) })
+  if (verifier.type === 'temporary_password')
+    checkInput(z.object({ name: fieldSchemas.name.optional() }), { name: values.name })
   if (password !== undefined || values.mustChange !== undefined || values.expiresAt !== undefined)
     await requireAuthorityOfUser(context, { id: verifier.userId, issuerId: verifier.issuerId })
-  const secret = password === undefined ? {} : await changedPassword(context, place, verifier, password)
-  return revise<Verifier, Prisma.VerifierUncheckedUpdateManyInput>(context, {
-    what: 'verifier',
+  const secret = password === undefined ? {} : await preparePasswordChange(context, path, verifier, password)
+  return updateWithOptimisticLock<Verifier, Prisma.VerifierUncheckedUpdateManyInput>(context, {
+    resourceName: 'verifier',
     table: 'verifiers',
     ifMatch: undefined,
-    read: (now) => find(now, place),
-    change: () => ({ ...secret, ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),
+    read: (now) => findVerifier(now, path),
+    computeChanges: () => ({ ...secret, ...values, ...(metadata && { metadata: metadata as Prisma.InputJsonObject }) }),
     write: async (now, version, data) =>
-      (await now.db.verifier.updateManyAndReturn({ where: { id: place.verifierId, updatedAt: version }, data }))[0],
-    also: async (inside, before, row) => {
-      await toldVerifier(inside, 'user.verifier.updated', row, before)
+      (await now.db.verifier.updateManyAndReturn({ where: { id: path.verifierId, updatedAt: version }, data }))[0],
+    afterWrite: async (tx, before, row) => {
+      await recordVerifierEvent(tx, 'user.verifier.updated', row, before)
       const { accountId, issuerId, userId: id } = row
-      if (password !== undefined) await endSessionsOfUser(inside, { accountId, issuerId, id }, 'password_changed')
+      if (password !== undefined) await endSessionsOfUser(tx, { accountId, issuerId, id }, 'password_changed')
     },
   })
 }
 
-async function changedPassword(context: Context, place: VerifiersPlace, verifier: Verifier, password: string) {
-  const owner = await requireOwner(context, place)
-  return newSecret(context, owner, verifier, password)
+async function preparePasswordChange(context: Context, path: VerifiersPath, verifier: Verifier, password: string) {
+  const owner = await requireVerifierOwner(context, path)
+  return newPasswordColumns(context, owner, verifier, password)
 }
 
-/** @throws invalid_request naming the fields that this kind does not have or does not let go of */
-function refuseUnchangeable({ type }: Verifier, values: object): void {
-  const free = ['name', 'description', 'metadata', ...(changeable[type as VerifierType] ?? [])]
-  const refused = Object.keys(values).filter((field) => !free.includes(field))
-  const message = `cannot be changed on a ${type}; delete it and make another.`
-  if (refused.length > 0) throw invalid(refused.map((field) => ({ field, code: 'not_allowed', message })))
+/** @throws invalid_request naming the fields that cannot be changed on this type */
+function requireChangeableFields({ type }: Verifier, values: object): void {
+  const allowed = ['name', 'description', 'metadata', ...(changeableFields[type as VerifierType] ?? [])]
+  const rejected = Object.keys(values).filter((field) => !allowed.includes(field))
+  const message = `cannot be changed on a ${type}. Delete the verifier and create another one.`
+  if (rejected.length > 0) throw invalidFields(rejected.map((field) => ({ field, code: 'not_allowed', message })))
 }
 
 /**
- * Without a second factor the first one is enough, so a removal asks for the authority of the user (decisions D30).
+ * Deletes a verifier. Requires the authority of the user, because without the second factor the first one is sufficient
+ * (docs/contract.md#authority-for-changes).
  * @throws insufficient_scope, not_found
  */
-export async function deleteVerifier(context: Context, place: VerifierPlace): Promise<void> {
-  await transaction(context, async (inside) => {
-    const verifier = await getVerifier(inside, place)
-    await requireAuthorityOfUser(inside, { id: verifier.userId, issuerId: verifier.issuerId })
-    const { count } = await inside.db.verifier.deleteMany({ where: { id: verifier.id } })
+export async function deleteVerifier(context: Context, path: VerifierPath): Promise<void> {
+  await transaction(context, async (tx) => {
+    const verifier = await getVerifier(tx, path)
+    await requireAuthorityOfUser(tx, { id: verifier.userId, issuerId: verifier.issuerId })
+    const { count } = await tx.db.verifier.deleteMany({ where: { id: verifier.id } })
     if (count === 0) throw notFound('verifier')
-    await recordRemoval(inside, [verifier], 'deleted')
+    await recordVerifierRemoval(tx, [verifier], 'deleted')
   })
 }
 
-/** The first page of verifiers of several users, in one query. */
+/** Returns the first page of verifiers of several users in one query. */
 export async function verifiersOf(
   context: Context,
   userIds: readonly string[],
@@ -154,5 +172,5 @@ export async function verifiersOf(
     select: { id: true, verifiers: { orderBy: { id: 'desc' }, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.verifiers]))
-  return userIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+  return userIds.map((id) => toPage(byId.get(id) ?? [], limit))
 }

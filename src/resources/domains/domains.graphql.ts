@@ -14,8 +14,8 @@ import {
   Root,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { Domain as DomainRow } from '../../platform/database.js'
-import { AccountPlace, idempotencyKeyArg, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
+import type { Domain as DomainRow } from '../../platform/postgres/database.js'
+import { AccountPath, idempotencyKeyArg, PageArgs, pageType, Scope, Timestamp } from '../graphql-types.js'
 import {
   addDomain,
   assignDomain,
@@ -26,7 +26,7 @@ import {
   verifyDomain,
 } from './domains.js'
 
-@ObjectType({ description: 'The DNS record that proves control over the domain.' })
+@ObjectType({ description: 'The DNS record that proves control of the domain.' })
 class DomainVerification {
   @Field(() => String)
   type!: string
@@ -36,7 +36,7 @@ class DomainVerification {
   value!: string
 }
 
-@ObjectType({ description: 'A custom domain of an account (spec 2.16).' })
+@ObjectType({ description: 'A custom domain of an account.' })
 export class Domain {
   @Field(() => ID)
   id!: string
@@ -58,8 +58,8 @@ export class Domain {
 class DomainPage extends pageType(Domain) {}
 
 @ArgsType()
-class DomainPlace extends AccountPlace {
-  @Field(() => String, { description: 'A host or an id.' })
+class DomainPath extends AccountPath {
+  @Field(() => String, { description: 'A host name or a domain id.' })
   domain!: string
 }
 
@@ -79,61 +79,59 @@ class AssignDomainInput {
 export class DomainResolver {
   @Query(() => DomainPage)
   @Scope('domains', 'read')
-  domains(
-    @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
-    @Args(() => PageArgs) page: PageArgs,
-  ) {
-    return listDomains(context, place, page)
+  domains(@Ctx() context: Context, @Args(() => AccountPath) path: AccountPath, @Args(() => PageArgs) page: PageArgs) {
+    return listDomains(context, path, page)
   }
 
-  @Mutation(() => Domain, { description: 'Added unverified; at most 20 per account.' })
+  @Mutation(() => Domain, { description: 'Adds an unverified domain. An account can have at most 20 domains.' })
   @Scope('domains', 'write')
   createDomain(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => AccountPath) path: AccountPath,
     @Arg('input', () => CreateDomainInput) input: CreateDomainInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return addDomain(context, place, input)
+    return addDomain(context, path, input)
   }
 
-  @Mutation(() => Boolean, { description: 'Removes the assignment too.' })
+  @Mutation(() => Boolean, { description: 'Removes a domain and its assignment.' })
   @Scope('domains', 'delete')
-  async deleteDomain(@Ctx() context: Context, @Args(() => DomainPlace) place: DomainPlace) {
-    await removeDomain(context, place)
+  async deleteDomain(@Ctx() context: Context, @Args(() => DomainPath) path: DomainPath) {
+    await removeDomain(context, path)
     return true
   }
 
-  @Mutation(() => Domain, { description: 'Looks for the TXT record of `verification`.' })
+  @Mutation(() => Domain, { description: 'Verifies a domain by the TXT record of its `verification`.' })
   @Scope('domains', 'write')
   verifyDomain(
     @Ctx() context: Context,
-    @Args(() => DomainPlace) place: DomainPlace,
+    @Args(() => DomainPath) path: DomainPath,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return verifyDomain(context, place)
+    return verifyDomain(context, path)
   }
 
-  @Mutation(() => Domain, { description: 'Gives a verified domain to an issuer, also from another one.' })
+  @Mutation(() => Domain, {
+    description: 'Assigns a verified domain to an issuer and unassigns it from its previous issuer.',
+  })
   @Scope('domains', 'write')
   assignDomain(
     @Ctx() context: Context,
-    @Args(() => DomainPlace) place: DomainPlace,
+    @Args(() => DomainPath) path: DomainPath,
     @Arg('input', () => AssignDomainInput) input: AssignDomainInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return assignDomain(context, place, input)
+    return assignDomain(context, path, input)
   }
 
   @Mutation(() => Domain)
   @Scope('domains', 'write')
   unassignDomain(
     @Ctx() context: Context,
-    @Args(() => DomainPlace) place: DomainPlace,
+    @Args(() => DomainPath) path: DomainPath,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return unassignDomain(context, place)
+    return unassignDomain(context, path)
   }
 
   @FieldResolver(() => DomainVerification)

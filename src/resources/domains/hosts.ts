@@ -1,32 +1,32 @@
-/** Host names of domains (decisions D27): what may be one, and how it is written. */
+/** Validation and normalization of host names of domains (docs/contract.md#common-field-rules). */
 import { domainToASCII } from 'node:url'
 import { parse } from 'tldts'
 import { invalidField } from '../../kernel/errors.js'
 
-const label = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
+const labelPattern = /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/
 
 /**
- * A host name as it is stored: lower case, A-labels (IDNA).
- * @throws invalid_request for addresses, single labels, public suffixes and anything that is not a domain name
+ * Normalizes a host name to its stored form: lower case, A-labels (IDNA).
+ * @throws invalid_request for IP addresses, single labels, public suffixes and invalid domain names
  */
-export function hostOf(field: string, text: string): string {
-  const host = normalHost(text)
+export function requireHost(field: string, text: string): string {
+  const host = normalizeHost(text)
   if (host === undefined) {
     throw invalidField(field, 'invalid_format', 'must be a domain name such as login.example.com.')
   }
-  // Nobody owns co.uk, and github.io is everybody's: both lists of the public suffix list count.
+  // No tenant may claim a public suffix, neither a registry's (co.uk) nor a private one (github.io).
   if (parse(host, { allowPrivateDomains: true }).publicSuffix === host) {
-    throw invalidField(field, 'public_suffix', 'is a public suffix, below which anybody can have a domain.')
+    throw invalidField(field, 'public_suffix', 'must not be a public suffix, under which anyone can register a domain.')
   }
   return host
 }
 
-/** The stored form of a text, or undefined when no domain is written like that. */
-export function normalHost(text: string): string | undefined {
+/** Returns the stored form of a host name, or undefined if it is not a domain name. */
+export function normalizeHost(text: string): string | undefined {
   const name = text.trim().replace(/\.$/, '')
-  // domainToASCII cuts a host out of whatever holds one: user@host, host:port, host/path.
+  // Rejected first, because domainToASCII extracts the host from user@host, host:port and host/path.
   const host = /[\s/?#@:\\[\]%]/.test(name) ? '' : domainToASCII(name).toLowerCase()
   const labels = host.split('.')
-  const isName = host.length <= 253 && labels.length >= 2 && labels.every((part) => label.test(part))
+  const isName = host.length <= 253 && labels.length >= 2 && labels.every((part) => labelPattern.test(part))
   return isName && !/^\d+$/.test(labels.at(-1) ?? '') ? host : undefined
 }

@@ -14,12 +14,21 @@ import {
   Subscription,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { Event as EventRow } from '../../platform/database.js'
-import { AccountPlace, Authenticated, enumOf, JSONObject, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
-import { type AggregateRow, aggregateEvents, type Interval, intervals } from './aggregate.js'
-import { type Dimension, dimensions } from './counting.js'
-import { followEvents } from './following.js'
-import { getEvent, listEvents } from './listing.js'
+import type { Event as EventRow } from '../../platform/postgres/database.js'
+import {
+  AccountPath,
+  Authenticated,
+  enumOf,
+  JSONObject,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql-types.js'
+import { type AggregateRow, aggregateEvents, type Interval, intervals } from './event-aggregate.js'
+import { type Dimension, dimensions } from './event-counts.js'
+import { getEvent, listEvents } from './event-list.js'
+import { streamEvents } from './event-stream.js'
 
 const authTypes = ['user', 'client', 'token', 'api_key', 'system', 'unauthenticated'] as const
 export const AuthTypeEnum = enumOf(authTypes)
@@ -27,9 +36,9 @@ registerEnumType(AuthTypeEnum, { name: 'AuthType' })
 export const EventDimensionEnum = enumOf(dimensions)
 registerEnumType(EventDimensionEnum, { name: 'EventDimension' })
 export const EventIntervalEnum = enumOf(intervals)
-registerEnumType(EventIntervalEnum, { name: 'EventInterval', description: 'In UTC; weeks begin on Monday.' })
+registerEnumType(EventIntervalEnum, { name: 'EventInterval', description: 'Intervals in UTC. Weeks start on Monday.' })
 
-@ObjectType({ description: 'Who did it.' })
+@ObjectType({ description: 'The principal that caused the event.' })
 class EventActor {
   @Field(() => String, { description: 'api_key, user, client, agent, personal_token, system or unauthenticated.' })
   type!: string
@@ -37,11 +46,13 @@ class EventActor {
   id!: string | null
   @Field(() => String, { nullable: true })
   name!: string | null
-  @Field(() => Boolean, { description: 'An operator of this deployment, on an account of somebody else.' })
+  @Field(() => Boolean, {
+    description: 'Whether an operator of this deployment acted on an account of another tenant.',
+  })
   operator!: boolean
 }
 
-@ObjectType({ description: 'What it was done to.' })
+@ObjectType({ description: 'The resource that the event is about.' })
 class EventTarget {
   @Field(() => String)
   type!: string
@@ -49,7 +60,7 @@ class EventTarget {
   id!: string
 }
 
-@ObjectType({ description: 'The request that it was done with.' })
+@ObjectType({ description: 'The request that caused the event.' })
 class EventContext {
   @Field(() => String, { nullable: true })
   ipAddress!: string | null
@@ -63,7 +74,7 @@ class EventContext {
   path!: string | null
 }
 
-@ObjectType({ description: 'One entry of the audit trail (spec 6.1).' })
+@ObjectType({ description: 'An entry of the audit log.' })
 export class Event {
   @Field(() => ID)
   id!: string
@@ -91,7 +102,7 @@ export class Event {
   data!: object
   @Field(() => JSONObject, {
     description:
-      'By field, as /v1 names it: `{old, new}`, or `"changed"` for a secret that was replaced and for text that no event shows.',
+      'Changed fields by REST name: `{old, new}`, or `"changed"` for a replaced secret and for text that events do not store.',
   })
   changes!: object
   @Field(() => Timestamp)
@@ -103,23 +114,26 @@ export class EventPage extends pageType(Event) {}
 
 @ObjectType()
 class EventCountRow {
-  @Field(() => String, { nullable: true, description: 'The value of the group; null without groupBy.' })
+  @Field(() => String, { nullable: true, description: 'The value of the groupBy dimension; null without groupBy.' })
   key!: string | null
   @Field(() => Int)
   count!: number
-  @Field(() => JSONObject, { nullable: true, description: 'How many different values each dimension has.' })
+  @Field(() => JSONObject, {
+    nullable: true,
+    description: 'The number of distinct values of each countUnique dimension.',
+  })
   uniques!: Record<string, number> | null
 }
 
 @ObjectType()
 class EventBucket {
-  @Field(() => Timestamp, { nullable: true, description: 'When the interval begins; null without one.' })
+  @Field(() => Timestamp, { nullable: true, description: 'The start of the interval; null without an interval.' })
   ts!: number | null
   @Field(() => [EventCountRow])
   rows!: AggregateRow[]
 }
 
-@ObjectType({ description: 'Counts of events (spec 4.14).' })
+@ObjectType({ description: 'Event counts by interval and group.' })
 class EventAggregate {
   @Field(() => EventIntervalEnum, { nullable: true })
   interval!: Interval | null
@@ -130,7 +144,7 @@ class EventAggregate {
 }
 
 @ArgsType()
-class EventPlace extends AccountPlace {
+class EventPath extends AccountPath {
   @Field(() => ID)
   eventId!: string
 }
@@ -143,20 +157,20 @@ class EventFilter {
   userId?: string | null
   @Field(() => String, { nullable: true })
   clientId?: string | null
-  @Field(() => [String], { nullable: true, description: 'Any of these types.' })
+  @Field(() => [String], { nullable: true, description: 'Only events of these types.' })
   eventTypes?: string[] | null
 }
 
 @ArgsType()
-class EventSpan extends EventFilter {
-  @Field(() => Timestamp, { nullable: true, description: 'The first moment that counts.' })
+class EventTimeRangeFilter extends EventFilter {
+  @Field(() => Timestamp, { nullable: true, description: 'Only events at or after this time.' })
   after?: number | null
-  @Field(() => Timestamp, { nullable: true, description: 'The first moment that counts no more.' })
+  @Field(() => Timestamp, { nullable: true, description: 'Only events before this time.' })
   before?: number | null
 }
 
 @ArgsType()
-class AggregateArgs extends EventSpan {
+class AggregateArgs extends EventTimeRangeFilter {
   @Field(() => EventDimensionEnum, { nullable: true })
   groupBy?: Dimension | null
   @Field(() => EventIntervalEnum, { nullable: true })
@@ -169,19 +183,20 @@ class AggregateArgs extends EventSpan {
 class EventAddedArgs extends EventFilter {
   @Field(() => ID, {
     nullable: true,
-    description: 'Begin after this event of an earlier stream; else with what happens from now on.',
+    description:
+      'Start after this event, for example the last one of an earlier stream. By default, the stream starts with new events.',
   })
   after?: string | null
 }
 
 @Resolver(() => Event)
 export class EventResolver {
-  @Query(() => EventPage, { description: 'Newest first.' })
+  @Query(() => EventPage, { description: 'Lists the events of an account, newest first.' })
   @Scope('events', 'read')
   events(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) { accountId }: AccountPlace,
-    @Args(() => EventSpan) filter: EventSpan,
+    @Args(() => AccountPath) { accountId }: AccountPath,
+    @Args(() => EventTimeRangeFilter) filter: EventTimeRangeFilter,
     @Args(() => PageArgs) page: PageArgs,
   ) {
     return listEvents(context, { accountId }, filter, page)
@@ -189,38 +204,44 @@ export class EventResolver {
 
   @Query(() => Event)
   @Scope('events', 'read')
-  event(@Ctx() context: Context, @Args(() => EventPlace) place: EventPlace) {
-    return getEvent(context, place)
+  event(@Ctx() context: Context, @Args(() => EventPath) path: EventPath) {
+    return getEvent(context, path)
   }
 
-  @Query(() => EventAggregate, { description: 'How many events there are, by interval and group.' })
+  @Query(() => EventAggregate, { description: 'Counts events by interval and group.' })
   @Scope('events', 'read')
   eventAggregate(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) { accountId }: AccountPlace,
+    @Args(() => AccountPath) { accountId }: AccountPath,
     @Args(() => AggregateArgs) request: AggregateArgs,
   ) {
     return aggregateEvents(context, { accountId }, request)
   }
 
   @Subscription(() => Event, {
-    description: 'Each event once, soon after it has happened, as Server-Sent Events (Accept: text/event-stream).',
+    description: 'Streams each event once, shortly after it occurs, as server-sent events (Accept: text/event-stream).',
     subscribe: ({ args, context }) => {
-      const { accountId, after, ...filter } = args as AccountPlace & EventAddedArgs
-      const inside = context as Context
-      return followEvents(inside, { accountId }, filter, inside.stream!, inside.stream!.lastEventId ?? after)
+      const { accountId, after, ...filter } = args as AccountPath & EventAddedArgs
+      const requestContext = context as Context
+      return streamEvents(
+        requestContext,
+        { accountId },
+        filter,
+        requestContext.stream!,
+        requestContext.stream!.lastEventId ?? after,
+      )
     },
   })
   @Scope('events', 'read')
   eventAdded(
     @Root() event: EventRow,
-    @Args(() => AccountPlace) _place: AccountPlace,
+    @Args(() => AccountPath) _path: AccountPath,
     @Args(() => EventAddedArgs) _args: EventAddedArgs,
   ): EventRow {
     return event
   }
 
-  /** A part of the event: whoever may have it may have it whole. */
+  /** Needs no permission of its own: a caller who can read the event can read its actor. */
   @FieldResolver(() => EventActor)
   @Authenticated()
   actor(@Root() event: EventRow): EventActor {
@@ -230,17 +251,17 @@ export class EventResolver {
 
   @FieldResolver(() => EventContext)
   context(@Root() event: EventRow): EventContext {
-    const facts = event.context as Record<string, string | null>
+    const eventContext = event.context as Record<string, string | null>
     return {
-      ipAddress: facts['ip_address'] ?? null,
-      userAgent: facts['user_agent'] ?? null,
-      requestId: facts['request_id'] ?? null,
-      method: facts['method'] ?? null,
-      path: facts['path'] ?? null,
+      ipAddress: eventContext['ip_address'] ?? null,
+      userAgent: eventContext['user_agent'] ?? null,
+      requestId: eventContext['request_id'] ?? null,
+      method: eventContext['method'] ?? null,
+      path: eventContext['path'] ?? null,
     }
   }
 
-  @FieldResolver(() => Timestamp, { description: 'An event never changes: createdAt.' })
+  @FieldResolver(() => Timestamp, { description: 'Equals createdAt: events do not change.' })
   updatedAt(@Root() event: EventRow): bigint {
     return event.createdAt
   }

@@ -1,52 +1,52 @@
 /**
- * The findings of health (decisions D35): one row for each problem of an issuer or an account that its administrators
- * should act on. GraphQL, the console, `gatehouse doctor` and docs/reference/health.md read this table.
+ * Health findings (docs/contract.md#configuration-health): one row per kind of problem of an issuer or account.
+ * GraphQL, the console, `gatehouse doctor` and docs/reference/health.md use this table.
  */
-import { startOf } from '../../kernel/text.js'
-import type { AccountFacts } from './facts.js'
-import { type FindingRow, findingRow } from './finding.js'
+import { truncateText } from '../../kernel/text.js'
+import { defineFinding, type FindingRule } from './finding-definition.js'
+import type { AccountFacts } from './health-facts.js'
 import { issuerFindings } from './issuer-findings.js'
 
 export { issuerFindings }
 
-const ofAccount = findingRow<AccountFacts>()
+const accountFinding = defineFinding<AccountFacts>()
 
 export const accountFindings = {
-  SINGLE_ADMINISTRATOR: ofAccount({
+  SINGLE_ADMINISTRATOR: accountFinding({
     severity: 'WARNING',
     reads: ['administrators'],
-    when: 'exactly one active person has full authority (`svc:all`) on the account',
+    when: 'exactly one active user has full authority (`svc:all`) on the account',
     find: ({ administrators }) => (administrators === 1 ? [null] : []),
     path: () => 'owner_user_id',
     message: () =>
-      'Only one person has full authority on this account. If they lose access, only an operator can help.',
+      'Only one user has full authority on this account. If that user loses access, only an operator can restore it.',
     fix: () => 'Add another administrator with the scope svc:all.',
     example: null,
   }),
 
-  WEBHOOK_FAILING: ofAccount({
+  WEBHOOK_FAILING: accountFinding({
     severity: 'WARNING',
     reads: ['failingWebhooks'],
     when: 'a webhook has the status `failing`',
     find: ({ failingWebhooks }) => failingWebhooks,
     path: ({ id }) => `webhooks/${id}`,
-    message: ({ host }) => `Deliveries to the webhook at ${startOf(host, 200)} fail.`,
+    message: ({ host }) => `Deliveries to the webhook at ${truncateText(host, 200)} are failing.`,
     fix: () =>
-      'Look at last_error of its deliveries and repair the receiver; set status to active to try again at once, or to disabled.',
+      'Check last_error of its deliveries and fix the receiver. Then set status to active to retry immediately, or to disabled.',
     example: { id: '{id}', host: 'hooks.example.com' },
   }),
 
-  DOMAIN_NOT_ASSIGNED: ofAccount({
+  DOMAIN_NOT_ASSIGNED: accountFinding({
     severity: 'WARNING',
     reads: ['unassignedDomains'],
-    when: 'a domain is verified and belongs to no issuer',
+    when: 'a domain is verified but not assigned to an issuer',
     find: ({ unassignedDomains }) => unassignedDomains,
     path: (host) => `domains/${host}`,
-    message: (host) => `The domain ${host} is verified, and is not assigned to an issuer: requests to it find none.`,
+    message: (host) => `The domain ${host} is verified, but not assigned to an issuer, so requests to it fail.`,
     fix: () => 'Assign the domain to an issuer, or remove it.',
     example: '{domain}',
   }),
-} as const satisfies Record<string, FindingRow<AccountFacts>>
+} as const satisfies Record<string, FindingRule<AccountFacts>>
 
 export const findings = { ...issuerFindings, ...accountFindings }
 export type FindingCode = keyof typeof findings

@@ -1,56 +1,60 @@
 import { Ctx, Field, FieldResolver, ObjectType, Resolver, Root, registerEnumType } from 'type-graphql'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import type { Account as AccountRow, Issuer as IssuerRow } from '../../platform/database.js'
+import type { Account as AccountRow, Issuer as IssuerRow } from '../../platform/postgres/database.js'
 import { Account } from '../accounts/accounts.graphql.js'
-import { enumOf, Scope } from '../graphql.js'
+import { enumOf, Scope } from '../graphql-types.js'
 import { Issuer } from '../issuers/issuers.graphql.js'
-import { type Finding, MAX_OF_A_CODE, type Severity, severities } from './finding.js'
+import { type Finding, type Severity, severities } from './finding-definition.js'
 import { type FindingCode, findings } from './findings.js'
 import { healthOfAccount, healthOfIssuer } from './health.js'
 
 const keysOf = <Name extends string>(table: Record<Name, unknown>): Name[] => Object.keys(table) as Name[]
-/** GraphQL shows descriptions as Markdown, of whole sentences. */
+/** Turns a clause into a sentence: GraphQL tools show descriptions as Markdown. */
 const sentence = (clause: string): string => `${clause[0]!.toUpperCase()}${clause.slice(1)}.`
 
 const HealthSeverity = enumOf(keysOf(severities))
 registerEnumType(HealthSeverity, {
   name: 'HealthSeverity',
-  description: 'How serious a finding is.',
+  description: 'The severity of a finding.',
   valuesConfig: Object.fromEntries(keysOf(severities).map((name) => [name, { description: severities[name] }])),
 })
 
 const HealthCode = enumOf(keysOf(findings))
 registerEnumType(HealthCode, {
   name: 'HealthCode',
-  description: 'What was found. The reference page `docs/reference/health.md` has them all, with examples.',
+  description: 'The kind of a finding. `docs/reference/health.md` lists all kinds with examples.',
   valuesConfig: Object.fromEntries(
     keysOf(findings).map((name) => [name, { description: sentence(findings[name].when) }]),
   ),
 })
 
-@ObjectType({ description: 'A problem of the configuration that an administrator should act on.' })
+@ObjectType({ description: 'A configuration problem that an administrator should fix.' })
 class HealthFinding implements Finding {
   @Field(() => HealthCode)
   code!: FindingCode
   @Field(() => HealthSeverity)
   severity!: Severity
-  @Field(() => String, { description: 'What is wrong, in a sentence.' })
+  @Field(() => String, { description: 'A sentence that describes the problem.' })
   message!: string
-  @Field(() => String, { description: 'What to do about it, in a sentence.' })
+  @Field(() => String, { description: 'A sentence that describes how to fix the problem.' })
   fix!: string
   @Field(() => String, {
     description:
-      'The setting or object that it is about, relative to the issuer or account, in the names of `/v1`: `settings.security.mfa_required`, `auth_methods/{id}`.',
+      'The setting or resource with the problem, relative to the issuer or account, in REST names: `settings.security.mfa_required`, `auth_methods/{id}`.',
   })
   path!: string
 }
 
-const description = (of: string): string =>
-  `Problems of ${of} that an administrator should act on, errors first; at most ${MAX_OF_A_CODE} of each code. A finding whose facts the caller's scopes do not let it read is left out. Costs as much as 500 rows.`
+const healthDescription = (subject: string): string =>
+  `Configuration problems of ${subject}, errors first, at most ${limits.maxFindingsPerCode} per code. Findings that need scopes that the caller lacks are omitted. The field counts as 500 rows for the cost limit.`
 
 @Resolver(() => Issuer)
 export class IssuerHealthResolver {
-  @FieldResolver(() => [HealthFinding], { nullable: true, description: description("the issuer's configuration") })
+  @FieldResolver(() => [HealthFinding], {
+    nullable: true,
+    description: healthDescription('the issuer'),
+  })
   @Scope('issuers', 'read')
   health(@Ctx() context: Context, @Root() issuer: IssuerRow): Promise<Finding[]> {
     return healthOfIssuer(context, issuer)
@@ -61,7 +65,7 @@ export class IssuerHealthResolver {
 export class AccountHealthResolver {
   @FieldResolver(() => [HealthFinding], {
     nullable: true,
-    description: description('the account itself; each of its issuers has its own'),
+    description: healthDescription('the account, without those of its issuers'),
   })
   @Scope('accounts', 'read')
   health(@Ctx() context: Context, @Root() account: AccountRow): Promise<Finding[]> {

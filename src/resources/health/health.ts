@@ -1,93 +1,98 @@
-/** Evaluates the table of findings for issuers and accounts: read the facts that the caller may read, then decide. */
-import { covers } from '../../kernel/scopes.js'
+/** Evaluates the findings of issuers and accounts: reads the facts that the caller may read, then applies the rules. */
+import { limits } from '../../kernel/limits.js'
+import { coversScope } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
-import type { Account, Issuer } from '../../platform/database.js'
-import { settingsOf } from '../issuers/settings.js'
-import { type AccountFacts, accountFacts, deploymentOf, type IssuerFacts, issuerFacts, readFacts } from './facts.js'
-import { type Finding, type FindingRow, severities } from './finding.js'
+import type { Account, Issuer } from '../../platform/postgres/database.js'
+import { issuerSettingsOf } from '../issuers/settings.js'
+import { type Finding, type FindingRule, severities } from './finding-definition.js'
 import { accountFindings, issuerFindings } from './findings.js'
+import {
+  type AccountFacts,
+  accountFacts,
+  deploymentFacts,
+  type IssuerFacts,
+  issuerFacts,
+  readFacts,
+} from './health-facts.js'
 
-type Table<Facts> = Readonly<Record<string, FindingRow<Facts>>>
-type Scopes<Facts> = { readonly [Name in keyof Facts]: { scope: string } }
+type FindingTable<Facts> = Readonly<Record<string, FindingRule<Facts>>>
+type FactScopes<Facts> = { readonly [Name in keyof Facts]: { scope: string } }
 
-/** The rows whose facts the caller may read; the others would tell more than its scopes allow. */
-function readable<Facts>({ actor }: Context, table: Table<Facts>, facts: Partial<Scopes<Facts>>) {
-  const mayRead = (name: keyof Facts) => covers(actor.scopes, facts[name]?.scope ?? '')
+/** Returns the rules whose facts the caller may read; the others would disclose data beyond the caller's scopes. */
+function readableRows<Facts>({ actor }: Context, table: FindingTable<Facts>, facts: Partial<FactScopes<Facts>>) {
+  const mayRead = (name: keyof Facts) => coversScope(actor.scopes, facts[name]?.scope ?? '')
   return Object.entries(table).filter(([, row]) => row.reads.every(mayRead))
 }
 
-const rank = Object.keys(severities)
+const severityOrder = Object.keys(severities)
 
-function evaluate<Facts>(context: Context, rows: readonly [string, FindingRow<Facts>][], facts: Facts): Finding[] {
-  const deployment = deploymentOf(context)
+function evaluate<Facts>(context: Context, rows: readonly [string, FindingRule<Facts>][], facts: Facts): Finding[] {
+  const deployment = deploymentFacts(context)
   return rows
     .flatMap(([code, row]) => row.find(facts, deployment).map((finding) => ({ code, ...finding })))
-    .sort((one, other) => rank.indexOf(one.severity) - rank.indexOf(other.severity))
+    .sort((one, other) => severityOrder.indexOf(one.severity) - severityOrder.indexOf(other.severity))
 }
 
-/** The names of the facts that these rows read. */
-const namesIn = <Facts>(rows: readonly [string, FindingRow<Facts>][]): (keyof Facts)[] => [
+/** Returns the names of the facts that these rules read. */
+const requiredFactNames = <Facts>(rows: readonly [string, FindingRule<Facts>][]): (keyof Facts)[] => [
   ...new Set(rows.flatMap(([, { reads }]) => reads)),
 ]
 
 /**
- * What is wrong with an issuer, as far as the caller may know it: ERROR first, then in the order of the table.
- * @param context its actor has the scopes that count on the issuer
+ * Returns the findings of an issuer that the caller may see: by severity, then in the order of the table.
+ * @param context its actor has the caller's scopes on the issuer
  */
 export async function healthOfIssuer(context: Context, issuer: Issuer): Promise<Finding[]> {
-  const rows = readable<IssuerFacts>(context, issuerFindings, issuerFacts)
-  const names = namesIn(rows) as (keyof typeof issuerFacts)[]
+  const rows = readableRows<IssuerFacts>(context, issuerFindings, issuerFacts)
+  const names = requiredFactNames(rows) as (keyof typeof issuerFacts)[]
   const facts = await readFacts(context, issuerFacts, names, issuer.id)
-  return evaluate(context, rows, { ...facts, settings: settingsOf(issuer) } as IssuerFacts)
+  return evaluate(context, rows, { ...facts, settings: issuerSettingsOf(issuer) } as IssuerFacts)
 }
 
-/** What is wrong with an account itself, its issuers aside. See `healthOfIssuer`. */
+/** Returns the findings of an account without those of its issuers. See `healthOfIssuer`. */
 export async function healthOfAccount(context: Context, account: Pick<Account, 'id'>): Promise<Finding[]> {
-  const rows = readable<AccountFacts>(context, accountFindings, accountFacts)
-  const facts = await readFacts(context, accountFacts, namesIn(rows), account.id)
+  const rows = readableRows<AccountFacts>(context, accountFindings, accountFacts)
+  const facts = await readFacts(context, accountFacts, requiredFactNames(rows), account.id)
   return evaluate(context, rows, facts as AccountFacts)
 }
 
-export interface Inspected {
+export interface HealthReport {
   accountId: string
-  /** Null for an account. */
+  /** Null for the report of an account. */
   issuerId: string | null
   name: string | null
   findings: Finding[]
 }
 
-/** How many accounts or issuers are looked at together, in statements that have a time limit. */
-const BATCH = 20
-
-/** The health of all accounts and then of all issuers of the deployment, a batch at a time. For operators. */
-export async function* healthOfAll(context: Context): AsyncGenerator<Inspected> {
-  const accounts = pages((after) =>
-    context.db.account.findMany({ where: { id: { gt: after } }, orderBy: { id: 'asc' }, take: BATCH }),
+/** Iterates over the reports of all accounts and then all issuers of the deployment. For operators. */
+export async function* healthOfAll(context: Context): AsyncGenerator<HealthReport> {
+  const accounts = paginate((after) =>
+    context.db.account.findMany({ where: { id: { gt: after } }, orderBy: { id: 'asc' }, take: limits.healthBatchSize }),
   )
   for await (const rows of accounts) {
-    const inside = { ...context, loaders: new Map() }
-    const all = await Promise.all(rows.map((account) => healthOfAccount(inside, account)))
+    const tx = { ...context, loaders: new Map() }
+    const all = await Promise.all(rows.map((account) => healthOfAccount(tx, account)))
     yield* rows.map(({ id, name }, at) => ({ accountId: id, issuerId: null, name, findings: all[at]! }))
   }
-  const issuers = pages((after) =>
+  const issuers = paginate((after) =>
     context.db.issuer.findMany({
       where: { id: { gt: after }, status: { not: 'deleted' } },
       orderBy: { id: 'asc' },
-      take: BATCH,
+      take: limits.healthBatchSize,
     }),
   )
   for await (const rows of issuers) {
-    const inside = { ...context, loaders: new Map() }
-    const all = await Promise.all(rows.map((issuer) => healthOfIssuer(inside, issuer)))
+    const tx = { ...context, loaders: new Map() }
+    const all = await Promise.all(rows.map((issuer) => healthOfIssuer(tx, issuer)))
     yield* rows.map(({ id, accountId, name }, at) => ({ accountId, issuerId: id, name, findings: all[at]! }))
   }
 }
 
-async function* pages<Row extends { id: string }>(read: (after: string) => Promise<Row[]>): AsyncGenerator<Row[]> {
+async function* paginate<Row extends { id: string }>(read: (after: string) => Promise<Row[]>): AsyncGenerator<Row[]> {
   for (let after = ''; ; ) {
     const rows = await read(after)
     yield rows
-    if (rows.length < BATCH) return
+    if (rows.length < limits.healthBatchSize) return
     after = rows.at(-1)!.id
   }
 }

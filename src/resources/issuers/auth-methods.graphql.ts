@@ -15,10 +15,10 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { AuthMethod as AuthMethodRow } from '../../platform/database.js'
+import type { AuthMethod as AuthMethodRow } from '../../platform/postgres/database.js'
 import {
   enumOf,
-  IssuerPlace,
+  IssuerPath,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
@@ -26,7 +26,7 @@ import {
   pageType,
   Scope,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import {
   type AuthMethodKind,
   authMethodKinds,
@@ -34,16 +34,16 @@ import {
   deleteAuthMethod,
   getAuthMethod,
   listAuthMethods,
-  notReady,
-  shownSettings,
+  publicSettings,
+  readinessMessageOf,
   updateAuthMethod,
 } from './auth-methods.js'
-import { callbackUrl, isUpstreamKind } from './upstream-settings.js'
+import { isUpstreamKind, upstreamRedirectUri } from './upstream-settings.js'
 
 export const AuthMethodKindEnum = enumOf(authMethodKinds)
 registerEnumType(AuthMethodKindEnum, { name: 'AuthMethodKind' })
 
-@ObjectType({ description: 'How people sign in at an issuer (spec 2.4).' })
+@ObjectType({ description: 'A method with which users sign in at an issuer.' })
 export class AuthMethod {
   @Field(() => ID)
   id!: string
@@ -73,7 +73,7 @@ export class AuthMethod {
 export class AuthMethodPage extends pageType(AuthMethod) {}
 
 @ArgsType()
-class AuthMethodPlace extends IssuerPlace {
+class AuthMethodPath extends IssuerPath {
   @Field(() => ID)
   methodId!: string
 }
@@ -92,7 +92,7 @@ class CreateAuthMethodInput {
   featured?: boolean | null
   @Field(() => Boolean, {
     nullable: true,
-    description: 'true for oidc, oauth2, apple and github; absent for the others.',
+    description: 'Must be true for oidc, oauth2, apple and github, and absent for other methods.',
   })
   firstFactorOnly?: boolean | null
   @Field(() => JSONObject, { nullable: true, description: 'Required for oidc, oauth2, apple and github.' })
@@ -121,78 +121,78 @@ class UpdateAuthMethodInput {
 export class AuthMethodResolver {
   @Query(() => AuthMethodPage)
   @Scope('issuers.auth_methods', 'read')
-  authMethods(
-    @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
-    @Args(() => PageArgs) page: PageArgs,
-  ) {
-    return listAuthMethods(context, place, page)
+  authMethods(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath, @Args(() => PageArgs) page: PageArgs) {
+    return listAuthMethods(context, path, page)
   }
 
   @Query(() => AuthMethod)
   @Scope('issuers.auth_methods', 'read')
-  authMethod(@Ctx() context: Context, @Args(() => AuthMethodPlace) place: AuthMethodPlace) {
-    return getAuthMethod(context, place)
+  authMethod(@Ctx() context: Context, @Args(() => AuthMethodPath) path: AuthMethodPath) {
+    return getAuthMethod(context, path)
   }
 
   @Mutation(() => AuthMethod)
   @Scope('issuers.auth_methods', 'write')
   createAuthMethod(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Arg('input', () => CreateAuthMethodInput) input: CreateAuthMethodInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return createAuthMethod(context, place, input)
+    return createAuthMethod(context, path, input)
   }
 
   @Mutation(() => AuthMethod)
   @Scope('issuers.auth_methods', 'write')
   updateAuthMethod(
     @Ctx() context: Context,
-    @Args(() => AuthMethodPlace) place: AuthMethodPlace,
+    @Args(() => AuthMethodPath) path: AuthMethodPath,
     @Arg('input', () => UpdateAuthMethodInput) input: UpdateAuthMethodInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateAuthMethod(context, place, input, ifMatch)
+    return updateAuthMethod(context, path, input, ifMatch)
   }
 
   @Mutation(() => Boolean)
   @Scope('issuers.auth_methods', 'delete')
   async deleteAuthMethod(
     @Ctx() context: Context,
-    @Args(() => AuthMethodPlace) place: AuthMethodPlace,
+    @Args(() => AuthMethodPath) path: AuthMethodPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteAuthMethod(context, place, ifMatch)
+    await deleteAuthMethod(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => JSONObject, { description: 'Secrets are only said to be there (client_secret_set).' })
+  @FieldResolver(() => JSONObject, {
+    description: 'The settings without secrets. A flag such as client_secret_set says that a secret is set.',
+  })
   settings(@Root() method: AuthMethodRow): object {
-    return shownSettings(method)
+    return publicSettings(method)
   }
 
   @FieldResolver(() => String, {
     nullable: true,
-    description: 'Of oidc, oauth2, apple and github: the address to register there. Null for the others.',
+    description:
+      'The redirect URI to register with the provider, for oidc, oauth2, apple and github. Null for other methods.',
   })
   callbackUrl(@Root() { id, issuerId, method }: AuthMethodRow, @Ctx() { config }: Context): string | null {
-    return isUpstreamKind(method) ? callbackUrl(config, issuerId, id) : null
+    return isUpstreamKind(method) ? upstreamRedirectUri(config, issuerId, id) : null
   }
 
   @FieldResolver(() => Boolean, {
-    description: 'False for a provider method whose settings are not complete yet. The sign-in page does not offer it.',
+    description:
+      'False if the settings of a federated method are incomplete. The sign-in page does not offer such a method.',
   })
   ready(@Root() method: AuthMethodRow): boolean {
-    return notReady(method) === null
+    return readinessMessageOf(method) === null
   }
 
   @FieldResolver(() => String, {
     nullable: true,
-    description: 'Why the method cannot be used yet, and how to fix it. Null when it is ready.',
+    description: 'Why the method is not ready and how to fix it. Null if it is ready.',
   })
   notReadyReason(@Root() method: AuthMethodRow): string | null {
-    return notReady(method)
+    return readinessMessageOf(method)
   }
 }

@@ -1,30 +1,35 @@
-/** How people sign in at an issuer (spec 2.4, decisions D12). Secrets of upstream providers are sealed and write-only. */
+/**
+ * Authentication methods of an issuer (docs/contract.md#authentication-methods). Upstream secrets are encrypted and
+ * write-only.
+ */
 import { z } from 'zod'
-import { conflict, invalid, invalidField, notFound } from '../../kernel/errors.js'
+import { conflict, invalidField, invalidFields, notFound } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { isObject, type JsonObject, mergePatch } from '../../kernel/merge.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { isObject, type JsonObject, mergePatch } from '../../kernel/merge-patch.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { type AuthMethod, isDuplicate, type Prisma, transaction } from '../../platform/database.js'
-import { announce } from '../../platform/notify.js'
+import { type AuthMethod, type Prisma } from '../../platform/postgres/database.js'
+import { isDuplicate } from '../../platform/postgres/errors.js'
+import { notify } from '../../platform/postgres/notifications.js'
+import { transaction } from '../../platform/postgres/transaction.js'
 import { requireAuthorityOfIssuer } from '../authority.js'
-import { emit } from '../events/events.js'
-import { changesBetween } from '../events/names.js'
-import { after, type InIssuer, ofLivingIssuer, requireIssuer } from '../place.js'
-import { revise } from '../revise.js'
-import { requireConsoleSignIn } from './console-sign-in.js'
-import { type MethodSettings, notReadyReason } from './readiness.js'
+import { changesBetween } from '../events/event-fields.js'
+import { recordEvent } from '../events/record-event.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
+import { type InIssuer, requireIssuer, whereBelowCursor, whereIssuerNotDeleted } from '../resource-path.js'
+import { type MethodSettings, readinessMessage } from './auth-method-readiness.js'
+import { requireConsoleSignInMethod } from './console-sign-in-method.js'
 import {
-  checkUpstream,
-  federated,
+  checkUpstreamSettings,
   isUpstreamKind,
   isUsableSecret,
   secretTarget,
   type UpstreamSettings,
+  upstreamKinds,
 } from './upstream-settings.js'
 
-const methods = [
+const methodKinds = [
   'password',
   'email_link',
   'email_otp',
@@ -36,70 +41,71 @@ const methods = [
   'apple',
   'github',
 ] as const
-export const authMethodKinds = methods
-export type AuthMethodKind = (typeof methods)[number]
+export const authMethodKinds = methodKinds
+export type AuthMethodKind = (typeof methodKinds)[number]
 
-export interface MethodPlace extends InIssuer {
+export interface AuthMethodPath extends InIssuer {
   methodId: string
 }
 
 const createRules = z.strictObject({
-  name: rules.name,
-  method: z.enum(methods, `must be one of ${methods.join(', ')}.`),
-  enabledLogin: rules.boolean.optional(),
-  enabledSignup: rules.boolean.optional(),
-  featured: rules.boolean.optional(),
-  firstFactorOnly: rules.boolean.optional(),
-  settings: rules.object.optional(),
+  name: fieldSchemas.name,
+  method: z.enum(methodKinds, `must be one of ${methodKinds.join(', ')}.`),
+  enabledLogin: fieldSchemas.boolean.optional(),
+  enabledSignup: fieldSchemas.boolean.optional(),
+  featured: fieldSchemas.boolean.optional(),
+  firstFactorOnly: fieldSchemas.boolean.optional(),
+  settings: fieldSchemas.object.optional(),
 })
 
 const updateRules = createRules.omit({ method: true }).partial().extend({ method: z.unknown().optional() })
 
-/** Newest first. */
+/** Lists authentication methods, newest first. */
 export async function listAuthMethods(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   request: PageRequest,
 ): Promise<Page<AuthMethod>> {
-  const { accountId, issuerId } = place
-  const limit = limitOf(request)
+  const { accountId, issuerId } = path
+  const limit = checkPageLimit(request)
   const rows = await context.db.authMethod.findMany({
-    where: { AND: [{ accountId, issuerId, ...ofLivingIssuer }, after('am', request.cursor)] },
+    where: { AND: [{ accountId, issuerId, ...whereIssuerNotDeleted }, whereBelowCursor('am', request.cursor)] },
     orderBy: { id: 'desc' },
     take: limit + 1,
   })
-  if (rows.length === 0) await requireIssuer(context, place)
-  return pageOf(rows, limit)
+  if (rows.length === 0) await requireIssuer(context, path)
+  return toPage(rows, limit)
 }
 
-const find = (context: Context, { accountId, issuerId, methodId }: MethodPlace) =>
-  context.db.authMethod.findFirst({ where: { id: methodId, accountId, issuerId, ...ofLivingIssuer } })
+const findAuthMethod = (context: Context, { accountId, issuerId, methodId }: AuthMethodPath) =>
+  context.db.authMethod.findFirst({ where: { id: methodId, accountId, issuerId, ...whereIssuerNotDeleted } })
 
 /** @throws not_found */
-export async function getAuthMethod(context: Context, place: MethodPlace): Promise<AuthMethod> {
-  const method = await find(context, place)
+export async function getAuthMethod(context: Context, path: AuthMethodPath): Promise<AuthMethod> {
+  const method = await findAuthMethod(context, path)
   if (!method) throw notFound('authentication method')
   return method
 }
 
 /**
- * A method by which people may sign in as users who are here already asks for their authority (decisions D30).
- * @throws invalid_request, insufficient_scope, not_found, conflict for a second one of a kind that stands once
+ * Creates an authentication method. A method with which existing users can sign in needs the authority of these users
+ * (docs/contract.md#authority-for-changes).
+ * @throws invalid_request, insufficient_scope, not_found, conflict if the kind allows only one method per issuer
  */
-export async function createAuthMethod(context: Context, place: InIssuer, input: unknown): Promise<AuthMethod> {
-  const values = check(createRules, input)
-  checkVariant(values.method, values.firstFactorOnly, 'settings' in values)
-  const { settings, secrets } = checkSettings(context, values.method, values.settings ?? {}, {})
-  return transaction(context, async (inside) => {
-    await requireIssuer(inside, place)
-    if (letsIn(values.method, settings)) await requireAuthorityOfIssuer(inside, place.issuerId)
-    const now = inside.now()
+export async function createAuthMethod(context: Context, path: InIssuer, input: unknown): Promise<AuthMethod> {
+  const values = checkInput(createRules, input)
+  checkKindFields(values.method, values.firstFactorOnly, 'settings' in values)
+  const { settings, secrets } = checkAuthMethodSettings(context, values.method, values.settings ?? {}, {})
+  return transaction(context, async (tx) => {
+    await requireIssuer(tx, path)
+    if (canSignInExistingUsers(values.method, settings)) await requireAuthorityOfIssuer(tx, path.issuerId)
+    const now = tx.now()
     try {
-      const method = await inside.db.authMethod.create({
+      const method = await tx.db.authMethod.create({
         data: {
           id: newId('am', now),
-          accountId: place.accountId,
-          issuerId: place.issuerId,
+          accountId: path.accountId,
+          issuerId: path.issuerId,
           name: values.name,
           method: values.method,
           enabledLogin: values.enabledLogin ?? true,
@@ -112,178 +118,188 @@ export async function createAuthMethod(context: Context, place: InIssuer, input:
           updatedAt: now,
         },
       })
-      await told(inside, 'issuer.auth_method.created', method)
+      await recordAuthMethodEvent(tx, 'issuer.auth_method.created', method)
       return method
     } catch (error) {
-      if (isDuplicate(error)) throw conflict(`This issuer has a ${values.method} method already.`)
+      if (isDuplicate(error)) throw conflict(`This issuer already has a ${values.method} method.`)
       throw error
     }
   })
 }
 
 /**
- * PATCH: settings by JSON Merge Patch; `method` never changes. A method that lets people in again, another provider behind
- * a federated one, or the end of a second factor changes how everybody signs in and asks for the authority of the
- * issuer's users (decisions D30).
+ * Updates an authentication method. `settings` is a JSON Merge Patch (RFC 7396); `method` is immutable. Enabling
+ * sign-in, changing the settings of a federated method and disabling a second factor affect all users of the issuer, so
+ * they need the users' authority (docs/contract.md#authority-for-changes).
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
-export async function updateAuthMethod(context: Context, place: MethodPlace, input: unknown, ifMatch?: string | null) {
-  const { settings, method, ...values } = check(updateRules, input)
+export async function updateAuthMethod(
+  context: Context,
+  path: AuthMethodPath,
+  input: unknown,
+  ifMatch?: string | null,
+) {
+  const { settings, method, ...values } = checkInput(updateRules, input)
   if (method !== undefined)
-    throw invalidField('method', 'immutable', 'cannot be changed; delete this one and make another.')
-  return revise<AuthMethod, Prisma.AuthMethodUncheckedUpdateManyInput>(context, {
-    what: 'authentication method',
+    throw invalidField('method', 'immutable', 'cannot be changed. Delete this method and create another one.')
+  return updateWithOptimisticLock<AuthMethod, Prisma.AuthMethodUncheckedUpdateManyInput>(context, {
+    resourceName: 'authentication method',
     table: 'auth_methods',
     ifMatch,
-    read: (now) => find(now, place),
-    change: async (row, inside) => {
+    read: (now) => findAuthMethod(now, path),
+    computeChanges: async (row, tx) => {
       const kind = row.method as AuthMethodKind
-      if (values.firstFactorOnly !== undefined) checkVariant(kind, values.firstFactorOnly, true)
+      if (values.firstFactorOnly !== undefined) checkKindFields(kind, values.firstFactorOnly, true)
       const merged =
         settings &&
-        checkSettings(context, kind, mergePatch(row.settings, settings) as JsonObject, row.secrets as JsonObject)
-      // Enabled again, a provider lets its former people in, whether or not it finds others by their address.
-      const opens = values.enabledLogin === true && !row.enabledLogin && !isSecondFactor(kind)
-      const redirects = isUpstreamKind(kind) && settings !== undefined
-      if (opens || redirects || (values.enabledLogin === false && endsFactor(row)))
-        await requireAuthorityOfIssuer(inside, place.issuerId)
+        checkAuthMethodSettings(
+          context,
+          kind,
+          mergePatch(row.settings, settings) as JsonObject,
+          row.secrets as JsonObject,
+        )
+      // Users with a linked upstream account can sign in again, even if link_by_email is false.
+      const reenablesSignIn = values.enabledLogin === true && !row.enabledLogin && !isSecondFactor(kind)
+      const changesProvider = isUpstreamKind(kind) && settings !== undefined
+      if (reenablesSignIn || changesProvider || (values.enabledLogin === false && isEnabledSecondFactor(row)))
+        await requireAuthorityOfIssuer(tx, path.issuerId)
       return {
         ...values,
         ...(merged as { settings: Prisma.InputJsonObject; secrets: Prisma.InputJsonObject } | undefined),
       }
     },
     write: async (now, version, data) =>
-      (await now.db.authMethod.updateManyAndReturn({ where: { id: place.methodId, updatedAt: version }, data }))[0],
-    also: async (inside, before, row) => {
-      await requireConsoleSignIn(inside, row.issuerId)
-      await told(inside, 'issuer.auth_method.updated', row, before)
+      (await now.db.authMethod.updateManyAndReturn({ where: { id: path.methodId, updatedAt: version }, data }))[0],
+    afterWrite: async (tx, before, row) => {
+      await requireConsoleSignInMethod(tx, row.issuerId)
+      await recordAuthMethodEvent(tx, 'issuer.auth_method.updated', row, before)
     },
   })
 }
 
-/** @throws insufficient_scope where it ends a second factor, not_found, precondition_failed */
-export async function deleteAuthMethod(context: Context, place: MethodPlace, ifMatch?: string | null): Promise<void> {
-  await revise<AuthMethod, object>(context, {
-    what: 'authentication method',
+/** @throws insufficient_scope if it removes an enabled second factor, not_found, precondition_failed */
+export async function deleteAuthMethod(context: Context, path: AuthMethodPath, ifMatch?: string | null): Promise<void> {
+  await updateWithOptimisticLock<AuthMethod, object>(context, {
+    resourceName: 'authentication method',
     table: 'auth_methods',
     ifMatch,
-    read: (now) => find(now, place),
-    change: async (row, inside) => {
-      if (endsFactor(row)) await requireAuthorityOfIssuer(inside, place.issuerId)
+    read: (now) => findAuthMethod(now, path),
+    computeChanges: async (row, tx) => {
+      if (isEnabledSecondFactor(row)) await requireAuthorityOfIssuer(tx, path.issuerId)
       return {}
     },
     write: async (now, version) => {
-      const where = { id: place.methodId, updatedAt: version }
+      const where = { id: path.methodId, updatedAt: version }
       const row = await now.db.authMethod.findFirst({ where })
       return (await now.db.authMethod.deleteMany({ where })).count === 1 ? row : null
     },
-    also: async (inside, _, row) => {
-      await requireConsoleSignIn(inside, row.issuerId)
-      await told(inside, 'issuer.auth_method.deleted', row)
+    afterWrite: async (tx, _, row) => {
+      await requireConsoleSignInMethod(tx, row.issuerId)
+      await recordAuthMethodEvent(tx, 'issuer.auth_method.deleted', row)
     },
   })
 }
 
-async function told(
+async function recordAuthMethodEvent(
   context: Context,
   type: 'issuer.auth_method.created' | 'issuer.auth_method.updated' | 'issuer.auth_method.deleted',
   row: AuthMethod,
   before?: AuthMethod,
 ): Promise<void> {
   const { accountId, issuerId, id } = row
-  await emit(context, type, {
+  await recordEvent(context, type, {
     accountId,
     issuerId,
     target: { type: 'auth_method', id },
     data: { method: row.method, name: row.name },
     changes: before ? changesBetween('auth_method', before, row) : {},
   })
-  await announce(context, 'issuer', issuerId)
+  await notify(context, 'issuer', issuerId)
 }
 
-/** Methods that are asked for after another one, and let nobody in by themselves. */
+/** Returns whether a method is only a second factor. */
 const isSecondFactor = (method: string): boolean => method === 'totp' || method === 'backup_codes'
 
-/** May people sign in by this new method as users who are here already? A new provider knows them by their address only. */
-const letsIn = (method: string, settings: unknown): boolean =>
+/** Returns whether existing users can sign in with a new method. New providers can only link them by email address. */
+const canSignInExistingUsers = (method: string, settings: unknown): boolean =>
   isUpstreamKind(method) ? (settings as UpstreamSettings).link_by_email !== false : !isSecondFactor(method)
 
-/** Without this method its users' second factors are asked of them no more. */
-const endsFactor = ({ method, enabledLogin }: AuthMethod): boolean =>
+/** Returns whether removing the method would remove a second factor from users. */
+const isEnabledSecondFactor = ({ method, enabledLogin }: AuthMethod): boolean =>
   enabledLogin && (isSecondFactor(method) || method === 'passkey')
 
-/** `first_factor_only` belongs to the federated methods, where it must be literally true (decisions D12). */
-function checkVariant(method: AuthMethodKind, firstFactorOnly: boolean | undefined, hasSettings: boolean): void {
+/** `first_factor_only` exists only for federated methods and must be true (docs/contract.md#authentication-methods). */
+function checkKindFields(method: AuthMethodKind, firstFactorOnly: boolean | undefined, hasSettings: boolean): void {
   if (!isUpstreamKind(method)) {
     if (firstFactorOnly === undefined) return
-    throw invalidField('firstFactorOnly', 'unknown_field', `does not belong to the method ${method}.`)
+    throw invalidField('firstFactorOnly', 'unknown_field', `is not allowed for the method ${method}.`)
   }
   const missing = [...(firstFactorOnly === undefined ? ['firstFactorOnly'] : []), ...(hasSettings ? [] : ['settings'])]
   const message = `is required for the method ${method}.`
-  if (missing.length > 0) throw invalid(missing.map((field) => ({ field, code: 'required', message })))
+  if (missing.length > 0) throw invalidFields(missing.map((field) => ({ field, code: 'required', message })))
   if (firstFactorOnly !== true)
     throw invalidField('firstFactorOnly', 'invalid_value', `must be true for the method ${method}.`)
 }
 
-/** The secret of an upstream provider as it is stored. */
+/** The stored secret of an upstream provider. */
 type StoredUpstreamSecret = {
-  sealed: string
-  /** What the secret is for. */
+  encrypted: string
+  /** Return value of `secretTarget` when the secret was set. */
   target: string
-  /** It is stored as it was given, but the method cannot be used with it (decisions D35). */
+  /** The secret is stored as given, but has an invalid format (docs/contract.md#configuration-health). */
   unusable?: true
 }
 
 /**
- * Takes the secret out of the settings and seals it; a stored one stays unless a new one is given. When the address
- * that the secret was for changes, it must be given again (security rule 19).
+ * Separates the secret from the settings and encrypts it. Keeps the stored secret unless a new one is given; the secret
+ * must be given again if the provider to which it is sent changes (docs/contract.md#secret-storage).
  */
-function checkSettings(context: Context, method: AuthMethodKind, given: JsonObject, stored: JsonObject) {
-  if (!isUpstreamKind(method)) return { settings: given, secrets: {} }
-  const variant = federated[method]
-  const { [variant.secret]: secret, [`${variant.secret}_set`]: _shown, ...settings } = given
-  const sealedFor = stored[variant.secret] as StoredUpstreamSecret | undefined
+function checkAuthMethodSettings(context: Context, method: AuthMethodKind, submitted: JsonObject, stored: JsonObject) {
+  if (!isUpstreamKind(method)) return { settings: submitted, secrets: {} }
+  const kindFields = upstreamKinds[method]
+  const { [kindFields.secret]: secret, [`${kindFields.secret}_set`]: _shown, ...settings } = submitted
+  const storedSecret = stored[kindFields.secret] as StoredUpstreamSecret | undefined
   const target = secretTarget(settings)
-  const kept = secret === undefined && sealedFor?.target === target ? sealedFor : undefined
-  const missing = variant.required.filter((key) => {
-    const value = key === variant.secret ? (secret ?? (kept && 'kept')) : settings[key]
+  const unchangedSecret = secret === undefined && storedSecret?.target === target ? storedSecret : undefined
+  const missing = kindFields.required.filter((key) => {
+    const value = key === kindFields.secret ? (secret ?? (unchangedSecret && 'kept')) : settings[key]
     return typeof value !== 'string' || value === ''
   })
   if (missing.length > 0) {
-    throw invalid(
+    throw invalidFields(
       missing.map((key) => ({
         field: `settings.${key}`,
         code: 'required',
         message:
-          key === variant.secret && sealedFor
-            ? 'must be given again, because what it belongs to has changed.'
+          key === kindFields.secret && storedSecret
+            ? 'must be given again, because the provider or endpoint that receives it has changed.'
             : `is required as a non-empty string for the method ${method}.`,
       })),
     )
   }
-  checkUpstream(context.config, method, settings)
-  const secrets: StoredUpstreamSecret = kept ?? {
-    sealed: context.sealer.seal(secret as string),
+  checkUpstreamSettings(context.config, method, settings)
+  const upstreamSecret: StoredUpstreamSecret = unchangedSecret ?? {
+    encrypted: context.encryptor.encrypt(secret as string),
     target,
     ...(isUsableSecret(method, secret as string) ? {} : { unusable: true }),
   }
-  return { settings, secrets: { [variant.secret]: secrets } }
+  return { settings, secrets: { [kindFields.secret]: upstreamSecret } }
 }
 
-/** Settings as answers show them: the secret is only said to be there. */
-export function shownSettings(method: AuthMethod): JsonObject {
+/** Returns the settings without the secret, and whether it is set. */
+export function publicSettings(method: AuthMethod): JsonObject {
   const settings = isObject(method.settings) ? method.settings : {}
   if (!isUpstreamKind(method.method)) return settings
-  const { secret } = federated[method.method]
+  const { secret } = upstreamKinds[method.method]
   return { ...settings, [`${secret}_set`]: secret in (method.secrets as JsonObject) }
 }
 
-/** Why a stored method cannot be used yet, and how to fix it (decisions D35); null when it can. */
-export const notReady = ({ method, settings, secrets }: AuthMethod): string | null =>
-  notReadyReason({ method, settings: settings as JsonObject, secrets: secrets as MethodSettings['secrets'] }) ?? null
+/** Returns why a method is not ready and how to fix it (docs/contract.md#configuration-health); null if it is ready. */
+export const readinessMessageOf = ({ method, settings, secrets }: AuthMethod): string | null =>
+  readinessMessage({ method, settings: settings as JsonObject, secrets: secrets as MethodSettings['secrets'] }) ?? null
 
-/** The newest authentication methods of several issuers, in one query. */
-export async function authMethodsOf(
+/** Loads the newest authentication methods of several issuers in one query. */
+export async function newestAuthMethodsOf(
   context: Context,
   issuerIds: readonly string[],
   limit: number,
@@ -294,5 +310,5 @@ export async function authMethodsOf(
     select: { id: true, authMethods: { orderBy: { id: 'desc' }, take: limit + 1 } },
   })
   const byId = new Map(rows.map((row) => [row.id, row.authMethods]))
-  return issuerIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+  return issuerIds.map((id) => toPage(byId.get(id) ?? [], limit))
 }

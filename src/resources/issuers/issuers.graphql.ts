@@ -15,34 +15,34 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { Issuer as IssuerRow } from '../../platform/database.js'
-import { pageLoader } from '../../platform/loader.js'
+import type { Issuer as IssuerRow } from '../../platform/postgres/database.js'
+import { pageLoader } from '../../platform/postgres/loader.js'
 import { AgentPage } from '../agents/agents.graphql.js'
 import { agentsOf } from '../agents/agents.js'
 import { ClientPage } from '../clients/clients.graphql.js'
-import { clientsOf } from '../clients/clients.js'
+import { newestClientsOf } from '../clients/clients.js'
+import { eventLoaderKey, newestEventsOf } from '../events/event-list.js'
 import { EventPage } from '../events/events.graphql.js'
-import { eventsOf, subjectKey } from '../events/listing.js'
 import {
-  AccountPlace,
+  AccountPath,
   enumOf,
-  IssuerPlace,
+  IssuerPath,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
-  NamedPageArgs,
   pageType,
   RecentSignIn,
   Scope,
+  SearchablePageArgs,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import { issuerUrl } from '../issuer-url.js'
+import { newestOrganizationsOf } from '../organizations/organization-loaders.js'
 import { OrganizationPage } from '../organizations/organizations.graphql.js'
-import { organizationsOf } from '../organizations/relations.js'
 import { usersOfIssuers } from '../users/listing.js'
 import { UserPage } from '../users/users.graphql.js'
 import { AuthMethodPage } from './auth-methods.graphql.js'
-import { authMethodsOf } from './auth-methods.js'
+import { newestAuthMethodsOf } from './auth-methods.js'
 import {
   createIssuer,
   deleteIssuer,
@@ -56,7 +56,7 @@ import {
 export const IssuerStatusEnum = enumOf(issuerStatuses)
 registerEnumType(IssuerStatusEnum, { name: 'IssuerStatus' })
 
-@ObjectType({ description: 'An identity provider with its own isolated user pool (spec 2.3).' })
+@ObjectType({ description: 'An identity provider with its own isolated user pool.' })
 export class Issuer {
   @Field(() => ID)
   id!: string
@@ -113,7 +113,10 @@ class UpdateIssuerInput {
   links?: object | null
   @Field(() => [String], { nullable: true })
   availableScopes?: string[] | null
-  @Field(() => IssuerStatusEnum, { nullable: true, description: 'active or disabled; suspended by operators only.' })
+  @Field(() => IssuerStatusEnum, {
+    nullable: true,
+    description: 'active or disabled. Only operators can set suspended.',
+  })
   status?: IssuerStatus | null
   @Field(() => JSONObject, { nullable: true, description: 'A JSON Merge Patch (RFC 7396).' })
   settings?: object | null
@@ -123,81 +126,83 @@ class UpdateIssuerInput {
 
 @Resolver(() => Issuer)
 export class IssuerResolver {
-  @Query(() => IssuerPage, { description: 'Newest first.' })
+  @Query(() => IssuerPage, { description: 'Lists the issuers of an account, newest first.' })
   @Scope('issuers', 'read')
   issuers(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
-    @Args(() => NamedPageArgs) page: NamedPageArgs,
+    @Args(() => AccountPath) path: AccountPath,
+    @Args(() => SearchablePageArgs) page: SearchablePageArgs,
   ) {
-    return listIssuers(context, place, page)
+    return listIssuers(context, path, page)
   }
 
   @Query(() => Issuer)
   @Scope('issuers', 'read')
-  issuer(@Ctx() context: Context, @Args(() => IssuerPlace) place: IssuerPlace) {
-    return getIssuer(context, place)
+  issuer(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath) {
+    return getIssuer(context, path)
   }
 
   @Mutation(() => Issuer)
   @Scope('issuers', 'write')
   createIssuer(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => AccountPath) path: AccountPath,
     @Arg('input', () => CreateIssuerInput) input: CreateIssuerInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return createIssuer(context, place, input)
+    return createIssuer(context, path, input)
   }
 
   @Mutation(() => Issuer)
   @Scope('issuers', 'write')
   updateIssuer(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Arg('input', () => UpdateIssuerInput) input: UpdateIssuerInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateIssuer(context, place, input, ifMatch)
+    return updateIssuer(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'Soft delete: sign-ins fail and its addresses answer 404.' })
+  @Mutation(() => Boolean, { description: 'Deletes an issuer softly. Sign-ins fail, and its endpoints return 404.' })
   @Scope('issuers', 'delete')
   @RecentSignIn()
   async deleteIssuer(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteIssuer(context, place, ifMatch)
+    await deleteIssuer(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => String, { description: 'The issuer identifier: the `iss` of its tokens.' })
+  @FieldResolver(() => String, { description: 'The issuer identifier, which is the `iss` claim of its tokens.' })
   url(@Ctx() context: Context, @Root() issuer: IssuerRow): string {
     return issuerUrl(context.config, issuer.id)
   }
-  @FieldResolver(() => ClientPage, { description: 'The newest clients; page on with `clients`.' })
+  @FieldResolver(() => ClientPage, { description: 'The newest clients. Use `clients` for more pages.' })
   @Scope('issuers.clients', 'read')
   clients(
     @Ctx() context: Context,
     @Root() issuer: IssuerRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, clientsOf, limit).load(issuer.id)
+    return pageLoader(context, newestClientsOf, limit).load(issuer.id)
   }
 
-  @FieldResolver(() => OrganizationPage, { description: 'The newest organizations; page on with `organizations`.' })
+  @FieldResolver(() => OrganizationPage, {
+    description: 'The newest organizations. Use `organizations` for more pages.',
+  })
   @Scope('issuers.organizations', 'read')
   organizations(
     @Ctx() context: Context,
     @Root() issuer: IssuerRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, organizationsOf, limit).load(issuer.id)
+    return pageLoader(context, newestOrganizationsOf, limit).load(issuer.id)
   }
 
-  @FieldResolver(() => AgentPage, { description: 'The newest agents; page on with `agents`.' })
+  @FieldResolver(() => AgentPage, { description: 'The newest agents. Use `agents` for more pages.' })
   @Scope('issuers.agents', 'read')
   agents(
     @Ctx() context: Context,
@@ -207,7 +212,9 @@ export class IssuerResolver {
     return pageLoader(context, agentsOf, limit).load(issuer.id)
   }
 
-  @FieldResolver(() => UserPage, { description: 'The newest users, with hashed usernames; page on with `users`.' })
+  @FieldResolver(() => UserPage, {
+    description: 'The newest users, with hashed usernames. Use `users` for more pages.',
+  })
   @Scope('issuers.users', 'read')
   users(
     @Ctx() context: Context,
@@ -218,7 +225,7 @@ export class IssuerResolver {
   }
 
   @FieldResolver(() => AuthMethodPage, {
-    description: 'The newest authentication methods; page on with `authMethods`.',
+    description: 'The newest authentication methods. Use `authMethods` for more pages.',
   })
   @Scope('issuers.auth_methods', 'read')
   authMethods(
@@ -226,11 +233,11 @@ export class IssuerResolver {
     @Root() issuer: IssuerRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, authMethodsOf, limit).load(issuer.id)
+    return pageLoader(context, newestAuthMethodsOf, limit).load(issuer.id)
   }
 
   @FieldResolver(() => EventPage, {
-    description: 'The newest events of its users, clients and settings; page on with `events`.',
+    description: 'The newest events of the issuer. Use `events` for more pages.',
   })
   @Scope('events', 'read')
   events(
@@ -238,6 +245,6 @@ export class IssuerResolver {
     @Root() issuer: IssuerRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, eventsOf.issuer, limit).load(subjectKey(issuer.accountId, issuer.id))
+    return pageLoader(context, newestEventsOf.issuer, limit).load(eventLoaderKey(issuer.accountId, issuer.id))
   }
 }

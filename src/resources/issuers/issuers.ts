@@ -1,26 +1,34 @@
-/** Issuers (spec 2.3, 4.4, section 3): identity providers with their own user pool, keys and policies. */
+/** Issuers (docs/contract.md#issuers): identity providers with their own users, keys and policies. */
 import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import { ApiError, invalidField } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { mergePatch } from '../../kernel/merge.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { mergePatch } from '../../kernel/merge-patch.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { type Issuer, type Prisma, transaction } from '../../platform/database.js'
-import { announce } from '../../platform/notify.js'
-import { mayGrant, requireAuthorityOfAllIn, requireAuthorityOfIssuer } from '../authority.js'
+import { type Issuer, type Prisma } from '../../platform/postgres/database.js'
+import { notify } from '../../platform/postgres/notifications.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { requireAuthorityOfAllPrincipals, requireAuthorityOfIssuer, requireGrantableScopes } from '../authority.js'
 import { deleteClientsOf } from '../clients/clients.js'
-import { refuseAtConsole } from '../console-place.js'
+import { requireNotConsoleResource } from '../console-path.js'
 import { unassignDomainsOf } from '../domains/domains.js'
-import { emit } from '../events/events.js'
-import { changesBetween } from '../events/names.js'
-import { type InAccount, type InIssuer, newestFirst, older, requireAccount, requireIssuer } from '../place.js'
-import { revise } from '../revise.js'
+import { changesBetween } from '../events/event-fields.js'
+import { recordEvent } from '../events/record-event.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
+import {
+  type InAccount,
+  type InIssuer,
+  newestFirst,
+  requireAccount,
+  requireIssuer,
+  whereOlderThanCursor,
+} from '../resource-path.js'
 import { searchNames } from '../search.js'
-import { documentPolicyOf, issuerSettingsRules, newIssuerSettings, settingsOf } from './settings.js'
-import { giveSigningKeys, takeKeyPairs } from './signing-keys.js'
-import { weakens } from './weaker-settings.js'
+import { defaultIssuerSettings, issuerSettingsOf, issuerSettingsRules, metadataDocumentPolicyOf } from './settings.js'
+import { claimKeyPairs, publishInitialKeys } from './signing-keys.js'
+import { hasWeakerSettings } from './weaker-settings.js'
 
 export const issuerStatuses = ['active', 'disabled', 'suspended', 'deleted'] as const
 export type IssuerStatus = (typeof issuerStatuses)[number]
@@ -28,53 +36,57 @@ export type IssuerStatus = (typeof issuerStatuses)[number]
 const statusRule = z.enum(issuerStatuses, `must be one of ${issuerStatuses.join(', ')}.`)
 
 const createRules = z.strictObject({
-  name: rules.name,
-  description: rules.description.optional(),
-  links: rules.object.optional(),
-  availableScopes: rules.scopes.optional(),
+  name: fieldSchemas.name,
+  description: fieldSchemas.description.optional(),
+  links: fieldSchemas.object.optional(),
+  availableScopes: fieldSchemas.scopes.optional(),
   status: statusRule.optional(),
-  settings: rules.object.optional(),
-  metadata: rules.metadata.optional(),
+  settings: fieldSchemas.object.optional(),
+  metadata: fieldSchemas.metadata.optional(),
 })
 
 const updateRules = createRules.partial()
 
-/** Newest first; with `search` by the beginning of a name, in the order of names. */
+/** Lists issuers, newest first; with `search` by name prefix, in the order of names. */
 export async function listIssuers(
   context: Context,
   { accountId }: InAccount,
   request: PageRequest & { search?: string | null },
 ): Promise<Page<Issuer>> {
-  const limit = limitOf(request)
-  const names = { table: 'issuers', prefix: 'iss', where: { accountId }, and: `status <> 'deleted'` } as const
-  const found = await searchNames(context, names, request.search, request)
+  const limit = checkPageLimit(request)
+  const searchOptions = { table: 'issuers', prefix: 'iss', where: { accountId }, and: `status <> 'deleted'` } as const
+  const found = await searchNames(context, searchOptions, request.search, request)
   const rows = await context.db.issuer.findMany({
-    where: { AND: [{ accountId, status: { not: 'deleted' } }, found?.where ?? older('iss', request.cursor)] },
+    where: {
+      AND: [{ accountId, status: { not: 'deleted' } }, found?.where ?? whereOlderThanCursor('iss', request.cursor)],
+    },
     orderBy: newestFirst,
     take: limit + 1,
   })
   if (rows.length === 0) await requireAccount(context, { accountId })
-  return found?.pageOf(rows) ?? pageOf(rows, limit)
+  return found?.pageOf(rows) ?? toPage(rows, limit)
 }
 
 /** @throws not_found */
 export const getIssuer = requireIssuer
 
 /**
- * Makes an issuer together with its signing keys.
+ * Creates an issuer and its signing keys.
  * @throws invalid_request, not_found for the account
  */
 export async function createIssuer(context: Context, { accountId }: InAccount, input: unknown): Promise<Issuer> {
-  const values = check(createRules, input)
-  const settings = check(issuerSettingsRules, mergePatch(newIssuerSettings, values.settings ?? {}), ['settings'])
-  mayGrant(context, documentPolicyOf(settings)?.allowed_scopes ?? [])
-  const status = writableStatus(context, values.status) ?? 'active'
+  const values = checkInput(createRules, input)
+  const settings = checkInput(issuerSettingsRules, mergePatch(defaultIssuerSettings, values.settings ?? {}), [
+    'settings',
+  ])
+  requireGrantableScopes(context, metadataDocumentPolicyOf(settings)?.allowed_scopes ?? [])
+  const status = checkStatusChange(context, values.status) ?? 'active'
   await requireAccount(context, { accountId })
-  const pairs = await takeKeyPairs(context)
-  return transaction(context, async (inside) => {
-    const issuer = await inside.db.issuer.create({
+  const pairs = await claimKeyPairs(context)
+  return transaction(context, async (tx) => {
+    const issuer = await tx.db.issuer.create({
       data: {
-        ...newRow('iss', inside.now()),
+        ...newRow('iss', tx.now()),
         accountId,
         name: values.name,
         description: values.description ?? null,
@@ -83,37 +95,39 @@ export async function createIssuer(context: Context, { accountId }: InAccount, i
         status,
         settings: settings as Prisma.InputJsonObject,
         metadata: (values.metadata ?? {}) as Prisma.InputJsonObject,
-        usernameKey: inside.sealer.seal(randomBytes(32).toString('base64')),
+        usernameKey: tx.encryptor.encrypt(randomBytes(32).toString('base64')),
       },
     })
-    await giveSigningKeys(inside, { accountId, issuerId: issuer.id }, pairs)
-    await emit(inside, 'issuer.created', { ...aboutIssuer(issuer), data: { name: issuer.name } })
+    await publishInitialKeys(tx, { accountId, issuerId: issuer.id }, pairs)
+    await recordEvent(tx, 'issuer.created', { ...issuerEventSubject(issuer), data: { name: issuer.name } })
     return issuer
   })
 }
 
 /**
- * PATCH: settings by JSON Merge Patch, metadata and the rest replaced (decisions D29). A weaker `security` or `signup`
- * setting asks for the authority of the issuer's users (decisions D30); enabling it again, for that of all who act there.
- * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed, conflict for a status that
- * closes the console issuer
+ * Updates an issuer. `settings` is a JSON Merge Patch (RFC 7396); other fields are replaced
+ * (docs/contract.md#request-bodies). Weaker `security` or `signup` settings need the authority of the issuer's users,
+ * and enabling the issuer needs the authority of all its principals (docs/contract.md#authority-for-changes).
+ * @throws invalid_request, insufficient_scope, forbidden, not_found, precondition_failed, conflict for a status other
+ *   than active of the console issuer
  */
 export async function updateIssuer(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   input: unknown,
   ifMatch?: string | null,
 ): Promise<Issuer> {
-  const { settings, metadata, links, ...values } = check(updateRules, input)
-  return reviseIssuer(context, place, ifMatch, 'issuer.updated', async (issuer, inside) => {
-    const merged = settings && check(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
-    const before = documentPolicyOf(settingsOf(issuer))?.allowed_scopes
-    if (merged) mayGrant(context, documentPolicyOf(merged)?.allowed_scopes ?? [], before)
-    if (values.status === 'active' && issuer.status !== 'active') await requireAuthorityOfAllIn(inside, place.issuerId)
-    if (merged && weakens(settingsOf(issuer), merged)) await requireAuthorityOfIssuer(inside, place.issuerId)
-    const status = writableStatus(context, values.status, issuer.status)
+  const { settings, metadata, links, ...values } = checkInput(updateRules, input)
+  return updateIssuerRow(context, path, ifMatch, 'issuer.updated', async (issuer, tx) => {
+    const merged = settings && checkInput(issuerSettingsRules, mergePatch(issuer.settings, settings), ['settings'])
+    const before = metadataDocumentPolicyOf(issuerSettingsOf(issuer))?.allowed_scopes
+    if (merged) requireGrantableScopes(context, metadataDocumentPolicyOf(merged)?.allowed_scopes ?? [], before)
+    if (values.status === 'active' && issuer.status !== 'active')
+      await requireAuthorityOfAllPrincipals(tx, path.issuerId)
+    if (merged && hasWeakerSettings(issuerSettingsOf(issuer), merged)) await requireAuthorityOfIssuer(tx, path.issuerId)
+    const status = checkStatusChange(context, values.status, issuer.status)
     if (status !== undefined && status !== 'active')
-      await refuseAtConsole(inside, 'issuer_id', issuer.id, `be ${status}`)
+      await requireNotConsoleResource(tx, 'issuer_id', issuer.id, `be ${status}`)
     return {
       ...values,
       ...(merged && { settings: merged as Prisma.InputJsonObject }),
@@ -124,29 +138,30 @@ export async function updateIssuer(
 }
 
 /**
- * Soft delete (spec section 3): sign-ins fail, its addresses answer 404, its clients go with it.
+ * Deletes an issuer softly (docs/contract.md#states-and-transitions): sign-ins fail, its endpoints return 404, and its
+ * clients are deleted.
  * @throws not_found, precondition_failed, conflict for the console issuer
  */
-export async function deleteIssuer(context: Context, place: InIssuer, ifMatch?: string | null): Promise<void> {
-  await reviseIssuer(
+export async function deleteIssuer(context: Context, path: InIssuer, ifMatch?: string | null): Promise<void> {
+  await updateIssuerRow(
     context,
-    place,
+    path,
     ifMatch,
     'issuer.deleted',
     async ({ id }, now) => {
-      await refuseAtConsole(now, 'issuer_id', id, 'be deleted')
+      await requireNotConsoleResource(now, 'issuer_id', id, 'be deleted')
       return { status: 'deleted', deletedAt: now.now() }
     },
-    async (inside) => {
-      await deleteClientsOf(inside, place)
-      await unassignDomainsOf(inside, place)
+    async (tx) => {
+      await deleteClientsOf(tx, path)
+      await unassignDomainsOf(tx, path)
     },
   )
 }
 
-function reviseIssuer(
+function updateIssuerRow(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   ifMatch: string | null | undefined,
   type: 'issuer.updated' | 'issuer.deleted',
   change: (
@@ -155,37 +170,45 @@ function reviseIssuer(
   ) => Prisma.IssuerUncheckedUpdateManyInput | Promise<Prisma.IssuerUncheckedUpdateManyInput>,
   cascade?: (context: Context) => Promise<void>,
 ): Promise<Issuer> {
-  const { accountId, issuerId } = place
-  return revise<Issuer, Prisma.IssuerUncheckedUpdateManyInput>(context, {
-    what: 'issuer',
+  const { accountId, issuerId } = path
+  return updateWithOptimisticLock<Issuer, Prisma.IssuerUncheckedUpdateManyInput>(context, {
+    resourceName: 'issuer',
     table: 'issuers',
     ifMatch,
     read: (now) => now.db.issuer.findFirst({ where: { id: issuerId, accountId, status: { not: 'deleted' } } }),
-    change,
+    computeChanges: change,
     write: async (now, version, data) =>
       (await now.db.issuer.updateManyAndReturn({ where: { id: issuerId, updatedAt: version }, data }))[0],
-    also: async (inside, before, row) => {
-      await cascade?.(inside)
-      await emit(inside, type, { ...aboutIssuer(row), changes: changesBetween('issuer', before, row) })
-      await announce(inside, 'issuer', issuerId)
+    afterWrite: async (tx, before, row) => {
+      await cascade?.(tx)
+      await recordEvent(tx, type, { ...issuerEventSubject(row), changes: changesBetween('issuer', before, row) })
+      await notify(tx, 'issuer', issuerId)
     },
   })
 }
 
-const aboutIssuer = ({ accountId, id }: Issuer) => ({ accountId, issuerId: id, target: { type: 'issuer', id } })
+const issuerEventSubject = ({ accountId, id }: Issuer) => ({ accountId, issuerId: id, target: { type: 'issuer', id } })
 
-/** Who may set which status (decisions D22): suspension belongs to operators, deletion to DELETE. */
-function writableStatus(context: Context, status: IssuerStatus | undefined, before?: string): IssuerStatus | undefined {
+/**
+ * Only operators can suspend an issuer or end its suspension; `deleted` is set by DELETE only.
+ * @throws forbidden, invalid_request
+ */
+function checkStatusChange(
+  context: Context,
+  status: IssuerStatus | undefined,
+  before?: string,
+): IssuerStatus | undefined {
   if (status === undefined || status === before) return status
-  if (status === 'deleted') throw invalidField('status', 'invalid_value', 'cannot be set to deleted; use DELETE.')
+  if (status === 'deleted')
+    throw invalidField('status', 'invalid_value', 'cannot be set to deleted. Delete the issuer instead.')
   if ((status === 'suspended' || before === 'suspended') && !context.actor.operator) {
-    throw new ApiError('forbidden', 'Only an operator can suspend an issuer or lift its suspension.')
+    throw new ApiError('forbidden', 'Only an operator can suspend an issuer or end its suspension.')
   }
   return status
 }
 
-/** The first page of issuers of several accounts, in one query. */
-export async function issuersOf(
+/** Loads the newest issuers of several accounts in one query. */
+export async function newestIssuersOf(
   context: Context,
   accountIds: readonly string[],
   limit: number,
@@ -199,5 +222,5 @@ export async function issuersOf(
     },
   })
   const byId = new Map(rows.map((row) => [row.id, row.issuers]))
-  return accountIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+  return accountIds.map((id) => toPage(byId.get(id) ?? [], limit))
 }

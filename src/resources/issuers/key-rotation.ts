@@ -1,13 +1,15 @@
 /**
- * Rotation of signing keys (spec 5.3, decision D32, docs/decisions/0019): monthly by a periodic job, on request, and
- * after a compromise. A change of one issuer's keys is one transaction that locks the issuer and computes the change
- * from the rows it finds, so it does not matter how many processes do it, how often, or how late.
+ * Signing key rotation (docs/contract.md#signing-keys, docs/decisions/0019): monthly, on request, and after a
+ * compromise. Each change of the keys of an issuer is one transaction that locks the issuer and computes the change
+ * from its current rows, so concurrent, repeated and late runs are safe.
  */
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { sql, transaction } from '../../platform/database.js'
-import { announce } from '../../platform/notify.js'
-import { inPortions } from '../../platform/sweep.js'
-import { emit } from '../events/events.js'
+import { runInBatches } from '../../platform/jobs/batch-delete.js'
+import { sql } from '../../platform/postgres/database.js'
+import { notify } from '../../platform/postgres/notifications.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { recordEvent } from '../events/record-event.js'
 import {
   type SigningAlgorithm,
   type SigningKey,
@@ -16,93 +18,93 @@ import {
   signingKeysOf,
 } from '../issuer-keys.js'
 import { revokeTokensOfIssuer } from '../keys/personal-tokens.js'
-import { KEY_RETENTION, type KeyState, periodOf, planMonthly, planRequested, statesOf } from './key-schedule.js'
-import { freshKeyPairs, giveSigningKeys, type KeyPair, publishKeys, takeKeyPairs } from './signing-keys.js'
+import { type KeyState, keyStatesOf, periodOf, planMonthlyRotation, planRequestedRotation } from './key-schedule.js'
+import { claimKeyPairs, createUnpooledKeyPairs, type KeyPair, publishInitialKeys, publishKeys } from './signing-keys.js'
 
-/** Issuers looked at by one statement. */
-const BATCH = 500
-
-/** A key in an event and in the answer of a command. `signsFrom` in milliseconds. */
+/** A key in an event or a command result. `signsFrom` in Unix milliseconds. */
 export interface ChangedKey {
   alg: string
   kid: string
   signsFrom: number
 }
 
-/** What a rotation did to the keys of an issuer. */
+/** Changes of the keys of an issuer. */
 export interface KeyChange {
-  /** New in the key set. */
+  /** Added to the JWKS. */
   published: ChangedKey[]
-  /** Became, or will become, the signing key. */
+  /** Became the signing key, or has an earlier start time. */
   promoted: ChangedKey[]
-  /** No longer in the key set; their tokens are no longer valid. */
+  /** Removed from the JWKS; their tokens are no longer valid. */
   removed: ChangedKey[]
 }
 
-type Reason = 'monthly' | 'requested' | 'compromise'
+type RotationReason = 'monthly' | 'requested' | 'compromise'
 
-interface Place {
+interface IssuerPath {
   accountId: string
   issuerId: string
 }
 
 const lockText = `SELECT account_id AS "accountId" FROM issuers WHERE id = $1 AND status <> 'deleted' FOR NO KEY UPDATE`
 
-/** Changes the keys of an issuer. @returns undefined when there is no such issuer, or it is deleted */
+/**
+ * Changes the keys of an issuer and records the event.
+ * @returns undefined if the issuer does not exist or is deleted
+ */
 async function changeKeys(
   context: Context,
   issuerId: string,
-  reason: Reason,
-  change: (inside: Context, place: Place, keys: SigningKey[]) => Promise<KeyChange>,
+  reason: RotationReason,
+  change: (tx: Context, issuerPath: IssuerPath, keys: SigningKey[]) => Promise<KeyChange>,
 ): Promise<KeyChange | undefined> {
-  return transaction(context, async (inside) => {
-    const [issuer] = await sql<{ accountId: string }>(inside.db, lockText, issuerId)
+  return transaction(context, async (tx) => {
+    const [issuer] = await sql<{ accountId: string }>(tx.db, lockText, issuerId)
     if (!issuer) return undefined
-    const place = { accountId: issuer.accountId, issuerId }
-    const done = await change(inside, place, await signingKeysOf(inside, issuerId))
-    if (Object.values(done).every((keys) => keys.length === 0)) return done
-    const promotedAt = done.promoted.at(-1)?.signsFrom
-    await emit(inside, 'issuer.signing_key.rotated', {
-      ...place,
+    const issuerPath = { accountId: issuer.accountId, issuerId }
+    const keyChange = await change(tx, issuerPath, await signingKeysOf(tx, issuerId))
+    if (Object.values(keyChange).every((keys) => keys.length === 0)) return keyChange
+    const promotedAt = keyChange.promoted.at(-1)?.signsFrom
+    await recordEvent(tx, 'issuer.signing_key.rotated', {
+      ...issuerPath,
       target: { type: 'issuer', id: issuerId },
       data: {
         reason,
         period: reason === 'monthly' && promotedAt !== undefined ? periodOf(promotedAt) : null,
-        published: done.published.map(inEvent),
-        promoted: done.promoted.map(inEvent),
-        removed: done.removed.map(inEvent),
+        published: keyChange.published.map(toEventKey),
+        promoted: keyChange.promoted.map(toEventKey),
+        removed: keyChange.removed.map(toEventKey),
       },
     })
-    await announce(inside, 'issuer', issuerId)
-    return done
+    await notify(tx, 'issuer', issuerId)
+    return keyChange
   })
 }
 
-const inEvent = ({ alg, kid }: ChangedKey) => ({ alg, kid })
+const toEventKey = ({ alg, kid }: ChangedKey) => ({ alg, kid })
 
-/** The first of these pairs for each algorithm that has a time from which its new key is to sign. */
-const scheduled = (pairs: readonly KeyPair[], times: ReadonlyMap<SigningAlgorithm, number>) =>
+/** Assigns a start time to the first key pair of each algorithm. */
+const withSignsFrom = (pairs: readonly KeyPair[], times: ReadonlyMap<SigningAlgorithm, number>) =>
   [...times].map(([alg, signsFrom]) => ({ ...pairs.find((pair) => pair.alg === alg)!, signsFrom }))
 
 /**
- * Issuers without a next key for some algorithm. In random order, so that one whose rotation fails does not keep the
- * same others waiting at every run.
+ * Issuers without a next key for some algorithm, in random order, so that issuers whose rotation fails do not block the
+ * others at every run.
  */
 const dueText = `
   SELECT i.id FROM issuers i
   WHERE i.status <> 'deleted' AND ${signingAlgorithms.length} >
     (SELECT count(DISTINCT k.alg) FROM signing_keys k WHERE k.issuer_id = i.id AND k.signs_from > $1::bigint)
-  ORDER BY random() LIMIT ${BATCH}`
+  ORDER BY random() LIMIT ${limits.keyRotationBatchSize}`
 
 /**
- * The monthly rotation: where the next key has become the signing key, publishes the one after it. Also gives a next key
- * to issuers of a version that published none in advance. A periodic job.
+ * Monthly rotation: publishes a new next key where the previous one has become the signing key. Also publishes a next
+ * key for issuers from versions without one. Periodic job.
  */
 export async function rotateDueKeys(context: Context): Promise<void> {
-  await inPortions(context, BATCH, async () => {
+  await runInBatches(context, limits.keyRotationBatchSize, async () => {
     const rows = await sql<{ id: string }>(context.db, dueText, context.now())
     for (const { id } of rows) {
-      if (context.stop?.aborted) return 0
+      if (context.stopSignal?.aborted) return 0
       await publishNextKeys(context, id)
     }
     return rows.length
@@ -110,134 +112,134 @@ export async function rotateDueKeys(context: Context): Promise<void> {
 }
 
 async function publishNextKeys(context: Context, issuerId: string): Promise<void> {
-  const pairs = await takeKeyPairs(context, 1)
-  await changeKeys(context, issuerId, 'monthly', async (inside, place, keys) => {
-    const now = inside.now()
+  const pairs = await claimKeyPairs(context, 1)
+  await changeKeys(context, issuerId, 'monthly', async (tx, issuerPath, keys) => {
+    const now = tx.now()
     const times = new Map<SigningAlgorithm, number>()
     const promoted: SigningKey[] = []
     for (const alg of signingAlgorithms) {
-      const { publish } = planMonthly(keys, alg, now)
+      const { publish } = planMonthlyRotation(keys, alg, now)
       if (publish === undefined) continue
       times.set(alg, publish)
       const current = signingKeyAt(keys, alg, now)
-      // A key that signed from its publication on was never the next one.
+      // A key that signed from its publication on is the initial key, which was never promoted.
       if (current && current.signsFrom > current.createdAt) promoted.push(current)
     }
-    return { published: await publishKeys(inside, place, scheduled(pairs, times)), promoted, removed: [] }
+    return { published: await publishKeys(tx, issuerPath, withSignsFrom(pairs, times)), promoted, removed: [] }
   })
 }
 
 /**
- * Rotates the keys of an issuer on request: the next keys sign as soon as they have been published for long enough, and
- * new next keys are published.
- * @returns undefined when there is no such issuer; a change without keys while an earlier request is waiting
+ * Rotates the keys of an issuer on request: the next keys become the signing keys when they have been published for
+ * long enough, and new next keys are published.
+ * @returns undefined if the issuer does not exist; an empty change while an earlier request is pending
  */
 export async function rotateKeys(context: Context, issuerId: string): Promise<KeyChange | undefined> {
-  const pairs = await takeKeyPairs(context, 1)
-  return changeKeys(context, issuerId, 'requested', async (inside, place, keys) => {
-    const now = inside.now()
+  const pairs = await claimKeyPairs(context, 1)
+  return changeKeys(context, issuerId, 'requested', async (tx, issuerPath, keys) => {
+    const now = tx.now()
     const times = new Map<SigningAlgorithm, number>()
     const promoted: ChangedKey[] = []
     for (const alg of signingAlgorithms) {
-      const { promote, publish } = planRequested(keys, alg, now)
+      const { promote, publish } = planRequestedRotation(keys, alg, now)
       if (publish !== undefined) times.set(alg, publish)
       if (!promote) continue
       const { kid } = promote.key
-      await inside.db.signingKey.update({ where: { kid }, data: { signsFrom: promote.signsFrom } })
+      await tx.db.signingKey.update({ where: { kid }, data: { signsFrom: promote.signsFrom } })
       promoted.push({ alg, kid, signsFrom: promote.signsFrom })
     }
-    return { published: await publishKeys(inside, place, scheduled(pairs, times)), promoted, removed: [] }
+    return { published: await publishKeys(tx, issuerPath, withSignsFrom(pairs, times)), promoted, removed: [] }
   })
 }
 
 /**
- * Replaces all keys of an issuer after a compromise: new ones sign at once, every old one leaves the key set, and no
- * token that an old one signed is valid at any endpoint. Sessions and refresh tokens go on. Personal tokens are such
- * tokens, so they are revoked. Call `discardSpareKeys` first.
- * @returns undefined when there is no such issuer
+ * Replaces all keys of an issuer after a compromise: new keys sign immediately, all old keys are removed from the JWKS,
+ * and tokens signed by them become invalid. Sessions and refresh tokens stay valid. Personal tokens are signed tokens,
+ * so they are revoked. Call `discardSpareKeys` first.
+ * @returns undefined if the issuer does not exist
  */
 export async function replaceKeys(
   context: Context,
   issuerId: string,
 ): Promise<(KeyChange & { personalTokens: number }) | undefined> {
-  const pairs = await freshKeyPairs(context)
-  const change = await changeKeys(context, issuerId, 'compromise', async (inside, place, keys) => {
-    await inside.db.signingKey.deleteMany({ where: { issuerId } })
-    const published = await giveSigningKeys(inside, place, pairs)
-    const promoted = published.filter((key) => key === signingKeyAt(published, key.alg, inside.now()))
+  const pairs = await createUnpooledKeyPairs(context)
+  const change = await changeKeys(context, issuerId, 'compromise', async (tx, issuerPath, keys) => {
+    await tx.db.signingKey.deleteMany({ where: { issuerId } })
+    const published = await publishInitialKeys(tx, issuerPath, pairs)
+    const promoted = published.filter((key) => key === signingKeyAt(published, key.alg, tx.now()))
     return { published, promoted, removed: keys }
   })
   return change && { ...change, personalTokens: await revokeTokensOfIssuer(context, issuerId) }
 }
 
-/** All issuers that are not deleted, in batches, for the command line. */
-export async function* livingIssuers(context: Context): AsyncGenerator<string> {
+/** Iterates over the ids of all issuers that are not deleted. */
+export async function* listIssuerIds(context: Context): AsyncGenerator<string> {
   for (let after = ''; ; ) {
     const rows = await context.db.issuer.findMany({
       where: { id: { gt: after }, status: { not: 'deleted' } },
       orderBy: { id: 'asc' },
-      take: BATCH,
+      take: limits.keyRotationBatchSize,
       select: { id: true },
     })
     for (const { id } of rows) yield id
-    if (rows.length < BATCH) return
+    if (rows.length < limits.keyRotationBatchSize) return
     after = rows.at(-1)!.id
   }
 }
 
-/** A retired key leaves when the one after it has been signing for as long as the retention. */
-const removeText = `
-  WITH looked AS (SELECT id FROM issuers WHERE id > $2 ORDER BY id LIMIT ${BATCH}),
+/** Selects keys whose successor has been signing for longer than the retention period. */
+const removeRetiredKeysText = `
+  WITH batch AS (SELECT id FROM issuers WHERE id > $2 ORDER BY id LIMIT ${limits.keyRotationBatchSize}),
   succeeded AS (
     SELECT k.id, lead(k.signs_from) OVER (PARTITION BY k.issuer_id, k.alg ORDER BY k.signs_from, k.kid) AS retired_at
-    FROM looked JOIN signing_keys k ON k.issuer_id = looked.id
+    FROM batch JOIN signing_keys k ON k.issuer_id = batch.id
   ),
   gone AS (
     DELETE FROM signing_keys WHERE id IN (SELECT id FROM succeeded WHERE retired_at < $1::bigint) RETURNING issuer_id)
-  SELECT max(looked.id) AS last, count(*)::int AS count,
+  SELECT max(batch.id) AS last, count(*)::int AS count,
     (SELECT coalesce(array_agg(DISTINCT issuer_id), '{}') FROM gone) AS changed
-  FROM looked`
+  FROM batch`
 
-/** Removes keys whose retention is over. A periodic job. */
-export async function removeOldKeys(context: Context): Promise<void> {
-  const before = context.now() - KEY_RETENTION
+/** Removes keys after their retention period. Periodic job. */
+export async function removeRetiredKeys(context: Context): Promise<void> {
+  const before = context.now() - limits.signingKeyRetention
   let after = ''
-  await inPortions(context, BATCH, () =>
-    transaction(context, async (inside) => {
-      const [looked] = await sql<Looked>(inside.db, removeText, before, after)
-      for (const issuerId of looked!.changed) await announce(inside, 'issuer', issuerId)
-      after = looked!.last ?? after
-      return looked!.count
+  await runInBatches(context, limits.keyRotationBatchSize, () =>
+    transaction(context, async (tx) => {
+      const [batch] = await sql<RemovalBatch>(tx.db, removeRetiredKeysText, before, after)
+      for (const issuerId of batch!.changed) await notify(tx, 'issuer', issuerId)
+      after = batch!.last ?? after
+      return batch!.count
     }),
   )
 }
 
-interface Looked {
+interface RemovalBatch {
   last: string | null
   count: number
   changed: string[]
 }
 
-/** A key as `gatehouse keys list` shows it: public facts only. Times in milliseconds. */
-export interface KeyFacts {
+/** Public facts of a key for `gatehouse keys list`. Times in Unix milliseconds. */
+export interface KeyInfo {
   issuerId: string
   kid: string
   alg: string
   createdAt: number
   signsFrom: number
   state: KeyState
-  /** When a retired key leaves the key set. */
+  /** When a retired key is removed from the JWKS. */
   leavesAt: number | null
 }
 
-/** The keys of an issuer, in the order in which they sign. */
-export async function listKeys(context: Context, issuerId: string): Promise<KeyFacts[]> {
-  const keys = statesOf(await signingKeysOf(context, issuerId), context.now())
+/** Lists the keys of an issuer by algorithm, in the order in which they sign. */
+export async function listKeys(context: Context, issuerId: string): Promise<KeyInfo[]> {
+  const keys = keyStatesOf(await signingKeysOf(context, issuerId), context.now())
   return signingAlgorithms.flatMap((alg) =>
     keys
       .filter((key) => key.alg === alg)
-      .map(({ kid, createdAt, signsFrom, state, leavesAt }) => {
-        return { issuerId, kid, alg, createdAt, signsFrom, state, leavesAt }
+      .map(({ kid, createdAt, signsFrom, state, removedAt }) => {
+        return { issuerId, kid, alg, createdAt, signsFrom, state, leavesAt: removedAt }
       }),
   )
 }

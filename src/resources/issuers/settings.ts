@@ -1,21 +1,22 @@
-/**
- * Settings of an issuer (spec 2.3, decisions D9, D26). The object is open: known keys are checked, unknown ones kept.
- */
+/** Issuer settings (docs/contract.md#issuer-settings). Known keys are validated, unknown keys are kept. */
 import { z } from 'zod'
-import { rules } from '../../kernel/input.js'
+import { fieldSchemas } from '../../kernel/input.js'
 import { languages } from '../../kernel/language.js'
-import { redirectUriRulesRules } from '../clients/redirect-uri-rules.js'
+import { limits } from '../../kernel/limits.js'
+import { redirectUriRulesSchema } from '../clients/redirect-uri-rules.js'
 import { resourceRules } from '../clients/settings.js'
 
 const wholeSeconds = z
   .int('must be a whole number of seconds.')
   .min(1, 'must be at least 1 second.')
-  .max(31_536_000, 'must be at most one year.')
-const count = (max: number) =>
+  .max(limits.maxSessionSettingSeconds, 'must be at most one year.')
+const countRule = (max: number) =>
   z.int('must be a whole number.').min(0, 'must not be negative.').max(max, `must be at most ${max}.`)
-const domain = rules.text(253).regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i, 'must be a domain name.')
-const colour = rules.text(9).regex(/^#([0-9a-f]{3}|[0-9a-f]{6})$/i, 'must be a colour such as #1d4ed8.')
-const origin = rules.text(2048).refine(isOrigin, {
+const domainRule = fieldSchemas
+  .text(limits.maxHostLength)
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/i, 'must be a domain name.')
+const colorRule = fieldSchemas.text(9).regex(/^#([0-9a-f]{3}|[0-9a-f]{6})$/i, 'must be a color such as #1d4ed8.')
+const originRule = fieldSchemas.text(limits.maxUrlLength).refine(isOrigin, {
   error: 'must be an origin such as https://app.example.com, without a path.',
   params: { code: 'invalid_format' },
 })
@@ -24,31 +25,31 @@ function isOrigin(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol) && new URL(text).origin === text
 }
 
-const passwordPolicy = z.looseObject({
+const passwordPolicyRule = z.looseObject({
   min_length: z
     .int('must be a whole number.')
-    .min(8, 'must be at least 8.')
-    .max(128, 'must be at most 128.')
+    .min(limits.lowestPasswordMinLength, `must be at least ${limits.lowestPasswordMinLength}.`)
+    .max(limits.highestPasswordMinLength, `must be at most ${limits.highestPasswordMinLength}.`)
     .optional(),
   max_length: z
     .int('must be a whole number.')
-    .min(64, 'must be at least 64.')
-    .max(1024, 'must be at most 1024.')
+    .min(limits.lowestPasswordMaxLength, `must be at least ${limits.lowestPasswordMaxLength}.`)
+    .max(limits.maxPasswordLength, `must be at most ${limits.maxPasswordLength}.`)
     .optional(),
-  require_lowercase: rules.boolean.optional(),
-  require_uppercase: rules.boolean.optional(),
-  require_digit: rules.boolean.optional(),
-  require_symbol: rules.boolean.optional(),
-  disallow_common: rules.boolean.optional(),
-  disallow_user_info: rules.boolean.optional(),
-  history: count(24).optional(),
+  require_lowercase: fieldSchemas.boolean.optional(),
+  require_uppercase: fieldSchemas.boolean.optional(),
+  require_digit: fieldSchemas.boolean.optional(),
+  require_symbol: fieldSchemas.boolean.optional(),
+  disallow_common: fieldSchemas.boolean.optional(),
+  disallow_user_info: fieldSchemas.boolean.optional(),
+  history: countRule(limits.maxPasswordHistory).optional(),
   max_age_days: z
     .int('must be a whole number.')
     .min(1, 'must be at least 1.')
-    .max(3650, 'must be at most 3650.')
+    .max(limits.maxPasswordAgeDays, `must be at most ${limits.maxPasswordAgeDays}.`)
     .nullable()
     .optional(),
-  check_breached: rules.boolean.optional(),
+  check_breached: fieldSchemas.boolean.optional(),
 })
 
 const organizationPolicies = ['all', 'selected', 'none'] as const
@@ -58,28 +59,28 @@ export const issuerSettingsRules = z.looseObject(
     signup: z
       .looseObject({
         mode: z.enum(['open', 'invite_only'], 'must be open or invite_only.').optional(),
-        allowed_domains: z.array(domain, 'must be an array of domain names.').optional(),
-        blocked_domains: z.array(domain, 'must be an array of domain names.').optional(),
-        require_email_verification: rules.boolean.optional(),
-        require_admin_approval: rules.boolean.optional(),
+        allowed_domains: z.array(domainRule, 'must be an array of domain names.').optional(),
+        blocked_domains: z.array(domainRule, 'must be an array of domain names.').optional(),
+        require_email_verification: fieldSchemas.boolean.optional(),
+        require_admin_approval: fieldSchemas.boolean.optional(),
       })
       .optional(),
     sessions: z
       .looseObject({
         absolute_lifetime: wholeSeconds.optional(),
         idle_timeout: wholeSeconds.optional(),
-        device_fingerprinting: rules.boolean.optional(),
+        device_fingerprinting: fieldSchemas.boolean.optional(),
       })
       .optional(),
     security: z
       .looseObject({
         cors_origins: z
-          .array(origin, 'must be an array of origins.')
-          .max(100, 'must have at most 100 entries.')
+          .array(originRule, 'must be an array of origins.')
+          .max(limits.maxCorsOrigins, `must have at most ${limits.maxCorsOrigins} entries.`)
           .optional(),
-        redirect_uri_rules: redirectUriRulesRules.optional(),
-        mfa_required: rules.boolean.optional(),
-        password_policy: passwordPolicy
+        redirect_uri_rules: redirectUriRulesSchema.optional(),
+        mfa_required: fieldSchemas.boolean.optional(),
+        password_policy: passwordPolicyRule
           .refine((policy) => (policy.min_length ?? 8) <= (policy.max_length ?? 128), {
             error: 'must not be larger than max_length.',
             path: ['min_length'],
@@ -89,13 +90,13 @@ export const issuerSettingsRules = z.looseObject(
           .looseObject({
             client_id_metadata_document: z
               .looseObject({
-                enabled: rules.boolean.optional(),
+                enabled: fieldSchemas.boolean.optional(),
                 organization_policy: z
                   .enum(organizationPolicies, `must be one of ${organizationPolicies.join(', ')}.`)
                   .optional(),
-                /** What such clients may get tokens for besides themselves, with which scopes besides OpenID Connect's. */
+                /** Resources (RFC 8707) and scopes beyond OpenID Connect that such clients may request. */
                 allowed_resources: resourceRules.optional(),
-                allowed_scopes: rules.scopes.optional(),
+                allowed_scopes: fieldSchemas.scopes.optional(),
               })
               .optional(),
           })
@@ -104,14 +105,14 @@ export const issuerSettingsRules = z.looseObject(
       .optional(),
     branding: z
       .looseObject({
-        display_name: rules.text(200).nullable().optional(),
-        logo_url: rules.url.optional(),
+        display_name: fieldSchemas.text(limits.maxNameLength).nullable().optional(),
+        logo_url: fieldSchemas.url.optional(),
         language: z.enum(languages, `must be one of ${languages.join(', ')}.`).optional(),
         theme: z
           .looseObject({
-            primary_color: colour.optional(),
-            background_color: colour.optional(),
-            text_color: colour.optional(),
+            primary_color: colorRule.optional(),
+            background_color: colorRule.optional(),
+            text_color: colorRule.optional(),
           })
           .optional(),
       })
@@ -122,14 +123,14 @@ export const issuerSettingsRules = z.looseObject(
 
 export type IssuerSettings = z.infer<typeof issuerSettingsRules>
 
-/** What a new issuer's settings say where the caller says nothing (spec 2.3). */
-export const newIssuerSettings: IssuerSettings = {
+/** Default settings of a new issuer (docs/contract.md#issuers). */
+export const defaultIssuerSettings: IssuerSettings = {
   security: { openid_policy: { client_id_metadata_document: { enabled: false, organization_policy: 'all' } } },
 }
 
-/** What clients with a metadata document may do here (spec 2.3, 4.17). */
-export const documentPolicyOf = (settings: IssuerSettings) =>
+/** Returns the policy for clients with a metadata document (docs/contract.md#client-id-metadata-documents). */
+export const metadataDocumentPolicyOf = (settings: IssuerSettings) =>
   settings.security?.openid_policy?.client_id_metadata_document
 
-/** The settings of a stored issuer. */
-export const settingsOf = (issuer: { settings: unknown }): IssuerSettings => issuer.settings as IssuerSettings
+/** Returns the settings of a stored issuer. */
+export const issuerSettingsOf = (issuer: { settings: unknown }): IssuerSettings => issuer.settings as IssuerSettings

@@ -1,34 +1,35 @@
 /**
- * Settings of the methods that let people in through another provider (spec 2.4): what each kind needs, what its values
- * must look like, and where its sealed secret is read. Unknown keys are kept (decisions D26).
+ * Settings of federated authentication methods (docs/contract.md#authentication-methods): required fields, validation
+ * and access to the encrypted secret. Unknown keys are kept.
  */
 import { createPrivateKey } from 'node:crypto'
 import { z } from 'zod'
 import type { Config } from '../../config.js'
-import { check, rules } from '../../kernel/input.js'
-import type { JsonObject } from '../../kernel/merge.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import type { JsonObject } from '../../kernel/merge-patch.js'
 import { isLoopback } from '../../kernel/uri.js'
 import type { Context } from '../../platform/context.js'
 import { issuerUrl } from '../issuer-url.js'
-import type { InIssuer } from '../place.js'
+import type { InIssuer } from '../resource-path.js'
 import type { OAuth2Provider } from './oauth2-presets.js'
 
 export type UpstreamKind = 'oidc' | 'oauth2' | 'apple' | 'github'
 
-/** What each kind cannot do without, and which of it is the secret. */
-export const federated: Readonly<Record<UpstreamKind, { required: readonly string[]; secret: string }>> = {
+/** The required fields of each kind, and which of them is the secret. */
+export const upstreamKinds: Readonly<Record<UpstreamKind, { required: readonly string[]; secret: string }>> = {
   oidc: { required: ['issuer_url', 'client_id', 'client_secret'], secret: 'client_secret' },
   oauth2: { required: ['provider', 'client_id', 'client_secret', 'redirect_uri'], secret: 'client_secret' },
   apple: { required: ['client_id', 'team_id', 'key_id', 'private_key'], secret: 'private_key' },
   github: { required: ['client_id', 'client_secret'], secret: 'client_secret' },
 }
 
-export const isUpstreamKind = (kind: string): kind is UpstreamKind => Object.hasOwn(federated, kind)
+export const isUpstreamKind = (kind: string): kind is UpstreamKind => Object.hasOwn(upstreamKinds, kind)
 
-/** The settings as they stand once checked; `oidc`, `apple`, `github` and `oauth2` have some keys each. */
+/** Validated settings. Which optional keys exist depends on the kind. */
 export interface UpstreamSettings extends Partial<OAuth2Provider> {
   client_id: string
-  /** May a confirmed address lead to a user who has the same one, confirmed as well? True if not said. */
+  /** Whether to link to an existing user with the same verified email; true if absent. */
   link_by_email?: boolean
   issuer_url?: string
   provider?: string
@@ -40,86 +41,89 @@ export interface UpstreamSettings extends Partial<OAuth2Provider> {
 
 const invalidFormat = { code: 'invalid_format' }
 
-/** An address that is called or that people are sent to. @param plain may it be http? */
-const address = ({ allowPrivateNetworks }: Config, plain: (url: URL) => boolean = () => allowPrivateNetworks) =>
+/** A URL that the server or the browser requests. @param mayUseHttp whether plain http is allowed */
+const urlRule = ({ allowPrivateNetworks }: Config, mayUseHttp: (url: URL) => boolean = () => allowPrivateNetworks) =>
   z
     .string('must be a string.')
-    .max(2048, 'must have at most 2,048 characters.')
+    .max(limits.maxUrlLength, `must have at most ${limits.maxUrlLength.toLocaleString('en-US')} characters.`)
     .refine(
       (text) => {
         const url = URL.canParse(text) ? new URL(text) : undefined
-        const fits = url && (url.protocol === 'https:' || (url.protocol === 'http:' && plain(url)))
-        return fits && !url.username && !url.password && !url.hash && !/[\s\\]/.test(text)
+        const hasAllowedScheme = url && (url.protocol === 'https:' || (url.protocol === 'http:' && mayUseHttp(url)))
+        return hasAllowedScheme && !url.username && !url.password && !url.hash && !/[\s\\]/.test(text)
       },
-      { error: 'must be an https URL without credentials and fragment.', params: invalidFormat },
+      { error: 'must be an https URL without a username, password or fragment.', params: invalidFormat },
     )
-const withoutQuery = (config: Config, plain?: (url: URL) => boolean) =>
-  address(config, plain).refine((text) => !text.includes('?'), { error: 'must have no query.', params: invalidFormat })
+const urlWithoutQueryRule = (config: Config, mayUseHttp?: (url: URL) => boolean) =>
+  urlRule(config, mayUseHttp).refine((text) => !text.includes('?'), {
+    error: 'must not contain a query.',
+    params: invalidFormat,
+  })
 
-const claim = z
+const claimRule = z
   .string('must be a string.')
-  .regex(/^[\w:/-]{1,100}(\.[\w:/-]{1,100}){0,3}$/, 'must be the name of a member; a dot leads into an object.')
-const authMethod = z.enum(
+  .regex(/^[\w:/-]{1,100}(\.[\w:/-]{1,100}){0,3}$/, 'must be a field name; use a dot for a nested field.')
+const tokenAuthMethodRule = z.enum(
   ['client_secret_basic', 'client_secret_post'],
   'must be client_secret_basic or client_secret_post.',
 )
-const shared = {
-  client_id: rules.text(500),
-  link_by_email: rules.boolean.optional(),
-  scopes: rules.scopes.optional(),
+const sharedRules = {
+  client_id: fieldSchemas.text(500),
+  link_by_email: fieldSchemas.boolean.optional(),
+  scopes: fieldSchemas.scopes.optional(),
 }
 
-const rulesOf: Readonly<Record<UpstreamKind, (config: Config) => z.ZodType<object>>> = {
+const rulesByKind: Readonly<Record<UpstreamKind, (config: Config) => z.ZodType<object>>> = {
   oidc: (config) =>
     z.looseObject({
-      ...shared,
-      issuer_url: withoutQuery(config).refine((text) => !text.includes('/.well-known/'), {
-        error: 'must be the issuer itself, without /.well-known/…: discovery finds the rest.',
+      ...sharedRules,
+      issuer_url: urlWithoutQueryRule(config).refine((text) => !text.includes('/.well-known/'), {
+        error: 'must be the issuer URL without /.well-known/…; discovery appends that path.',
         params: invalidFormat,
       }),
-      token_endpoint_auth_method: authMethod.optional(),
+      token_endpoint_auth_method: tokenAuthMethodRule.optional(),
     }),
 
   oauth2: (config) =>
     z.looseObject({
-      ...shared,
-      // A preset, or any other name; that one can be used once it comes with endpoints.
-      provider: rules.text(100),
-      // The server never requests it, and an IdP on a developer's machine has no https.
-      redirect_uri: withoutQuery(config, ({ hostname }) => isLoopback(hostname)),
-      authorization_endpoint: address(config).optional(),
-      token_endpoint: address(config).optional(),
-      userinfo_endpoint: address(config).optional(),
-      subject_claim: claim.optional(),
-      email_claim: claim.optional(),
-      email_verified_claim: claim.optional(),
-      token_endpoint_auth_method: authMethod.optional(),
-      pkce: rules.boolean.optional(),
+      ...sharedRules,
+      // A preset, or any other name together with the endpoints.
+      provider: fieldSchemas.text(100),
+      // May be http on loopback: the server never requests it, and a local IdP has no https.
+      redirect_uri: urlWithoutQueryRule(config, ({ hostname }) => isLoopback(hostname)),
+      authorization_endpoint: urlRule(config).optional(),
+      token_endpoint: urlRule(config).optional(),
+      userinfo_endpoint: urlRule(config).optional(),
+      subject_claim: claimRule.optional(),
+      email_claim: claimRule.optional(),
+      email_verified_claim: claimRule.optional(),
+      token_endpoint_auth_method: tokenAuthMethodRule.optional(),
+      pkce: fieldSchemas.boolean.optional(),
     }),
 
   apple: (config) =>
     z.looseObject({
-      ...shared,
-      team_id: rules.text(100),
-      key_id: rules.text(100),
-      // Apple has one address; another one is for tests, which need to reach this machine.
+      ...sharedRules,
+      team_id: fieldSchemas.text(100),
+      key_id: fieldSchemas.text(100),
+      // Apple has one issuer; tests on a private network override it.
       issuer_url: config.allowPrivateNetworks
-        ? withoutQuery(config).optional()
-        : z.undefined('cannot be set: Apple has one address.').optional(),
+        ? urlWithoutQueryRule(config).optional()
+        : z.undefined('cannot be set, because Apple has only one issuer URL.').optional(),
     }),
 
-  github: (config) => z.looseObject({ ...shared, base_url: withoutQuery(config).optional() }),
+  github: (config) => z.looseObject({ ...sharedRules, base_url: urlWithoutQueryRule(config).optional() }),
 }
 
 /**
- * Checks the settings of one kind.
- * @throws invalid_request with a detail per fault
+ * Validates the settings of a federated method.
+ * @throws invalid_request with one detail per error
  */
-export function checkUpstream(config: Config, kind: UpstreamKind, settings: JsonObject): void {
-  check(rulesOf[kind](config), settings, ['settings'])
+export function checkUpstreamSettings(config: Config, kind: UpstreamKind, settings: JsonObject): void {
+  checkInput(rulesByKind[kind](config), settings, ['settings'])
 }
 
-/** Can this secret be used? Any client secret can; Apple's must be an EC P-256 private key in PEM form (ES256). */
+/** Returns whether the secret has a valid format. For Apple it must be an EC P-256 private key in PEM form (ES256). */
 export function isUsableSecret(kind: UpstreamKind, secret: string): boolean {
   if (kind !== 'apple') return true
   try {
@@ -130,22 +134,25 @@ export function isUsableSecret(kind: UpstreamKind, secret: string): boolean {
   }
 }
 
-/** Whom the secret is for: when that changes, the secret must be given again (security rule 19). */
+/**
+ * Identifies the provider that receives the secret: if it changes, the secret must be given again
+ * (docs/contract.md#secret-storage).
+ */
 export function secretTarget(settings: JsonObject): string {
   const { issuer_url, provider, token_endpoint, base_url, client_id } = settings
-  const named = [issuer_url, provider, token_endpoint, base_url].filter((part) => part !== undefined)
-  return named.length > 0 ? named.map(String).join(' ') : String(client_id ?? '')
+  const targetParts = [issuer_url, provider, token_endpoint, base_url].filter((part) => part !== undefined)
+  return targetParts.length > 0 ? targetParts.map(String).join(' ') : String(client_id ?? '')
 }
 
-/** Where a provider sends the browser back to, whichever custom domain it came from: to be registered there. */
-export const callbackUrl = (config: Config, issuerId: string, methodId: string): string =>
+/** Returns the redirect URI to register with the provider. It is the same for all custom domains. */
+export const upstreamRedirectUri = (config: Config, issuerId: string, methodId: string): string =>
   `${issuerUrl(config, issuerId)}/callback/${methodId}`
 
 /**
- * The secret of a method, in the clear.
- * @returns undefined when the method has gone meanwhile
+ * Decrypts the secret of a method.
+ * @returns undefined if the method no longer exists
  */
-export async function openUpstreamSecret(
+export async function decryptUpstreamSecret(
   context: Context,
   { accountId, issuerId }: InIssuer,
   methodId: string,
@@ -155,6 +162,6 @@ export async function openUpstreamSecret(
     select: { method: true, secrets: true },
   })
   if (!row || !isUpstreamKind(row.method)) return undefined
-  const kept = (row.secrets as JsonObject)[federated[row.method].secret] as { sealed: string } | undefined
-  return kept && context.sealer.open(kept.sealed)
+  const stored = (row.secrets as JsonObject)[upstreamKinds[row.method].secret] as { encrypted: string } | undefined
+  return stored && context.encryptor.decrypt(stored.encrypted)
 }

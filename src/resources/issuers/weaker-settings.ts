@@ -1,67 +1,69 @@
 /**
- * Which change of an issuer's settings makes signing in weaker (decisions D30). One row for each setting under `security`
- * and `signup` that has a direction: where it is, its value when absent, and when another value is the weaker one.
+ * Detects changes of issuer settings that weaken sign-in or sign-up, which need more authority
+ * (docs/contract.md#authority-for-changes). One row per setting: path, default value, and when a new value is weaker.
  */
-import { canonicalJson } from '../../kernel/canonical.js'
-import { isObject } from '../../kernel/merge.js'
+import { canonicalJson } from '../../kernel/canonical-json.js'
+import { isObject } from '../../kernel/merge-patch.js'
 import type { IssuerSettings } from './settings.js'
 
 type IsWeaker = (before: unknown, after: unknown) => boolean
 
-const on: IsWeaker = (before, after) => before === false && after === true
-const off: IsWeaker = (before, after) => before === true && after === false
-const lower: IsWeaker = (before, after) => Number(after) < Number(before)
-/** Null is without a limit. */
-const later: IsWeaker = (before, after) => before !== null && (after === null || Number(after) > Number(before))
-const oneOf =
+const turnedOn: IsWeaker = (before, after) => before === false && after === true
+const turnedOff: IsWeaker = (before, after) => before === true && after === false
+const lowered: IsWeaker = (before, after) => Number(after) < Number(before)
+/** Null means no limit. */
+const raised: IsWeaker = (before, after) => before !== null && (after === null || Number(after) > Number(before))
+const movedTowards =
   (...fromWeakest: readonly string[]): IsWeaker =>
   (before, after) =>
     fromWeakest.indexOf(String(after)) < fromWeakest.indexOf(String(before))
 
-const entries = (list: unknown): Set<string> => new Set((Array.isArray(list) ? list : []).map(canonicalJson))
-const added: IsWeaker = (before, after) => [...entries(after)].some((entry) => !entries(before).has(entry))
-const removed: IsWeaker = (before, after) => added(after, before)
-/** A list of what is allowed, where an empty one or null allows everything. */
+const entrySet = (list: unknown): Set<string> => new Set((Array.isArray(list) ? list : []).map(canonicalJson))
+const hasAddedEntries: IsWeaker = (before, after) => [...entrySet(after)].some((entry) => !entrySet(before).has(entry))
+const hasRemovedEntries: IsWeaker = (before, after) => hasAddedEntries(after, before)
+/** For allowlists, where an empty list or null allows everything. */
 const allowsMore =
   (everything: 'empty' | 'null'): IsWeaker =>
   (before, after) => {
-    const all = (list: unknown) => (everything === 'null' ? list === null : entries(list).size === 0)
-    return !all(before) && (all(after) || added(before, after))
+    const all = (list: unknown) => (everything === 'null' ? list === null : entrySet(list).size === 0)
+    return !all(before) && (all(after) || hasAddedEntries(before, after))
   }
 
-const policy = 'security.openid_policy.client_id_metadata_document'
+const METADATA_DOCUMENT_POLICY = 'security.openid_policy.client_id_metadata_document'
 
 // biome-ignore format: a table, one row for each setting
-const rows: readonly [path: string, absent: unknown, isWeaker: IsWeaker][] = [
-  ['security.mfa_required', false, off],
-  ['security.password_policy.min_length', 8, lower],
-  ['security.password_policy.require_lowercase', false, off],
-  ['security.password_policy.require_uppercase', false, off],
-  ['security.password_policy.require_digit', false, off],
-  ['security.password_policy.require_symbol', false, off],
-  ['security.password_policy.disallow_common', true, off],
-  ['security.password_policy.disallow_user_info', true, off],
-  ['security.password_policy.check_breached', false, off],
-  ['security.password_policy.history', 0, lower],
-  ['security.password_policy.max_age_days', null, later],
-  ['security.cors_origins', [], added],
-  ['security.redirect_uri_rules.allow_loopback', true, on],
-  ['security.redirect_uri_rules.allow_private_use_schemes', true, on],
+const weakeningRules: readonly [path: string, absent: unknown, isWeaker: IsWeaker][] = [
+  ['security.mfa_required', false, turnedOff],
+  ['security.password_policy.min_length', 8, lowered],
+  ['security.password_policy.require_lowercase', false, turnedOff],
+  ['security.password_policy.require_uppercase', false, turnedOff],
+  ['security.password_policy.require_digit', false, turnedOff],
+  ['security.password_policy.require_symbol', false, turnedOff],
+  ['security.password_policy.disallow_common', true, turnedOff],
+  ['security.password_policy.disallow_user_info', true, turnedOff],
+  ['security.password_policy.check_breached', false, turnedOff],
+  ['security.password_policy.history', 0, lowered],
+  ['security.password_policy.max_age_days', null, raised],
+  ['security.cors_origins', [], hasAddedEntries],
+  ['security.redirect_uri_rules.allow_loopback', true, turnedOn],
+  ['security.redirect_uri_rules.allow_private_use_schemes', true, turnedOn],
   ['security.redirect_uri_rules.allowed_hosts', null, allowsMore('null')],
-  [`${policy}.enabled`, false, on],
-  [`${policy}.organization_policy`, 'all', oneOf('all', 'selected', 'none')],
-  [`${policy}.allowed_resources`, [], added],
-  [`${policy}.allowed_scopes`, [], added],
-  ['signup.mode', 'open', oneOf('open', 'invite_only')],
+  [`${METADATA_DOCUMENT_POLICY}.enabled`, false, turnedOn],
+  [`${METADATA_DOCUMENT_POLICY}.organization_policy`, 'all', movedTowards('all', 'selected', 'none')],
+  [`${METADATA_DOCUMENT_POLICY}.allowed_resources`, [], hasAddedEntries],
+  [`${METADATA_DOCUMENT_POLICY}.allowed_scopes`, [], hasAddedEntries],
+  ['signup.mode', 'open', movedTowards('open', 'invite_only')],
   ['signup.allowed_domains', [], allowsMore('empty')],
-  ['signup.blocked_domains', [], removed],
-  ['signup.require_email_verification', false, off],
-  ['signup.require_admin_approval', false, off],
+  ['signup.blocked_domains', [], hasRemovedEntries],
+  ['signup.require_email_verification', false, turnedOff],
+  ['signup.require_admin_approval', false, turnedOff],
 ]
 
-/** Is signing in, or signing up, weaker with the settings `after` than with those `before`? */
-export const weakens = (before: IssuerSettings, after: IssuerSettings): boolean =>
-  rows.some(([path, absent, isWeaker]) => isWeaker(valueAt(before, path) ?? absent, valueAt(after, path) ?? absent))
+/** Returns whether the settings `after` make sign-in or sign-up weaker than the settings `before`. */
+export const hasWeakerSettings = (before: IssuerSettings, after: IssuerSettings): boolean =>
+  weakeningRules.some(([path, absent, isWeaker]) =>
+    isWeaker(valueAt(before, path) ?? absent, valueAt(after, path) ?? absent),
+  )
 
 const valueAt = (settings: unknown, path: string): unknown =>
   path.split('.').reduce((value, key) => (isObject(value) ? value[key] : undefined), settings)

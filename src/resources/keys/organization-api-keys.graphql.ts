@@ -1,6 +1,6 @@
 import { Arg, Args, ArgsType, Ctx, Field, ID, InputType, Mutation, Query, Resolver } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { idempotencyKeyArg, ifMatchArg, OrganizationPlace, RecentSignIn, Scope } from '../graphql.js'
+import { idempotencyKeyArg, ifMatchArg, OrganizationPath, RecentSignIn, Scope } from '../graphql-types.js'
 import {
   ApiKey,
   ApiKeyFilter,
@@ -8,15 +8,15 @@ import {
   ApiKeyTypeEnum,
   CreateApiKeyInput,
   KeyActionInput,
-  once,
   RotateApiKeyInput,
   UpdateApiKeyInput,
+  withPlainSecret,
 } from './api-keys.graphql.js'
 import { createApiKey, getApiKey, listApiKeys, updateApiKey } from './api-keys.js'
 import { blockApiKey, deleteApiKey, revokeApiKey, rotateApiKey, unblockApiKey } from './transitions.js'
 
 @ArgsType()
-class OrganizationKeyPlace extends OrganizationPlace {
+class OrganizationKeyPath extends OrganizationPath {
   @Field(() => ID)
   keyId!: string
 }
@@ -27,100 +27,106 @@ class CreateOrganizationApiKeyInput extends CreateApiKeyInput {
   type!: 'api_key'
 }
 
-/** Keys of an organization: the operations of an account's keys at another place and under another scope (spec 4.8). */
+/** The operations of API keys for organizations, with their own path and scope (docs/contract.md#api-key-endpoints). */
 @Resolver()
 export class OrganizationApiKeyResolver {
   @Query(() => ApiKeyPage)
   @Scope('issuers.organizations.api_keys', 'read')
   organizationApiKeys(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
+    @Args(() => OrganizationPath) path: OrganizationPath,
     @Args(() => ApiKeyFilter) filter: ApiKeyFilter,
   ) {
-    return listApiKeys(context, place, filter, filter)
+    return listApiKeys(context, path, filter, filter)
   }
 
   @Query(() => ApiKey)
   @Scope('issuers.organizations.api_keys', 'read')
-  organizationApiKey(@Ctx() context: Context, @Args(() => OrganizationKeyPlace) place: OrganizationKeyPlace) {
-    return getApiKey(context, place)
+  organizationApiKey(@Ctx() context: Context, @Args(() => OrganizationKeyPath) path: OrganizationKeyPath) {
+    return getApiKey(context, path)
   }
 
-  @Mutation(() => ApiKey, { description: 'The secret is in the answer, once. Never replayed.' })
+  @Mutation(() => ApiKey, {
+    description:
+      'Creates an API key. The secret is shown once. A repeated request with the same Idempotency-Key runs again.',
+  })
   @Scope('issuers.organizations.api_keys', 'write')
   @RecentSignIn()
   async createOrganizationApiKey(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
+    @Args(() => OrganizationPath) path: OrganizationPath,
     @Arg('input', () => CreateOrganizationApiKeyInput) input: CreateOrganizationApiKeyInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return once(await createApiKey(context, place, input))
+    return withPlainSecret(await createApiKey(context, path, input))
   }
 
   @Mutation(() => ApiKey)
   @Scope('issuers.organizations.api_keys', 'write')
   updateOrganizationApiKey(
     @Ctx() context: Context,
-    @Args(() => OrganizationKeyPlace) place: OrganizationKeyPlace,
+    @Args(() => OrganizationKeyPath) path: OrganizationKeyPath,
     @Arg('input', () => UpdateApiKeyInput) input: UpdateApiKeyInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateApiKey(context, place, input, ifMatch)
+    return updateApiKey(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'Revokes the key for good.' })
+  @Mutation(() => Boolean, { description: 'Revokes the key permanently.' })
   @Scope('issuers.organizations.api_keys', 'delete')
   async deleteOrganizationApiKey(
     @Ctx() context: Context,
-    @Args(() => OrganizationKeyPlace) place: OrganizationKeyPlace,
+    @Args(() => OrganizationKeyPath) path: OrganizationKeyPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteApiKey(context, place, ifMatch)
+    await deleteApiKey(context, path, ifMatch)
     return true
   }
 
-  @Mutation(() => ApiKey, { description: 'A new secret, once; the old one stays good for 15 minutes. Never replayed.' })
+  @Mutation(() => ApiKey, {
+    description:
+      'Rotates the secret and shows the new one once. The old one is valid for another 15 minutes. A repeated request with the same Idempotency-Key runs again.',
+  })
   @Scope('issuers.organizations.api_keys', 'write')
   @RecentSignIn()
   async rotateOrganizationApiKey(
     @Ctx() context: Context,
-    @Args(() => OrganizationKeyPlace) place: OrganizationKeyPlace,
+    @Args(() => OrganizationKeyPath) path: OrganizationKeyPath,
     @Arg('input', () => RotateApiKeyInput, { nullable: true }) input?: RotateApiKeyInput | null,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return once(await rotateApiKey(context, place, input))
+    return withPlainSecret(await rotateApiKey(context, path, input))
   }
 
   @Mutation(() => ApiKey)
   @Scope('issuers.organizations.api_keys', 'write')
   blockOrganizationApiKey(
     @Ctx() context: Context,
-    @Args(() => OrganizationKeyPlace) place: OrganizationKeyPlace,
+    @Args(() => OrganizationKeyPath) path: OrganizationKeyPath,
     @Arg('input', () => KeyActionInput, { nullable: true }) input?: KeyActionInput | null,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return blockApiKey(context, place, input)
+    return blockApiKey(context, path, input)
   }
 
   @Mutation(() => ApiKey)
   @Scope('issuers.organizations.api_keys', 'write')
   unblockOrganizationApiKey(
     @Ctx() context: Context,
-    @Args(() => OrganizationKeyPlace) place: OrganizationKeyPlace,
+    @Args(() => OrganizationKeyPath) path: OrganizationKeyPath,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return unblockApiKey(context, place)
+    return unblockApiKey(context, path)
   }
 
-  @Mutation(() => ApiKey, { description: 'Permanent; repeating it changes nothing.' })
+  @Mutation(() => ApiKey, { description: 'Revokes the key permanently. Repeating it changes nothing.' })
   @Scope('issuers.organizations.api_keys', 'delete')
   revokeOrganizationApiKey(
     @Ctx() context: Context,
-    @Args(() => OrganizationKeyPlace) place: OrganizationKeyPlace,
+    @Args(() => OrganizationKeyPath) path: OrganizationKeyPath,
     @Arg('input', () => KeyActionInput, { nullable: true }) input?: KeyActionInput | null,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return revokeApiKey(context, place, input)
+    return revokeApiKey(context, path, input)
   }
 }

@@ -1,23 +1,24 @@
-/** Whom a personal token acts for, and how far it may reach (decisions D6, D8). */
+/**
+ * The user of a personal token and the limits of the token's authority
+ * (docs/contract.md#access-tokens-at-the-core-api).
+ */
 import { ApiError, badRequest, invalidField, notFound } from '../../kernel/errors.js'
-import { ALL, intersection } from '../../kernel/scopes.js'
+import { limits } from '../../kernel/limits.js'
+import { ALL_SCOPES, intersectScopes } from '../../kernel/scopes.js'
 import type { Context } from '../../platform/context.js'
-import { sql } from '../../platform/database.js'
-import { mayGrant } from '../authority.js'
-import type { InIssuer } from '../place.js'
+import { sql } from '../../platform/postgres/database.js'
+import { requireGrantableScopes } from '../authority.js'
+import type { InIssuer } from '../resource-path.js'
 import type { Restrictions } from './restrictions.js'
 
-export interface OfUser extends InIssuer {
+export interface TokenOwnerPath extends InIssuer {
   userId: string
 }
 
-/** Longer ones would not pass as a header. */
-const MAX_SCOPE_TEXT = 4096
-
-interface Owner {
+interface TokenOwner {
   status: string
   scopes: string[]
-  /** A user of the console issuer, whose authority lies in accounts and not in its scopes. */
+  /** A user of the console issuer, whose authority comes from accounts and not from `scopes`. */
   console: boolean
 }
 
@@ -29,69 +30,84 @@ const ownerText = `
   FOR UPDATE OF u`
 
 /**
- * The user, with its row locked until the transaction ends, so that limits hold (security rule 5).
- * @throws not_found, invalid_request when the user is not active
+ * Returns the user and locks the row until the transaction ends, so that limits hold
+ * (docs/contract.md#limits-under-parallel-requests).
+ * @throws not_found, invalid_request if the user is not active
  */
-export async function lockOwner(context: Context, { accountId, issuerId, userId }: OfUser): Promise<Owner> {
-  const [owner] = await sql<Owner>(context.db, ownerText, userId, issuerId, accountId)
+export async function lockTokenOwner(
+  context: Context,
+  { accountId, issuerId, userId }: TokenOwnerPath,
+): Promise<TokenOwner> {
+  const [owner] = await sql<TokenOwner>(context.db, ownerText, userId, issuerId, accountId)
   if (!owner) throw notFound('user')
-  if (owner.status !== 'active') throw badRequest(`A user who is ${owner.status} cannot get a personal token.`)
+  if (owner.status !== 'active')
+    throw badRequest(`This user is ${owner.status}. Only an active user can have a personal token.`)
   return owner
 }
 
 /**
- * The scopes that a new token names: the user's authority, cut down to the restrictions, and nothing that the caller
- * lacks. A user of the console has authority on accounts that the caller may not reach at all, so its tokens are made
- * by itself or by an operator.
+ * Returns the scopes of a new token: the user's authority, limited by the restrictions. The caller must have all of
+ * them. A user of the console issuer can have authority on accounts that the caller cannot access, so only that user or
+ * an operator can create the token.
  * @throws insufficient_scope, forbidden, invalid_request
  */
-export function grantedScopes(context: Context, place: OfUser, owner: Owner, { scopes }: Restrictions): string[] {
+export function resolveTokenScopes(
+  context: Context,
+  path: TokenOwnerPath,
+  owner: TokenOwner,
+  { scopes }: Restrictions,
+): string[] {
   const { actor } = context
-  if (owner.console && ((!actor.operator && actor.userId !== place.userId) || actor.issuerIds !== null)) {
+  if (owner.console && ((!actor.operator && actor.userId !== path.userId) || actor.issuerIds !== null)) {
     throw new ApiError(
       'forbidden',
-      'Tokens of a user of the console are made by itself or by an unrestricted operator.',
+      'Only the user or an operator without restrictions can create personal tokens of a console user.',
     )
   }
-  const authority = owner.console ? [ALL] : owner.scopes
-  const granted = scopes === undefined ? authority : intersection(authority, scopes)
-  mayGrant(context, granted)
-  if (granted.join(' ').length > MAX_SCOPE_TEXT) {
+  const authority = owner.console ? [ALL_SCOPES] : owner.scopes
+  const scopesToGrant = scopes === undefined ? authority : intersectScopes(authority, scopes)
+  requireGrantableScopes(context, scopesToGrant)
+  if (scopesToGrant.join(' ').length > limits.maxPersonalTokenScopeLength) {
     throw invalidField(
       'restrictions.scopes',
       'too_big',
-      `must name fewer scopes: together ${MAX_SCOPE_TEXT} characters.`,
+      `must have fewer scopes: at most ${limits.maxPersonalTokenScopeLength} characters in total.`,
     )
   }
-  return granted
+  return scopesToGrant
 }
 
 /**
- * Ids in restrictions are those of the user's own tenant (security rule 7). A user of the console reaches other
- * accounts, where the ids count for nothing unless they are there.
+ * Requires ids in restrictions to be of the user's own tenant (docs/contract.md#identifiers-in-bodies). The ids of a
+ * console user are not checked, because that user can have authority on other accounts; ids outside of them have no
+ * effect.
  * @throws invalid_request
  */
 export async function checkRestrictions(
   context: Context,
   { accountId, issuerId }: InIssuer,
-  owner: Owner,
+  owner: TokenOwner,
   { issuer_ids = [], org_ids = [] }: Restrictions,
 ): Promise<void> {
   if (owner.console) return
-  const foreign = issuer_ids.findIndex((id) => id !== issuerId)
-  if (foreign >= 0) {
-    throw invalidField(`restrictions.issuer_ids[${foreign}]`, 'unknown_issuer', "must be the user's own issuer.")
+  const foreignIndex = issuer_ids.findIndex((id) => id !== issuerId)
+  if (foreignIndex >= 0) {
+    throw invalidField(
+      `restrictions.issuer_ids[${foreignIndex}]`,
+      'unknown_issuer',
+      "must be the id of the user's issuer.",
+    )
   }
   if (org_ids.length === 0) return
   const known = await context.db.organization.findMany({
     where: { accountId, issuerId, id: { in: org_ids }, status: { not: 'deleted' } },
     select: { id: true },
   })
-  const own = new Set(known.map(({ id }) => id))
-  const strange = org_ids.findIndex((id) => !own.has(id))
-  if (strange >= 0) {
+  const ownIds = new Set(known.map(({ id }) => id))
+  const unknownIndex = org_ids.findIndex((id) => !ownIds.has(id))
+  if (unknownIndex >= 0) {
     throw invalidField(
-      `restrictions.org_ids[${strange}]`,
+      `restrictions.org_ids[${unknownIndex}]`,
       'unknown_organization',
       'must be the id of an organization of this issuer.',
     )

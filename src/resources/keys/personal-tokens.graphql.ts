@@ -15,11 +15,11 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { PersonalToken as PersonalTokenRow } from '../../platform/database.js'
+import type { PersonalToken as PersonalTokenRow } from '../../platform/postgres/database.js'
 import {
-  AccountPlace,
+  AccountPath,
   enumOf,
-  IssuerPlace,
+  IssuerPath,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
@@ -28,7 +28,7 @@ import {
   RecentSignIn,
   Scope,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import {
   createPersonalToken,
   deletePersonalToken,
@@ -38,7 +38,7 @@ import {
   type PersonalTokenWithJwt,
   personalTokenStatuses,
   revokePersonalToken,
-  type TokenOfUser,
+  type TokenWithUser,
   tokenStatus,
 } from './personal-tokens.js'
 import type { Restrictions } from './restrictions.js'
@@ -48,7 +48,7 @@ registerEnumType(PersonalTokenStatusEnum, { name: 'PersonalTokenStatus' })
 const PersonalTokenTypeEnum = enumOf(['personal_token'])
 registerEnumType(PersonalTokenTypeEnum, { name: 'PersonalTokenType' })
 
-@ObjectType({ description: 'A token by which a user’s scripts act for the user (spec 2.12).' })
+@ObjectType({ description: 'A token with which scripts of a user act for the user.' })
 export class PersonalToken {
   @Field(() => ID)
   id!: string
@@ -68,7 +68,7 @@ export class PersonalToken {
   restrictions!: object
   @Field(() => String)
   audience!: string
-  @Field(() => Timestamp, { description: 'At most 21 days after its creation.' })
+  @Field(() => Timestamp, { description: 'At most 21 days after the creation.' })
   expiresAt!: number
   @Field(() => JSONObject)
   metadata!: object
@@ -78,7 +78,7 @@ export class PersonalToken {
   statusBy!: string | null
   @Field(() => String, { nullable: true })
   statusReason!: string | null
-  @Field(() => String, { nullable: true, description: 'The token, in the answer that made it and never again.' })
+  @Field(() => String, { nullable: true, description: 'The token. Shown once, in the response that creates it.' })
   tokenPlain?: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -90,13 +90,13 @@ export class PersonalToken {
 export class PersonalTokenPage extends pageType(PersonalToken) {}
 
 @ArgsType()
-class TokensPlace extends IssuerPlace {
+class TokensPath extends IssuerPath {
   @Field(() => ID)
   userId!: string
 }
 
 @ArgsType()
-class TokenPlace extends AccountPlace {
+class TokenPath extends AccountPath {
   @Field(() => ID)
   tokenId!: string
 }
@@ -117,13 +117,18 @@ class CreatePersonalTokenInput {
   description?: string | null
   @Field(() => [String], { nullable: true })
   tags?: string[] | null
-  @Field(() => JSONObject, { description: 'scopes, issuer_ids, org_ids, ip_allowlist; {} restricts nothing.' })
+  @Field(() => JSONObject, {
+    description: 'The keys scopes, issuer_ids, org_ids and ip_allowlist, all optional. {} restricts nothing.',
+  })
   restrictions!: object
-  @Field(() => Timestamp, { nullable: true, description: 'At most 21 days from now, which is also the default.' })
+  @Field(() => Timestamp, { nullable: true, description: 'At most 21 days from now. The default is 21 days.' })
   expiresAt?: number | null
   @Field(() => JSONObject, { nullable: true })
   metadata?: object | null
-  @Field(() => String, { nullable: true, description: 'Who accepts the token; this Core API if not given.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The resource server that accepts the token. The default is this Core API.',
+  })
   audience?: string | null
 }
 
@@ -135,7 +140,7 @@ class RevokePersonalTokenInput {
   reason?: string | null
 }
 
-const once = ({ token, jwt }: PersonalTokenWithJwt) => ({ ...token, tokenPlain: jwt })
+const withPlainToken = ({ token, jwt }: PersonalTokenWithJwt) => ({ ...token, tokenPlain: jwt })
 
 @Resolver(() => PersonalToken)
 export class PersonalTokenResolver {
@@ -143,50 +148,53 @@ export class PersonalTokenResolver {
   @Scope('issuers.users.tokens', 'read')
   personalTokens(
     @Ctx() context: Context,
-    @Args(() => TokensPlace) place: TokensPlace,
+    @Args(() => TokensPath) path: TokensPath,
     @Args(() => PersonalTokenFilter) filter: PersonalTokenFilter,
   ) {
-    return listPersonalTokens(context, place, filter, filter)
+    return listPersonalTokens(context, path, filter, filter)
   }
 
   @Query(() => PersonalToken)
   @Scope('issuers.users.tokens', 'read')
-  personalToken(@Ctx() context: Context, @Args(() => TokenPlace) place: TokenPlace) {
-    return getPersonalToken(context, place)
+  personalToken(@Ctx() context: Context, @Args(() => TokenPath) path: TokenPath) {
+    return getPersonalToken(context, path)
   }
 
-  @Mutation(() => PersonalToken, { description: 'The token is in the answer, once. Never replayed.' })
+  @Mutation(() => PersonalToken, {
+    description:
+      'Creates a personal token, which is shown once. A repeated request with the same Idempotency-Key runs again.',
+  })
   @Scope('issuers.users.tokens', 'write')
   @RecentSignIn()
   async createPersonalToken(
     @Ctx() context: Context,
-    @Args(() => TokensPlace) place: TokensPlace,
+    @Args(() => TokensPath) path: TokensPath,
     @Arg('input', () => CreatePersonalTokenInput) input: CreatePersonalTokenInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return once(await createPersonalToken(context, place, input))
+    return withPlainToken(await createPersonalToken(context, path, input))
   }
 
-  @Mutation(() => Boolean, { description: 'Revokes the token for good, at once.' })
+  @Mutation(() => Boolean, { description: 'Revokes the token permanently and immediately.' })
   @Scope('issuers.users.tokens', 'delete')
   async deletePersonalToken(
     @Ctx() context: Context,
-    @Args(() => TokenPlace) place: TokenPlace,
+    @Args(() => TokenPath) path: TokenPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deletePersonalToken(context, place, ifMatch)
+    await deletePersonalToken(context, path, ifMatch)
     return true
   }
 
-  @Mutation(() => PersonalToken, { description: 'Permanent; repeating it changes nothing.' })
+  @Mutation(() => PersonalToken, { description: 'Revokes the token permanently. Repeating it changes nothing.' })
   @Scope('issuers.users.tokens', 'delete')
   revokePersonalToken(
     @Ctx() context: Context,
-    @Args(() => TokenPlace) place: TokenPlace,
+    @Args(() => TokenPath) path: TokenPath,
     @Arg('input', () => RevokePersonalTokenInput, { nullable: true }) input?: RevokePersonalTokenInput | null,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return revokePersonalToken(context, place, input)
+    return revokePersonalToken(context, path, input)
   }
 
   @FieldResolver(() => PersonalTokenTypeEnum)
@@ -195,11 +203,11 @@ export class PersonalTokenResolver {
   }
 
   @FieldResolver(() => PersonalTokenStatusEnum)
-  status(@Ctx() context: Context, @Root() token: TokenOfUser): PersonalTokenStatus {
+  status(@Ctx() context: Context, @Root() token: TokenWithUser): PersonalTokenStatus {
     return tokenStatus(context, token)
   }
 
-  @FieldResolver(() => [String], { nullable: true, description: 'As in restrictions; null for all.' })
+  @FieldResolver(() => [String], { nullable: true, description: 'The scopes in restrictions; null means all scopes.' })
   scopes(@Root() token: PersonalTokenRow): string[] | null {
     return (token.restrictions as Restrictions).scopes ?? null
   }

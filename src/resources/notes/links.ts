@@ -1,4 +1,4 @@
-/** Mentions and references in the text of a note (spec 2.14, decisions D14). What stands in code means nothing. */
+/** Extracts mentions and references from the text of a note (docs/contract.md#note-fields-and-links). Ignores code. */
 
 export const referenceTypes = ['user', 'org', 'issuer', 'client', 'webhook', 'api_key'] as const
 export type ReferenceType = (typeof referenceTypes)[number]
@@ -14,87 +14,90 @@ export interface Reference {
   displayText: string | null
 }
 
-/** Stands where code or an escaped character was, so that nothing matches across it. */
-const HOLE = '\uffff'
+/** Replaces code and escaped characters, so that no link matches across them. */
+const PLACEHOLDER = '\uffff'
 
-const mention = /@\[([^[\]\n\uffff]{1,200})\]\(([A-Za-z0-9_-]{1,64})\)/g
-const reference = new RegExp(
+const mentionPattern = /@\[([^[\]\n\uffff]{1,200})\]\(([A-Za-z0-9_-]{1,64})\)/g
+const referencePattern = new RegExp(
   `\\[\\[(${referenceTypes.join('|')}):([A-Za-z0-9_-]{1,64})(?:\\|([^[\\]\\n\\uffff]{1,200}))?\\]\\]`,
   'g',
 )
 
-/** What a note mentions and refers to, in the order of the text, each user and thing once. */
-export function linksOf(content: string): { mentions: Mention[]; references: Reference[] } {
-  const text = withoutCode(content)
-  const mentions = [...text.matchAll(mention)].map(([, name, userId]) => ({ userId: userId!, displayName: name! }))
-  const references = [...text.matchAll(reference)].map(([, type, refId, shown]) => ({
+/** Returns the mentions and references of a note in the order of the text, without duplicates. */
+export function parseLinks(content: string): { mentions: Mention[]; references: Reference[] } {
+  const text = removeCode(content)
+  const mentions = [...text.matchAll(mentionPattern)].map(([, name, userId]) => ({
+    userId: userId!,
+    displayName: name!,
+  }))
+  const references = [...text.matchAll(referencePattern)].map(([, type, refId, shown]) => ({
     type: type as ReferenceType,
     refId: refId!,
     displayText: shown ?? null,
   }))
   return {
-    mentions: firstOfEach(mentions, ({ userId }) => userId),
-    references: firstOfEach(references, ({ type, refId }) => `${type}:${refId}`),
+    mentions: uniqueBy(mentions, ({ userId }) => userId),
+    references: uniqueBy(references, ({ type, refId }) => `${type}:${refId}`),
   }
 }
 
-function firstOfEach<T>(list: T[], keyOf: (item: T) => string): T[] {
+function uniqueBy<T>(list: T[], keyOf: (item: T) => string): T[] {
   const first = new Map<string, T>()
   for (const item of list) if (!first.has(keyOf(item))) first.set(keyOf(item), item)
   return [...first.values()]
 }
 
-/** CommonMark 4.5: the opening of a fence, also inside of quotes and list items. */
-const fence = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})(.*)$/
+/** CommonMark 4.5: the opening of a code fence, also inside of block quotes and list items. */
+const fencePattern = /^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)?(`{3,}|~{3,})(.*)$/
 
-/** Markdown without its fenced code and code spans. */
-function withoutCode(markdown: string): string {
-  const kept: string[] = []
+/** Removes fenced code blocks and code spans from Markdown. */
+function removeCode(markdown: string): string {
+  const lines: string[] = []
   let open: string | undefined
   for (const line of markdown.split(/\r\n|\n|\r/)) {
-    const [, mark, rest = ''] = fence.exec(line) ?? []
+    const [, mark, rest = ''] = fencePattern.exec(line) ?? []
     if (open !== undefined) {
-      // Closed by a fence of the same kind, at least as long, with nothing behind it.
+      // A fence is closed by a fence of the same character and at least the same length, without an info string.
       if (mark?.startsWith(open) && rest.trim() === '') open = undefined
-      kept.push('')
+      lines.push('')
     } else if (mark !== undefined && !(mark.startsWith('`') && rest.includes('`'))) {
       open = mark
-      kept.push('')
+      lines.push('')
     } else {
-      kept.push(line)
+      lines.push(line)
     }
   }
   // A code span ends with its paragraph.
-  return kept
+  return lines
     .join('\n')
     .split(/\n(?=[ \t>]*\n)/)
-    .map(withoutSpans)
+    .map(removeCodeSpans)
     .join('\n')
 }
 
-/** CommonMark 6.1: a code span lies between two runs of equally many backticks. */
-function withoutSpans(text: string): string {
+/** CommonMark 6.1: a code span is enclosed by two backtick strings of equal length. */
+function removeCodeSpans(text: string): string {
   let result = ''
   let at = 0
   while (at < text.length) {
-    const letter = text[at]!
-    if (letter === '\\' && '`@['.includes(text[at + 1] ?? ' ')) {
-      result += HOLE
+    const char = text[at]!
+    if (char === '\\' && '`@['.includes(text[at + 1] ?? ' ')) {
+      result += PLACEHOLDER
       at += 2
-    } else if (letter === '`') {
+    } else if (char === '`') {
       const run = /^`+/.exec(text.slice(at))![0]
       const end = endOfSpan(text, at + run.length, run.length)
-      result += end === undefined ? run : HOLE
+      result += end === undefined ? run : PLACEHOLDER
       at = end ?? at + run.length
     } else {
-      result += letter
+      result += char
       at++
     }
   }
   return result
 }
 
-/** Where the next run of exactly this many backticks ends. */
+/** Returns the end of the next backtick string of exactly this length. */
 function endOfSpan(text: string, from: number, length: number): number | undefined {
   for (const run of text.slice(from).matchAll(/`+/g)) {
     if (run[0].length === length) return from + run.index + length

@@ -15,7 +15,7 @@ import {
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
 import {
-  AccountPlace,
+  AccountPath,
   enumOf,
   idempotencyKeyArg,
   ifMatchArg,
@@ -23,7 +23,7 @@ import {
   pageType,
   Scope,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import { type ReferenceType, referenceTypes } from './links.js'
 import { countNotes, createNote, deleteNote, getNote, listBacklinks, listNotes, updateNote } from './notes.js'
 import { type NoteSubject, noteSubjects } from './subjects.js'
@@ -33,7 +33,7 @@ registerEnumType(NoteSubjectEnum, { name: 'NoteSubject' })
 export const NoteReferenceTypeEnum = enumOf(referenceTypes)
 registerEnumType(NoteReferenceTypeEnum, { name: 'NoteReferenceType' })
 
-@ObjectType({ description: 'A user named in a note: `@[Display Name](user_id)`.' })
+@ObjectType({ description: 'A mention of a user in a note: `@[Display Name](user_id)`.' })
 class NoteMention {
   @Field(() => ID)
   userId!: string
@@ -41,17 +41,17 @@ class NoteMention {
   displayName!: string
 }
 
-@ObjectType({ description: 'A thing that a note points to: `[[type:id]]` or `[[type:id|Display Text]]`.' })
+@ObjectType({ description: 'A reference from a note to a resource: `[[type:id]]` or `[[type:id|Display Text]]`.' })
 class NoteReference {
   @Field(() => NoteReferenceTypeEnum)
   type!: ReferenceType
-  @Field(() => ID, { name: 'id', description: 'As it was written; it need not exist.' })
+  @Field(() => ID, { name: 'id', description: 'The id as written. The resource may not exist.' })
   refId!: string
   @Field(() => String, { nullable: true })
   displayText!: string | null
 }
 
-@ObjectType({ description: 'Markdown about a user, an organization, an issuer or a client (spec 2.14).' })
+@ObjectType({ description: 'A Markdown note about a user, an organization, an issuer or a client.' })
 export class Note {
   @Field(() => ID)
   id!: string
@@ -61,9 +61,9 @@ export class Note {
   subjectType!: NoteSubject
   @Field(() => ID)
   subjectId!: string
-  @Field(() => ID, { nullable: true, description: 'Of a user or organization.' })
+  @Field(() => ID, { nullable: true, description: 'The issuer of a user or organization.' })
   issuerId!: string | null
-  @Field(() => String, { description: 'Markdown, as it was written: show it with HTML disabled.' })
+  @Field(() => String, { description: 'Markdown as written. Render it with HTML disabled.' })
   content!: string
   @Field(() => Boolean)
   pinned!: boolean
@@ -89,7 +89,7 @@ class NoteCount {
 }
 
 @ArgsType()
-class NotePlace extends AccountPlace {
+class NotePath extends AccountPath {
   @Field(() => ID)
   noteId!: string
 }
@@ -98,7 +98,7 @@ class NotePlace extends AccountPlace {
 class NoteFilter extends PageArgs {
   @Field(() => NoteSubjectEnum, { nullable: true })
   subjectType?: NoteSubject | null
-  @Field(() => String, { nullable: true, description: 'Together with subjectType only.' })
+  @Field(() => String, { nullable: true, description: 'Requires subjectType.' })
   subjectId?: string | null
   @Field(() => String, { nullable: true })
   issuerId?: string | null
@@ -110,7 +110,7 @@ class NoteFilter extends PageArgs {
   mentionsUserId?: string | null
   @Field(() => String, {
     nullable: true,
-    description: 'The beginning of the text, in any case, or the id. What is found comes in the order of texts.',
+    description: 'A prefix of the text, in any case, or the id. The results are sorted by text.',
   })
   search?: string | null
 }
@@ -129,7 +129,7 @@ class BacklinkArgs {
   refType!: ReferenceType
   @Field(() => String)
   refId!: string
-  @Field(() => Int, { nullable: true, description: 'How many, 1 to 50; 10 if not given.' })
+  @Field(() => Int, { nullable: true, description: 'Number of notes, 1 to 50. The default is 10.' })
   limit?: number | null
 }
 
@@ -139,7 +139,7 @@ class CreateNoteInput {
   subjectType!: NoteSubject
   @Field(() => String)
   subjectId!: string
-  @Field(() => String, { nullable: true, description: 'Required for users and organizations, else not allowed.' })
+  @Field(() => String, { nullable: true, description: 'Required for users and organizations; not allowed otherwise.' })
   issuerId?: string | null
   @Field(() => String, { description: 'Markdown, 1 to 10,000 characters.' })
   content!: string
@@ -157,31 +157,31 @@ class UpdateNoteInput {
 
 @Resolver(() => Note)
 export class NoteResolver {
-  @Query(() => NotePage, { description: 'Pinned ones first, then newest first.' })
+  @Query(() => NotePage, { description: 'Pinned notes first, then newest first.' })
   @Scope('notes', 'read')
   notes(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) { accountId }: AccountPlace,
+    @Args(() => AccountPath) { accountId }: AccountPath,
     @Args(() => NoteFilter) filter: NoteFilter,
   ) {
     return listNotes(context, { accountId }, filter, filter)
   }
 
-  @Query(() => NoteCount, { description: 'How many notes there are about a thing.' })
+  @Query(() => NoteCount, { description: 'The number of notes about a subject.' })
   @Scope('notes', 'read')
   noteCount(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) { accountId }: AccountPlace,
+    @Args(() => AccountPath) { accountId }: AccountPath,
     @Args(() => NoteSubjectArgs) subject: NoteSubjectArgs,
   ) {
     return countNotes(context, { accountId }, subject)
   }
 
-  @Query(() => NotePage, { description: 'The newest notes that refer to a thing; there is no second page.' })
+  @Query(() => NotePage, { description: 'The newest notes that reference a resource. There is only one page.' })
   @Scope('notes', 'read')
   noteBacklinks(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) { accountId }: AccountPlace,
+    @Args(() => AccountPath) { accountId }: AccountPath,
     @Args(() => BacklinkArgs) args: BacklinkArgs,
   ) {
     return listBacklinks(context, { accountId }, args, args)
@@ -189,40 +189,40 @@ export class NoteResolver {
 
   @Query(() => Note)
   @Scope('notes', 'read')
-  note(@Ctx() context: Context, @Args(() => NotePlace) place: NotePlace) {
-    return getNote(context, place)
+  note(@Ctx() context: Context, @Args(() => NotePath) path: NotePath) {
+    return getNote(context, path)
   }
 
   @Mutation(() => Note)
   @Scope('notes', 'write')
   createNote(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) { accountId }: AccountPlace,
+    @Args(() => AccountPath) { accountId }: AccountPath,
     @Arg('input', () => CreateNoteInput) input: CreateNoteInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
     return createNote(context, { accountId }, input)
   }
 
-  @Mutation(() => Note, { description: 'Mentions and references are read from the text again.' })
+  @Mutation(() => Note, { description: 'Updates a note. Mentions and references are extracted again.' })
   @Scope('notes', 'write')
   updateNote(
     @Ctx() context: Context,
-    @Args(() => NotePlace) place: NotePlace,
+    @Args(() => NotePath) path: NotePath,
     @Arg('input', () => UpdateNoteInput) input: UpdateNoteInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateNote(context, place, input, ifMatch)
+    return updateNote(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'Permanent.' })
+  @Mutation(() => Boolean, { description: 'Deletes a note permanently.' })
   @Scope('notes', 'delete')
   async deleteNote(
     @Ctx() context: Context,
-    @Args(() => NotePlace) place: NotePlace,
+    @Args(() => NotePath) path: NotePath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteNote(context, place, ifMatch)
+    await deleteNote(context, path, ifMatch)
     return true
   }
 }

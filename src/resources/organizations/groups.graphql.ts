@@ -15,18 +15,18 @@ import {
   Root,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { pageLoader } from '../../platform/loader.js'
+import { pageLoader } from '../../platform/postgres/loader.js'
 import {
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
-  NamedPageArgs,
-  OrganizationPlace,
+  OrganizationPath,
   PageArgs,
   pageType,
   Scope,
+  SearchablePageArgs,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import {
   addGroupMember,
   createGroup,
@@ -38,11 +38,11 @@ import {
   removeGroupMember,
   updateGroup,
 } from './groups.js'
-import { OrganizationMember, OrganizationMemberPage, searchOfMembers } from './members.graphql.js'
+import { memberSearchDescription, OrganizationMember, OrganizationMemberPage } from './members.graphql.js'
+import { newestGroupsOf, newestMembersOfGroups } from './organization-loaders.js'
 import { Organization } from './organizations.graphql.js'
-import { groupsOf, membersOfGroups } from './relations.js'
 
-@ObjectType({ description: 'A named set of members whose scopes they all have (decisions D10).' })
+@ObjectType({ description: 'A named set of members. All of them have the scopes of the group.' })
 export class OrganizationGroup {
   @Field(() => ID)
   id!: string
@@ -70,20 +70,20 @@ export class OrganizationGroup {
 export class OrganizationGroupPage extends pageType(OrganizationGroup) {}
 
 @ArgsType()
-class GroupPlaceArgs extends OrganizationPlace {
+class GroupPath extends OrganizationPath {
   @Field(() => ID)
   groupId!: string
 }
 
 @ArgsType()
-class GroupMemberPlaceArgs extends GroupPlaceArgs {
-  @Field(() => ID, { description: 'The user id.' })
+class GroupMemberPath extends GroupPath {
+  @Field(() => ID, { description: 'The id of the user.' })
   memberId!: string
 }
 
 @InputType()
 class CreateOrganizationGroupInput {
-  @Field(() => String, { description: 'One of its kind in the organization.' })
+  @Field(() => String, { description: 'Unique in the organization.' })
   name!: string
   @Field(() => String, { nullable: true })
   description?: string | null
@@ -107,64 +107,64 @@ class UpdateOrganizationGroupInput {
 
 @InputType()
 class AddOrganizationGroupMemberInput {
-  @Field(() => ID, { description: 'A member of the organization, by its user id.' })
+  @Field(() => ID, { description: 'The user id of a member of the organization.' })
   memberId!: string
 }
 
 @ArgsType()
 class GroupMemberFilter extends PageArgs {
-  @Field(() => String, { nullable: true, description: searchOfMembers })
+  @Field(() => String, { nullable: true, description: memberSearchDescription })
   search?: string | null
 }
 
 @Resolver(() => OrganizationGroup)
 export class GroupResolver {
-  @Query(() => OrganizationGroupPage, { description: 'Newest first.' })
+  @Query(() => OrganizationGroupPage, { description: 'Lists the groups of an organization, newest first.' })
   @Scope('issuers.organizations.groups', 'read')
   organizationGroups(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
-    @Args(() => NamedPageArgs) page: NamedPageArgs,
+    @Args(() => OrganizationPath) path: OrganizationPath,
+    @Args(() => SearchablePageArgs) page: SearchablePageArgs,
   ) {
-    return listGroups(context, place, page)
+    return listGroups(context, path, page)
   }
 
   @Query(() => OrganizationGroup)
   @Scope('issuers.organizations.groups', 'read')
-  organizationGroup(@Ctx() context: Context, @Args(() => GroupPlaceArgs) place: GroupPlaceArgs) {
-    return getGroup(context, place)
+  organizationGroup(@Ctx() context: Context, @Args(() => GroupPath) path: GroupPath) {
+    return getGroup(context, path)
   }
 
   @Mutation(() => OrganizationGroup)
   @Scope('issuers.organizations.groups', 'write')
   createOrganizationGroup(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
+    @Args(() => OrganizationPath) path: OrganizationPath,
     @Arg('input', () => CreateOrganizationGroupInput) input: CreateOrganizationGroupInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return createGroup(context, place, input)
+    return createGroup(context, path, input)
   }
 
   @Mutation(() => OrganizationGroup)
   @Scope('issuers.organizations.groups', 'write')
   updateOrganizationGroup(
     @Ctx() context: Context,
-    @Args(() => GroupPlaceArgs) place: GroupPlaceArgs,
+    @Args(() => GroupPath) path: GroupPath,
     @Arg('input', () => UpdateOrganizationGroupInput) input: UpdateOrganizationGroupInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateGroup(context, place, input, ifMatch)
+    return updateGroup(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'Its members stay members of the organization.' })
+  @Mutation(() => Boolean, { description: 'Deletes a group. Its members stay in the organization.' })
   @Scope('issuers.organizations.groups', 'delete')
   async deleteOrganizationGroup(
     @Ctx() context: Context,
-    @Args(() => GroupPlaceArgs) place: GroupPlaceArgs,
+    @Args(() => GroupPath) path: GroupPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteGroup(context, place, ifMatch)
+    await deleteGroup(context, path, ifMatch)
     return true
   }
 
@@ -172,35 +172,32 @@ export class GroupResolver {
   @Scope('issuers.organizations.groups', 'read')
   organizationGroupMembers(
     @Ctx() context: Context,
-    @Args(() => GroupPlaceArgs) place: GroupPlaceArgs,
+    @Args(() => GroupPath) path: GroupPath,
     @Args(() => GroupMemberFilter) filter: GroupMemberFilter,
   ) {
-    return listGroupMembers(context, place, filter)
+    return listGroupMembers(context, path, filter)
   }
 
   @Mutation(() => OrganizationMember)
   @Scope('issuers.organizations.groups', 'write')
   addOrganizationGroupMember(
     @Ctx() context: Context,
-    @Args(() => GroupPlaceArgs) place: GroupPlaceArgs,
+    @Args(() => GroupPath) path: GroupPath,
     @Arg('input', () => AddOrganizationGroupMemberInput) input: AddOrganizationGroupMemberInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return addGroupMember(context, place, input)
+    return addGroupMember(context, path, input)
   }
 
   @Mutation(() => Boolean)
   @Scope('issuers.organizations.groups', 'delete')
-  async removeOrganizationGroupMember(
-    @Ctx() context: Context,
-    @Args(() => GroupMemberPlaceArgs) place: GroupMemberPlaceArgs,
-  ) {
-    await removeGroupMember(context, place)
+  async removeOrganizationGroupMember(@Ctx() context: Context, @Args(() => GroupMemberPath) path: GroupMemberPath) {
+    await removeGroupMember(context, path)
     return true
   }
 
   @FieldResolver(() => OrganizationMemberPage, {
-    description: 'The latest joined; page on with `organizationGroupMembers`.',
+    description: 'The members who joined last. Use `organizationGroupMembers` for more pages.',
   })
   @Scope('issuers.organizations.groups', 'read')
   members(
@@ -208,7 +205,7 @@ export class GroupResolver {
     @Root() group: Group,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, membersOfGroups, limit).load(group.id)
+    return pageLoader(context, newestMembersOfGroups, limit).load(group.id)
   }
 
   @FieldResolver(() => Int)
@@ -219,13 +216,15 @@ export class GroupResolver {
 
 @Resolver(() => Organization)
 export class OrganizationGroupsResolver {
-  @FieldResolver(() => OrganizationGroupPage, { description: 'The newest groups; page on with `organizationGroups`.' })
+  @FieldResolver(() => OrganizationGroupPage, {
+    description: 'The newest groups. Use `organizationGroups` for more pages.',
+  })
   @Scope('issuers.organizations.groups', 'read')
   groups(
     @Ctx() context: Context,
     @Root() organization: Organization,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, groupsOf, limit).load(organization.id)
+    return pageLoader(context, newestGroupsOf, limit).load(organization.id)
   }
 }

@@ -19,9 +19,9 @@ import type { Context } from '../../platform/context.js'
 import type {
   OrganizationInvitation as InvitationRow,
   Organization as OrganizationRow,
-} from '../../platform/database.js'
-import { pageLoader } from '../../platform/loader.js'
-import { enumOf, idempotencyKeyArg, OrganizationPlace, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
+} from '../../platform/postgres/database.js'
+import { pageLoader } from '../../platform/postgres/loader.js'
+import { enumOf, idempotencyKeyArg, OrganizationPath, PageArgs, pageType, Scope, Timestamp } from '../graphql-types.js'
 import {
   createInvitation,
   getInvitation,
@@ -33,13 +33,13 @@ import {
   resendInvitation,
   revokeInvitation,
 } from './invitations.js'
+import { newestInvitationsOf } from './organization-loaders.js'
 import { Organization } from './organizations.graphql.js'
-import { invitationsOf } from './relations.js'
 
 export const InvitationStatusEnum = enumOf(invitationStatuses)
 registerEnumType(InvitationStatusEnum, { name: 'InvitationStatus' })
 
-@ObjectType({ description: 'An invitation to an organization, by email.' })
+@ObjectType({ description: 'An invitation to an organization by email.' })
 export class OrganizationInvitation {
   @Field(() => ID)
   id!: string
@@ -51,9 +51,9 @@ export class OrganizationInvitation {
   orgId!: string
   @Field(() => String)
   email!: string
-  @Field(() => [String], { description: 'What the member will get.' })
+  @Field(() => [String], { description: 'Scopes that the member receives.' })
   scopes!: string[]
-  @Field(() => [String], { description: 'Group ids.' })
+  @Field(() => [String], { description: 'Ids of groups that the member joins.' })
   groups!: string[]
   @Field(() => String, { nullable: true })
   message!: string | null
@@ -65,7 +65,10 @@ export class OrganizationInvitation {
   acceptedByUserId!: string | null
   @Field(() => String, { nullable: true })
   createdBy!: string | null
-  @Field(() => String, { nullable: true, description: 'The token, in the answer that made it and never again.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The invitation token. Only the response that creates it contains it.',
+  })
   tokenPlain?: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -77,7 +80,7 @@ export class OrganizationInvitation {
 class OrganizationInvitationPage extends pageType(OrganizationInvitation) {}
 
 @ArgsType()
-class InvitationPlaceArgs extends OrganizationPlace {
+class InvitationPath extends OrganizationPath {
   @Field(() => ID)
   invitationId!: string
 }
@@ -88,7 +91,7 @@ class InvitationFilter extends PageArgs {
   status?: InvitationStatus | null
   @Field(() => String, {
     nullable: true,
-    description: 'The beginning of the address, or the id. What is found comes in the order of addresses.',
+    description: 'A prefix of the email address, or the id. Results are in the order of addresses.',
   })
   search?: string | null
 }
@@ -99,61 +102,67 @@ class CreateOrganizationInvitationInput {
   email!: string
   @Field(() => [String], { nullable: true })
   scopes?: string[] | null
-  @Field(() => [String], { nullable: true, description: 'Group ids.' })
+  @Field(() => [String], { nullable: true, description: 'Ids of groups that the member joins.' })
   groups?: string[] | null
-  @Field(() => String, { nullable: true, description: 'Instead of the invitationMessage of the organization.' })
+  @Field(() => String, { nullable: true, description: 'Replaces the invitationMessage of the organization.' })
   message?: string | null
 }
 
-const once = ({ invitation, token }: InvitationWithToken) => ({ ...invitation, tokenPlain: token })
+const withOneTimeToken = ({ invitation, token }: InvitationWithToken) => ({ ...invitation, tokenPlain: token })
 
 @Resolver(() => OrganizationInvitation)
 export class InvitationResolver {
-  @Query(() => OrganizationInvitationPage, { description: 'Newest first.' })
+  @Query(() => OrganizationInvitationPage, { description: 'Lists invitations, newest first.' })
   @Scope('issuers.organizations.members', 'read')
   organizationInvitations(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
+    @Args(() => OrganizationPath) path: OrganizationPath,
     @Args(() => InvitationFilter) filter: InvitationFilter,
   ) {
-    return listInvitations(context, place, filter, filter)
+    return listInvitations(context, path, filter, filter)
   }
 
   @Query(() => OrganizationInvitation)
   @Scope('issuers.organizations.members', 'read')
-  organizationInvitation(@Ctx() context: Context, @Args(() => InvitationPlaceArgs) place: InvitationPlaceArgs) {
-    return getInvitation(context, place)
+  organizationInvitation(@Ctx() context: Context, @Args(() => InvitationPath) path: InvitationPath) {
+    return getInvitation(context, path)
   }
 
-  @Mutation(() => OrganizationInvitation, { description: 'The token is in the answer, once. Never replayed.' })
+  @Mutation(() => OrganizationInvitation, {
+    description:
+      'Invites an email address. The response contains the token once; a repeated idempotency key is not replayed.',
+  })
   @Scope('issuers.organizations.members', 'write')
   async createOrganizationInvitation(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
+    @Args(() => OrganizationPath) path: OrganizationPath,
     @Arg('input', () => CreateOrganizationInvitationInput) input: CreateOrganizationInvitationInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return once(await createInvitation(context, place, input))
+    return withOneTimeToken(await createInvitation(context, path, input))
   }
 
-  @Mutation(() => OrganizationInvitation, { description: 'A new token, once, and seven new days. Never replayed.' })
+  @Mutation(() => OrganizationInvitation, {
+    description:
+      'Sends an invitation again with a new token and a new lifetime of seven days. The response contains the token once; a repeated idempotency key is not replayed.',
+  })
   @Scope('issuers.organizations.members', 'write')
   async resendOrganizationInvitation(
     @Ctx() context: Context,
-    @Args(() => InvitationPlaceArgs) place: InvitationPlaceArgs,
+    @Args(() => InvitationPath) path: InvitationPath,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return once(await resendInvitation(context, place))
+    return withOneTimeToken(await resendInvitation(context, path))
   }
 
-  @Mutation(() => OrganizationInvitation, { description: 'For good; repeating it changes nothing.' })
+  @Mutation(() => OrganizationInvitation, { description: 'Revokes an invitation permanently. Idempotent.' })
   @Scope('issuers.organizations.members', 'delete')
   revokeOrganizationInvitation(
     @Ctx() context: Context,
-    @Args(() => InvitationPlaceArgs) place: InvitationPlaceArgs,
+    @Args(() => InvitationPath) path: InvitationPath,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return revokeInvitation(context, place)
+    return revokeInvitation(context, path)
   }
 
   @FieldResolver(() => InvitationStatusEnum)
@@ -165,7 +174,7 @@ export class InvitationResolver {
 @Resolver(() => Organization)
 export class OrganizationInvitationsResolver {
   @FieldResolver(() => OrganizationInvitationPage, {
-    description: 'The newest invitations; page on with `organizationInvitations`.',
+    description: 'The newest invitations. Use `organizationInvitations` for more pages.',
   })
   @Scope('issuers.organizations.members', 'read')
   invitations(
@@ -173,6 +182,6 @@ export class OrganizationInvitationsResolver {
     @Root() organization: OrganizationRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, invitationsOf, limit).load(organization.id)
+    return pageLoader(context, newestInvitationsOf, limit).load(organization.id)
   }
 }

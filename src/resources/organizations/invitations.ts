@@ -1,97 +1,106 @@
 /**
- * Invitations to an organization that has `invitation_enabled`: an address, what its owner will get, and a token that
- * works once and for seven days. Whoever comes with the token is let in, so only its SHA-256 is kept.
+ * Invitations to organizations with `invitation_enabled`: an email address, the scopes and groups to give, and a token
+ * that can be used once within seven days. The token is a bearer secret, so only its SHA-256 is stored.
  */
 import { z } from 'zod'
 import { badRequest, conflict, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { isDuplicate, type OrganizationInvitation, type Prisma, transaction } from '../../platform/database.js'
-import { randomSecret, sha256 } from '../../platform/secrets.js'
-import { mayGrantToMembers } from '../authority.js'
-import type { EventType } from '../events/catalogue.js'
-import { emit } from '../events/events.js'
-import { homeUrl } from '../issuer-url.js'
-import { nameOf, sendMessage } from '../messages/messages.js'
+import { randomSecret, sha256 } from '../../platform/crypto/secrets.js'
+import { type OrganizationInvitation, type Prisma } from '../../platform/postgres/database.js'
+import { isDuplicate } from '../../platform/postgres/errors.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { requireGrantableMemberScopes } from '../authority.js'
+import type { EventType } from '../events/event-catalog.js'
+import { recordEvent } from '../events/record-event.js'
+import { preferredIssuerUrl } from '../issuer-url.js'
+import { displayNameOf, sendMessage } from '../messages/messages.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import {
   type InOrganization,
   lockOrganization,
   newestFirst,
-  ofLivingIssuer,
-  older,
   requireOrganization,
-} from '../place.js'
-import { revise } from '../revise.js'
+  whereIssuerNotDeleted,
+  whereOlderThanCursor,
+} from '../resource-path.js'
 import { searchNames } from '../search.js'
 import { isEmail, usernameKeyOf } from '../users/usernames.js'
-import { knownGroups, memberRules, present } from './members.js'
-
-/** How long an invitation can be accepted (milliseconds). */
-export const INVITATION_LIFE = 7 * DAY
+import { memberRules, requireGroups, userNotDeleted } from './members.js'
 
 export const invitationStatuses = ['pending', 'accepted', 'revoked', 'expired'] as const
 export type InvitationStatus = (typeof invitationStatuses)[number]
 
-export interface InvitationPlace extends InOrganization {
+export interface InvitationPath extends InOrganization {
   invitationId: string
 }
 
 const createRules = z.strictObject({
-  email: rules
-    .text(254)
+  email: fieldSchemas
+    .text(limits.maxUsernameLength)
     .trim()
     .refine(isEmail, { error: 'must be an email address.', params: { code: 'invalid_format' } }),
   scopes: memberRules.scopes,
   groups: memberRules.groups,
-  message: rules.text(2000).nullable().optional(),
+  message: fieldSchemas.text(limits.maxInvitationMessageLength).nullable().optional(),
 })
 
 export interface InvitationWithToken {
   invitation: OrganizationInvitation
-  /** Shown once. */
+  /** Returned once. */
   token: string
 }
 
-/** `expired` is read off the clock. */
+/** Returns the status; `expired` is computed from the current time. */
 export function invitationStatus(context: Context, { status, expiresAt }: OrganizationInvitation): InvitationStatus {
   return status === 'pending' && expiresAt <= context.now() ? 'expired' : (status as InvitationStatus)
 }
 
-const where = ({ accountId, issuerId, orgId }: InOrganization): Prisma.OrganizationInvitationWhereInput => ({
+const invitationFilter = ({ accountId, issuerId, orgId }: InOrganization): Prisma.OrganizationInvitationWhereInput => ({
   accountId,
   issuerId,
   orgId,
-  organization: { is: ofLivingIssuer },
+  organization: { is: whereIssuerNotDeleted },
 })
 
-/** Newest first; with `search` by the beginning of an address, in the order of addresses. */
+/** Lists invitations, newest first; with `search` by address prefix, in the order of addresses. */
 export async function listInvitations(
   context: Context,
-  place: InOrganization,
+  path: InOrganization,
   filter: { status?: string | null; search?: string | null },
   request: PageRequest,
 ): Promise<Page<OrganizationInvitation>> {
-  const limit = limitOf(request)
-  const { accountId, issuerId, orgId } = place
-  const names = {
+  const limit = checkPageLimit(request)
+  const { accountId, issuerId, orgId } = path
+  const searchOptions = {
     table: 'organization_invitations',
     prefix: 'inv',
     key: 'email_key',
     where: { accountId, issuerId, orgId },
   } as const
-  const found = await searchNames(context, { ...names, ...statusSql(context, filter.status) }, filter.search, request)
+  const found = await searchNames(
+    context,
+    { ...searchOptions, ...statusSql(context, filter.status) },
+    filter.search,
+    request,
+  )
   const rows = await context.db.organizationInvitation.findMany({
     where: {
-      AND: [where(place), statusFilter(context, filter.status), found?.where ?? older('inv', request.cursor)],
+      AND: [
+        invitationFilter(path),
+        statusFilter(context, filter.status),
+        found?.where ?? whereOlderThanCursor('inv', request.cursor),
+      ],
     },
     orderBy: newestFirst,
     take: limit + 1,
   })
-  if (rows.length === 0) await requireOrganization(context, place)
-  return found?.pageOf(rows) ?? pageOf(rows, limit)
+  if (rows.length === 0) await requireOrganization(context, path)
+  return found?.pageOf(rows) ?? toPage(rows, limit)
 }
 
 function statusFilter(context: Context, status: string | null | undefined): Prisma.OrganizationInvitationWhereInput {
@@ -101,57 +110,57 @@ function statusFilter(context: Context, status: string | null | undefined): Pris
   return { status }
 }
 
-/** The same as `statusFilter`, as SQL. */
+/** `statusFilter` as SQL. */
 function statusSql(context: Context, status: string | null | undefined): { and?: string } {
-  const over = `expires_at <= ${context.now()}`
+  const isExpiredSql = `expires_at <= ${context.now()}`
   if (!status) return {}
-  if (status === 'pending') return { and: `status = 'pending' AND NOT ${over}` }
-  if (status === 'expired') return { and: `(status = 'expired' OR status = 'pending' AND ${over})` }
+  if (status === 'pending') return { and: `status = 'pending' AND NOT ${isExpiredSql}` }
+  if (status === 'expired') return { and: `(status = 'expired' OR status = 'pending' AND ${isExpiredSql})` }
   return { and: `status = '${status === 'accepted' ? 'accepted' : 'revoked'}'` }
 }
 
-const find = (context: Context, place: InvitationPlace) =>
-  context.db.organizationInvitation.findFirst({ where: { ...where(place), id: place.invitationId } })
+const findInvitation = (context: Context, path: InvitationPath) =>
+  context.db.organizationInvitation.findFirst({ where: { ...invitationFilter(path), id: path.invitationId } })
 
 /** @throws not_found */
-export async function getInvitation(context: Context, place: InvitationPlace): Promise<OrganizationInvitation> {
-  const invitation = await find(context, place)
+export async function getInvitation(context: Context, path: InvitationPath): Promise<OrganizationInvitation> {
+  const invitation = await findInvitation(context, path)
   if (!invitation) throw notFound('invitation')
   return invitation
 }
 
 /**
- * Invites an address; the token is in the answer and nowhere else.
- * @throws invalid_request where invitations are off or for an unknown group, insufficient_scope when the invited one
- *   would get what the caller lacks, not_found, conflict when the address is invited or a member already
+ * Invites an email address. Only this response and the email contain the token.
+ * @throws invalid_request if invitations are disabled or for an unknown group, insufficient_scope if the invitation
+ *   gives scopes that the caller lacks, not_found, conflict if the address is already invited or a member
  */
 export async function createInvitation(
   context: Context,
-  place: InOrganization,
+  path: InOrganization,
   input: unknown,
 ): Promise<InvitationWithToken> {
-  const { email, scopes = [], groups = [], message } = check(createRules, input)
+  const { email, scopes = [], groups = [], message } = checkInput(createRules, input)
   const token = randomSecret()
-  return transaction(context, async (inside) => {
-    const { db } = inside
-    const organization = await lockOrganization(inside, place)
+  return transaction(context, async (tx) => {
+    const { db } = tx
+    const organization = await lockOrganization(tx, path)
     if (!organization.invitationEnabled) throw badRequest('Invitations are not enabled for this organization.')
-    const known = await knownGroups(inside, place.orgId, groups)
-    const given = [...organization.defaultMemberScopes, ...scopes, ...known.flatMap((group) => group.scopes)]
-    await mayGrantToMembers(inside, place.orgId, given)
-    const now = inside.now()
+    const known = await requireGroups(tx, path.orgId, groups)
+    const grantedScopes = [...organization.defaultMemberScopes, ...scopes, ...known.flatMap((group) => group.scopes)]
+    await requireGrantableMemberScopes(tx, path.orgId, grantedScopes)
+    const now = tx.now()
     const emailKey = usernameKeyOf(email)
-    const { accountId, issuerId, orgId } = place
-    const user = { is: { ...present.user.is, usernameType: 'email', usernameKey: emailKey } }
+    const { accountId, issuerId, orgId } = path
+    const user = { is: { ...userNotDeleted.user.is, usernameType: 'email', usernameKey: emailKey } }
     if ((await db.organizationMember.count({ where: { orgId, user } })) > 0) {
-      throw conflict('The user of this address is a member of the organization already.')
+      throw conflict('The user with this email address is already a member of the organization.')
     }
     await db.organizationInvitation.updateMany({
       where: { orgId, emailKey, status: 'pending', expiresAt: { lte: now } },
       data: { status: 'expired', updatedAt: now },
     })
     if ((await db.organizationInvitation.count({ where: { orgId, emailKey, status: 'pending' } })) > 0) {
-      throw conflict('This address is invited already; send that invitation again or revoke it.')
+      throw conflict('This email address is already invited. Resend or revoke the existing invitation.')
     }
     const invitation = await db.organizationInvitation.create({
       data: {
@@ -166,77 +175,81 @@ export async function createInvitation(
         message: message ?? null,
         tokenHash: sha256(token),
         status: 'pending',
-        expiresAt: now + INVITATION_LIFE,
+        expiresAt: now + limits.invitationLifetime,
         createdBy: context.actor.id,
       },
     })
-    await emit(inside, 'organization.invitation.created', about(invitation))
-    await mail(inside, invitation, token)
+    await recordEvent(tx, 'organization.invitation.created', invitationEventSubject(invitation))
+    await sendInvitationMail(tx, invitation, token)
     return { invitation, token }
   })
 }
 
 /**
- * A new token and seven new days; the token before works no more.
- * @throws invalid_request once it was accepted or revoked, not_found, conflict when the address was invited anew
+ * Sends an invitation again with a new token and a new lifetime of seven days. The old token becomes invalid.
+ * @throws invalid_request if it was accepted or revoked, not_found, conflict if the address has a newer invitation
  */
-export async function resendInvitation(context: Context, place: InvitationPlace): Promise<InvitationWithToken> {
+export async function resendInvitation(context: Context, path: InvitationPath): Promise<InvitationWithToken> {
   const token = randomSecret()
-  const organization = await requireOrganization(context, place)
+  const organization = await requireOrganization(context, path)
   if (!organization.invitationEnabled) throw badRequest('Invitations are not enabled for this organization.')
   try {
-    const renew = async (row: OrganizationInvitation, now: Context) => {
+    const renewToken = async (row: OrganizationInvitation, now: Context) => {
       if (row.status !== 'pending' && row.status !== 'expired') {
-        throw badRequest(`Only an open invitation can be sent again; this one is ${row.status}.`)
+        throw badRequest(`Only a pending or expired invitation can be sent again. This invitation is ${row.status}.`)
       }
-      // What it gives was granted by whoever made it; renewing it is granting it anew.
-      const groups = await groupsLeft(now, row)
-      const given = [...organization.defaultMemberScopes, ...row.scopes, ...groups.flatMap((group) => group.scopes)]
-      await mayGrantToMembers(now, place.orgId, given)
-      return { status: 'pending', tokenHash: sha256(token), expiresAt: context.now() + INVITATION_LIFE }
+      // Renewing an invitation grants its scopes again, so the caller needs them, like its creator.
+      const groups = await existingGroupsOf(now, row)
+      const grantedScopes = [
+        ...organization.defaultMemberScopes,
+        ...row.scopes,
+        ...groups.flatMap((group) => group.scopes),
+      ]
+      await requireGrantableMemberScopes(now, path.orgId, grantedScopes)
+      return { status: 'pending', tokenHash: sha256(token), expiresAt: context.now() + limits.invitationLifetime }
     }
     const event = 'organization.invitation.resent'
-    const also = (inside: Context, row: OrganizationInvitation) => mail(inside, row, token)
-    return { invitation: await reviseInvitation(context, place, event, renew, also), token }
+    const sendMail = (tx: Context, row: OrganizationInvitation) => sendInvitationMail(tx, row, token)
+    return { invitation: await updateInvitationRow(context, path, event, renewToken, sendMail), token }
   } catch (error) {
-    if (isDuplicate(error)) throw conflict('This address has another open invitation.')
+    if (isDuplicate(error)) throw conflict('This email address has another pending invitation.')
     throw error
   }
 }
 
-/** For good; repeating it changes nothing. @throws invalid_request once it was accepted, not_found */
-export async function revokeInvitation(context: Context, place: InvitationPlace): Promise<OrganizationInvitation> {
-  const invitation = await getInvitation(context, place)
+/** Revokes an invitation permanently. Idempotent. @throws invalid_request if it was accepted, not_found */
+export async function revokeInvitation(context: Context, path: InvitationPath): Promise<OrganizationInvitation> {
+  const invitation = await getInvitation(context, path)
   if (invitation.status === 'revoked') return invitation
-  return reviseInvitation(context, place, 'organization.invitation.revoked', (row) => {
-    if (row.status === 'accepted') throw badRequest('The invitation was accepted; remove the member instead.')
+  return updateInvitationRow(context, path, 'organization.invitation.revoked', (row) => {
+    if (row.status === 'accepted') throw badRequest('The invitation was already accepted. Remove the member instead.')
     return { status: 'revoked' }
   })
 }
 
-/** Those of its groups that there still are. */
-export const groupsLeft = ({ db }: Context, { orgId, groups }: OrganizationInvitation) =>
+/** Returns the groups of an invitation that still exist. */
+export const existingGroupsOf = ({ db }: Context, { orgId, groups }: OrganizationInvitation) =>
   db.organizationGroup.findMany({ where: { orgId, id: { in: groups } }, select: { id: true, scopes: true } })
 
-/** The invitation on its way: the link holds the token. In the name of the organization's issuer. */
-async function mail(inside: Context, invitation: OrganizationInvitation, token: string): Promise<void> {
+/** Sends the invitation by email in the name of the issuer. The link contains the token. */
+async function sendInvitationMail(tx: Context, invitation: OrganizationInvitation, token: string): Promise<void> {
   const { orgId, email, message } = invitation
-  const { issuer, name, invitationMessage } = await inside.db.organization.findUniqueOrThrow({
+  const { issuer, name, invitationMessage } = await tx.db.organization.findUniqueOrThrow({
     where: { id: orgId },
     include: { issuer: true },
   })
-  const places = {
-    organization: name ?? nameOf(issuer),
+  const placeholders = {
+    organization: name ?? displayNameOf(issuer),
     message: message ?? invitationMessage ?? '',
-    days: String(INVITATION_LIFE / DAY),
+    days: String(limits.invitationLifetime / DAY),
   }
-  const url = `${await homeUrl(inside, invitation)}/invitation?token=${token}`
-  await sendMessage(inside, issuer, { to: email, kind: 'invitation', places, url }, INVITATION_LIFE)
+  const url = `${await preferredIssuerUrl(tx, invitation)}/invitation?token=${token}`
+  await sendMessage(tx, issuer, { to: email, kind: 'invitation', placeholders, url }, limits.invitationLifetime)
 }
 
-function reviseInvitation(
+function updateInvitationRow(
   context: Context,
-  place: InvitationPlace,
+  path: InvitationPath,
   type: EventType,
   change: (
     row: OrganizationInvitation,
@@ -244,30 +257,33 @@ function reviseInvitation(
   ) =>
     | Prisma.OrganizationInvitationUncheckedUpdateManyInput
     | Promise<Prisma.OrganizationInvitationUncheckedUpdateManyInput>,
-  also?: (inside: Context, row: OrganizationInvitation) => Promise<void>,
+  afterUpdate?: (tx: Context, row: OrganizationInvitation) => Promise<void>,
 ): Promise<OrganizationInvitation> {
-  return revise<OrganizationInvitation, Prisma.OrganizationInvitationUncheckedUpdateManyInput>(context, {
-    what: 'invitation',
-    table: 'organization_invitations',
-    ifMatch: undefined,
-    read: (now) => find(now, place),
-    change,
-    write: async (now, version, data) =>
-      (
-        await now.db.organizationInvitation.updateManyAndReturn({
-          where: { id: place.invitationId, updatedAt: version },
-          data,
-        })
-      )[0],
-    also: async (inside, _, row) => {
-      await emit(inside, type, about(row))
-      await also?.(inside, row)
+  return updateWithOptimisticLock<OrganizationInvitation, Prisma.OrganizationInvitationUncheckedUpdateManyInput>(
+    context,
+    {
+      resourceName: 'invitation',
+      table: 'organization_invitations',
+      ifMatch: undefined,
+      read: (now) => findInvitation(now, path),
+      computeChanges: change,
+      write: async (now, version, data) =>
+        (
+          await now.db.organizationInvitation.updateManyAndReturn({
+            where: { id: path.invitationId, updatedAt: version },
+            data,
+          })
+        )[0],
+      afterWrite: async (tx, _, row) => {
+        await recordEvent(tx, type, invitationEventSubject(row))
+        await afterUpdate?.(tx, row)
+      },
     },
-  })
+  )
 }
 
-/** What events tell of an invitation; nothing of its token. */
-export const about = ({ accountId, issuerId, orgId, id, email }: OrganizationInvitation) => ({
+/** Event fields of an invitation, without its token. */
+export const invitationEventSubject = ({ accountId, issuerId, orgId, id, email }: OrganizationInvitation) => ({
   accountId,
   issuerId,
   orgId,

@@ -16,20 +16,20 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { loader, pageLoader } from '../../platform/loader.js'
+import { loader, pageLoader } from '../../platform/postgres/loader.js'
 import {
   enumOf,
+  IssuerLevelScope,
   idempotencyKeyArg,
   JSONObject,
-  OrganizationPlace,
+  OrganizationPath,
   PageArgs,
   pageType,
   Scope,
-  ScopeInIssuer,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import { User } from '../users/users.graphql.js'
-import { listMembers } from './member-listing.js'
+import { listMembers } from './member-list.js'
 import {
   addMember,
   effectiveScopes,
@@ -41,13 +41,13 @@ import {
   removeMember,
   updateMember,
 } from './members.js'
+import { newestMembersOf, usersOf } from './organization-loaders.js'
 import { Organization } from './organizations.graphql.js'
-import { membersOf, usersOf } from './relations.js'
 
 export const MemberStatusEnum = enumOf(memberStatuses)
 registerEnumType(MemberStatusEnum, { name: 'MemberStatus' })
 
-@ObjectType({ description: 'A user in an organization (spec 2.9). Its id is the user id.' })
+@ObjectType({ description: 'A member of an organization. Its id is the user id.' })
 export class OrganizationMember {
   @Field(() => ID)
   accountId!: string
@@ -55,7 +55,9 @@ export class OrganizationMember {
   issuerId!: string
   @Field(() => ID)
   orgId!: string
-  @Field(() => [String], { description: 'Its own, besides those of the organization and its groups.' })
+  @Field(() => [String], {
+    description: 'Scopes of this member, in addition to those of the organization and its groups.',
+  })
   scopes!: string[]
   @Field(() => String, { nullable: true })
   userTitle!: string | null
@@ -73,14 +75,14 @@ export class OrganizationMember {
 export class OrganizationMemberPage extends pageType(OrganizationMember) {}
 
 @ArgsType()
-class MemberPlaceArgs extends OrganizationPlace {
-  @Field(() => ID, { description: 'The user id.' })
+class MemberPath extends OrganizationPath {
+  @Field(() => ID, { description: 'The id of the user.' })
   memberId!: string
 }
 
-/** What a search among members says of itself. */
-export const searchOfMembers =
-  'The beginning of the username, name or email address of the user; for those who may read users.'
+/** Description of the argument `search` of member lists. */
+export const memberSearchDescription =
+  'A prefix of the username, name or email address of the user. Needs read access to users.'
 
 @ArgsType()
 class MemberFilter extends PageArgs {
@@ -88,10 +90,10 @@ class MemberFilter extends PageArgs {
   status?: MemberStatus | null
   @Field(() => String, {
     nullable: true,
-    description: 'An effective scope, also one of the organization or of a group.',
+    description: 'An effective scope, which can come from the organization or a group.',
   })
   scope?: string | null
-  @Field(() => String, { nullable: true, description: searchOfMembers })
+  @Field(() => String, { nullable: true, description: memberSearchDescription })
   search?: string | null
 }
 
@@ -99,11 +101,11 @@ class MemberFilter extends PageArgs {
 class UpdateOrganizationMemberInput {
   @Field(() => [String], { nullable: true })
   scopes?: string[] | null
-  @Field(() => [String], { nullable: true, description: 'Group ids.' })
+  @Field(() => [String], { nullable: true, description: 'Ids of groups of the organization.' })
   groups?: string[] | null
   @Field(() => String, { nullable: true })
   userTitle?: string | null
-  @Field(() => JSONObject, { nullable: true, description: 'A PATCH merges it at the top level; null removes a key.' })
+  @Field(() => JSONObject, { nullable: true, description: 'Merged at the top level; null removes a key.' })
   metadata?: object | null
   @Field(() => MemberStatusEnum, { nullable: true })
   status?: MemberStatus | null
@@ -111,80 +113,80 @@ class UpdateOrganizationMemberInput {
 
 @InputType()
 class AddOrganizationMemberInput extends UpdateOrganizationMemberInput {
-  @Field(() => ID, { description: 'A user of the issuer.' })
+  @Field(() => ID, { description: 'The id of a user of the issuer.' })
   memberId!: string
 }
 
 @Resolver(() => OrganizationMember)
 export class MemberResolver {
-  @Query(() => OrganizationMemberPage, { description: 'The latest joined first.' })
+  @Query(() => OrganizationMemberPage, { description: 'Lists the members of an organization, latest joined first.' })
   @Scope('issuers.organizations.members', 'read')
   organizationMembers(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
+    @Args(() => OrganizationPath) path: OrganizationPath,
     @Args(() => MemberFilter) filter: MemberFilter,
   ) {
-    return listMembers(context, place, filter, filter)
+    return listMembers(context, path, filter, filter)
   }
 
   @Query(() => OrganizationMember)
   @Scope('issuers.organizations.members', 'read')
-  organizationMember(@Ctx() context: Context, @Args(() => MemberPlaceArgs) place: MemberPlaceArgs) {
-    return getMember(context, place)
+  organizationMember(@Ctx() context: Context, @Args(() => MemberPath) path: MemberPath) {
+    return getMember(context, path)
   }
 
   @Mutation(() => OrganizationMember)
   @Scope('issuers.organizations.members', 'write')
   addOrganizationMember(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
+    @Args(() => OrganizationPath) path: OrganizationPath,
     @Arg('input', () => AddOrganizationMemberInput) input: AddOrganizationMemberInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return addMember(context, place, input)
+    return addMember(context, path, input)
   }
 
   @Mutation(() => OrganizationMember)
   @Scope('issuers.organizations.members', 'write')
   updateOrganizationMember(
     @Ctx() context: Context,
-    @Args(() => MemberPlaceArgs) place: MemberPlaceArgs,
+    @Args(() => MemberPath) path: MemberPath,
     @Arg('input', () => UpdateOrganizationMemberInput) input: UpdateOrganizationMemberInput,
   ) {
-    return updateMember(context, place, input)
+    return updateMember(context, path, input)
   }
 
-  @Mutation(() => Boolean, { description: 'The user stays.' })
+  @Mutation(() => Boolean, { description: 'Removes a member from the organization. The user stays.' })
   @Scope('issuers.organizations.members', 'delete')
-  async removeOrganizationMember(@Ctx() context: Context, @Args(() => MemberPlaceArgs) place: MemberPlaceArgs) {
-    await removeMember(context, place)
+  async removeOrganizationMember(@Ctx() context: Context, @Args(() => MemberPath) path: MemberPath) {
+    await removeMember(context, path)
     return true
   }
 
-  @FieldResolver(() => ID, { description: 'The user id.' })
+  @FieldResolver(() => ID, { description: 'The id of the user.' })
   id(@Root() member: Member): string {
     return member.userId
   }
 
-  @FieldResolver(() => ID, { description: 'The same.' })
+  @FieldResolver(() => ID, { description: 'The id of the user. Equals id.' })
   memberId(@Root() member: Member): string {
     return member.userId
   }
 
-  @FieldResolver(() => [String], { description: 'Group ids.' })
+  @FieldResolver(() => [String], { description: 'Ids of the groups of the member.' })
   groups(@Root() member: Member): string[] {
     return groupIdsOf(member)
   }
 
   @FieldResolver(() => [String], {
-    description: 'What it has from the organization, itself and its groups; none while suspended.',
+    description: 'The scopes of the organization, the member and its groups. Empty while the member is suspended.',
   })
   effectiveScopes(@Root() member: Member): string[] {
     return effectiveScopes(member)
   }
 
-  @FieldResolver(() => User, { nullable: true, description: 'With a hashed username, as in lists.' })
-  @ScopeInIssuer('issuers.users', 'read')
+  @FieldResolver(() => User, { nullable: true, description: 'The user, with a hashed username as in lists.' })
+  @IssuerLevelScope('issuers.users', 'read')
   user(@Ctx() context: Context, @Root() member: Member) {
     return loader(context, usersOf).load(member.userId)
   }
@@ -193,7 +195,7 @@ export class MemberResolver {
 @Resolver(() => Organization)
 export class OrganizationMembersResolver {
   @FieldResolver(() => OrganizationMemberPage, {
-    description: 'The latest joined; page on with `organizationMembers`.',
+    description: 'The members who joined last. Use `organizationMembers` for more pages.',
   })
   @Scope('issuers.organizations.members', 'read')
   members(
@@ -201,6 +203,6 @@ export class OrganizationMembersResolver {
     @Root() organization: Organization,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, membersOf, limit).load(organization.id)
+    return pageLoader(context, newestMembersOf, limit).load(organization.id)
   }
 }

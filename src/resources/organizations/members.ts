@@ -1,57 +1,59 @@
 /**
- * Members of organizations (spec 2.9, 4.7, decisions D10, D11). The interface knows a member by its user id. What a
- * member may do is what the organization gives to all, what it was given itself and what its groups have.
+ * Members of organizations (docs/contract.md#members). APIs identify a member by the user id. Effective scopes are
+ * those of the organization, of the membership and of its groups.
  */
 import { z } from 'zod'
-import { ApiError, conflict, invalid, notFound } from '../../kernel/errors.js'
+import { ApiError, conflict, invalidFields, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { check, mergedMetadata, rules } from '../../kernel/input.js'
+import { checkInput, checkMergedMetadata, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { type Organization, type Prisma, sql, transaction } from '../../platform/database.js'
-import { mayGrantToMembers } from '../authority.js'
-import { emit } from '../events/events.js'
-import { changesBetween } from '../events/names.js'
-import { type InOrganization, lockOrganization, ofLivingIssuer } from '../place.js'
-import { revise } from '../revise.js'
+import { type Organization, type Prisma, sql } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { requireGrantableMemberScopes } from '../authority.js'
+import { changesBetween } from '../events/event-fields.js'
+import { recordEvent } from '../events/record-event.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
+import { type InOrganization, lockOrganization, whereIssuerNotDeleted } from '../resource-path.js'
 
 export const memberStatuses = ['active', 'suspended'] as const
 export type MemberStatus = (typeof memberStatuses)[number]
 
-/** Which member of which organization; `memberId` is the user's id. */
-export interface MemberPlace extends InOrganization {
+/** Path of a member; `memberId` is the id of the user. */
+export interface MemberPath extends InOrganization {
   memberId: string
 }
 
-const fields = {
-  scopes: rules.scopes.optional(),
+const fieldRules = {
+  scopes: fieldSchemas.scopes.optional(),
   groups: z
-    .array(rules.text(64), 'must be an array of group ids.')
-    .max(200, 'must have at most 200 entries.')
+    .array(fieldSchemas.text(limits.maxIdLength), 'must be an array of group ids.')
+    .max(limits.maxGroupsPerMember, `must have at most ${limits.maxGroupsPerMember} entries.`)
     .transform((list) => [...new Set(list)])
     .optional(),
-  userTitle: rules.text(200).nullable().optional(),
-  metadata: rules.metadata.optional(),
+  userTitle: fieldSchemas.text(limits.maxNameLength).nullable().optional(),
+  metadata: fieldSchemas.metadata.optional(),
   status: z.enum(memberStatuses, 'must be active or suspended.').optional(),
 }
-/** What an invitation can give as well. */
-export const memberRules = { scopes: fields.scopes, groups: fields.groups }
-const addRules = z.strictObject({ memberId: rules.text(64), ...fields })
-const updateRules = z.strictObject(fields)
+/** Fields that invitations also have. */
+export const memberRules = { scopes: fieldRules.scopes, groups: fieldRules.groups }
+const addRules = z.strictObject({ memberId: fieldSchemas.text(limits.maxIdLength), ...fieldRules })
+const updateRules = z.strictObject(fieldRules)
 
-/** Everything that effective scopes are made of comes with the row. */
-export const whole = {
+/** Includes everything that determines the effective scopes. */
+export const memberInclude = {
   groups: { select: { group: { select: { id: true, scopes: true } } }, orderBy: { groupId: 'asc' } },
   organization: { select: { defaultMemberScopes: true } },
 } satisfies Prisma.OrganizationMemberInclude
-export type Member = Prisma.OrganizationMemberGetPayload<{ include: typeof whole }>
+export type Member = Prisma.OrganizationMemberGetPayload<{ include: typeof memberInclude }>
 
-/** Users that the interface knows no more are no members either, until they are purged. */
-const gone = ['deleted', 'pending_deletion']
-export const present = { user: { is: { status: { notIn: gone } } } }
+/** Users in these states are no longer visible, so they do not count as members until they are purged. */
+const deletedStatuses = ['deleted', 'pending_deletion']
+export const userNotDeleted = { user: { is: { status: { notIn: deletedStatuses } } } }
 
 export const groupIdsOf = (member: Member): string[] => member.groups.map(({ group }) => group.id)
 
-/** `default_member_scopes` ∪ its own ∪ its groups'; none while suspended (decisions D10). */
+/** `default_member_scopes` ∪ own scopes ∪ scopes of the groups; none while suspended (docs/contract.md#groups). */
 export function effectiveScopes({ status, scopes, groups, organization }: Member): string[] {
   if (status !== 'active') return []
   return [
@@ -59,72 +61,75 @@ export function effectiveScopes({ status, scopes, groups, organization }: Member
   ].sort()
 }
 
-/** The WHERE of an organization's members. */
-export const membersIn = ({ accountId, issuerId, orgId }: InOrganization): Prisma.OrganizationMemberWhereInput => ({
+/** Returns the filter for the members of an organization. */
+export const membersFilter = ({ accountId, issuerId, orgId }: InOrganization): Prisma.OrganizationMemberWhereInput => ({
   accountId,
   issuerId,
   orgId,
-  organization: { is: ofLivingIssuer },
-  ...present,
+  organization: { is: whereIssuerNotDeleted },
+  ...userNotDeleted,
 })
 
-const find = (context: Context, place: MemberPlace) =>
+const findMember = (context: Context, path: MemberPath) =>
   context.db.organizationMember.findFirst({
     relationLoadStrategy: 'join',
-    where: { ...membersIn(place), userId: place.memberId },
-    include: whole,
+    where: { ...membersFilter(path), userId: path.memberId },
+    include: memberInclude,
   })
 
 /** @throws not_found */
-export async function getMember(context: Context, place: MemberPlace): Promise<Member> {
-  const member = await find(context, place)
+export async function getMember(context: Context, path: MemberPath): Promise<Member> {
+  const member = await findMember(context, path)
   if (!member) throw notFound('member')
   return member
 }
 
-/** The same with the row locked until the transaction ends. Members are locked before groups, so that nobody deadlocks. */
-export async function lockMember(context: Context, place: MemberPlace): Promise<Member> {
-  const { orgId, memberId } = place
+/**
+ * Reads a member and locks its row until the transaction ends. Lock members before groups to avoid deadlocks.
+ * @throws not_found
+ */
+export async function lockMember(context: Context, path: MemberPath): Promise<Member> {
+  const { orgId, memberId } = path
   await sql(
     context.db,
     'SELECT id FROM organization_members WHERE org_id = $1 AND user_id = $2 FOR UPDATE',
     orgId,
     memberId,
   )
-  return getMember(context, place)
+  return getMember(context, path)
 }
 
 /**
- * Makes a user of the issuer a member.
- * @throws invalid_request for an unknown group, insufficient_scope when the member would get what the caller lacks,
- *   not_found for an unknown user, conflict when it is a member already or there is no room
+ * Adds a user of the issuer as a member.
+ * @throws invalid_request for an unknown group, insufficient_scope if the member would get scopes that the caller
+ *   lacks, not_found for an unknown user, conflict if the user is already a member or the organization is full
  */
-export async function addMember(context: Context, place: InOrganization, input: unknown): Promise<Member> {
-  const { memberId, ...values } = check(addRules, input)
-  return transaction(context, async (inside) => {
-    const organization = await lockOrganization(inside, place)
-    const { accountId, issuerId } = place
-    const user = await inside.db.user.findFirst({
-      where: { id: memberId, accountId, issuerId, status: { notIn: gone } },
+export async function addMember(context: Context, path: InOrganization, input: unknown): Promise<Member> {
+  const { memberId, ...values } = checkInput(addRules, input)
+  return transaction(context, async (tx) => {
+    const organization = await lockOrganization(tx, path)
+    const { accountId, issuerId } = path
+    const user = await tx.db.user.findFirst({
+      where: { id: memberId, accountId, issuerId, status: { notIn: deletedStatuses } },
       select: { id: true },
     })
     if (!user) throw notFound('user')
-    const member = await insertMember(inside, organization, user.id, values)
-    await mayGrantToMembers(inside, place.orgId, effectiveScopes(member))
+    const member = await insertMember(tx, organization, user.id, values)
+    await requireGrantableMemberScopes(tx, path.orgId, effectiveScopes(member))
     return member
   })
 }
 
-/** The conflict of somebody who comes in twice. */
-export class AlreadyMember extends ApiError {
+/** The user is already a member of the organization. */
+export class AlreadyMemberError extends ApiError {
   constructor() {
-    super('conflict', 'This user is a member of the organization already.')
+    super('conflict', 'This user is already a member of the organization.')
   }
 }
 
 /**
- * Writes a membership and its event, if there is room. The organization's row is locked or new, which keeps
- * `max_members` under parallel calls. Asks nobody's permission: creators and invited people come this way too.
+ * Creates a membership and its event without permission checks, also for creators and accepted invitations. The
+ * organization row must be locked or new, which enforces `max_members` under parallel requests.
  * @throws invalid_request, conflict
  */
 export async function insertMember(
@@ -134,14 +139,14 @@ export async function insertMember(
   values: z.infer<typeof updateRules>,
 ): Promise<Member> {
   const { id: orgId, accountId, issuerId, maxMembers } = organization
-  const place = { accountId, issuerId, orgId, memberId: userId }
-  const known = await context.db.organizationMember.count({ where: { orgId, userId } })
-  if (known > 0) throw new AlreadyMember()
+  const path = { accountId, issuerId, orgId, memberId: userId }
+  const existingCount = await context.db.organizationMember.count({ where: { orgId, userId } })
+  if (existingCount > 0) throw new AlreadyMemberError()
   if (
     maxMembers !== null &&
-    (await context.db.organizationMember.count({ where: { orgId, ...present } })) >= maxMembers
+    (await context.db.organizationMember.count({ where: { orgId, ...userNotDeleted } })) >= maxMembers
   ) {
-    throw conflict(`The organization has as many members as it may have (${maxMembers}).`)
+    throw conflict(`The organization has reached its maximum of ${maxMembers} members.`)
   }
   const { id } = await context.db.organizationMember.create({
     data: {
@@ -157,77 +162,83 @@ export async function insertMember(
     },
     select: { id: true },
   })
-  if (values.groups?.length) await setGroups(context, place, id, values.groups)
-  const member = await getMember(context, place)
-  await emit(context, 'organization.membership.created', { ...aboutMember(member), data: told(member) })
+  if (values.groups?.length) await setGroups(context, path, id, values.groups)
+  const member = await getMember(context, path)
+  await recordEvent(context, 'organization.membership.created', {
+    ...memberEventSubject(member),
+    data: membershipEventData(member),
+  })
   return member
 }
 
 /**
- * PATCH: metadata merged, scopes and groups replaced; suspending takes all of its scopes at once (spec section 3).
- * Takes no If-Match (decisions D11).
+ * Updates a member. `metadata` is merged; scopes and groups are replaced. Suspension removes all scopes immediately
+ * (docs/contract.md#states-and-transitions). Does not support If-Match (docs/contract.md#members).
  * @throws invalid_request for an unknown group, insufficient_scope, not_found
  */
-export async function updateMember(context: Context, place: MemberPlace, input: unknown): Promise<Member> {
-  const { groups, metadata, ...values } = check(updateRules, input)
-  return revise<Member, Prisma.OrganizationMemberUncheckedUpdateManyInput>(context, {
-    what: 'member',
+export async function updateMember(context: Context, path: MemberPath, input: unknown): Promise<Member> {
+  const { groups, metadata, ...values } = checkInput(updateRules, input)
+  return updateWithOptimisticLock<Member, Prisma.OrganizationMemberUncheckedUpdateManyInput>(context, {
+    resourceName: 'member',
     table: 'organization_members',
     ifMatch: undefined,
-    read: (now) => find(now, place),
-    change: (member) => ({
+    read: (now) => findMember(now, path),
+    computeChanges: (member) => ({
       ...values,
-      ...(metadata && { metadata: mergedMetadata(member.metadata, metadata) as Prisma.InputJsonObject }),
+      ...(metadata && { metadata: checkMergedMetadata(member.metadata, metadata) as Prisma.InputJsonObject }),
     }),
     write: async (now, version, data) => {
-      const { orgId, memberId: userId } = place
-      const before = await find(now, place)
+      const { orgId, memberId: userId } = path
+      const before = await findMember(now, path)
       const { count } = await now.db.organizationMember.updateMany({
         where: { orgId, userId, updatedAt: version },
         data,
       })
       if (count === 0 || !before) return null
-      if (groups) await setGroups(now, place, before.id, groups)
-      const member = await getMember(now, place)
-      // Whatever way the scopes come in: given, by a group, or by being active again.
-      await mayGrantToMembers(now, orgId, effectiveScopes(member), effectiveScopes(before))
+      if (groups) await setGroups(now, path, before.id, groups)
+      const member = await getMember(now, path)
+      // Covers all sources of new scopes: own scopes, groups and reactivation.
+      await requireGrantableMemberScopes(now, orgId, effectiveScopes(member), effectiveScopes(before))
       return member
     },
-    also: (inside, before, member) =>
-      emit(inside, 'organization.membership.updated', {
-        ...aboutMember(member),
-        changes: changesBetween('organization_membership', withGroups(before), withGroups(member)),
+    afterWrite: (tx, before, member) =>
+      recordEvent(tx, 'organization.membership.updated', {
+        ...memberEventSubject(member),
+        changes: changesBetween('organization_membership', withGroupIds(before), withGroupIds(member)),
       }),
   })
 }
 
-/** The user stays. @throws not_found */
-export async function removeMember(context: Context, place: MemberPlace): Promise<void> {
-  await transaction(context, async (inside) => {
-    const member = await lockMember(inside, place)
-    await touchGroups(inside, groupIdsOf(member))
-    await inside.db.organizationMember.delete({ where: { id: member.id } })
-    await emit(inside, 'organization.membership.deleted', { ...aboutMember(member), data: told(member) })
+/** Removes a member from the organization. The user stays. @throws not_found */
+export async function removeMember(context: Context, path: MemberPath): Promise<void> {
+  await transaction(context, async (tx) => {
+    const member = await lockMember(tx, path)
+    await bumpGroupVersions(tx, groupIdsOf(member))
+    await tx.db.organizationMember.delete({ where: { id: member.id } })
+    await recordEvent(tx, 'organization.membership.deleted', {
+      ...memberEventSubject(member),
+      data: membershipEventData(member),
+    })
   })
 }
 
-/** These groups. @throws invalid_request naming those that the organization has not */
-export async function knownGroups(
+/** Returns these groups. @throws invalid_request for each group that the organization does not have */
+export async function requireGroups(
   { db }: Context,
   orgId: string,
   ids: string[],
 ): Promise<{ id: string; scopes: string[] }[]> {
   const where = { orgId, id: { in: ids } }
-  const known = await db.organizationGroup.findMany({ where, select: { id: true, scopes: true } })
+  const groups = await db.organizationGroup.findMany({ where, select: { id: true, scopes: true } })
   const message = 'must be the id of a group of this organization.'
   const details = ids.flatMap((id, index) =>
-    known.some((group) => group.id === id) ? [] : [{ field: `groups[${index}]`, code: 'unknown_group', message }],
+    groups.some((group) => group.id === id) ? [] : [{ field: `groups[${index}]`, code: 'unknown_group', message }],
   )
-  if (details.length > 0) throw invalid(details)
-  return known
+  if (details.length > 0) throw invalidFields(details)
+  return groups
 }
 
-/** Makes the groups of a member equal to these. @throws invalid_request for one that the organization has not */
+/** Replaces the groups of a member. @throws invalid_request for an unknown group */
 async function setGroups(
   context: Context,
   { orgId }: InOrganization,
@@ -235,33 +246,38 @@ async function setGroups(
   groups: string[],
 ): Promise<void> {
   const { db } = context
-  await knownGroups(context, orgId, groups)
+  await requireGroups(context, orgId, groups)
   const before = await db.organizationGroupMember.findMany({ where: { memberId } })
-  const left = before.map(({ groupId }) => groupId).filter((id) => !groups.includes(id))
-  const joined = groups.filter((id) => !before.some(({ groupId }) => groupId === id))
-  await touchGroups(context, [...left, ...joined])
-  await db.organizationGroupMember.deleteMany({ where: { memberId, groupId: { in: left } } })
-  await db.organizationGroupMember.createMany({ data: joined.map((groupId) => ({ groupId, memberId })) })
+  const removed = before.map(({ groupId }) => groupId).filter((id) => !groups.includes(id))
+  const added = groups.filter((id) => !before.some(({ groupId }) => groupId === id))
+  await bumpGroupVersions(context, [...removed, ...added])
+  await db.organizationGroupMember.deleteMany({ where: { memberId, groupId: { in: removed } } })
+  await db.organizationGroupMember.createMany({ data: added.map((groupId) => ({ groupId, memberId })) })
 }
 
-/** Their `member_count` changes, so their version does. In one order, so that two such changes do not block each other. */
-export async function touchGroups(context: Context, ids: string[]): Promise<void> {
+/** Gives groups a new version, because their `member_count` changes. Locks them in id order to avoid deadlocks. */
+export async function bumpGroupVersions(context: Context, ids: string[]): Promise<void> {
   if (ids.length === 0) return
   const locked = 'SELECT id FROM organization_groups WHERE id = ANY($1) ORDER BY id FOR UPDATE'
   await sql(context.db, locked, ids)
   await context.db.organizationGroup.updateMany({ where: { id: { in: ids } }, data: { updatedAt: context.now() } })
 }
 
-/** A membership as `/v1` shows it: groups by their ids. */
-const withGroups = (member: Member) => ({ ...member, groups: groupIdsOf(member) })
+/** Returns a member as `/v1` represents it, with group ids. */
+const withGroupIds = (member: Member) => ({ ...member, groups: groupIdsOf(member) })
 
-/** What events tell of a membership that begins or ends. */
-const told = (member: Member) => {
+/** `data` of events about the start or end of a membership. */
+const membershipEventData = (member: Member) => {
   const { status, scopes, userTitle, metadata } = member
   return { status, scopes, groups: groupIdsOf(member), user_title: userTitle, metadata }
 }
 
-export const aboutMember = ({ accountId, issuerId, orgId, userId }: Omit<Member, 'groups' | 'organization'>) => ({
+export const memberEventSubject = ({
+  accountId,
+  issuerId,
+  orgId,
+  userId,
+}: Omit<Member, 'groups' | 'organization'>) => ({
   accountId,
   issuerId,
   orgId,

@@ -1,65 +1,74 @@
 /**
- * What tokens and the guard know of memberships: the active ones in living, active organizations, with what they give.
- * One prepared statement; its meaning of effective scopes is that of `effectiveScopes` (decisions D10).
+ * Memberships for tokens and permission checks: active memberships of active organizations with their effective scopes,
+ * in one prepared statement. Effective scopes must match `effectiveScopes` (docs/contract.md#groups).
  */
 import type { Context } from '../../platform/context.js'
-import type { Question } from '../../platform/together.js'
+import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
 import { effectiveScopesSql } from '../authority.js'
 
-/** A membership as tokens show it (decisions D23). */
+/** A membership as in tokens (docs/contract.md#memberships-in-tokens). */
 export interface Membership {
-  /** Of the organization. */
+  /** Id of the organization. */
   id: string
   name: string | null
-  /** Effective ones, in order. */
+  /** Effective scopes, sorted. */
   scopes: string[]
   /** Group ids. */
   groups: string[]
 }
 
-/** SQL: this membership counts now. */
-export const countsSql = `m.status = 'active' AND o.status = 'active'`
-
-/** SQL: what has been proved is enough for an organization `o`. @param mfa SQL: two factors were proved */
-export const provedSql = (mfa: string): string => `(NOT o.mfa_required OR ${mfa})`
+/** SQL condition: the membership is active. */
+export const activeMembershipSql = `m.status = 'active' AND o.status = 'active'`
 
 /**
- * SQL: the memberships of a user `u` that count now, as a JSON list of `Membership`, the newest first. An organization
- * that demands two factors is none to a session `s` that was begun with one, whenever the demand was made.
+ * SQL condition: the sign-in satisfies `mfa_required` of the organization `o`.
+ * @param mfa SQL: two factors were used
+ */
+export const mfaSatisfiedSql = (mfa: string): string => `(NOT o.mfa_required OR ${mfa})`
+
+/**
+ * SQL expression for the active memberships of a user `u` as a JSON list of `Membership`, newest first. Omits
+ * organizations that require multi-factor authentication if the session `s` had a single factor, even if the
+ * requirement is newer.
  */
 export const membershipsSql = `(
     SELECT coalesce(json_agg(json_build_object('id', o.id, 'name', o.name, 'scopes', ${effectiveScopesSql},
       'groups', ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1))
       ORDER BY m.id DESC), '[]')
     FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN issuers i ON i.id = o.issuer_id
-    WHERE m.issuer_id = u.issuer_id AND m.user_id = u.id AND ${countsSql}
-      AND ${provedSql(`coalesce('mfa' = ANY(s.amr), false)`)} AND i.status <> 'deleted')`
+    WHERE m.issuer_id = u.issuer_id AND m.user_id = u.id AND ${activeMembershipSql}
+      AND ${mfaSatisfiedSql(`coalesce('mfa' = ANY(s.amr), false)`)} AND i.status <> 'deleted')`
 
-const memberships: Question = {
+const membershipsQuery: BatchQuery = {
   name: 'memberships',
   types: ['text', 'text', 'text'],
   text: `
   SELECT o.id, o.name, ${effectiveScopesSql} AS scopes,
     ARRAY(SELECT gm.group_id FROM organization_group_members gm WHERE gm.member_id = m.id ORDER BY 1) AS groups
   FROM organization_members m JOIN organizations o ON o.id = m.org_id JOIN issuers i ON i.id = o.issuer_id
-  WHERE m.issuer_id = $1 AND m.user_id = $2 AND ($3::text IS NULL OR m.org_id = $3) AND ${countsSql}
+  WHERE m.issuer_id = $1 AND m.user_id = $2 AND ($3::text IS NULL OR m.org_id = $3) AND ${activeMembershipSql}
     AND i.status <> 'deleted'
   ORDER BY m.id DESC`,
 }
 
-interface Whose {
+interface UserIdentity {
   issuerId: string
   userId: string
 }
 
-const read = (context: Context, { issuerId, userId }: Whose, orgId: string | null): Promise<Membership[]> =>
-  context.tools.ask<Membership & Record<string, unknown>>(memberships, [issuerId, userId, orgId])
+const queryMemberships = (
+  context: Context,
+  { issuerId, userId }: UserIdentity,
+  orgId: string | null,
+): Promise<Membership[]> =>
+  context.database.queryCoalesced<Membership & Record<string, unknown>>(membershipsQuery, [issuerId, userId, orgId])
 
-/** The memberships that count now, the newest first. Whether the user may act is another question. */
-export const membershipsOf = (context: Context, whose: Whose): Promise<Membership[]> => read(context, whose, null)
+/** Returns the active memberships of a user, newest first. Does not check the status of the user. */
+export const membershipsOf = (context: Context, user: UserIdentity): Promise<Membership[]> =>
+  queryMemberships(context, user, null)
 
-/** The membership in one organization, if it counts now. */
-export async function membershipOf(context: Context, whose: Whose, orgId: string): Promise<Membership | null> {
-  const [membership] = await read(context, whose, orgId)
+/** Returns the active membership in one organization, or null. */
+export async function membershipOf(context: Context, user: UserIdentity, orgId: string): Promise<Membership | null> {
+  const [membership] = await queryMemberships(context, user, orgId)
   return membership ?? null
 }

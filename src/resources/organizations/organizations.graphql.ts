@@ -15,25 +15,26 @@ import {
   Root,
   registerEnumType,
 } from 'type-graphql'
-import { limitOf } from '../../kernel/page.js'
+import { checkPageLimit } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import type { Organization as OrganizationRow, User as UserRow } from '../../platform/database.js'
-import { pageLoader } from '../../platform/loader.js'
+import type { Organization as OrganizationRow, User as UserRow } from '../../platform/postgres/database.js'
+import { pageLoader } from '../../platform/postgres/loader.js'
 import {
   enumOf,
-  IssuerPlace,
+  IssuerPath,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
-  NamedPageArgs,
-  OrganizationPlace,
+  OrganizationPath,
   pageType,
   Scope,
+  SearchablePageArgs,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import { ApiKeyPage } from '../keys/api-keys.graphql.js'
-import { apiKeysOf } from '../keys/relations.js'
+import { apiKeysOfOrganizations } from '../keys/relations.js'
 import { User } from '../users/users.graphql.js'
+import { organizationsOfUsers } from './organization-loaders.js'
 import {
   createOrganization,
   deleteOrganization,
@@ -45,14 +46,13 @@ import {
   organizationTypes,
   updateOrganization,
 } from './organizations.js'
-import { organizationsOfUsers } from './relations.js'
 
 export const OrganizationStatusEnum = enumOf(organizationStatuses)
 registerEnumType(OrganizationStatusEnum, { name: 'OrganizationStatus' })
 export const OrganizationTypeEnum = enumOf(organizationTypes)
 registerEnumType(OrganizationTypeEnum, { name: 'OrganizationType' })
 
-@ObjectType({ description: 'A group of users of an issuer, for multi-tenancy (spec 2.8).' })
+@ObjectType({ description: 'A group of users of an issuer, for multi-tenancy.' })
 export class Organization {
   @Field(() => ID)
   id!: string
@@ -68,13 +68,13 @@ export class Organization {
   logoUrl!: string | null
   @Field(() => OrganizationTypeEnum, { nullable: true })
   orgType!: OrganizationType | null
-  @Field(() => Int, { nullable: true, description: 'Null: any number.' })
+  @Field(() => Int, { nullable: true, description: 'The maximum number of members. Null means no limit.' })
   maxMembers!: number | null
-  @Field(() => [String], { description: 'What every active member has.' })
+  @Field(() => [String], { description: 'Scopes that every active member has.' })
   defaultMemberScopes!: string[]
   @Field(() => [String])
   scopes!: string[]
-  @Field(() => [String], { description: 'What the user who makes it gets.' })
+  @Field(() => [String], { description: 'Scopes of the user who creates the organization.' })
   creatorScopes!: string[]
   @Field(() => Boolean)
   invitationEnabled!: boolean
@@ -86,9 +86,9 @@ export class Organization {
   businessDetails!: object
   @Field(() => JSONObject)
   contact!: object
-  @Field(() => JSONObject, { description: 'mfa_required is what the list filters by.' })
+  @Field(() => JSONObject, { description: 'An open object. Lists can be filtered by mfa_required.' })
   security!: object
-  @Field(() => JSONObject, { description: 'enabled and only are what the list filters by.' })
+  @Field(() => JSONObject, { description: 'An open object. Lists can be filtered by enabled and only.' })
   sso!: object
   @Field(() => JSONObject)
   customFields!: object
@@ -114,14 +114,14 @@ export class Organization {
 export class OrganizationPage extends pageType(Organization) {}
 
 @ArgsType()
-class OrganizationFilterArgs extends NamedPageArgs {
+class OrganizationFilterArgs extends SearchablePageArgs {
   @Field(() => OrganizationStatusEnum, { nullable: true })
   status?: OrganizationStatus | null
-  @Field(() => Boolean, { nullable: true, description: 'By sso.enabled.' })
+  @Field(() => Boolean, { nullable: true, description: 'Filters by sso.enabled.' })
   ssoEnabled?: boolean | null
-  @Field(() => Boolean, { nullable: true, description: 'By sso.only.' })
+  @Field(() => Boolean, { nullable: true, description: 'Filters by sso.only.' })
   ssoOnly?: boolean | null
-  @Field(() => Boolean, { nullable: true, description: 'By security.mfa_required.' })
+  @Field(() => Boolean, { nullable: true, description: 'Filters by security.mfa_required.' })
   mfaRequired?: boolean | null
   @Field(() => Boolean, { nullable: true })
   invitationEnabled?: boolean | null
@@ -169,7 +169,7 @@ class UpdateOrganizationInput {
   statusReason?: string | null
   @Field(() => String, { nullable: true })
   statusBy?: string | null
-  @Field(() => JSONObject, { nullable: true, description: 'A PATCH merges it at the top level; null removes a key.' })
+  @Field(() => JSONObject, { nullable: true, description: 'Merged at the top level; null removes a key.' })
   metadata?: object | null
 }
 
@@ -177,79 +177,84 @@ class UpdateOrganizationInput {
 class CreateOrganizationInput extends UpdateOrganizationInput {
   @Field(() => String, {
     nullable: true,
-    description: 'A user of the issuer, who becomes a member with creatorScopes.',
+    description: 'The creator, a user of the issuer, who becomes a member with creatorScopes.',
   })
   createdByUserId?: string | null
 }
 
 @Resolver(() => Organization)
 export class OrganizationResolver {
-  @Query(() => OrganizationPage, { description: 'Newest first.' })
+  @Query(() => OrganizationPage, { description: 'Lists the organizations of an issuer, newest first.' })
   @Scope('issuers.organizations', 'read')
   organizations(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Args(() => OrganizationFilterArgs) filter: OrganizationFilterArgs,
   ) {
-    return listOrganizations(context, place, filter, filter)
+    return listOrganizations(context, path, filter, filter)
   }
 
   @Query(() => Organization)
   @Scope('issuers.organizations', 'read')
-  organization(@Ctx() context: Context, @Args(() => OrganizationPlace) place: OrganizationPlace) {
-    return getOrganization(context, place)
+  organization(@Ctx() context: Context, @Args(() => OrganizationPath) path: OrganizationPath) {
+    return getOrganization(context, path)
   }
 
-  @Mutation(() => Organization, { description: 'A user of the issuer who makes it becomes its first member.' })
+  @Mutation(() => Organization, {
+    description: 'Creates an organization. If the creator is a user of the issuer, that user becomes its first member.',
+  })
   @Scope('issuers.organizations', 'write')
   createOrganization(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Arg('input', () => CreateOrganizationInput) input: CreateOrganizationInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return createOrganization(context, place, input)
+    return createOrganization(context, path, input)
   }
 
   @Mutation(() => Organization)
   @Scope('issuers.organizations', 'write')
   updateOrganization(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
+    @Args(() => OrganizationPath) path: OrganizationPath,
     @Arg('input', () => UpdateOrganizationInput) input: UpdateOrganizationInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateOrganization(context, place, input, ifMatch)
+    return updateOrganization(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'For good: API keys are revoked, members and groups go, users stay.' })
+  @Mutation(() => Boolean, {
+    description:
+      'Deletes an organization permanently. Its API keys are revoked, and its members and groups are deleted. Users stay.',
+  })
   @Scope('issuers.organizations', 'delete')
   async deleteOrganization(
     @Ctx() context: Context,
-    @Args(() => OrganizationPlace) place: OrganizationPlace,
+    @Args(() => OrganizationPath) path: OrganizationPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteOrganization(context, place, ifMatch)
+    await deleteOrganization(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => ApiKeyPage, { description: 'The newest API keys; page on with `organizationApiKeys`.' })
+  @FieldResolver(() => ApiKeyPage, { description: 'The newest API keys. Use `organizationApiKeys` for more pages.' })
   @Scope('issuers.organizations.api_keys', 'read')
   async apiKeys(
     @Ctx() context: Context,
     @Root() organization: OrganizationRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    const page = await pageLoader(context, apiKeysOf, limit).load(organization.id)
+    const page = await pageLoader(context, apiKeysOfOrganizations, limit).load(organization.id)
     const suspended = organization.status === 'suspended'
     return { ...page, data: page.data.map((key) => ({ ...key, suspended })) }
   }
 }
 
-/** Users do not know of organizations, so the way from one to the other stands here. */
+/** Resources contain each other in one direction: users do not import organizations, so this field is added here. */
 @Resolver(() => User)
 export class UserOrganizationsResolver {
-  @FieldResolver(() => OrganizationPage, { description: 'Those that it is a member of, the latest joined first.' })
+  @FieldResolver(() => OrganizationPage, { description: 'The organizations of the user, latest joined first.' })
   @Scope('issuers.organizations', 'read')
   async organizations(
     @Ctx() context: Context,
@@ -258,7 +263,7 @@ export class UserOrganizationsResolver {
     @Arg('cursor', () => String, { nullable: true }) cursor?: string | null,
   ) {
     if (cursor === undefined || cursor === null) return pageLoader(context, organizationsOfUsers, limit).load(user.id)
-    const [page] = await organizationsOfUsers(context, [user.id], limitOf({ limit: limit ?? null }), cursor)
+    const [page] = await organizationsOfUsers(context, [user.id], checkPageLimit({ limit: limit ?? null }), cursor)
     return page
   }
 }

@@ -1,29 +1,31 @@
 /**
- * Organizations (spec 2.8, 4.7, section 3): groups of users of an issuer, for multi-tenancy. Their members, groups and
- * invitations stand in the files beside this one; their API keys in the room of keys.
+ * Organizations (docs/contract.md#organizations): groups of users of an issuer, for multi-tenancy. This folder also
+ * contains their members, groups and invitations; resources/keys contains their API keys.
  */
 import { z } from 'zod'
 import { conflict, invalidField } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { check, type Given, mergedMetadata, rules } from '../../kernel/input.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { checkInput, checkMergedMetadata, fieldSchemas, type WithoutUndefined } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { type Organization, Prisma, sql, transaction } from '../../platform/database.js'
-import { emit } from '../events/events.js'
-import { changesBetween } from '../events/names.js'
-import { revokeKeysOf } from '../keys/transitions.js'
+import { type Organization, Prisma, sql } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { changesBetween } from '../events/event-fields.js'
+import { recordEvent } from '../events/record-event.js'
+import { revokeKeysOfOrganization } from '../keys/transitions.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
 import {
   type InIssuer,
   type InOrganization,
   newestFirst,
-  ofLivingIssuer,
-  older,
   requireIssuer,
   requireOrganization,
-} from '../place.js'
-import { revise } from '../revise.js'
+  whereIssuerNotDeleted,
+  whereOlderThanCursor,
+} from '../resource-path.js'
 import { searchNames } from '../search.js'
-import { mayGrantToAll, requireAuthorityToChange } from './authority.js'
+import { requireAuthorityToChange, requireGrantableScopeLists } from './authority.js'
 import { insertMember } from './members.js'
 
 export const organizationTypes = ['business', 'nonprofit', 'government'] as const
@@ -31,44 +33,49 @@ export type OrganizationType = (typeof organizationTypes)[number]
 export const organizationStatuses = ['active', 'suspended', 'deleted'] as const
 export type OrganizationStatus = (typeof organizationStatuses)[number]
 
-const list = (what: string) =>
-  z.array(rules.object, `must be an array of ${what}.`).max(100, 'must have at most 100 entries.')
+const objectList = (itemName: string) =>
+  z
+    .array(fieldSchemas.object, `must be an array of ${itemName}.`)
+    .max(limits.maxOrganizationListEntries, `must have at most ${limits.maxOrganizationListEntries} entries.`)
 
 const notAvailable = z.literal(false, 'must be false. Organization sign-in is not available yet.').optional()
 
-const fields = {
-  name: rules.name.nullable().optional(),
-  description: rules.description.optional(),
-  logoUrl: rules.url.optional(),
+const fieldRules = {
+  name: fieldSchemas.name.nullable().optional(),
+  description: fieldSchemas.description.optional(),
+  logoUrl: fieldSchemas.url.optional(),
   orgType: z
     .enum(organizationTypes, `must be one of ${organizationTypes.join(', ')}.`)
     .nullable()
     .optional(),
   maxMembers: z.int('must be a whole number or null.').min(1, 'must be at least 1.').nullable().optional(),
-  defaultMemberScopes: rules.scopes.optional(),
-  scopes: rules.scopes.optional(),
-  creatorScopes: rules.scopes.optional(),
-  invitationEnabled: rules.boolean.optional(),
-  invitationMessage: rules.text(2000).nullable().optional(),
-  address: rules.object.nullable().optional(),
-  businessDetails: rules.object.optional(),
-  contact: rules.object.optional(),
-  // Open objects; these keys are read by the filters of the list.
-  security: z.looseObject({ mfa_required: rules.boolean.optional() }, 'must be an object.').optional(),
+  defaultMemberScopes: fieldSchemas.scopes.optional(),
+  scopes: fieldSchemas.scopes.optional(),
+  creatorScopes: fieldSchemas.scopes.optional(),
+  invitationEnabled: fieldSchemas.boolean.optional(),
+  invitationMessage: fieldSchemas.text(limits.maxInvitationMessageLength).nullable().optional(),
+  address: fieldSchemas.object.nullable().optional(),
+  businessDetails: fieldSchemas.object.optional(),
+  contact: fieldSchemas.object.optional(),
+  // Open objects; the list filters read these keys.
+  security: z.looseObject({ mfa_required: fieldSchemas.boolean.optional() }, 'must be an object.').optional(),
   sso: z.looseObject({ enabled: notAvailable, only: notAvailable }, 'must be an object.').optional(),
-  customFields: rules.object.optional(),
-  socialLinks: list('objects').optional(),
+  customFields: fieldSchemas.object.optional(),
+  socialLinks: objectList('objects').optional(),
   status: z.enum(['active', 'suspended'], 'must be active or suspended.').optional(),
-  statusReason: rules.text().nullable().optional(),
-  statusBy: rules.text(200).nullable().optional(),
-  metadata: rules.metadata.optional(),
+  statusReason: fieldSchemas.text().nullable().optional(),
+  statusBy: fieldSchemas.text(limits.maxNameLength).nullable().optional(),
+  metadata: fieldSchemas.metadata.optional(),
 }
 
-const createRules = z.strictObject({ ...fields, createdByUserId: rules.text(64).nullable().optional() })
-const updateRules = z.strictObject(fields)
-type Values = Given<z.infer<typeof updateRules>>
+const createRules = z.strictObject({
+  ...fieldRules,
+  createdByUserId: fieldSchemas.text(limits.maxIdLength).nullable().optional(),
+})
+const updateRules = z.strictObject(fieldRules)
+type Values = WithoutUndefined<z.infer<typeof updateRules>>
 
-/** What the list can be cut down to. */
+/** Filters of the list. */
 export interface OrganizationFilter {
   status?: OrganizationStatus | null
   ssoEnabled?: boolean | null
@@ -79,18 +86,18 @@ export interface OrganizationFilter {
 }
 
 /**
- * Newest first; with `search` by the beginning of a name, in the order of names. Deleted ones are gone for good, so
- * asking for them finds none.
+ * Lists organizations, newest first; with `search` by name prefix, in the order of names. Deleted organizations are
+ * removed immediately, so `status: deleted` finds none.
  */
 export async function listOrganizations(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   filter: OrganizationFilter,
   request: PageRequest,
 ): Promise<Page<Organization>> {
-  const { accountId, issuerId } = place
+  const { accountId, issuerId } = path
   const { status, ssoEnabled, ssoOnly, mfaRequired, invitationEnabled } = filter
-  const limit = limitOf(request)
+  const limit = checkPageLimit(request)
   const flags = Object.entries({ ssoEnabled, ssoOnly, mfaRequired, invitationEnabled }).filter(
     ([, value]) => typeof value === 'boolean',
   )
@@ -99,40 +106,40 @@ export async function listOrganizations(
   const rows = await context.db.organization.findMany({
     where: {
       AND: [
-        { accountId, issuerId, ...ofLivingIssuer },
+        { accountId, issuerId, ...whereIssuerNotDeleted },
         status ? { status } : {},
         Object.fromEntries(flags),
-        found?.where ?? older('org', request.cursor),
+        found?.where ?? whereOlderThanCursor('org', request.cursor),
       ],
     },
     orderBy: newestFirst,
     take: limit + 1,
   })
-  if (rows.length === 0) await requireIssuer(context, place)
-  return found?.pageOf(rows) ?? pageOf(rows, limit)
+  if (rows.length === 0) await requireIssuer(context, path)
+  return found?.pageOf(rows) ?? toPage(rows, limit)
 }
 
 /** @throws not_found */
 export const getOrganization = requireOrganization
 
 /**
- * Makes an organization. Its creator, if it is a user of this issuer, becomes a member with `creator_scopes`
- * (decisions D10).
+ * Creates an organization. Its creator becomes a member with `creator_scopes` if it is a user of this issuer
+ * (docs/contract.md#groups).
  * @throws invalid_request, insufficient_scope, not_found for the issuer
  */
-export async function createOrganization(context: Context, place: InIssuer, input: unknown): Promise<Organization> {
-  const values = check(createRules, input)
-  mayGrantToAll(context, values)
-  return transaction(context, async (inside) => {
-    await requireIssuer(inside, place)
-    const creator = await creatorOf(inside, place, values.createdByUserId)
-    const organization = await insertOrganization(inside, place, values, creator?.id ?? null)
-    if (creator?.isUser) await insertMember(inside, organization, creator.id, { scopes: organization.creatorScopes })
+export async function createOrganization(context: Context, path: InIssuer, input: unknown): Promise<Organization> {
+  const values = checkInput(createRules, input)
+  requireGrantableScopeLists(context, values)
+  return transaction(context, async (tx) => {
+    await requireIssuer(tx, path)
+    const creator = await resolveCreator(tx, path, values.createdByUserId)
+    const organization = await insertOrganization(tx, path, values, creator?.id ?? null)
+    if (creator?.isUser) await insertMember(tx, organization, creator.id, { scopes: organization.creatorScopes })
     return organization
   })
 }
 
-/** Writes an organization and its event. Asks nobody's permission: administrator organizations are made by it too. */
+/** Creates an organization and its event without permission checks: also for administrator organizations. */
 export async function insertOrganization(
   context: Context,
   { accountId, issuerId }: InIssuer,
@@ -145,7 +152,7 @@ export async function insertOrganization(
       ...newRow('org', context.now()),
       accountId,
       issuerId,
-      ...columns(values),
+      ...organizationColumns(values),
       ...(values.metadata && { metadata: values.metadata as Prisma.InputJsonObject }),
       status,
       statusReason: values.statusReason ?? null,
@@ -153,80 +160,90 @@ export async function insertOrganization(
       createdByUserId,
     },
   })
-  await emit(context, 'organization.created', { ...aboutOrganization(organization), data: { name: organization.name } })
+  await recordEvent(context, 'organization.created', {
+    ...organizationEventSubject(organization),
+    data: { name: organization.name },
+  })
   return organization
 }
 
-/** Who makes it: the user named, or the one who asks; `isUser` when that is a user of this issuer. */
-async function creatorOf(context: Context, { accountId, issuerId }: InIssuer, named: string | null | undefined) {
+/** Returns the named user or the caller as the creator; `isUser` is true for a user of this issuer. */
+async function resolveCreator(
+  context: Context,
+  { accountId, issuerId }: InIssuer,
+  createdByUserId: string | null | undefined,
+) {
   const { actor } = context
-  const id = named ?? actor.userId
+  const id = createdByUserId ?? actor.userId
   if (id === null) return null
   const user = await context.db.user.findFirst({
     where: { id, accountId, issuerId, status: { notIn: ['deleted', 'pending_deletion'] } },
     select: { id: true },
   })
-  if (!user && named) throw invalidField('createdByUserId', 'unknown_user', 'must be the id of a user of this issuer.')
+  if (!user && createdByUserId)
+    throw invalidField('createdByUserId', 'unknown_user', 'must be the id of a user of this issuer.')
   return { id, isUser: user !== null }
 }
 
 /**
- * PATCH: metadata merged, other objects replaced (decisions D29). Suspending takes the memberships out of tokens and
- * stops the organization's API keys. Lifting that, or asking members for a second factor no more, asks for their authority.
+ * Updates an organization. `metadata` is merged, other objects are replaced (docs/contract.md#request-bodies).
+ * Suspension removes its memberships from tokens and blocks its API keys. Reactivation, and turning off `mfa_required`,
+ * needs the authority of its members and API keys.
  * @throws invalid_request, insufficient_scope, not_found, precondition_failed
  */
 export async function updateOrganization(
   context: Context,
-  place: InOrganization,
+  path: InOrganization,
   input: unknown,
   ifMatch?: string | null,
 ): Promise<Organization> {
-  const values = check(updateRules, input)
-  const { accountId, issuerId, orgId } = place
-  return revise<Organization, Prisma.OrganizationUncheckedUpdateManyInput>(context, {
-    what: 'organization',
+  const values = checkInput(updateRules, input)
+  const { accountId, issuerId, orgId } = path
+  return updateWithOptimisticLock<Organization, Prisma.OrganizationUncheckedUpdateManyInput>(context, {
+    resourceName: 'organization',
     table: 'organizations',
     ifMatch,
-    read: (now) => now.db.organization.findFirst({ where: { id: orgId, accountId, issuerId, ...ofLivingIssuer } }),
-    change: async (organization, inside) => {
-      await requireAuthorityToChange(inside, organization, values)
+    read: (now) =>
+      now.db.organization.findFirst({ where: { id: orgId, accountId, issuerId, ...whereIssuerNotDeleted } }),
+    computeChanges: async (organization, tx) => {
+      await requireAuthorityToChange(tx, organization, values)
       return {
-        ...columns(values),
+        ...organizationColumns(values),
         ...statusColumns(context, organization, values),
         ...(values.metadata && {
-          metadata: mergedMetadata(organization.metadata, values.metadata) as Prisma.InputJsonObject,
+          metadata: checkMergedMetadata(organization.metadata, values.metadata) as Prisma.InputJsonObject,
         }),
       }
     },
     write: async (now, version, data) =>
       (await now.db.organization.updateManyAndReturn({ where: { id: orgId, updatedAt: version }, data }))[0],
-    also: (inside, before, row) =>
-      emit(inside, 'organization.updated', {
-        ...aboutOrganization(row),
+    afterWrite: (tx, before, row) =>
+      recordEvent(tx, 'organization.updated', {
+        ...organizationEventSubject(row),
         changes: changesBetween('organization', before, row),
       }),
   })
 }
 
 /**
- * Permanent, without a grace period, in the order of spec section 3: the API keys are revoked, and if that fails
- * nothing happens; then members and groups go. Users stay.
+ * Deletes an organization permanently, without a grace period (docs/contract.md#states-and-transitions): revokes its
+ * API keys first, and does nothing if that fails; then deletes members, groups and invitations. Users stay.
  * @throws not_found, precondition_failed, conflict for the administrator organization of an account
  */
 export async function deleteOrganization(
   context: Context,
-  place: InOrganization,
+  path: InOrganization,
   ifMatch?: string | null,
 ): Promise<void> {
-  const { orgId } = place
-  await revise<Organization, object>(context, {
-    what: 'organization',
+  const { orgId } = path
+  await updateWithOptimisticLock<Organization, object>(context, {
+    resourceName: 'organization',
     table: 'organizations',
     ifMatch,
-    read: (now) => now.db.organization.findFirst({ where: { id: orgId, ...within(place) } }),
-    change: async (_, now) => {
+    read: (now) => now.db.organization.findFirst({ where: { id: orgId, ...issuerFilter(path) } }),
+    computeChanges: async (_, now) => {
       const account = await now.db.account.findUnique({ where: { adminOrgId: orgId }, select: { id: true } })
-      if (account) throw conflict('This is the administrator organization of an account and lives as long as that.')
+      if (account) throw conflict('This is the administrator organization of an account. It cannot be deleted.')
       return {}
     },
     write: async (now, version) => {
@@ -238,22 +255,22 @@ export async function deleteOrganization(
         version,
       )
       if (!locked) return null
-      const keys = await revokeKeysOf(now, place)
+      const keys = await revokeKeysOfOrganization(now, path)
       const members = await db.organizationMember.deleteMany({ where: { orgId } })
       await db.organizationGroup.deleteMany({ where: { orgId } })
       await db.organizationInvitation.deleteMany({ where: { orgId } })
       const row = await db.organization.delete({ where: { id: orgId } })
       const data = { name: row.name, members: members.count, api_keys: keys }
-      await emit(now, 'organization.deleted', { ...aboutOrganization(row), data })
+      await recordEvent(now, 'organization.deleted', { ...organizationEventSubject(row), data })
       return row
     },
   })
 }
 
-const within = ({ accountId, issuerId }: InIssuer) => ({ accountId, issuerId, ...ofLivingIssuer })
+const issuerFilter = ({ accountId, issuerId }: InIssuer) => ({ accountId, issuerId, ...whereIssuerNotDeleted })
 
-/** The given fields as columns, all but status and metadata. */
-function columns(values: Values) {
+/** Maps the given fields to columns, except status and metadata. */
+function organizationColumns(values: Values) {
   const { status, statusReason, statusBy, metadata, address, security, sso, socialLinks, ...rest } = values
   const {
     businessDetails,
@@ -275,7 +292,9 @@ function columns(values: Values) {
   }
 }
 
-/** Reason and author belong to the last change of the status; a change without them takes the caller. */
+/**
+ * `status_reason` and `status_by` describe the latest change of the status; the default of `status_by` is the caller.
+ */
 function statusColumns(context: Context, before: Organization, { status, statusReason, statusBy }: Values) {
   const changed = status !== undefined && status !== before.status
   return {
@@ -285,7 +304,7 @@ function statusColumns(context: Context, before: Organization, { status, statusR
   }
 }
 
-export const aboutOrganization = ({ accountId, issuerId, id }: Organization) => ({
+export const organizationEventSubject = ({ accountId, issuerId, id }: Organization) => ({
   accountId,
   issuerId,
   orgId: id,

@@ -13,30 +13,30 @@ import {
   Root,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { LedgerEntry as LedgerEntryRow } from '../../platform/database.js'
+import type { LedgerEntry as LedgerEntryRow } from '../../platform/postgres/database.js'
 import {
-  AccountPlace,
-  CommitsItself,
+  AccountPath,
   idempotencyKeyArg,
   JSONObject,
+  ManagesOwnTransactions,
   MicroUsd,
   PageArgs,
   pageType,
   Scope,
   Timestamp,
-} from '../graphql.js'
-import { listLedger, referenceOf } from './credits.js'
+} from '../graphql-types.js'
+import { listLedgerEntries, paymentReferenceOf } from './credits.js'
 import { type Topup as TopupResult, topUp } from './topups.js'
 
-@ObjectType({ description: 'One movement of the prepaid credit of an account.' })
+@ObjectType({ description: 'A credit or charge in the ledger of an account.' })
 class LedgerEntry {
   @Field(() => ID)
   id!: string
   @Field(() => String, { description: 'topup, charge, refund or adjustment.' })
   type!: string
-  @Field(() => MicroUsd, { description: 'Signed.' })
+  @Field(() => MicroUsd, { description: 'The amount; negative for charges.' })
   amountMicroUsd!: number
-  @Field(() => MicroUsd, { description: 'After the movement.' })
+  @Field(() => MicroUsd, { description: 'The balance after this entry.' })
   balanceMicroUsd!: number
   @Field(() => String, { nullable: true })
   description!: string | null
@@ -49,17 +49,17 @@ class LedgerEntry {
 @ObjectType()
 class LedgerEntryPage extends pageType(LedgerEntry) {}
 
-@ObjectType({ description: 'A payment that was settled and credited.' })
+@ObjectType({ description: 'A settled and credited payment.' })
 class Topup {
-  @Field(() => ID, { description: 'Of its entry in the ledger.' })
+  @Field(() => ID, { description: 'The id of its ledger entry.' })
   id!: string
   @Field(() => MicroUsd)
   amountMicroUsd!: number
-  @Field(() => MicroUsd, { description: 'After it.' })
+  @Field(() => MicroUsd, { description: 'The balance after this top-up.' })
   balanceMicroUsd!: number
-  @Field(() => String, { description: '<network>:<transaction>' })
+  @Field(() => String, { description: '`<network>:<transaction>`' })
   paymentReference!: string
-  @Field(() => JSONObject, { description: 'The SettlementResponse of x402.' })
+  @Field(() => JSONObject, { description: 'The x402 SettlementResponse.' })
   settlement!: object
   @Field(() => Timestamp)
   createdAt!: number
@@ -69,41 +69,44 @@ class Topup {
 
 @InputType()
 class CreateTopupInput {
-  @Field(() => MicroUsd, { description: '1 to 1,000,000,000,000.' })
+  @Field(() => MicroUsd, { description: 'The amount in micro-USD, 1 to 1,000,000,000,000.' })
   amountMicroUsd!: number
 }
 
 @Resolver(() => LedgerEntry)
 export class CreditResolver {
-  @Query(() => LedgerEntryPage, { description: 'Most recent first.' })
+  @Query(() => LedgerEntryPage, { description: 'Lists ledger entries, newest first.' })
   @Scope('credits', 'read')
   ledgerEntries(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => AccountPath) path: AccountPath,
     @Args(() => PageArgs) page: PageArgs,
   ) {
-    return listLedger(context, { accountId: place.accountId }, page)
+    return listLedgerEntries(context, { accountId: path.accountId }, page)
   }
 
-  @Mutation(() => Topup, { description: 'Without a payment it fails with PAYMENT_REQUIRED and says what to sign.' })
+  @Mutation(() => Topup, {
+    description:
+      'Tops up the prepaid credit with an x402 payment. Without a payment it fails with PAYMENT_REQUIRED, which contains the payment requirements to sign.',
+  })
   @Scope('credits', 'manage')
-  @CommitsItself()
+  @ManagesOwnTransactions()
   createTopup(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => AccountPath) path: AccountPath,
     @Arg('input', () => CreateTopupInput) input: CreateTopupInput,
     @Arg('paymentSignature', () => String, {
       nullable: true,
-      description: 'As the PAYMENT-SIGNATURE header: a PaymentPayload of x402 v2, as base64 of its JSON.',
+      description: 'The payment: an x402 v2 PaymentPayload as base64-encoded JSON, as in the PAYMENT-SIGNATURE header.',
     })
     paymentSignature?: string | null,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ): Promise<TopupResult> {
-    return topUp(context, place, input, paymentSignature)
+    return topUp(context, path, input, paymentSignature)
   }
 
-  @FieldResolver(() => String, { nullable: true, description: 'Of a top-up: <network>:<transaction>.' })
+  @FieldResolver(() => String, { nullable: true, description: 'The payment of a top-up: `<network>:<transaction>`.' })
   paymentReference(@Root() entry: LedgerEntryRow): string | null {
-    return referenceOf(entry)
+    return paymentReferenceOf(entry)
   }
 }

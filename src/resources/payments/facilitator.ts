@@ -1,39 +1,34 @@
 /**
- * The x402 facilitator (decisions D18): verifies payments and settles them. It is believed, but not what it has not
- * clearly said: an answer that is not of the protocol is no answer, and of a settlement without an answer the outcome
- * is unknown. Its words never reach a caller, but for the codes that the protocol knows.
+ * Client of the x402 facilitator (docs/contract.md#payment-challenge), which verifies and settles payments. Responses
+ * that do not follow the protocol count as no response, and a settlement without a response has an unknown outcome. Of
+ * its texts, callers only see error codes of the protocol.
  */
 import { ApiError } from '../../kernel/errors.js'
-import { GateError, parseJson } from '../../kernel/gate.js'
-import { isObject } from '../../kernel/merge.js'
-import { SECOND } from '../../kernel/time.js'
+import { limits } from '../../kernel/limits.js'
+import { isObject } from '../../kernel/merge-patch.js'
+import { parseJson, UnsafeInputError } from '../../kernel/safe-json.js'
 import type { Context } from '../../platform/context.js'
-import { type OutboundAnswer, OutboundError } from '../../platform/outbound.js'
-import { authorizationOf, type Payment, type Requirements, X402_VERSION } from './offer.js'
+import { OutboundError, type OutboundResponse } from '../../platform/outbound/outbound.js'
 import { sameAddress } from './payment-methods.js'
+import { authorizationOf, type Payment, type PaymentRequirements, X402_VERSION } from './x402.js'
 
-const VERIFY_TIMEOUT = 8 * SECOND
-/** A settlement waits for a blockchain. */
-export const SETTLE_TIMEOUT = 20 * SECOND
-const MAX_ANSWER = 64 * 1024
-
-/** What both questions are asked with, as JSON. */
+/** The request body of both endpoints. */
 export interface FacilitatorRequest {
   x402Version: number
   paymentPayload: object
-  paymentRequirements: Requirements
+  paymentRequirements: PaymentRequirements
 }
 
-export type Verdict = { valid: true; payer: string } | { valid: false; reason: string }
+export type VerificationResult = { valid: true; payer: string } | { valid: false; reason: string }
 
-export type Outcome =
+export type SettlementOutcome =
   | { kind: 'settled'; transactionId: string; payer: string | null }
-  /** With the transaction that failed, if there was one. */
+  /** `transactionId` is the failed transaction, if there is one. */
   | { kind: 'refused'; reason: string; transactionId: string | null }
   | { kind: 'unknown' }
 
-/** The facilitator is told what was offered, not what the payer says that it was. */
-export const requestOf = (payment: Payment, requirements: Requirements): FacilitatorRequest => ({
+/** Builds the request from our payment requirements, not from those in the payment. */
+export const createFacilitatorRequest = (payment: Payment, requirements: PaymentRequirements): FacilitatorRequest => ({
   x402Version: X402_VERSION,
   paymentPayload: {
     x402Version: X402_VERSION,
@@ -45,101 +40,112 @@ export const requestOf = (payment: Payment, requirements: Requirements): Facilit
   paymentRequirements: requirements,
 })
 
-const unavailable = (): ApiError =>
-  new ApiError('bad_gateway', 'The payment facilitator is not available; nothing was paid. Try again shortly.')
+const facilitatorUnavailableError = (): ApiError =>
+  new ApiError('bad_gateway', 'The payment facilitator is not available. Nothing was paid. Try again later.')
 
-/** Is this payment good? @throws bad_gateway when the facilitator has no clear answer */
-export async function verify(context: Context, request: FacilitatorRequest, payment: Payment): Promise<Verdict> {
-  const body = await ask(context, 'verify', request, VERIFY_TIMEOUT)
-  if (body?.['isValid'] === false) return { valid: false, reason: codeIn(body['invalidReason'], 'invalid_payload') }
-  if (body?.['isValid'] !== true) throw unavailable()
+/** Verifies a payment. @throws bad_gateway if the facilitator gives no conclusive response */
+export async function verifyPayment(
+  context: Context,
+  request: FacilitatorRequest,
+  payment: Payment,
+): Promise<VerificationResult> {
+  const body = await postToFacilitator(context, 'verify', request, limits.facilitatorVerifyTimeout)
+  if (body?.['isValid'] === false)
+    return { valid: false, reason: parseErrorCode(body['invalidReason'], 'invalid_payload') }
+  if (body?.['isValid'] !== true) throw facilitatorUnavailableError()
   const { network } = request.paymentRequirements
-  const from = authorizationOf(payment)?.from
-  const payer = addressIn(body['payer']) ?? from
-  // Whoever signed is who pays, and the allow-list is about that one.
-  if (payer === undefined || (from !== undefined && !sameAddress(network, from, payer))) throw unavailable()
+  const signer = authorizationOf(payment)?.from
+  const payer = parseWalletAddress(body['payer']) ?? signer
+  // The signer pays, so the allowlist must be checked against the signer.
+  if (payer === undefined || (signer !== undefined && !sameAddress(network, signer, payer)))
+    throw facilitatorUnavailableError()
   return { valid: true, payer }
 }
 
 /**
- * Settles a payment. Asking again for the same payment is safe: its nonce is good for one transfer.
- * Never throws for what the facilitator does.
- * @param payer who has signed it, as verified; a settlement that names anybody else, or another amount, is not this one
+ * Settles a payment. Safe to repeat, because the nonce is valid for one transfer. Never throws because of the
+ * facilitator.
+ * @param payer the verified signer; a settlement with another payer or amount does not belong to this payment
  */
-export async function settle(context: Context, request: FacilitatorRequest, payer: string | null): Promise<Outcome> {
-  const body = await ask(context, 'settle', request, SETTLE_TIMEOUT)
+export async function settlePayment(
+  context: Context,
+  request: FacilitatorRequest,
+  payer: string | null,
+): Promise<SettlementOutcome> {
+  const body = await postToFacilitator(context, 'settle', request, limits.facilitatorSettleTimeout)
   if (!body) return { kind: 'unknown' }
   const { network, amount } = request.paymentRequirements
-  const transactionId = transactionIn(body['transaction'], network)
-  const named = addressIn(body['payer'])
-  const isOurs =
+  const transactionId = parseTransactionId(body['transaction'], network)
+  const settledPayer = parseWalletAddress(body['payer'])
+  const isThisPayment =
     [undefined, network].includes(body['network'] as string | undefined) &&
-    [undefined, null, '', amount].includes(scalarIn(body['amount'])) &&
-    (named === undefined || payer === null || sameAddress(network, named, payer))
+    [undefined, null, '', amount].includes(toScalar(body['amount'])) &&
+    (settledPayer === undefined || payer === null || sameAddress(network, settledPayer, payer))
   if (body['success'] === true) {
-    if (!transactionId || !isOurs) return { kind: 'unknown' }
-    return { kind: 'settled', transactionId, payer: addressIn(body['payer']) ?? null }
+    if (!transactionId || !isThisPayment) return { kind: 'unknown' }
+    return { kind: 'settled', transactionId, payer: parseWalletAddress(body['payer']) ?? null }
   }
   if (body['success'] !== false) return { kind: 'unknown' }
-  const reason = codeIn(body['errorReason'], 'settlement_failed')
-  // It says no, for it has been done: that is what was asked for.
-  if (transactionId && isOurs && /already|duplicate/.test(reason)) {
-    return { kind: 'settled', transactionId, payer: addressIn(body['payer']) ?? null }
+  const reason = parseErrorCode(body['errorReason'], 'settlement_failed')
+  // A failure because the payment was settled before counts as settled.
+  if (transactionId && isThisPayment && /already|duplicate/.test(reason)) {
+    return { kind: 'settled', transactionId, payer: parseWalletAddress(body['payer']) ?? null }
   }
   return { kind: 'refused', reason, transactionId }
 }
 
-/** @returns undefined when there is no answer, a redirect, one of 5xx, or one that is no JSON object */
-async function ask(
+/** @returns undefined if there is no response, a redirect, a 5xx status or a body that is not a JSON object */
+async function postToFacilitator(
   context: Context,
-  question: 'verify' | 'settle',
+  endpoint: 'verify' | 'settle',
   request: FacilitatorRequest,
   timeout: number,
 ): Promise<Record<string, unknown> | undefined> {
-  const about = { facilitator: question }
-  let answer: OutboundAnswer
+  const logFields = { facilitator: endpoint }
+  let response: OutboundResponse
   try {
-    answer = await context.outbound.send({
+    response = await context.outbound.send({
       method: 'POST',
-      url: `${context.config.payments?.facilitatorUrl}/${question}`,
+      url: `${context.config.payments?.facilitatorUrl}/${endpoint}`,
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify(request),
       timeout,
-      maxBody: MAX_ANSWER,
+      maxBody: limits.maxFacilitatorResponseBytes,
     })
   } catch (error) {
     if (!(error instanceof OutboundError)) throw error
-    context.log.warn({ ...about, fault: error.fault }, 'the payment facilitator did not answer')
+    context.log.warn({ ...logFields, reason: error.reason }, 'the payment facilitator did not respond')
     return undefined
   }
-  const isClear = answer.status < 300 || (answer.status >= 400 && answer.status < 500)
-  const body = isClear ? objectIn(answer.body) : undefined
-  if (!body) context.log.warn({ ...about, status: answer.status }, 'the payment facilitator gave no clear answer')
+  const isConclusive = response.status < 300 || (response.status >= 400 && response.status < 500)
+  const body = isConclusive ? parseObject(response.body) : undefined
+  if (!body)
+    context.log.warn({ ...logFields, status: response.status }, 'the payment facilitator sent an invalid response')
   return body
 }
 
-function objectIn(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value = parseJson(text)
     return isObject(value) ? value : undefined
   } catch (error) {
-    if (error instanceof GateError) return undefined
+    if (error instanceof UnsafeInputError) return undefined
     throw error
   }
 }
 
-const scalarIn = (value: unknown): string | null | undefined =>
+const toScalar = (value: unknown): string | null | undefined =>
   value === undefined || value === null ? value : String(value)
 
-/** A code of the protocol, or ours for whatever else stands there. */
-const codeIn = (value: unknown, otherwise: string): string =>
-  typeof value === 'string' && /^[a-z0-9_]{1,100}$/.test(value) ? value : otherwise
+/** Returns an error code of the protocol, or the fallback for any other value. */
+const parseErrorCode = (value: unknown, fallback: string): string =>
+  typeof value === 'string' && /^[a-z0-9_]{1,100}$/.test(value) ? value : fallback
 
-const addressIn = (value: unknown): string | undefined =>
+const parseWalletAddress = (value: unknown): string | undefined =>
   typeof value === 'string' && /^[A-Za-z0-9:_.-]{1,128}$/.test(value) ? value : undefined
 
-/** The name of a transaction, in the one way that it is kept; null when this is none. */
-export function transactionIn(value: unknown, network: string): string | null {
+/** Returns the canonical form of a transaction id, or null if it is invalid for the network. */
+export function parseTransactionId(value: unknown, network: string): string | null {
   if (typeof value !== 'string') return null
   if (network.startsWith('eip155:')) return /^0x[0-9a-f]{64}$/i.test(value) ? value.toLowerCase() : null
   return /^[A-Za-z0-9]{16,128}$/.test(value) ? value : null

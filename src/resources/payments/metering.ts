@@ -1,16 +1,21 @@
-/** Metered operations (decisions D28): the charge and what it is for commit together, or neither does. */
+/**
+ * Metered operations (docs/contract.md#account-ledger-and-payment-method-fields): the charge commits with the
+ * operation.
+ */
 import { ApiError } from '../../kernel/errors.js'
 import type { Context } from '../../platform/context.js'
-import { sql, transaction } from '../../platform/database.js'
-import { addEntry, balanceOf, type NewEntry } from './credits.js'
+import { sql } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { addLedgerEntry, balanceOf, type NewLedgerEntry } from './credits.js'
 import { isGatedText } from './payment-methods.js'
 
 /**
- * Runs an operation, for its price if it has one and its account is gated. A replayed POST never comes here.
- * @param operation the name of the root field
- * @throws payment_required when the credit does not cover the price, and whatever `work` throws; then nothing is charged
+ * Runs an operation and charges its price if it has one and the account is gated. Replays of an idempotency key never
+ * reach this function.
+ * @param operation name of the root field
+ * @throws payment_required if the credit does not cover the price, and the errors of `work`; nothing is charged then
  */
-export async function metered<T>(
+export async function withMetering<T>(
   context: Context,
   operation: string,
   accountId: string | undefined,
@@ -18,20 +23,20 @@ export async function metered<T>(
 ): Promise<T> {
   const price = Object.hasOwn(context.prices, operation) ? context.prices[operation] : undefined
   if (!price || accountId === undefined) return work(context)
-  const needs: NewEntry = { accountId, type: 'charge', amountMicroUsd: -price, description: operation }
-  return transaction(context, async (inside) => {
-    const [account] = await sql<{ gated: boolean }>(inside.db, isGatedText, accountId)
-    if (!account?.gated) return work(inside)
-    if ((await balanceOf(inside, needs)) < price) throw tooLittle(needs)
-    const done = await work(inside)
-    // After the work: charges of one account wait for each other, and what they are for need not.
-    if (!(await addEntry(inside, needs))) throw tooLittle(needs)
-    return done
+  const charge: NewLedgerEntry = { accountId, type: 'charge', amountMicroUsd: -price, description: operation }
+  return transaction(context, async (tx) => {
+    const [account] = await sql<{ gated: boolean }>(tx.db, isGatedText, accountId)
+    if (!account?.gated) return work(tx)
+    if ((await balanceOf(tx, charge)) < price) throw insufficientCreditError(charge)
+    const result = await work(tx)
+    // The charge comes last, because it locks the balance of the account and would serialize the work.
+    if (!(await addLedgerEntry(tx, charge))) throw insufficientCreditError(charge)
+    return result
   })
 }
 
-const tooLittle = ({ accountId, amountMicroUsd, description }: NewEntry): ApiError =>
+const insufficientCreditError = ({ accountId, amountMicroUsd, description }: NewLedgerEntry): ApiError =>
   new ApiError(
     'payment_required',
-    `${description} costs ${-amountMicroUsd} micro-USD, and the prepaid credit of this account does not cover it; top it up at /v1/accounts/${accountId}/credits/topups.`,
+    `${description} costs ${-amountMicroUsd} micro-USD, and the prepaid credit of this account does not cover it. Top it up at /v1/accounts/${accountId}/credits/topups.`,
   )

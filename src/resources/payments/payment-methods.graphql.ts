@@ -15,21 +15,30 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { PaymentMethod as PaymentMethodRow } from '../../platform/database.js'
-import { AccountPlace, enumOf, idempotencyKeyArg, MicroUsd, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
+import type { PaymentMethod as PaymentMethodRow } from '../../platform/postgres/database.js'
 import {
+  AccountPath,
+  enumOf,
+  idempotencyKeyArg,
+  MicroUsd,
+  PageArgs,
+  pageType,
+  Scope,
+  Timestamp,
+} from '../graphql-types.js'
+import {
+  allowedWalletsOf,
   createPaymentMethod,
   isActive,
   listPaymentMethods,
   removePaymentMethod,
   updatePaymentMethod,
-  walletsOf,
 } from './payment-methods.js'
 
 const PaymentMethodType = enumOf(['x402'])
 registerEnumType(PaymentMethodType, { name: 'PaymentMethodType' })
 
-@ObjectType({ description: 'How an account pays (spec 2.16).' })
+@ObjectType({ description: 'A payment method of an account. An account has at most one active method.' })
 class PaymentMethod {
   @Field(() => ID)
   id!: string
@@ -49,7 +58,7 @@ class PaymentMethod {
 class PaymentMethodPage extends pageType(PaymentMethod) {}
 
 @ArgsType()
-class PaymentMethodPlace extends AccountPlace {
+class PaymentMethodPath extends AccountPath {
   @Field(() => ID)
   methodId!: string
 }
@@ -60,7 +69,7 @@ class CreatePaymentMethodInput {
   type!: string
   @Field(() => String, { nullable: true })
   label?: string | null
-  @Field(() => [String], { nullable: true, description: 'Who may pay; null for whoever does.' })
+  @Field(() => [String], { nullable: true, description: 'The wallets that may pay. Null allows any wallet.' })
   allowedPayerWallets?: string[] | null
   @Field(() => MicroUsd, { nullable: true })
   autoTopupIncrementMicroUsd?: number | null
@@ -72,7 +81,7 @@ class UpdatePaymentMethodInput {
   label?: string | null
   @Field(() => Boolean, { nullable: true })
   enabled?: boolean | null
-  @Field(() => [String], { nullable: true, description: 'Who may pay; null for whoever does.' })
+  @Field(() => [String], { nullable: true, description: 'The wallets that may pay. Null allows any wallet.' })
   allowedPayerWallets?: string[] | null
   @Field(() => MicroUsd, { nullable: true })
   autoTopupIncrementMicroUsd?: number | null
@@ -80,41 +89,43 @@ class UpdatePaymentMethodInput {
 
 @Resolver(() => PaymentMethod)
 export class PaymentMethodResolver {
-  @Query(() => PaymentMethodPage, { description: 'Newest first; removed ones stay in the list.' })
+  @Query(() => PaymentMethodPage, { description: 'Lists payment methods, newest first, including removed ones.' })
   @Scope('payment_methods', 'read')
   paymentMethods(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => AccountPath) path: AccountPath,
     @Args(() => PageArgs) page: PageArgs,
   ) {
-    return listPaymentMethods(context, { accountId: place.accountId }, page)
+    return listPaymentMethods(context, { accountId: path.accountId }, page)
   }
 
-  @Mutation(() => PaymentMethod, { description: 'At most one is active in an account.' })
+  @Mutation(() => PaymentMethod, {
+    description: 'Adds an active payment method. An account can have at most one active method.',
+  })
   @Scope('payment_methods', 'write')
   createPaymentMethod(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => AccountPath) path: AccountPath,
     @Arg('input', () => CreatePaymentMethodInput) input: CreatePaymentMethodInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return createPaymentMethod(context, place, input)
+    return createPaymentMethod(context, path, input)
   }
 
   @Mutation(() => PaymentMethod)
   @Scope('payment_methods', 'write')
   updatePaymentMethod(
     @Ctx() context: Context,
-    @Args(() => PaymentMethodPlace) place: PaymentMethodPlace,
+    @Args(() => PaymentMethodPath) path: PaymentMethodPath,
     @Arg('input', () => UpdatePaymentMethodInput) input: UpdatePaymentMethodInput,
   ) {
-    return updatePaymentMethod(context, place, input)
+    return updatePaymentMethod(context, path, input)
   }
 
-  @Mutation(() => Boolean, { description: 'For good; it stays in the list.' })
+  @Mutation(() => Boolean, { description: 'Removes a payment method permanently. It stays in the list.' })
   @Scope('payment_methods', 'delete')
-  async deletePaymentMethod(@Ctx() context: Context, @Args(() => PaymentMethodPlace) place: PaymentMethodPlace) {
-    await removePaymentMethod(context, place)
+  async deletePaymentMethod(@Ctx() context: Context, @Args(() => PaymentMethodPath) path: PaymentMethodPath) {
+    await removePaymentMethod(context, path)
     return true
   }
 
@@ -123,14 +134,14 @@ export class PaymentMethodResolver {
     return isActive(method)
   }
 
-  @FieldResolver(() => [String], { nullable: true, description: 'Null: whoever pays.' })
+  @FieldResolver(() => [String], { nullable: true, description: 'The wallets that may pay. Null allows any wallet.' })
   allowedPayerWallets(@Root() method: PaymentMethodRow): string[] | null {
-    return walletsOf(method)
+    return allowedWalletsOf(method)
   }
 
   @FieldResolver(() => MicroUsd, {
     nullable: true,
-    description: 'Kept for the account; nothing is topped up by itself.',
+    description: 'Stored for clients. The server makes no automatic top-ups.',
   })
   autoTopupIncrementMicroUsd(@Root() method: PaymentMethodRow): bigint | null {
     return method.autoTopupMicroUsd

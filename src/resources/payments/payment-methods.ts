@@ -1,170 +1,177 @@
 /**
- * Payment methods of an account (spec 2.16, 4.2, section 3, decisions D28): at most one is active, a removed one stays
- * in the list. While there is an active one the account is gated (spec 2.2).
+ * Payment methods of an account (docs/contract.md#account-ledger-and-payment-method-fields): at most one is active, and
+ * removed ones stay in the list. An account with an active payment method is gated (docs/contract.md#accounts).
  */
 import { z } from 'zod'
 import { badRequest, notFound } from '../../kernel/errors.js'
 import { newRow } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
-import { SECOND } from '../../kernel/time.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { isDuplicate, type PaymentMethod, Prisma, sql, transaction } from '../../platform/database.js'
-import type { EventType } from '../events/catalogue.js'
-import { emit } from '../events/events.js'
-import { type Changes, changesBetween } from '../events/names.js'
-import { type InAccount, newestFirst, older, requireAccount } from '../place.js'
+import { type PaymentMethod, Prisma, sql } from '../../platform/postgres/database.js'
+import { isDuplicate } from '../../platform/postgres/errors.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import type { EventType } from '../events/event-catalog.js'
+import { type Changes, changesBetween } from '../events/event-fields.js'
+import { recordEvent } from '../events/record-event.js'
+import { type InAccount, newestFirst, requireAccount, whereOlderThanCursor } from '../resource-path.js'
 
-/** Payments under way when a method is disabled are still credited for this long (spec section 8, milliseconds). */
-const GRACE = 15 * SECOND
-
-/** Micro-USD of one top-up (decisions D18). */
+/** Amount of one top-up in micro-USD (docs/contract.md#payment-challenge). */
 export const amountRule = z
   .int('must be a whole number of micro-USD.')
   .min(1, 'must be at least 1.')
-  .max(1_000_000_000_000, 'must be at most 1000000000000.')
+  .max(limits.maxTopupAmount, `must be at most ${limits.maxTopupAmount}.`)
 
-const wallet = z
-  .string('must be the address of a wallet.')
-  .regex(/^(0x[0-9a-fA-F]{40}|(?!0x)[A-Za-z0-9:_-]{16,128})$/, 'must be the address of a wallet.')
+const walletRule = z
+  .string('must be a wallet address.')
+  .regex(/^(0x[0-9a-fA-F]{40}|(?!0x)[A-Za-z0-9:_-]{16,128})$/, 'must be a wallet address.')
 
-const wallets = z
-  .array(wallet, 'must be an array of addresses or null.')
-  .max(100, 'must have at most 100 entries.')
+const walletsRule = z
+  .array(walletRule, 'must be an array of wallet addresses or null.')
+  .max(limits.maxPaymentWallets, `must have at most ${limits.maxPaymentWallets} entries.`)
   .nullable()
 
 const createRules = z.strictObject({
   type: z.literal('x402', 'must be x402.'),
-  label: rules.name.nullable().optional(),
-  allowedPayerWallets: wallets.optional(),
+  label: fieldSchemas.name.nullable().optional(),
+  allowedPayerWallets: walletsRule.optional(),
   autoTopupIncrementMicroUsd: amountRule.nullable().optional(),
 })
 
 const updateRules = z.strictObject({
-  label: rules.name.nullable().optional(),
-  enabled: rules.boolean.optional(),
-  allowedPayerWallets: wallets.optional(),
+  label: fieldSchemas.name.nullable().optional(),
+  enabled: fieldSchemas.boolean.optional(),
+  allowedPayerWallets: walletsRule.optional(),
   autoTopupIncrementMicroUsd: amountRule.nullable().optional(),
 })
 
-export interface MethodPlace extends InAccount {
+export interface PaymentMethodPath extends InAccount {
   methodId: string
 }
 
-/** Newest first, removed ones too. @throws not_found */
+/** Lists payment methods, newest first, including removed ones. @throws not_found */
 export async function listPaymentMethods(
   context: Context,
-  place: InAccount,
+  path: InAccount,
   request: PageRequest,
 ): Promise<Page<PaymentMethod>> {
-  const { accountId } = place
-  const limit = limitOf(request)
+  const { accountId } = path
+  const limit = checkPageLimit(request)
   const rows = await context.db.paymentMethod.findMany({
-    where: { accountId, ...older('pm', request.cursor) },
+    where: { accountId, ...whereOlderThanCursor('pm', request.cursor) },
     orderBy: newestFirst,
     take: limit + 1,
   })
-  if (rows.length === 0) await requireAccount(context, place)
-  return pageOf(rows, limit)
+  if (rows.length === 0) await requireAccount(context, path)
+  return toPage(rows, limit)
 }
 
-/** @throws invalid_request, also when there is an active one, not_found */
-export async function createPaymentMethod(context: Context, place: InAccount, input: unknown): Promise<PaymentMethod> {
-  const { type, label, ...values } = check(createRules, input)
-  await requireAccount(context, place)
-  return oneActive(() =>
-    transaction(context, async (inside) => {
-      const data = { ...columns(values), accountId: place.accountId, type, label: label ?? null, status: 'active' }
-      const method = await inside.db.paymentMethod.create({ data: { ...newRow('pm', inside.now()), ...data } })
-      await told(inside, 'payment_method.created', method)
+/** @throws invalid_request, also if another method is active, not_found */
+export async function createPaymentMethod(context: Context, path: InAccount, input: unknown): Promise<PaymentMethod> {
+  const { type, label, ...values } = checkInput(createRules, input)
+  await requireAccount(context, path)
+  return rejectSecondActiveMethod(() =>
+    transaction(context, async (tx) => {
+      const data = { ...methodColumns(values), accountId: path.accountId, type, label: label ?? null, status: 'active' }
+      const method = await tx.db.paymentMethod.create({ data: { ...newRow('pm', tx.now()), ...data } })
+      await recordPaymentMethodEvent(tx, 'payment_method.created', method)
       return method
     }),
   )
 }
 
-/** @throws invalid_request, also when another one is active, not_found for removed ones too */
+/** @throws invalid_request, also if another method is active, not_found, also for removed methods */
 export async function updatePaymentMethod(
   context: Context,
-  place: MethodPlace,
+  path: PaymentMethodPath,
   input: unknown,
 ): Promise<PaymentMethod> {
-  const { enabled, label, ...values } = check(updateRules, input)
-  return oneActive(() =>
-    transaction(context, async (inside) => {
-      const before = await lockMethod(inside, place)
-      const now = inside.now()
-      const switched = enabled !== undefined && enabled !== isActive(before)
-      const method = await inside.db.paymentMethod.update({
+  const { enabled, label, ...values } = checkInput(updateRules, input)
+  return rejectSecondActiveMethod(() =>
+    transaction(context, async (tx) => {
+      const before = await lockMethod(tx, path)
+      const now = tx.now()
+      const isToggled = enabled !== undefined && enabled !== isActive(before)
+      const method = await tx.db.paymentMethod.update({
         where: { id: before.id },
         data: {
-          ...columns(values),
+          ...methodColumns(values),
           ...(label !== undefined && { label }),
-          ...(switched && { status: enabled ? 'active' : 'disabled', disabledAt: enabled ? null : now }),
+          ...(isToggled && { status: enabled ? 'active' : 'disabled', disabledAt: enabled ? null : now }),
           updatedAt: now,
         },
       })
-      await told(
-        inside,
+      await recordPaymentMethodEvent(
+        tx,
         'payment_method.updated',
         method,
-        changesBetween('payment_method', spoken(before), spoken(method)),
+        changesBetween('payment_method', contractFields(before), contractFields(method)),
       )
       return method
     }),
   )
 }
 
-/** For good, without a grace; kept in the list. @throws not_found, also when removed before */
-export async function removePaymentMethod(context: Context, place: MethodPlace): Promise<void> {
-  await transaction(context, async (inside) => {
-    const { id } = await lockMethod(inside, place)
-    const now = inside.now()
+/** Removes a payment method permanently, without a grace period. @throws not_found, also if it was removed before */
+export async function removePaymentMethod(context: Context, path: PaymentMethodPath): Promise<void> {
+  await transaction(context, async (tx) => {
+    const { id } = await lockMethod(tx, path)
+    const now = tx.now()
     const data = { status: 'removed', disabledAt: now, updatedAt: now }
-    await told(inside, 'payment_method.deleted', await inside.db.paymentMethod.update({ where: { id }, data }))
+    await recordPaymentMethodEvent(
+      tx,
+      'payment_method.deleted',
+      await tx.db.paymentMethod.update({ where: { id }, data }),
+    )
   })
 }
 
-/** The one that top-ups are paid with. */
-export const activeMethod = (context: Context, { accountId }: InAccount): Promise<PaymentMethod | null> =>
+/** Returns the active payment method of an account. */
+export const findActiveMethod = (context: Context, { accountId }: InAccount): Promise<PaymentMethod | null> =>
   context.db.paymentMethod.findFirst({ where: { accountId, type: 'x402', status: 'active' } })
 
 export const isActive = ({ status }: PaymentMethod): boolean => status === 'active'
 
-export const walletsOf = ({ allowedPayerWallets }: PaymentMethod): string[] | null =>
+export const allowedWalletsOf = ({ allowedPayerWallets }: PaymentMethod): string[] | null =>
   allowedPayerWallets as string[] | null
 
-/** Addresses of eip155 chains are numbers, whatever the case of their digits; others are as they are. */
+/** Compares wallet addresses. eip155 addresses are case-insensitive hexadecimal numbers; others are case-sensitive. */
 export const sameAddress = (network: string, one: string, other: string): boolean =>
   network.startsWith('eip155:') ? one.toLowerCase() === other.toLowerCase() : one === other
 
-/** May this wallet pay with the method? */
+/** Returns whether this wallet may pay with the method. */
 export const mayPay = (method: PaymentMethod, network: string, payer: string): boolean =>
-  walletsOf(method)?.some((address) => sameAddress(network, address, payer)) ?? true
+  allowedWalletsOf(method)?.some((address) => sameAddress(network, address, payer)) ?? true
 
 /**
- * May a payment that was begun with this method still be credited? While it is active, and for the grace after it was
- * disabled; never once it is removed. The row stays as it is until the transaction ends.
+ * Returns the method if a payment in progress may still be credited: while the method is active, and during the grace
+ * period after it was disabled. Locks the row, so that its status does not change before the transaction ends.
  */
-export async function takesPayments(
+export async function findPayableMethod(
   context: Context,
-  { accountId, methodId }: MethodPlace,
+  { accountId, methodId }: PaymentMethodPath,
 ): Promise<PaymentMethod | null> {
   await sql(context.db, 'SELECT id FROM payment_methods WHERE id = $1 FOR SHARE', methodId)
   const method = await context.db.paymentMethod.findFirst({ where: { id: methodId, accountId } })
   if (!method || isActive(method)) return method
-  const inGrace = method.status === 'disabled' && context.now() <= Number(method.disabledAt ?? 0) + GRACE
+  const inGrace =
+    method.status === 'disabled' &&
+    context.now() <= Number(method.disabledAt ?? 0) + limits.disabledPaymentMethodGracePeriod
   return inGrace ? method : null
 }
 
-/** Is the account with the id $1 gated (spec 2.2)? One row, `gated`; none when there is no such account. */
+/**
+ * Returns whether account $1 is gated (docs/contract.md#accounts) as one row, or no row if there is no such account.
+ */
 export const isGatedText = `
   SELECT coalesce(a.billing_mode_override, CASE WHEN EXISTS (
     SELECT FROM payment_methods m WHERE m.account_id = a.id AND m.status = 'active'
   ) THEN 'gated' ELSE 'ungated' END) = 'gated' AS gated
   FROM accounts a WHERE a.id = $1`
 
-/** Which of these accounts have an active payment method, for DataLoader. */
-export async function haveActiveMethod(context: Context, accountIds: readonly string[]): Promise<boolean[]> {
+/** Returns which of these accounts have an active payment method, for DataLoader. */
+export async function activePaymentMethodFlagsOf(context: Context, accountIds: readonly string[]): Promise<boolean[]> {
   const where = { accountId: { in: [...accountIds] }, status: 'active' }
   const rows = await context.db.paymentMethod.findMany({ where, select: { accountId: true } })
   const found = new Set(rows.map(({ accountId }) => accountId))
@@ -176,13 +183,13 @@ interface Values {
   autoTopupIncrementMicroUsd?: number | null
 }
 
-const columns = ({ allowedPayerWallets: given, autoTopupIncrementMicroUsd: increment }: Values) => ({
+const methodColumns = ({ allowedPayerWallets: given, autoTopupIncrementMicroUsd: increment }: Values) => ({
   ...(given !== undefined && { allowedPayerWallets: given === null ? Prisma.DbNull : [...new Set(given)] }),
   ...(increment !== undefined && { autoTopupMicroUsd: increment }),
 })
 
-/** Locked until the transaction ends. @throws not_found */
-async function lockMethod(context: Context, { accountId, methodId }: MethodPlace): Promise<PaymentMethod> {
+/** Reads the method and locks its row until the transaction ends. @throws not_found */
+async function lockMethod(context: Context, { accountId, methodId }: PaymentMethodPath): Promise<PaymentMethod> {
   await sql(
     context.db,
     'SELECT id FROM payment_methods WHERE id = $1 AND account_id = $2 FOR UPDATE',
@@ -195,18 +202,18 @@ async function lockMethod(context: Context, { accountId, methodId }: MethodPlace
   return method
 }
 
-/** A constraint holds the limit under parallel requests (security rule 5). */
-async function oneActive<T>(work: () => Promise<T>): Promise<T> {
+/** A unique index enforces the limit under parallel requests (docs/contract.md#limits-under-parallel-requests). */
+async function rejectSecondActiveMethod<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!isDuplicate(error)) throw error
-    throw badRequest('This account has an active x402 payment method already; disable or remove that one first.')
+    throw badRequest('This account already has an active x402 payment method. Disable or remove it first.')
   }
 }
 
-/** A row as the contract speaks of it. */
-const spoken = (method: PaymentMethod) => ({
+/** Returns the API fields of a row. */
+const contractFields = (method: PaymentMethod) => ({
   label: method.label,
   enabled: isActive(method),
   status: method.status,
@@ -214,8 +221,13 @@ const spoken = (method: PaymentMethod) => ({
   autoTopupIncrementMicroUsd: method.autoTopupMicroUsd,
 })
 
-async function told(context: Context, type: EventType, method: PaymentMethod, changes: Changes = {}): Promise<void> {
+async function recordPaymentMethodEvent(
+  context: Context,
+  type: EventType,
+  method: PaymentMethod,
+  changes: Changes = {},
+): Promise<void> {
   const { accountId, id, type: kind, label } = method
   const target = { type: 'payment_method', id }
-  await emit(context, type, { accountId, target, data: { type: kind, label }, changes })
+  await recordEvent(context, type, { accountId, target, data: { type: kind, label }, changes })
 }

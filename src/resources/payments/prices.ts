@@ -1,5 +1,5 @@
 /**
- * What operations cost, in micro-USD, by the name of their root field (`createUser`). Empty: nothing costs anything.
- * Only gated accounts pay (spec 2.2), out of their prepaid credit.
+ * Prices of operations in micro-USD, by the name of their root field (`createUser`). Operations without a price are
+ * free. Only gated accounts pay, from their prepaid credit (docs/contract.md#accounts).
  */
 export const prices: Readonly<Record<string, number>> = {}

@@ -1,155 +1,171 @@
-/** A top-up by x402 v2 (spec 4.2, decisions D18), in numbered steps: the order is what keeps money and credit together. */
+/**
+ * Top-ups with x402 v2 (docs/contract.md#payment-challenge), in numbered steps. Their order ensures that a settled
+ * payment is credited exactly once.
+ */
 import { z } from 'zod'
 import { ApiError, badRequest } from '../../kernel/errors.js'
-import { check } from '../../kernel/input.js'
+import { checkInput } from '../../kernel/input.js'
 import { MINUTE, SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { type TopupAttempt, transaction } from '../../platform/database.js'
-import { rateLimitHeaders } from '../../platform/rate-limit.js'
-import { type InAccount, requireAccount } from '../place.js'
-import { beginAttempt, findAttempt, noteOutcome, tellFailure } from './attempts.js'
-import { credit } from './crediting.js'
-import { balanceOf, referenceOf } from './credits.js'
-import { type Outcome, requestOf, settle, verify } from './facilitator.js'
-import { accepts, type Offer, paymentRequired, readPayment, requirementsFor, type Settlement } from './offer.js'
-import { activeMethod, amountRule, mayPay } from './payment-methods.js'
+import { rateLimitHeaders } from '../../platform/http/rate-limit.js'
+import { type TopupAttempt } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { type InAccount, requireAccount } from '../resource-path.js'
+import { creditAttempt } from './credit-attempt.js'
+import { balanceOf, paymentReferenceOf } from './credits.js'
+import { createFacilitatorRequest, type SettlementOutcome, settlePayment, verifyPayment } from './facilitator.js'
+import { amountRule, findActiveMethod, mayPay } from './payment-methods.js'
+import { beginAttempt, findAttempt, recordOutcome, recordTopupFailure } from './topup-attempts.js'
+import {
+  acceptsRequirements,
+  type PaymentOffer,
+  parsePayment,
+  paymentRequiredError,
+  requirementsFor,
+  type SettlementResponse,
+} from './x402.js'
 
 const topupRules = z.strictObject({ amountMicroUsd: amountRule })
 
-/** What a paid top-up answers. */
+/** Result of a paid top-up. */
 export interface Topup {
   id: string
   amountMicroUsd: bigint
   balanceMicroUsd: bigint
   paymentReference: string
-  settlement: Settlement
+  settlement: SettlementResponse
   createdAt: bigint
   updatedAt: bigint
 }
 
 /**
  * Settles a payment and adds it to the prepaid credit.
- * @param header the PAYMENT-SIGNATURE; without one the answer says what to sign
- * @throws invalid_request, not_found, too_many_requests, payment_required with the challenge, conflict when the payment
- * is used, being settled or settled without a credit, bad_gateway when the facilitator does not answer
+ * @param header the PAYMENT-SIGNATURE header; without it, the error contains the payment challenge
+ * @throws invalid_request, not_found, too_many_requests, payment_required with the challenge, conflict if the payment
+ *   was used before, is being settled or was settled without a credit, bad_gateway if the facilitator does not respond
  */
 export async function topUp(
   context: Context,
-  place: InAccount,
+  path: InAccount,
   input: unknown,
   header: string | null | undefined,
 ): Promise<Topup> {
-  // 1. What is asked for, and what would it take?
-  const { amountMicroUsd: amount } = check(topupRules, input)
-  const { id: accountId } = await requireAccount(context, place)
-  await refuseHaste(context, accountId)
+  // 1. Validate the request and compute the payment requirements.
+  const { amountMicroUsd: amount } = checkInput(topupRules, input)
+  const { id: accountId } = await requireAccount(context, path)
+  await checkTopupRateLimit(context, accountId)
   const { payments, baseUrl } = context.config
-  if (!payments) throw badRequest('This deployment takes no payments; its operator has to set X402_FACILITATOR_URL.')
-  const method = await activeMethod(context, { accountId })
-  if (!method) throw badRequest('This account has no active payment method; add or enable one first.')
+  if (!payments)
+    throw badRequest('This deployment does not accept payments. The operator must set X402_FACILITATOR_URL.')
+  const method = await findActiveMethod(context, { accountId })
+  if (!method) throw badRequest('This account has no active payment method. Add or enable one first.')
   if ((await balanceOf(context, { accountId })) > Number.MAX_SAFE_INTEGER - amount) {
-    throw badRequest('The balance cannot become that large.')
+    throw badRequest('The balance would exceed its maximum of 9007199254740991 micro-USD. Use a smaller amount.')
   }
   const requirements = requirementsFor(payments, amount)
-  const offer: Offer = { url: `${baseUrl}/v1/accounts/${accountId}/credits/topups`, requirements }
-  if (header === undefined || header === null) throw paymentRequired(offer, 'PAYMENT-SIGNATURE header is required')
+  const offer: PaymentOffer = { url: `${baseUrl}/v1/accounts/${accountId}/credits/topups`, requirements }
+  if (header === undefined || header === null) throw paymentRequiredError(offer, 'PAYMENT-SIGNATURE header is required')
 
-  // 2. Is that what they pay?
-  const payment = readPayment(header)
-  if (!accepts(payment, requirements)) throw paymentRequired(offer, 'The payment does not accept what is offered.')
+  // 2. Check that the payment accepts the requirements.
+  const payment = parsePayment(header)
+  if (!acceptsRequirements(payment, requirements))
+    throw paymentRequiredError(offer, 'The payment does not match the payment requirements.')
 
-  // 3. Have we seen it before? A settled payment would not be verified again.
-  const earlier = await findAttempt(context, { accountId, payment, requirements })
-  if (earlier) return answerFor(context, earlier, { accountId, amount })
+  // 3. Look for an earlier attempt with the same payment, because a settled payment cannot be verified again.
+  const existingAttempt = await findAttempt(context, { accountId, payment, requirements })
+  if (existingAttempt) return topupResponse(context, existingAttempt, { accountId, amount })
 
-  // 4. Is it good, and of a wallet that may pay?
-  const request = requestOf(payment, requirements)
-  const verdict = await verify(context, request, payment)
-  const told = { accountId, methodId: method.id, amountMicroUsd: amount, network: requirements.network }
-  if (!verdict.valid) {
-    await fail(context, { ...told, transactionId: null, payer: null, reason: verdict.reason })
-    throw paymentRequired(offer, `The payment is not valid (${verdict.reason}).`)
+  // 4. Verify the payment and check that its wallet is allowed.
+  const request = createFacilitatorRequest(payment, requirements)
+  const verification = await verifyPayment(context, request, payment)
+  const failureFields = { accountId, methodId: method.id, amountMicroUsd: amount, network: requirements.network }
+  if (!verification.valid) {
+    await recordFailure(context, { ...failureFields, transactionId: null, payer: null, reason: verification.reason })
+    throw paymentRequiredError(offer, `The payment is not valid (${verification.reason}).`)
   }
-  const { payer } = verdict
+  const { payer } = verification
   if (!mayPay(method, requirements.network, payer)) {
-    await fail(context, { ...told, transactionId: null, payer, reason: 'payer_not_allowed' })
-    throw paymentRequired(offer, 'This wallet is not among the allowed payers of the payment method.')
+    await recordFailure(context, { ...failureFields, transactionId: null, payer, reason: 'payer_not_allowed' })
+    throw paymentRequiredError(offer, 'This wallet is not one of the allowed payer wallets of the payment method.')
   }
 
-  // 5. Write down what is about to happen, then settle, then write down what has happened.
+  // 5. Record the attempt, settle the payment, then record the outcome.
   const { attempt, isOurs } = await beginAttempt(context, { accountId, method, payment, requirements, request, payer })
-  if (!isOurs) return answerFor(context, attempt, { accountId, amount })
-  const outcome = await settle(context, request, payer)
-  await noteOutcome(context, attempt, outcome).catch((error) => {
-    context.log.error({ err: error, attempt: attempt.id }, 'the outcome of a settlement could not be written')
-    throw outcome.kind === 'settled' ? notYetCredited() : outcome.kind === 'unknown' ? stillOpen() : error
+  if (!isOurs) return topupResponse(context, attempt, { accountId, amount })
+  const outcome = await settlePayment(context, request, payer)
+  await recordOutcome(context, attempt, outcome).catch((error) => {
+    context.log.error({ err: error, attempt: attempt.id }, 'recording the outcome of a settlement failed')
+    throw outcome.kind === 'settled' ? creditPendingError() : outcome.kind === 'unknown' ? outcomeUnknownError() : error
   })
-  if (outcome.kind === 'unknown') throw stillOpen()
+  if (outcome.kind === 'unknown') throw outcomeUnknownError()
   if (outcome.kind === 'refused') {
-    throw paymentRequired(
+    throw paymentRequiredError(
       offer,
       `The payment was not settled (${outcome.reason}).`,
-      refusal(outcome, requirements.network),
+      failedSettlement(outcome, requirements.network),
     )
   }
 
-  // 6. Credit it, if the method still takes it.
-  const credited = await credit(context, attempt.id).catch((error) => {
+  // 6. Credit the payment, if the payment method still allows it.
+  const credited = await creditAttempt(context, attempt.id).catch((error) => {
     context.log.error(
       { err: error, attempt: attempt.id },
-      'a settled payment is not credited yet; the queue will do it',
+      'crediting a settled payment failed; the job queue will retry it',
     )
-    throw notYetCredited()
+    throw creditPendingError()
   })
-  return answerFor(context, credited, { accountId, amount })
+  return topupResponse(context, credited, { accountId, amount })
 }
 
-/** @throws too_many_requests (decisions D19) */
-async function refuseHaste(context: Context, accountId: string): Promise<void> {
-  const verdict = await context.rateLimiter.spend('topup', accountId)
-  if (!verdict || verdict.allowed) return
-  context.metrics.refusals.inc({ limit: 'topup' })
-  const headers = rateLimitHeaders(verdict)
-  throw new ApiError('too_many_requests', `Too many top-ups; try again in ${verdict.reset} seconds.`, { headers })
+/** @throws too_many_requests (docs/contract.md#rate-limits) */
+async function checkTopupRateLimit(context: Context, accountId: string): Promise<void> {
+  const decision = await context.rateLimiter.consume('topup', accountId)
+  if (!decision || decision.allowed) return
+  context.metrics.rateLimited.inc({ limit: 'topup' })
+  const headers = rateLimitHeaders(decision)
+  throw new ApiError('too_many_requests', `Too many top-ups. Try again in ${decision.reset} seconds.`, { headers })
 }
 
-const fail = (context: Context, failure: Parameters<typeof tellFailure>[1]): Promise<void> =>
-  transaction(context, (inside) => tellFailure(inside, failure))
+const recordFailure = (context: Context, failure: Parameters<typeof recordTopupFailure>[1]): Promise<void> =>
+  transaction(context, (tx) => recordTopupFailure(tx, failure))
 
-/** The money may have moved. */
-const stillOpen = (): ApiError =>
+/** Error for an unknown outcome: the payment may have been settled. */
+const outcomeUnknownError = (): ApiError =>
   new ApiError(
     'bad_gateway',
-    'The payment facilitator did not say in time whether the payment was settled. It is being found out, and if it was, it will be credited: do not sign another payment, look into the ledger.',
+    'The payment facilitator did not confirm the settlement in time. If the payment was settled, it will be credited automatically. Do not sign another payment; check the ledger.',
     { extra: { retryable: false } },
   )
 
-/** The money has moved, and the database was not there to say so. */
-const notYetCredited = (): ApiError =>
+/** Error for a settled payment whose credit could not be written. */
+const creditPendingError = (): ApiError =>
   new ApiError(
     'unavailable',
-    'The payment is settled and will be credited by itself, shortly: do not sign another payment.',
+    'The payment is settled and will be credited automatically. Do not sign another payment.',
     { headers: { 'Retry-After': '10' }, extra: { retryable: false } },
   )
 
-const refusal = ({ reason, transactionId }: Outcome & { kind: 'refused' }, network: string): Settlement => ({
+const failedSettlement = (
+  { reason, transactionId }: SettlementOutcome & { kind: 'refused' },
+  network: string,
+): SettlementResponse => ({
   success: false,
   errorReason: reason,
   transaction: transactionId ?? '',
   network,
 })
 
-/** What became of a payment, as an answer or as the error that it is. */
-async function answerFor(
+/** Returns the result of an earlier or finished attempt, or throws the error for its state. */
+async function topupResponse(
   context: Context,
   attempt: TopupAttempt,
-  asked: { accountId: string; amount: number },
+  expected: { accountId: string; amount: number },
 ): Promise<Topup> {
   const { accountId, network, transactionId, payer, state } = attempt
-  if (accountId !== asked.accountId || Number(attempt.amountMicroUsd) !== asked.amount) {
-    throw new ApiError('conflict', 'This payment was used for another top-up.', { extra: { retryable: false } })
+  if (accountId !== expected.accountId || Number(attempt.amountMicroUsd) !== expected.amount) {
+    throw new ApiError('conflict', 'This payment was already used for another top-up.', { extra: { retryable: false } })
   }
-  const reference = referenceOf(attempt)
+  const reference = paymentReferenceOf(attempt)
   if (state === 'credited' && attempt.entryId && reference && transactionId) {
     const entry = await context.db.ledgerEntry.findUniqueOrThrow({ where: { id: attempt.entryId } })
     const { id, amountMicroUsd, balanceMicroUsd, createdAt, updatedAt } = entry
@@ -159,18 +175,18 @@ async function answerFor(
   if (state === 'conflict') {
     const text =
       attempt.reason === 'transaction_credited_before'
-        ? 'The payment is settled by a transaction that was credited before.'
-        : 'The payment is settled, but its payment method was revoked or its allowed payers were changed before it could be credited.'
+        ? 'The payment was settled by a transaction that was already credited.'
+        : 'The payment was settled, but its payment method was removed or its allowed payer wallets were changed before it could be credited.'
     const extra = { payment_reference: reference, retryable: false }
-    throw new ApiError('conflict', `${text} Do not pay again; ask for a refund with this reference.`, { extra })
+    throw new ApiError('conflict', `${text} Do not pay again. Request a refund with the payment reference.`, { extra })
   }
   if (state === 'unresolved') {
-    throw new ApiError('conflict', 'It could not be found out whether this payment was settled; ask the operator.', {
+    throw new ApiError('conflict', 'It is unknown whether this payment was settled. Contact the operator.', {
       extra: { retryable: false },
     })
   }
   const wait = state === 'unknown' ? MINUTE : 5 * SECOND
-  throw new ApiError('conflict', 'This payment is being settled; do not sign another one.', {
+  throw new ApiError('conflict', 'This payment is being settled. Do not sign another payment.', {
     headers: { 'Retry-After': String(wait / SECOND) },
   })
 }

@@ -1,17 +1,19 @@
 /**
- * Is this access token of ours good now? The one answer for every endpoint that takes one (security rules 11, 12): the
- * Core API, userinfo, introspection, the session endpoint. A JWT says only what was true when it was signed; whether
- * its session, its user and its issuer still stand is asked with every use, in one statement.
+ * Verifies access tokens of this deployment, for every endpoint that accepts one: Core API, userinfo, introspection,
+ * session check (docs/contract.md#liveness-of-access-tokens). The claims were true when the token was signed. One
+ * statement per use checks the current state of the session, the principal and the issuer.
  */
-import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto'
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import type { Tools } from '../../platform/database.js'
-import type { Question } from '../../platform/together.js'
-import { readIssuerUrl, servesHost } from '../issuer-url.js'
+import { isSignatureValid, parseJws } from '../../platform/crypto/jws.js'
+import type { DatabaseHandle } from '../../platform/postgres/database.js'
+import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
+import { parseIssuerUrl, servesHostSql } from '../issuer-url.js'
 import type { Restrictions } from '../keys/restrictions.js'
 
-/** Claims of an access token (RFC 9068, spec 5.3). Times in Unix seconds. */
+/** Claims of an access token (RFC 9068). Times in Unix seconds. */
 export interface AccessTokenClaims {
   iss: string
   sub: string
@@ -30,111 +32,113 @@ export interface AccessTokenClaims {
 }
 
 /**
- * What else a caller wants to know of the token's principal, in the same statement: columns and joins on the issuer `i`,
- * the user `u` (active), the client `c` and the agent `ag` (active).
+ * Additional columns to read in the same statement, with joins on the issuer `i`, the active user `u`, the client `c`
+ * and the active agent `ag`.
  */
-export interface Facts {
-  /** Of the prepared statement. */
+export interface ExtraColumns {
+  /** Name of the prepared statement. */
   name: string
   columns: string
   joins: string
 }
-const noFacts: Facts = { name: 'access-token-live', columns: '', joins: '' }
+const noExtraColumns: ExtraColumns = { name: 'access-token-state', columns: '', joins: '' }
 
-/** A token that is good now, with what its database rows say. */
-export interface LiveToken {
+/** A valid access token with the data of its rows. */
+export interface ActiveToken {
   claims: AccessTokenClaims
   accountId: string
   issuerId: string
-  /** `active` or `deleted`; a deleted client's user tokens stay good until they expire (spec section 3). */
+  /**
+   * `active` or `deleted`. User tokens of a deleted client stay valid until they expire
+   * (docs/contract.md#request-bodies).
+   */
   clientStatus: string | null
-  /** Of a user's token. */
+  /** The username of a user's token. */
   username: string | null
   grantId: string | null
-  /** Of a personal token, whose row must be active. `expires_at` in milliseconds. */
+  /** The row of a personal token, which is active. `expires_at` in Unix milliseconds. */
   personalToken: { name: string; restrictions: Restrictions; expires_at: number } | null
 }
 
 interface Caches {
   keys: LRUCache<string, { issuerId: string; alg: string; key: KeyObject }>
-  /** Signatures found good, by hash of the token: checking one takes longer than all the rest. */
-  verdicts: LRUCache<string, Signed>
+  /** Tokens with a verified signature, by SHA-256. Verifying the signature is the most expensive step. */
+  verifiedTokens: LRUCache<string, VerifiedToken>
 }
 
-interface Signed {
+interface VerifiedToken {
   claims: AccessTokenClaims
   issuerId: string
-  /** The custom domain under whose name it was issued, if any. */
+  /** The custom domain in `iss`, or null. */
   host: string | null
   kid: string
 }
 
-const cachesOf = new WeakMap<Tools, Caches>()
-const MAX_LENGTH = 16_384
+const cachesByTools = new WeakMap<DatabaseHandle, Caches>()
 
 /**
- * Checks an access token of this deployment.
- * @param facts columns that the answer holds as well
- * @returns null for whatever is not a live access token of ours: other kinds of JWT, foreign, expired, revoked ones
- * @throws ApiError unavailable when the database is away
+ * Verifies an access token of this deployment.
+ * @param extra additional columns of the result
+ * @returns null for everything that is not a valid access token: other JWTs, other issuers, expired or revoked tokens
+ * @throws ApiError unavailable if the database is unavailable
  */
-export async function verifyAccessToken<More extends object = object>(
+export async function verifyAccessToken<Extra extends object = object>(
   context: Context,
   token: string,
-  facts: Facts = noFacts,
-): Promise<(LiveToken & More) | null> {
-  const signed = await verifyUnexpired(context, token)
-  if (!signed) return null
-  const { claims, issuerId } = signed
-  const row = await livenessOf<More>(context, signed, facts)
+  extra: ExtraColumns = noExtraColumns,
+): Promise<(ActiveToken & Extra) | null> {
+  const verifiedToken = await verifyUnexpired(context, token)
+  if (!verifiedToken) return null
+  const { claims, issuerId } = verifiedToken
+  const row = await queryTokenState<Extra>(context, verifiedToken, extra)
   return row ? { claims, issuerId, ...row } : null
 }
 
 /**
- * Reads an access token of ours that has not expired, whether or not it is good now: to revoke it. One that sleeps with
- * its session must not wake with it.
+ * Verifies an access token without checking its current state, for revocation: a token of a suspended session must also
+ * be revoked, or it would be valid again when the session is reactivated.
  */
-export async function readAccessToken(
+export async function verifyUnexpiredAccessToken(
   context: Context,
   token: string,
-): Promise<Pick<LiveToken, 'claims' | 'issuerId'> | null> {
+): Promise<Pick<ActiveToken, 'claims' | 'issuerId'> | null> {
   return verifyUnexpired(context, token)
 }
 
-/** RFC 9068 section 4: not after exp, not before nbf; no leeway (decisions D29). */
-async function verifyUnexpired(context: Context, token: string): Promise<Signed | null> {
-  const signed = await verifySignature(context, token)
+/** Checks `exp` and `nbf` without leeway (RFC 9068 section 4, docs/contract.md#request-bodies). */
+async function verifyUnexpired(context: Context, token: string): Promise<VerifiedToken | null> {
+  const verifiedToken = await verifySignature(context, token)
   const now = context.now()
-  return signed && now < signed.claims.exp * 1000 && now >= signed.claims.nbf * 1000 ? signed : null
+  return verifiedToken && now < verifiedToken.claims.exp * 1000 && now >= verifiedToken.claims.nbf * 1000
+    ? verifiedToken
+    : null
 }
 
-/** Steps 1 to 4 of RFC 9068 section 4: form, type, issuer, signature. */
-async function verifySignature(context: Context, token: string): Promise<Signed | null> {
-  if (token.length > MAX_LENGTH) return null
-  const { keys, verdicts } = cachesFor(context.tools)
+/** Checks the form, type, issuer and signature (RFC 9068 section 4). */
+async function verifySignature(context: Context, token: string): Promise<VerifiedToken | null> {
+  if (token.length > limits.maxAccessTokenLength) return null
+  const { keys, verifiedTokens } = cachesFor(context.database)
   const hash = createHash('sha256').update(token).digest('base64')
-  const known = verdicts.get(hash)
+  const known = verifiedTokens.get(hash)
   if (known) return known
 
-  // 1. Three parts, the first of which names an access token (not an ID token or a logout token) and a key.
-  const [head, body, signature, ...rest] = token.split('.')
-  if (!head || !body || !signature || rest.length > 0) return null
-  const header = decoded(head)
-  const claims = decoded(body)
-  if (!header || !claims || !isAccessTokenType(header['typ']) || header['crit'] !== undefined) return null
-  const { alg, kid } = header
+  // 1. A JWT whose header has the type of an access token (not of an ID token or logout token) and a key id.
+  const jws = parseJws(token)
+  if (!jws || !isAccessTokenType(jws.header['typ'])) return null
+  const { claims } = jws
+  const { kid } = jws.header
   if (typeof kid !== 'string' || !/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/.test(kid)) return null
 
-  // 2. Claims of the right form, from an issuer of this deployment.
-  if (!hasClaims(claims)) return null
-  const name = readIssuerUrl(context.config, claims.iss)
-  if (!name) return null
-  const { issuerId, host } = name
+  // 2. The claims are complete and the issuer belongs to this deployment.
+  if (!hasRequiredClaims(claims)) return null
+  const parsedIssuer = parseIssuerUrl(context.config, claims.iss)
+  if (!parsedIssuer) return null
+  const { issuerId, host } = parsedIssuer
 
-  // 3. The key is that issuer's, and its algorithm is the key's own, whatever the header says.
+  // 3. The key belongs to that issuer.
   let entry = keys.get(kid)
   if (!entry) {
-    const [row] = await context.tools.query<{ issuer_id: string; alg: string; public_jwk: object }>(
+    const [row] = await context.database.query<{ issuer_id: string; alg: string; public_jwk: object }>(
       'access-token-key',
       'SELECT issuer_id, alg, public_jwk FROM signing_keys WHERE kid = $1::uuid',
       [kid],
@@ -147,33 +151,28 @@ async function verifySignature(context: Context, token: string): Promise<Signed 
     }
     keys.set(kid, entry)
   }
-  if (entry.issuerId !== issuerId || entry.alg !== alg) return null
+  if (entry.issuerId !== issuerId) return null
 
-  // 4. The signature.
-  const data = Buffer.from(`${head}.${body}`)
-  const bytes = Buffer.from(signature, 'base64url')
-  // A second spelling of the same bytes would be a second name for the same token.
-  if (bytes.toString('base64url') !== signature) return null
-  const digest = alg === 'EdDSA' ? null : 'sha256'
-  const key = { key: entry.key, ...(alg === 'ES256' ? { dsaEncoding: 'ieee-p1363' as const } : {}) }
-  if (!verify(digest, data, key, bytes)) return null
-  const signed = { claims, issuerId, host, kid }
-  verdicts.set(hash, signed)
-  return signed
+  // 4. The signature is valid.
+  if (!isSignatureValid(jws, entry.alg, entry.key)) return null
+  const verifiedToken = { claims, issuerId, host, kid }
+  verifiedTokens.set(hash, verifiedToken)
+  return verifiedToken
 }
 
 /**
- * Everything that can end a token before its time: the revocation list, its session (suspended, revoked, expired,
- * idle), its principal (a user, a client, an agent), its issuer, its key. A disabled client's tokens are dead; a deleted
- * one's user tokens are not. A client that is a metadata document has no row; its tokens are good while the issuer takes
- * such clients. A token that is its own client is a personal token, and its row must be active. A token issued under a
- * custom domain is good at every address of the issuer, for as long as the domain is the issuer's. An exchanged token has
- * the session of the token that it came from, whose client must not be disabled either. A token for a selected
- * organization is dead while that or the user's membership of it is suspended, and when it is deleted (spec section 3:
- * at once, without a grace period); of a member who was removed it lasts until the next refresh (decisions D11).
+ * Everything that can end a token before `exp`: the revocation list; its session (suspended, revoked, expired, idle);
+ * its principal (user, client, agent); its issuer; its key.
+ * - Tokens of a disabled client are invalid. User tokens of a deleted client are valid.
+ * - A client with a metadata document has no row. Its tokens are valid while the issuer allows such clients.
+ * - A token whose `client_id` is its `jti` is a personal token, whose row must be active.
+ * - A token that was issued at a custom domain is valid at every address of the issuer while the domain is assigned.
+ * - An exchanged token has the session of its subject token, whose client must not be disabled either.
+ * - A token for an organization is invalid while the organization or the membership is suspended, and when the
+ *   organization is deleted. If the member was removed, it is valid until the next refresh (docs/contract.md#members).
  */
-const livenessTypes = ['text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'text', 'boolean', 'text'] as const
-const livenessText = ({ columns, joins }: Facts): string => `
+const tokenStateTypes = ['text', 'text', 'text', 'text', 'text', 'text', 'bigint', 'text', 'boolean', 'text'] as const
+const tokenStateText = ({ columns, joins }: ExtraColumns): string => `
   SELECT i.account_id AS "accountId", c.status AS "clientStatus", u.username, s.grant_id AS "grantId",
     CASE WHEN p.id IS NOT NULL THEN jsonb_build_object('name', p.name, 'restrictions', p.restrictions,
       'expires_at', p.expires_at) END AS "personalToken"${columns && `, ${columns}`}
@@ -188,7 +187,7 @@ const livenessText = ({ columns, joins }: Facts): string => `
     AND p.status = 'active' AND p.expires_at > $7
   ${joins}
   WHERE i.id = $1 AND i.status = 'active'
-    AND ($8::text IS NULL OR ${servesHost('$8::text')})
+    AND ($8::text IS NULL OR ${servesHostSql('$8::text')})
     AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.issuer_id = $1 AND r.jti = $3)
     AND ($6::text IS NULL OR s.id IS NOT NULL)
     AND CASE WHEN $3 = $4 THEN p.id IS NOT NULL AND u.id IS NOT NULL
@@ -202,50 +201,46 @@ const livenessText = ({ columns, joins }: Facts): string => `
       FROM organizations o LEFT JOIN organization_members m ON m.org_id = o.id AND m.user_id = $5
       WHERE o.issuer_id = i.id AND o.id = $10))`
 
-const questions = new Map<string, Question>()
+const tokenStateQueries = new Map<string, BatchQuery>()
 
-function livenessQuestion(facts: Facts): Question {
-  let question = questions.get(facts.name)
-  if (!question) {
-    question = { name: facts.name, types: livenessTypes, text: livenessText(facts) }
-    questions.set(facts.name, question)
+function tokenStateQueryFor(extra: ExtraColumns): BatchQuery {
+  let tokenStateQuery = tokenStateQueries.get(extra.name)
+  if (!tokenStateQuery) {
+    tokenStateQuery = { name: extra.name, types: tokenStateTypes, text: tokenStateText(extra) }
+    tokenStateQueries.set(extra.name, tokenStateQuery)
   }
-  return question
+  return tokenStateQuery
 }
 
-async function livenessOf<More>(context: Context, { issuerId, host, kid, claims }: Signed, facts: Facts) {
+async function queryTokenState<Extra>(
+  context: Context,
+  { issuerId, host, kid, claims }: VerifiedToken,
+  extra: ExtraColumns,
+) {
   const { jti, client_id, sub, sid = null, org_id = null } = claims
   const exchanged = claims['act'] !== undefined
-  type Row = Omit<LiveToken, 'claims' | 'issuerId'> & More & Record<string, unknown>
+  type Row = Omit<ActiveToken, 'claims' | 'issuerId'> & Extra & Record<string, unknown>
   const values = [issuerId, kid, jti, client_id, sub, sid, context.now(), host, exchanged, org_id]
-  const [row] = await context.tools.ask<Row>(livenessQuestion(facts), values)
+  const [row] = await context.database.queryCoalesced<Row>(tokenStateQueryFor(extra), values)
   return row
 }
 
-function cachesFor(tools: Tools): Caches {
-  let caches = cachesOf.get(tools)
+function cachesFor(tools: DatabaseHandle): Caches {
+  let caches = cachesByTools.get(tools)
   if (!caches) {
-    caches = { keys: new LRUCache({ max: 10_000 }), verdicts: new LRUCache({ max: 20_000 }) }
-    cachesOf.set(tools, caches)
+    caches = {
+      keys: new LRUCache({ max: limits.maxCachedVerificationKeys }),
+      verifiedTokens: new LRUCache({ max: limits.maxCachedVerifiedTokens }),
+    }
+    cachesByTools.set(tools, caches)
   }
   return caches
 }
 
-function decoded(part: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined
-  } catch {
-    return undefined
-  }
-}
-
-/** RFC 9068 2.1: `at+jwt`, with or without `application/`, in any case. */
+/** RFC 9068 section 2.1: `at+jwt`, with or without `application/`, in any case. */
 const isAccessTokenType = (typ: unknown): boolean => typeof typ === 'string' && /^(application\/)?at\+jwt$/i.test(typ)
 
-function hasClaims(claims: Record<string, unknown>): claims is AccessTokenClaims {
+function hasRequiredClaims(claims: Record<string, unknown>): claims is AccessTokenClaims {
   const { iss, sub, aud, exp, iat, nbf, jti, client_id, sid } = claims
   const texts = [iss, sub, jti, client_id, ...(sid === undefined ? [] : [sid])]
   const audience = Array.isArray(aud) ? aud : [aud]

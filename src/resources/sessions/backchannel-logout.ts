@@ -1,36 +1,34 @@
 /**
- * OpenID Connect Back-Channel Logout 1.0 (decisions D23): the end of a session tells its client, if that wants to be
- * told. The job is made in the transaction of `session.terminated`; the token is made when it goes out.
+ * OpenID Connect Back-Channel Logout 1.0 (docs/contract.md#back-channel-logout). The job is queued in the transaction
+ * that ends the session. The logout token is created when the job runs.
  */
 import { newId } from '../../kernel/ids.js'
-import { SECOND, seconds } from '../../kernel/time.js'
+import { limits } from '../../kernel/limits.js'
+import { SECOND, toUnixSeconds } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { signJwt } from '../../platform/jwt.js'
-import { OutboundError } from '../../platform/outbound.js'
-import { enqueue, type Task } from '../../platform/queue.js'
-import { currentKey } from '../issuer-keys.js'
-import { issuerUrl, servesHost } from '../issuer-url.js'
+import { signJwt } from '../../platform/crypto/jws.js'
+import { enqueue, type Task } from '../../platform/jobs/queue.js'
+import { OutboundError } from '../../platform/outbound/outbound.js'
+import { currentSigningKey } from '../issuer-keys.js'
+import { issuerUrl, servesHostSql } from '../issuer-url.js'
 
 const TASK = 'backchannel_logout'
-/** How long a client has to answer, and a token to get there (milliseconds, seconds). */
-const TIMEOUT = 5 * SECOND
-const TOKEN_LIFE = 120
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
 /** A session that has ended. */
-export interface Farewell {
+export interface EndedSession {
   issuerId: string
   sessionId: string
 }
 
-/** Promises the notices; a session whose client wants none costs nothing. Call it in the transaction that ends them. */
-export async function promiseLogouts(context: Context, ended: readonly Farewell[]): Promise<void> {
-  // Tries of the same notice carry the same id, so that a client can tell them from another one (section 2.6).
-  const notices = ended.map(({ issuerId, sessionId }) => ({ issuerId, sessionId, jti: newId('tok', context.now()) }))
-  await enqueue(context, TASK, notices)
+/** Queues a logout request for each session. Call it in the transaction that ends them. */
+export async function enqueueBackchannelLogouts(context: Context, ended: readonly EndedSession[]): Promise<void> {
+  // Repeated requests have the same `jti`, so that the client can detect them (section 2.6).
+  const payloads = ended.map(({ issuerId, sessionId }) => ({ issuerId, sessionId, jti: newId('tok', context.now()) }))
+  await enqueue(context, TASK, payloads)
 }
 
-interface Facts {
+interface LogoutTarget {
   clientId: string
   userId: string
   host: string | null
@@ -38,66 +36,67 @@ interface Facts {
   alg: string
 }
 
-/** The client as it is now: what it has unset meanwhile, or whoever was deleted with it, needs no notice. */
-const factsText = `
+/** Reads the current client. Finds nothing if the logout URI was removed or the client or issuer was deleted. */
+const targetText = `
   SELECT s.client_id AS "clientId", s.user_id AS "userId", c.settings->'openid'->>'backchannel_logout_uri' AS uri,
-    CASE WHEN ${servesHost('s.host')} THEN s.host END AS host,
+    CASE WHEN ${servesHostSql('s.host')} THEN s.host END AS host,
     coalesce(c.settings->'openid'->>'response_signature_alg', 'ES256') AS alg
   FROM sessions s
   JOIN issuers i ON i.id = s.issuer_id AND i.status <> 'deleted'
   JOIN clients c ON c.issuer_id = s.issuer_id AND c.id = s.client_id AND c.status <> 'deleted'
   WHERE s.issuer_id = $1 AND s.id = $2 AND c.settings->'openid'->>'backchannel_logout_uri' IS NOT NULL`
 
-/** Up to three tries: at once, after 5 seconds, after another 30. */
+/** Up to three attempts: immediately, after 5 seconds, and after another 30 seconds. */
 export const backchannelLogout: Task = {
   name: TASK,
-  attempts: 3,
-  delay: (failed) => (failed === 1 ? 5 : 30) * SECOND,
-  lease: 4 * TIMEOUT,
-  parallel: 20,
+  maxAttempts: limits.maxBackchannelLogoutAttempts,
+  retryDelay: (failed) => (failed === 1 ? 5 : 30) * SECOND,
+  leaseDuration: 4 * limits.backchannelLogoutTimeout,
+  concurrency: limits.maxConcurrentBackchannelLogouts,
 
-  async run(context, payload, { number, last }) {
-    const { issuerId, sessionId, jti } = payload as Farewell & { jti: string }
-    const [facts] = await context.tools.query<Facts & Record<string, unknown>>('logout-facts', factsText, [
-      issuerId,
-      sessionId,
-    ])
-    if (!facts) return 'done'
-    const key = await currentKey(context, issuerId, facts.alg)
-    const token = signJwt(key, 'logout+jwt', logoutClaims(context, { issuerId, sessionId, jti, ...facts }))
-    const about = { task: TASK, session: sessionId, client: facts.clientId, attempt: number, last }
+  async run(context, payload, { number, isLast }) {
+    const { issuerId, sessionId, jti } = payload as EndedSession & { jti: string }
+    const [target] = await context.database.query<LogoutTarget & Record<string, unknown>>(
+      'backchannel-logout-target',
+      targetText,
+      [issuerId, sessionId],
+    )
+    if (!target) return 'done'
+    const key = await currentSigningKey(context, issuerId, target.alg)
+    const token = signJwt(key, 'logout+jwt', logoutClaims(context, { issuerId, sessionId, jti, ...target }))
+    const logFields = { task: TASK, session: sessionId, client: target.clientId, attempt: number, last: isLast }
     try {
       const { status } = await context.outbound.send({
         method: 'POST',
-        url: facts.uri,
+        url: target.uri,
         headers: { 'content-type': 'application/x-www-form-urlencoded', 'cache-control': 'no-store' },
         body: new URLSearchParams({ logout_token: token }).toString(),
-        timeout: TIMEOUT,
+        timeout: limits.backchannelLogoutTimeout,
         maxBody: 0,
       })
-      // Section 2.8; redirects are none of it.
+      // Section 2.8: only a 2xx response is a success. Redirects are not followed.
       if (status >= 200 && status < 300) return 'done'
-      context.log.warn({ ...about, status }, 'a client did not accept a logout notice')
+      context.log.warn({ ...logFields, status }, 'back-channel logout rejected by the client')
     } catch (error) {
       if (!(error instanceof OutboundError)) throw error
-      context.log.warn({ ...about, fault: error.fault }, 'a client could not be told of a logout')
+      context.log.warn({ ...logFields, error: error.reason }, 'back-channel logout request failed')
     }
     return 'failed'
   },
 }
 
-/** Section 2.4, with the claims of decisions D23. No nonce, for an ID token has one. */
+/** Section 2.4. A logout token must not have a nonce. */
 function logoutClaims(
   { config, now }: Context,
-  { issuerId, sessionId, jti, clientId, userId, host }: Facts & Farewell & { jti: string },
+  { issuerId, sessionId, jti, clientId, userId, host }: LogoutTarget & EndedSession & { jti: string },
 ): object {
-  const iat = seconds(now())
+  const iat = toUnixSeconds(now())
   return {
     iss: issuerUrl(config, issuerId, host),
     sub: userId,
     aud: clientId,
     iat,
-    exp: iat + TOKEN_LIFE,
+    exp: iat + limits.logoutTokenLifetimeSeconds,
     jti,
     events: { [EVENT]: {} },
     sid: sessionId,

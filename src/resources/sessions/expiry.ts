@@ -1,12 +1,11 @@
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { sql, transaction } from '../../platform/database.js'
-import { inPortions } from '../../platform/sweep.js'
-import { emit } from '../events/events.js'
+import { runInBatches } from '../../platform/jobs/batch-delete.js'
+import { sql } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { recordEvent } from '../events/record-event.js'
 
-/** Sessions told of by one transaction. */
-const PORTION = 100
-
-interface Expired {
+interface ExpiredSession {
   id: string
   accountId: string
   issuerId: string
@@ -18,23 +17,23 @@ interface Expired {
 const expireText = `
   UPDATE sessions SET status = 'expired', updated_at = $1::bigint WHERE id IN (
     SELECT id FROM sessions WHERE expires_at <= $1::bigint AND status NOT IN ('revoked', 'expired')
-    ORDER BY expires_at LIMIT ${PORTION} FOR UPDATE SKIP LOCKED)
+    ORDER BY expires_at LIMIT ${limits.sessionExpiryBatchSize} FOR UPDATE SKIP LOCKED)
   RETURNING id, account_id AS "accountId", issuer_id AS "issuerId", user_id AS "userId", client_id AS "clientId",
     org_id AS "orgId"`
 
 /**
- * Tells of sessions whose absolute lifetime has passed. They are over by the clock already, with all their tokens; this
- * writes it down, with one event each. A periodic job; several at once share the work.
+ * Stores the status `expired` of sessions after their absolute lifetime, and records an event for each. Their tokens
+ * are invalid before this, because the expiry is checked with each use. A periodic job; safe to run in parallel.
  */
 export async function expireSessions(context: Context): Promise<void> {
-  await inPortions(context, PORTION, () => expirePortion(context))
+  await runInBatches(context, limits.sessionExpiryBatchSize, () => expireBatch(context))
 }
 
-function expirePortion(context: Context): Promise<number> {
-  return transaction(context, async (inside) => {
-    const rows = await sql<Expired>(inside.db, expireText, inside.now())
+function expireBatch(context: Context): Promise<number> {
+  return transaction(context, async (tx) => {
+    const rows = await sql<ExpiredSession>(tx.db, expireText, tx.now())
     for (const { id, ...ids } of rows) {
-      await emit(inside, 'session.expired', { ...ids, sessionId: id, target: { type: 'session', id } })
+      await recordEvent(tx, 'session.expired', { ...ids, sessionId: id, target: { type: 'session', id } })
     }
     return rows.length
   })

@@ -16,19 +16,19 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { enumOf, IssuerPlace, idempotencyKeyArg, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
-import { reactivateSession, revokeSession, suspendSession, suspensionReasons } from './moves.js'
-import { getSession, listSessions, type StatedSession, sessionStates } from './reading.js'
-import { type Device, type RevocationReason, revocationReasons, type SessionState } from './sessions.js'
+import { enumOf, IssuerPath, idempotencyKeyArg, PageArgs, pageType, Scope, Timestamp } from '../graphql-types.js'
+import { getSession, listSessions, type SessionWithCurrentStatus, sessionStatuses } from './session-queries.js'
+import { type Device, type RevocationReason, revocationReasons, type SessionStatus } from './sessions.js'
+import { reactivateSession, revokeSession, suspendSession, suspensionReasons } from './transitions.js'
 
-export const SessionStatusEnum = enumOf(sessionStates)
+export const SessionStatusEnum = enumOf(sessionStatuses)
 registerEnumType(SessionStatusEnum, { name: 'SessionStatus' })
 export const RevocationReasonEnum = enumOf(revocationReasons)
 registerEnumType(RevocationReasonEnum, { name: 'RevocationReason' })
 export const SuspensionReasonEnum = enumOf(suspensionReasons)
 registerEnumType(SuspensionReasonEnum, { name: 'SuspensionReason' })
 
-@ObjectType({ description: 'What a session was begun on.' })
+@ObjectType({ description: 'The device on which the session started.' })
 class SessionDevice {
   @Field(() => String, { nullable: true })
   userAgent!: string | null
@@ -38,7 +38,7 @@ class SessionDevice {
   fingerprint!: string | null
 }
 
-@ObjectType({ description: 'A signed-in user at one client (spec 2.13).' })
+@ObjectType({ description: 'A user who is signed in at one client.' })
 export class Session {
   @Field(() => ID)
   id!: string
@@ -52,9 +52,9 @@ export class Session {
   clientId!: string
   @Field(() => ID, { nullable: true })
   orgId!: string | null
-  @Field(() => SessionStatusEnum, { description: 'As of now: inactive and expired are read off the clock.' })
-  status!: SessionState
-  @Field(() => Int, { description: 'When the user proved themself, in Unix seconds as the claim.' })
+  @Field(() => SessionStatusEnum, { description: 'The current status. inactive and expired follow from the time.' })
+  status!: SessionStatus
+  @Field(() => Int, { description: 'The time of the authentication in Unix seconds, like the claim auth_time.' })
   authTime!: number
   @Field(() => String, { nullable: true })
   acr!: string | null
@@ -90,13 +90,13 @@ export class Session {
 export class SessionPage extends pageType(Session) {}
 
 @ArgsType()
-class SessionsPlace extends IssuerPlace {
+class SessionsPath extends IssuerPath {
   @Field(() => ID)
   userId!: string
 }
 
 @ArgsType()
-class SessionPlace extends IssuerPlace {
+class SessionPath extends IssuerPath {
   @Field(() => ID)
   sessionId!: string
 }
@@ -104,7 +104,7 @@ class SessionPlace extends IssuerPlace {
 @ArgsType()
 class SessionFilter extends PageArgs {
   @Field(() => SessionStatusEnum, { nullable: true })
-  status?: SessionState | null
+  status?: SessionStatus | null
 }
 
 @InputType()
@@ -129,56 +129,56 @@ class SuspendSessionInput {
 
 @Resolver(() => Session)
 export class SessionResolver {
-  @Query(() => SessionPage, { description: "A user's sessions, newest first." })
+  @Query(() => SessionPage, { description: 'The sessions of a user, newest first.' })
   @Scope('issuers.sessions', 'read')
   sessions(
     @Ctx() context: Context,
-    @Args(() => SessionsPlace) place: SessionsPlace,
+    @Args(() => SessionsPath) path: SessionsPath,
     @Args(() => SessionFilter) filter: SessionFilter,
   ) {
-    return listSessions(context, place, filter, filter)
+    return listSessions(context, path, filter, filter)
   }
 
   @Query(() => Session)
   @Scope('issuers.sessions', 'read')
-  session(@Ctx() context: Context, @Args(() => SessionPlace) place: SessionPlace) {
-    return getSession(context, place)
+  session(@Ctx() context: Context, @Args(() => SessionPath) path: SessionPath) {
+    return getSession(context, path)
   }
 
-  @Mutation(() => Session, { description: 'Ends a session with all its tokens.' })
+  @Mutation(() => Session, { description: 'Ends a session and all its tokens.' })
   @Scope('issuers.sessions', 'write')
   revokeSession(
     @Ctx() context: Context,
-    @Args(() => SessionPlace) place: SessionPlace,
+    @Args(() => SessionPath) path: SessionPath,
     @Arg('input', () => RevokeSessionInput) input: RevokeSessionInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return revokeSession(context, place, input)
+    return revokeSession(context, path, input)
   }
 
-  @Mutation(() => Session, { description: 'Makes its tokens invalid until it is reactivated.' })
+  @Mutation(() => Session, { description: 'Suspends a session. Its tokens are invalid until it is reactivated.' })
   @Scope('issuers.sessions', 'write')
   suspendSession(
     @Ctx() context: Context,
-    @Args(() => SessionPlace) place: SessionPlace,
+    @Args(() => SessionPath) path: SessionPath,
     @Arg('input', () => SuspendSessionInput) input: SuspendSessionInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return suspendSession(context, place, input)
+    return suspendSession(context, path, input)
   }
 
   @Mutation(() => Session)
   @Scope('issuers.sessions', 'write')
   reactivateSession(
     @Ctx() context: Context,
-    @Args(() => SessionPlace) place: SessionPlace,
+    @Args(() => SessionPath) path: SessionPath,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return reactivateSession(context, place)
+    return reactivateSession(context, path)
   }
 
   @FieldResolver(() => SessionDevice)
-  device(@Root() session: StatedSession): SessionDevice {
+  device(@Root() session: SessionWithCurrentStatus): SessionDevice {
     const { user_agent, ip_address, fingerprint } = session.device as unknown as Device
     return { userAgent: user_agent, ipAddress: ip_address, fingerprint }
   }

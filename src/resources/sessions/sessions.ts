@@ -1,17 +1,15 @@
 /**
- * Sessions (spec 2.13, decisions D17): a signed-in user at one client. The id is the `sid` of its tokens, so the state
- * of the row is the state of every token. Ending a session ends its refresh tokens with it, in the same statement.
+ * Sessions (docs/contract.md#sessions): a user who is signed in at one client. The id is the `sid` of its tokens, so a
+ * token is valid only while its session is. Ending a session deletes its refresh tokens in the same statement.
  */
 import type { Context } from '../../platform/context.js'
-import { type Session, sql, transaction } from '../../platform/database.js'
-import { emit } from '../events/events.js'
-import type { InIssuer } from '../place.js'
-import { promiseLogouts } from './backchannel-logout.js'
+import { type Session, sql } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { recordEvent } from '../events/record-event.js'
+import type { InIssuer } from '../resource-path.js'
+import { enqueueBackchannelLogouts } from './backchannel-logout.js'
 
-/** In seconds; an issuer's `settings.sessions.absolute_lifetime` overrides it. As long as any token may live. */
-export const DEFAULT_LIFETIME = 1_814_400
-
-export type SessionState = 'active' | 'inactive' | 'suspended' | 'revoked' | 'expired'
+export type SessionStatus = 'active' | 'inactive' | 'suspended' | 'revoked' | 'expired'
 
 export const revocationReasons = [
   'user_logout',
@@ -24,28 +22,31 @@ export const revocationReasons = [
 ] as const
 export type RevocationReason = (typeof revocationReasons)[number]
 
-type Clocks = Pick<Session, 'status' | 'expiresAt' | 'idleExpiresAt'>
+type SessionExpiryFields = Pick<Session, 'status' | 'expiresAt' | 'idleExpiresAt'>
 
 /**
- * The state of a session now: `expired` and `inactive` are read off the clocks, the rest is stored. Only an active
- * session's tokens are good; an inactive one comes back by a refresh or a return through single sign-on.
+ * Returns the current status of a session. `expired` and `inactive` follow from the time, the others are stored. Tokens
+ * are valid only while the session is active. A refresh or a single sign-on makes an inactive session active again.
  * @param now Unix milliseconds
  */
-export function stateOf({ status, expiresAt, idleExpiresAt }: Clocks, now: number): SessionState {
+export function currentSessionStatus(
+  { status, expiresAt, idleExpiresAt }: SessionExpiryFields,
+  now: number,
+): SessionStatus {
   if (status === 'revoked') return 'revoked'
   if (Number(expiresAt) <= now) return 'expired'
   if (status === 'suspended') return 'suspended'
   return idleExpiresAt !== null && Number(idleExpiresAt) <= now ? 'inactive' : 'active'
 }
 
-/** What a device looks like from here. */
+/** The device, as far as its requests show it. */
 export interface Device {
   user_agent: string | null
   ip_address: string | null
   fingerprint: string | null
 }
 
-/** What a new session is made of. Times in milliseconds, `authTime` in seconds. */
+/** Times in Unix milliseconds, `authTime` in Unix seconds. */
 export interface NewSession extends InIssuer {
   id: string
   userId: string
@@ -53,11 +54,13 @@ export interface NewSession extends InIssuer {
   orgId: string | null
   browserUid: string
   grantId: string
-  /** The custom domain that it is begun under; none: the IdP's own address. */
+  /** The custom domain of the sign-in; none for the host of IDP_URL. */
   host?: string | null
   device: Device
   authTime: number
-  /** From when on the end of all sign-ins of the user ends this one; after the second of `authTime` if not given. */
+  /**
+   * The authentication time in Unix milliseconds, if known; compared with the time when all sign-ins were invalidated.
+   */
   since?: number | undefined
   acr: string | null
   amr: readonly string[]
@@ -65,7 +68,7 @@ export interface NewSession extends InIssuer {
   idleExpiresAt: number | null
 }
 
-const beginText = `
+const createText = `
   INSERT INTO sessions (id, account_id, issuer_id, user_id, client_id, org_id, browser_uid, grant_id, host, status, device,
     auth_time, acr, amr, access_token_jti, refresh_token_jti, last_activity_at, expires_at, idle_expires_at, created_at,
     updated_at)
@@ -75,20 +78,20 @@ const beginText = `
     "orgId" text, "browserUid" text, "grantId" text, host text, device jsonb, "authTime" int, acr text, amr text[],
     "expiresAt" bigint, "idleExpiresAt" bigint, now bigint, since bigint)
   JOIN users u ON u.issuer_id = "issuerId" AND u.id = "userId"
-  WHERE u.status = 'active' AND coalesce(u.owned_since < coalesce(since, ("authTime" + 1) * 1000::bigint), true)
+  WHERE u.status = 'active' AND coalesce(u.proofs_valid_after < coalesce(since, ("authTime" + 1) * 1000::bigint), true)
   FOR SHARE OF u
   RETURNING 1`
 
 /**
- * Begins a session. Call it in the transaction that gives out what was signed in for.
- * @returns false, and begins none, where all sign-ins of the user were ended while this one was on its way
+ * Creates a session. Call it in the transaction that issues its tokens or codes.
+ * @returns false, without creating one, if all sign-ins of the user were invalidated after this one
  */
-export async function beginSession(context: Context, session: NewSession): Promise<boolean> {
+export async function createSession(context: Context, session: NewSession): Promise<boolean> {
   const row = { ...session, now: context.now() }
-  const [begun] = await context.query('session-begin', beginText, [JSON.stringify(row)])
-  if (!begun) return false
+  const [created] = await context.query('session-create', createText, [JSON.stringify(row)])
+  if (!created) return false
   const { accountId, issuerId, userId, clientId, orgId, id, amr } = session
-  await emit(context, 'session.created', {
+  await recordEvent(context, 'session.created', {
     accountId,
     issuerId,
     orgId,
@@ -101,22 +104,22 @@ export async function beginSession(context: Context, session: NewSession): Promi
   return true
 }
 
-/** Which sessions are meant, always within one issuer. */
-export type Which =
+/** Selects sessions of one issuer. */
+export type SessionSelector =
   | { sessionId: string }
   | { userId: string }
   | { browserUid: string }
-  /** All that came from one authorization: the family of a code or refresh token. */
+  /** All sessions of one grant: the family of a code or refresh token. */
   | { grantId: string }
 
-const columns = { sessionId: 'id', userId: 'user_id', browserUid: 'browser_uid', grantId: 'grant_id' } as const
+const selectorColumns = { sessionId: 'id', userId: 'user_id', browserUid: 'browser_uid', grantId: 'grant_id' } as const
 
-interface Ended {
+interface EndedSessionRow {
   id: string
   userId: string
   clientId: string
   orgId: string | null
-  /** Its client wants to be told by the back channel. */
+  /** The client has a `backchannel_logout_uri`. */
   notify: boolean
 }
 
@@ -132,7 +135,7 @@ const endText = (column: string): string => `
   ), browsers AS (
     DELETE FROM idp_artifacts
     WHERE $6::boolean AND issuer_id = $1::text AND kind = 'Session'
-      AND uid ${column === columns.browserUid ? '= $2::text' : 'IN (SELECT browser_uid FROM ended)'}
+      AND uid ${column === selectorColumns.browserUid ? '= $2::text' : 'IN (SELECT browser_uid FROM ended)'}
   ), denied AS (
     INSERT INTO revoked_tokens (issuer_id, jti, expires_at)
     SELECT $1::text, jti, ended.expires_at FROM ended, unnest(ended.access_token_jti) AS jti
@@ -144,62 +147,64 @@ const endText = (column: string): string => `
   FROM ended`
 
 /**
- * Comes first, in a statement of its own, so that the next one sees what others had under way: whoever answers an
- * authorization request holds the browser's sign-in, if that is stored already, and has begun a session when they let go
- * of it. See `beginSession` for those that are not.
+ * Locks the browser sessions before `endText` runs. A parallel authorization request that holds the lock has then
+ * committed its new session, and the next statement sees it. Must be a separate statement because a statement does not
+ * see rows that were committed after it started. `createSession` handles browser sessions that are not stored yet.
  */
-const browsersText = (column: string): string => `
+const lockBrowserSessionsText = (column: string): string => `
   SELECT 1 FROM idp_artifacts WHERE issuer_id = $1 AND kind = 'Session' AND ${
-    column === columns.browserUid
+    column === selectorColumns.browserUid
       ? 'uid = $2'
       : `uid IN (SELECT browser_uid FROM sessions WHERE issuer_id = $1 AND ${column} = $2)`
   } ORDER BY id FOR UPDATE`
 
-const userText = `
-  UPDATE users SET owned_since = greatest(owned_since, $3) WHERE issuer_id = $1 AND id = $2 AND status = 'active'`
+const endSignInsText = `
+  UPDATE users SET proofs_valid_after = greatest(proofs_valid_after, $3) WHERE issuer_id = $1 AND id = $2 AND status = 'active'`
 
 /**
- * Ends what a user proved before now and has no session to show for: sign-ins half-way, and those of browsers whose
- * session has ended. They are known by when they took place.
+ * Invalidates all earlier sign-ins of a user that have no session: those in progress, and those of browsers whose
+ * sessions have ended. They are identified by their time.
  */
-export async function endSignIns(context: Context, { issuerId, id }: { issuerId: string; id: string }): Promise<void> {
-  await context.query('user-signed-out', userText, [issuerId, id, context.now()])
+export async function invalidateSignIns(
+  context: Context,
+  { issuerId, id }: { issuerId: string; id: string },
+): Promise<void> {
+  await context.query('user-invalidate-sign-ins', endSignInsText, [issuerId, id, context.now()])
 }
 
-const endTexts = Object.fromEntries(Object.values(columns).map((column) => [column, endText(column)])) as Record<
-  (typeof columns)[keyof typeof columns],
-  string
->
+const endTexts = Object.fromEntries(
+  Object.values(selectorColumns).map((column) => [column, endText(column)]),
+) as Record<(typeof selectorColumns)[keyof typeof selectorColumns], string>
 
-export interface Ending {
+export interface SessionTermination {
   reason: RevocationReason
   details?: string | null
-  /** Ends the browser's sign-in too, or single sign-on would silently make new tokens (security rule 13). */
-  browserToo: boolean
+  /** Also ends the browser session; otherwise single sign-on would create new tokens without a sign-in. */
+  endBrowserSession: boolean
 }
 
 /**
- * Ends sessions that still live, in one statement: the rows, their codes, refresh tokens and grants, and the access
- * tokens that they know of, which join the revocation list. Each gets its event in the same transaction, and its
- * client the promise of a back-channel notice. With all sessions of a user go all sign-ins, those half-way too, see
- * `endSignIns`.
- * @returns the sessions that were ended now
+ * Ends sessions that have not ended, in one statement: the rows, their codes, refresh tokens and grants, and their
+ * known access tokens, which join the revocation list. Records an event for each session and queues the back-channel
+ * logouts in the same transaction. Ending all sessions of a user also invalidates all sign-ins (`invalidateSignIns`).
+ * @returns the sessions that this call ended
  */
 export async function endSessions(
   context: Context,
   { accountId, issuerId }: InIssuer,
-  which: Which,
-  { reason, details = null, browserToo }: Ending,
-): Promise<Ended[]> {
-  const [[key, value]] = Object.entries(which) as [[keyof typeof columns, string]]
-  return transaction(context, async (inside) => {
-    const column = columns[key]
+  selector: SessionSelector,
+  { reason, details = null, endBrowserSession }: SessionTermination,
+): Promise<EndedSessionRow[]> {
+  const [[key, value]] = Object.entries(selector) as [[keyof typeof selectorColumns, string]]
+  return transaction(context, async (tx) => {
+    const column = selectorColumns[key]
     const text = endTexts[column]
-    if (browserToo) await inside.query(`session-browsers-${column}`, browsersText(column), [issuerId, value])
-    if ('userId' in which) await endSignIns(inside, { issuerId, id: value })
-    const ended = await sql<Ended>(inside.db, text, issuerId, value, inside.now(), reason, details, browserToo)
+    if (endBrowserSession)
+      await tx.query(`session-lock-browsers-${column}`, lockBrowserSessionsText(column), [issuerId, value])
+    if ('userId' in selector) await invalidateSignIns(tx, { issuerId, id: value })
+    const ended = await sql<EndedSessionRow>(tx.db, text, issuerId, value, tx.now(), reason, details, endBrowserSession)
     for (const { id, userId, clientId, orgId } of ended) {
-      await emit(inside, 'session.terminated', {
+      await recordEvent(tx, 'session.terminated', {
         accountId,
         issuerId,
         orgId,
@@ -210,20 +215,20 @@ export async function endSessions(
         data: { reason },
       })
     }
-    const told = ended.filter(({ notify }) => notify)
-    await promiseLogouts(
-      inside,
-      told.map(({ id }) => ({ issuerId, sessionId: id })),
+    const clientsToNotify = ended.filter(({ notify }) => notify)
+    await enqueueBackchannelLogouts(
+      tx,
+      clientsToNotify.map(({ id }) => ({ issuerId, sessionId: id })),
     )
     return ended
   })
 }
 
-/** Ends every session of a user, wherever it is signed in. */
+/** Ends every session of a user, at all clients and in all browsers. */
 export async function endSessionsOfUser(
   context: Context,
   user: { accountId: string; issuerId: string; id: string },
   reason: RevocationReason,
 ): Promise<void> {
-  await endSessions(context, user, { userId: user.id }, { reason, browserToo: true })
+  await endSessions(context, user, { userId: user.id }, { reason, endBrowserSession: true })
 }

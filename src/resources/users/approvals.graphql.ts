@@ -12,17 +12,17 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { enumOf, IssuerPlace, PageArgs, pageType, Scope } from '../graphql.js'
+import { enumOf, IssuerPath, PageArgs, pageType, Scope } from '../graphql-types.js'
 import { type ApprovalAction, approvalActions, decideApproval, getApproval } from './approvals.js'
-import { listWaitingUsers } from './listing.js'
-import { User, UserPlace } from './users.graphql.js'
+import { listUsersPendingApproval } from './listing.js'
+import { User, UserPath } from './users.graphql.js'
 
 export const ApprovalActionEnum = enumOf(approvalActions)
 registerEnumType(ApprovalActionEnum, { name: 'ApprovalAction' })
 
-@ObjectType({ description: 'A user at the approval desk (spec 4.11).' })
+@ObjectType({ description: 'A user who is pending approval, or whose approval has been decided.' })
 class Approval extends User {
-  @Field(() => String, { nullable: true, description: 'Internal: never shown to the user.' })
+  @Field(() => String, { nullable: true, description: 'Internal note. Never shown to the user.' })
   approvalNote!: string | null
 }
 
@@ -33,43 +33,43 @@ class ApprovalPage extends pageType(Approval) {}
 class DecideApprovalInput {
   @Field(() => ApprovalActionEnum)
   action!: ApprovalAction
-  @Field(() => String, { nullable: true, description: 'Required when rejecting; shown to the user.' })
+  @Field(() => String, { nullable: true, description: 'Required for a rejection. Shown to the user.' })
   reason?: string | null
-  @Field(() => String, { nullable: true, description: 'Internal: never shown to the user.' })
+  @Field(() => String, { nullable: true, description: 'Internal note. Never shown to the user.' })
   note?: string | null
 }
 
 @ArgsType()
 class ApprovalFilter extends PageArgs {
-  @Field(() => String, { nullable: true, description: 'The beginning of a username, name or email address.' })
+  @Field(() => String, { nullable: true, description: 'A prefix of the username, a name or the email address.' })
   search?: string | null
 }
 
 @Resolver(() => Approval)
 export class ApprovalResolver {
-  @Query(() => ApprovalPage, { description: 'Users who wait for approval, the oldest signup first.' })
+  @Query(() => ApprovalPage, { description: 'Users pending approval, oldest first.' })
   @Scope('issuers.approvals', 'read')
   approvals(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Args(() => ApprovalFilter) filter: ApprovalFilter,
   ) {
-    return listWaitingUsers(context, place, filter)
+    return listUsersPendingApproval(context, path, filter)
   }
 
   @Query(() => Approval)
   @Scope('issuers.approvals', 'read')
-  approval(@Ctx() context: Context, @Args(() => UserPlace) place: UserPlace) {
-    return getApproval(context, place)
+  approval(@Ctx() context: Context, @Args(() => UserPath) path: UserPath) {
+    return getApproval(context, path)
   }
 
   @Mutation(() => Approval)
   @Scope('issuers.approvals', 'manage')
   decideApproval(
     @Ctx() context: Context,
-    @Args(() => UserPlace) place: UserPlace,
+    @Args(() => UserPath) path: UserPath,
     @Arg('input', () => DecideApprovalInput) input: DecideApprovalInput,
   ) {
-    return decideApproval(context, place, input)
+    return decideApproval(context, path, input)
   }
 }

@@ -12,38 +12,46 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { AndScope, enumOf, IssuerPlace, JSONObject, Scope } from '../graphql.js'
-import { importPortion } from './importing/portion.js'
+import { AdditionalScope, enumOf, IssuerPath, JSONObject, Scope } from '../graphql-types.js'
+import { importBatch } from './importing/import-batch.js'
 import { type Source, sources } from './importing/sources.js'
 import type { UsernameType } from './usernames.js'
 import { UsernameTypeEnum } from './users.graphql.js'
 
 const ImportSourceEnum = enumOf(sources)
-registerEnumType(ImportSourceEnum, { name: 'ImportSource', description: 'Products whose exports can be read.' })
+registerEnumType(ImportSourceEnum, { name: 'ImportSource', description: 'Products whose exports can be imported.' })
 
 @InputType()
 class ImportRecordInput {
-  @Field(() => Int, { description: 'The line of the file on which it begins.' })
+  @Field(() => Int, { description: 'The line of the file where the record begins.' })
   line!: number
-  @Field(() => String, { description: 'The record as it stands in the file: the text of one JSON object.' })
+  @Field(() => String, { description: 'The unchanged text of the record: one JSON object.' })
   text!: string
 }
 
 @InputType()
 class ImportUsersInput {
-  @Field(() => ImportSourceEnum, { nullable: true, description: 'Seen from the first record where it is not given.' })
+  @Field(() => ImportSourceEnum, { nullable: true, description: 'Detected from the first record by default.' })
   source?: Source | null
-  @Field(() => Boolean, { description: 'Checks everything and writes nothing.' })
+  @Field(() => Boolean, { description: 'Checks all records and writes nothing.' })
   dryRun!: boolean
-  @Field(() => UsernameTypeEnum, { nullable: true, description: 'What they sign in with; email if not given.' })
+  @Field(() => UsernameTypeEnum, {
+    nullable: true,
+    description: 'The username type of the imported users. The default is email.',
+  })
   login?: UsernameType | null
-  @Field(() => Boolean, { nullable: true, description: 'Takes users without the credentials that cannot be taken.' })
+  @Field(() => Boolean, {
+    nullable: true,
+    description: 'Imports users without the credentials that are not supported.',
+  })
   dropUnsupported?: boolean | null
-  @Field(() => [ImportRecordInput], { description: 'At most 1,000, within the size of a request.' })
+  @Field(() => [ImportRecordInput], { description: 'At most 1,000 records, within the body limit of a request.' })
   records!: ImportRecordInput[]
-  @Field(() => String, { nullable: true, description: 'The continuation of the portion before.' })
+  @Field(() => String, { nullable: true, description: 'The continuation of the previous batch.' })
   continues?: string | null
-  @Field(() => Boolean, { description: 'No portion follows: the import is told to the trail and to webhooks.' })
+  @Field(() => Boolean, {
+    description: 'Whether this is the last batch. It records the event of the whole import, which webhooks receive.',
+  })
   last!: boolean
 }
 
@@ -51,13 +59,13 @@ class ImportUsersInput {
 class ImportRefusal {
   @Field(() => Int)
   line!: number
-  @Field(() => String, { nullable: true, description: 'Its id in the other product, if it could be read.' })
+  @Field(() => String, { nullable: true, description: 'The id in the other product, if it could be read.' })
   externalId!: string | null
-  @Field(() => String, { description: 'A stable code.' })
+  @Field(() => String, { description: 'A stable error code.' })
   reason!: string
   @Field(() => String)
   message!: string
-  @Field(() => String, { description: 'What to do about it.' })
+  @Field(() => String, { description: 'How to fix the record.' })
   fix!: string
 }
 
@@ -65,15 +73,15 @@ class ImportRefusal {
 class ImportedUser {
   @Field(() => Int)
   line!: number
-  @Field(() => String, { description: 'Its id in the other product.' })
+  @Field(() => String, { description: 'The id in the other product.' })
   externalId!: string
   @Field(() => ID, { nullable: true, description: 'Null in a dry run.' })
   userId!: string | null
-  @Field(() => String, { description: 'As lists show it: the same for a name that comes twice.' })
+  @Field(() => String, { description: 'The hashed username, as in lists. Equal usernames have equal hashes.' })
   usernameHash!: string
 }
 
-@ObjectType({ description: 'What became of one portion of an import.' })
+@ObjectType({ description: 'The result of one batch of an import.' })
 class ImportedPortion {
   @Field(() => ImportSourceEnum)
   source!: Source
@@ -81,23 +89,23 @@ class ImportedPortion {
   read!: number
   @Field(() => Int)
   imported!: number
-  @Field(() => Int, { description: 'Here already, by an earlier run.' })
+  @Field(() => Int, { description: 'Records that an earlier run has imported.' })
   known!: number
   @Field(() => Int)
   refused!: number
   @Field(() => Int)
   withoutPassword!: number
-  @Field(() => Int, { description: 'With one-time codes.' })
+  @Field(() => Int, { description: 'Users with a TOTP verifier.' })
   totp!: number
-  @Field(() => JSONObject, { description: 'How many password hashes of which kind.' })
+  @Field(() => JSONObject, { description: 'The number of password hashes by format.' })
   hashes!: object
-  @Field(() => Int, { description: 'Hashes that are plain digests, which are quickly guessed.' })
+  @Field(() => Int, { description: 'Weak hashes: plain digests, which are fast to guess.' })
   weak!: number
   @Field(() => [ImportRefusal])
   refusals!: ImportRefusal[]
   @Field(() => [ImportedUser])
   users!: ImportedUser[]
-  @Field(() => String, { description: 'For the next portion, within a day.' })
+  @Field(() => String, { description: 'The value of `continues` for the next batch, valid for one day.' })
   continuation!: string
 }
 
@@ -105,15 +113,15 @@ class ImportedPortion {
 export class ImportResolver {
   @Mutation(() => ImportedPortion, {
     description:
-      "Takes a portion of another product's export of users (docs/import.md). Who is here already is left alone, so a portion can be sent again. Asks for issuers.users.verifiers:write as well.",
+      "Imports a batch of another product's user export (docs/import.md). Users that have been imported already are not changed, so a batch can be repeated. Also requires the scope issuers.users.verifiers:write.",
   })
   @Scope('issuers.users', 'write')
-  @AndScope('issuers.users.verifiers', 'write')
+  @AdditionalScope('issuers.users.verifiers', 'write')
   importUsers(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Arg('input', () => ImportUsersInput) input: ImportUsersInput,
   ) {
-    return importPortion(context, place, input)
+    return importBatch(context, path, input)
   }
 }

@@ -1,11 +1,11 @@
 /**
- * Lists of users (spec 4.6) and the search among them (decisions part 0). Each is one statement that walks an index
- * from the cursor on, so that a page costs the same in the middle of a million users as at the beginning.
+ * Lists and search of users (docs/contract.md#user-endpoints). Each page is one range of an index from the cursor on,
+ * so its cost does not depend on its position among a million users.
  */
-import { limitOf, type Page, type PageRequest, pageOf } from '../../kernel/page.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { sql, type User } from '../../platform/database.js'
-import { after, type InIssuer, requireIssuer } from '../place.js'
+import { sql, type User } from '../../platform/postgres/database.js'
+import { type InIssuer, requireIssuer, whereBelowCursor } from '../resource-path.js'
 import { usernameKeyOf } from './usernames.js'
 
 export interface UserFilter {
@@ -13,7 +13,7 @@ export interface UserFilter {
   search?: string | null
 }
 
-/** A user with the hash in place of its name. */
+/** A user with the hashed username instead of the username. */
 export type ListedUser = Omit<User, 'usernameKey' | 'usernameHash' | 'purgeAt'>
 
 const columns = `
@@ -25,122 +25,129 @@ const columns = `
   u.region, u.created_at AS "createdAt", u.updated_at AS "updatedAt"`
 
 /**
- * Ids as lists order them. The collation keeps the planner off the primary key, which it would walk through the newer
- * users of all other issuers: only the indexes of lists have it.
+ * Ids as lists sort them. Only the indexes of lists have this collation. Without it the planner would use the primary
+ * key and read the newer users of all other issuers.
  */
-const id = 'id COLLATE "C"'
-/** Asked once per statement, not per row. */
-const issuerLives = `EXISTS (SELECT 1 FROM issuers WHERE id = $2 AND account_id = $1 AND status <> 'deleted')`
-/** As the partial indexes say it; in other words the planner would not know them again. */
-export const live = `u.status NOT IN ('deleted', 'pending_deletion')`
+const idSql = 'id COLLATE "C"'
+/** Does not depend on the row, so it is evaluated once per statement. */
+const issuerExistsSql = `EXISTS (SELECT 1 FROM issuers WHERE id = $2 AND account_id = $1 AND status <> 'deleted')`
+/** Must repeat the condition of the partial indexes literally, or the planner does not use them. */
+export const notDeletedSql = `u.status NOT IN ('deleted', 'pending_deletion')`
 
-const page = (condition: string): string => `
+const pageText = (condition: string): string => `
   SELECT ${columns} FROM users u
-  WHERE u.account_id = $1 AND u.issuer_id = $2 AND u.${id} < $3 AND ${condition} AND ${issuerLives}
-  ORDER BY u.${id} DESC LIMIT $4`
+  WHERE u.account_id = $1 AND u.issuer_id = $2 AND u.${idSql} < $3 AND ${condition} AND ${issuerExistsSql}
+  ORDER BY u.${idSql} DESC LIMIT $4`
 
-const liveText = page(live)
-const byStatusText = page('u.status = $5')
+const listText = pageText(notDeletedSql)
+const byStatusText = pageText('u.status = $5')
 
-/** Who waits for approval, the oldest first. */
-const waitingText = `
+/** Users pending approval, oldest first. */
+const pendingApprovalText = `
   SELECT ${columns} FROM users u
-  WHERE u.account_id = $1 AND u.issuer_id = $2 AND u.${id} > $3 AND u.status = $5 AND ${issuerLives}
-  ORDER BY u.${id} LIMIT $4`
+  WHERE u.account_id = $1 AND u.issuer_id = $2 AND u.${idSql} > $3 AND u.status = $5 AND ${issuerExistsSql}
+  ORDER BY u.${idSql} LIMIT $4`
 
-/** Where a search looks, each with an index of its own (see the migration users_search); $5 and $6 are `beginnings`. */
-const inProfile = (key: string): string => `profile->>'${key}' IS NOT NULL AND lower(profile->>'${key}') LIKE lower($6)`
-export const places = ['username_key LIKE $5', ...['name', 'given_name', 'family_name', 'email'].map(inProfile)]
+/** Each condition has its own index (migration users_search). $5 and $6 are the `searchPatterns`. */
+const profileCondition = (key: string): string =>
+  `profile->>'${key}' IS NOT NULL AND lower(profile->>'${key}') LIKE lower($6)`
+export const searchConditions = [
+  'username_key LIKE $5',
+  ...['name', 'given_name', 'family_name', 'email'].map(profileCondition),
+]
 
-/** Of each place the page's worth is enough: what is left out is older than what another place has found. */
-const branch = (place: string, behind: string, order: string): string => `(
+/** The page limit is sufficient for each condition: rows beyond it sort after the rows of the page. */
+const searchBranch = (condition: string, comparison: string, order: string): string => `(
   SELECT id FROM users u
-  WHERE account_id = $1 AND issuer_id = $2 AND ${id} ${behind} $3 AND ${live} AND ($7::text IS NULL OR status = $7)
-    AND ${place}
-  ORDER BY ${id} ${order} LIMIT $4)`
+  WHERE account_id = $1 AND issuer_id = $2 AND ${idSql} ${comparison} $3 AND ${notDeletedSql} AND ($7::text IS NULL OR status = $7)
+    AND ${condition}
+  ORDER BY ${idSql} ${order} LIMIT $4)`
 
-const searchText = (behind: '<' | '>', order: 'DESC' | 'ASC') => `
-  WITH found AS (${places.map((place) => branch(place, behind, order)).join(' UNION ')})
+const searchText = (comparison: '<' | '>', order: 'DESC' | 'ASC') => `
+  WITH found AS (${searchConditions.map((condition) => searchBranch(condition, comparison, order)).join(' UNION ')})
   SELECT ${columns} FROM users u
-  WHERE u.id IN (SELECT id FROM found ORDER BY ${id} ${order} LIMIT $4) AND ${issuerLives}
-  ORDER BY u.${id} ${order}`
-const newestFound = searchText('<', 'DESC')
-const oldestFound = searchText('>', 'ASC')
+  WHERE u.id IN (SELECT id FROM found ORDER BY ${idSql} ${order} LIMIT $4) AND ${issuerExistsSql}
+  ORDER BY u.${idSql} ${order}`
+const searchNewestText = searchText('<', 'DESC')
+const searchOldestText = searchText('>', 'ASC')
 
 const ofIssuersText = `
   SELECT newest.* FROM unnest($1::text[]) AS i(id) CROSS JOIN LATERAL (
-    SELECT ${columns} FROM users u WHERE u.issuer_id = i.id AND ${live} ORDER BY u.${id} DESC LIMIT $2) AS newest`
+    SELECT ${columns} FROM users u WHERE u.issuer_id = i.id AND ${notDeletedSql} ORDER BY u.${idSql} DESC LIMIT $2) AS newest`
 
-/** Sorts behind every id of a user. */
-const END = `usr_${'z'.repeat(27)}`
+/** Sorts after every user id. */
+const LAST_ID = `usr_${'z'.repeat(27)}`
 
-/** Newest first, with hashed usernames. Without a status, all that are not deleted or being deleted. */
+/** Lists users with hashed usernames, newest first. Without a status, deleted and pending_deletion are left out. */
 export async function listUsers(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   filter: UserFilter,
   request: PageRequest,
 ): Promise<Page<ListedUser>> {
-  const limit = limitOf(request)
-  const from = after('usr', request.cursor).id?.lt ?? END
-  const values = [place.accountId, place.issuerId, from, limit + 1]
+  const limit = checkPageLimit(request)
+  const from = whereBelowCursor('usr', request.cursor).id?.lt ?? LAST_ID
+  const values = [path.accountId, path.issuerId, from, limit + 1]
   const rows = await (filter.search
-    ? search(context, newestFound, values, filter.search, filter.status)
-    : list(context, values, filter))
-  if (rows.length === 0) await requireIssuer(context, place)
-  return pageOf(rows, limit)
+    ? searchUsers(context, searchNewestText, values, filter.search, filter.status)
+    : queryUsers(context, values, filter))
+  if (rows.length === 0) await requireIssuer(context, path)
+  return toPage(rows, limit)
 }
 
-/** Users who wait for approval (spec 4.11), the oldest signup first; the cursor is a user id. */
-export async function listWaitingUsers(
+/** Lists users pending approval (docs/contract.md#approval-endpoints), oldest first. The cursor is a user id. */
+export async function listUsersPendingApproval(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   request: PageRequest & { search?: string | null },
 ): Promise<Page<ListedUser>> {
-  const limit = limitOf(request)
-  const from = after('usr', request.cursor).id?.lt ?? ''
-  const values = [place.accountId, place.issuerId, from, limit + 1]
+  const limit = checkPageLimit(request)
+  const from = whereBelowCursor('usr', request.cursor).id?.lt ?? ''
+  const values = [path.accountId, path.issuerId, from, limit + 1]
   const rows = await (request.search
-    ? search(context, oldestFound, values, request.search, 'pending_approval')
-    : context.query<Row>('users-waiting', waitingText, [...values, 'pending_approval']))
-  if (rows.length === 0) await requireIssuer(context, place)
-  return pageOf(rows, limit)
+    ? searchUsers(context, searchOldestText, values, request.search, 'pending_approval')
+    : context.query<ListedUserRow>('users-pending-approval', pendingApprovalText, [...values, 'pending_approval']))
+  if (rows.length === 0) await requireIssuer(context, path)
+  return toPage(rows, limit)
 }
 
-/** The newest users of several issuers, with hashed usernames. */
+/** Returns the newest users of several issuers, with hashed usernames. */
 export async function usersOfIssuers(
   context: Context,
   issuerIds: readonly string[],
   limit: number,
 ): Promise<Page<ListedUser>[]> {
-  const rows = await context.query<Row>('users-of-issuers', ofIssuersText, [issuerIds, limit + 1])
-  const newest = (a: Row, b: Row) => (a.id < b.id ? 1 : -1)
-  return issuerIds.map((issuer) => pageOf(rows.filter(({ issuerId }) => issuerId === issuer).sort(newest), limit))
+  const rows = await context.query<ListedUserRow>('users-of-issuers', ofIssuersText, [issuerIds, limit + 1])
+  const newest = (a: ListedUserRow, b: ListedUserRow) => (a.id < b.id ? 1 : -1)
+  return issuerIds.map((issuer) => toPage(rows.filter(({ issuerId }) => issuerId === issuer).sort(newest), limit))
 }
 
-type Row = ListedUser & Record<string, unknown>
+type ListedUserRow = ListedUser & Record<string, unknown>
 
-const list = (context: Context, values: unknown[], { status }: UserFilter): Promise<Row[]> =>
+const queryUsers = (context: Context, values: unknown[], { status }: UserFilter): Promise<ListedUserRow[]> =>
   status
-    ? context.query<Row>('users-by-status', byStatusText, [...values, status])
-    : context.query<Row>('users', liveText, values)
+    ? context.query<ListedUserRow>('users-by-status', byStatusText, [...values, status])
+    : context.query<ListedUserRow>('users', listText, values)
 
 /**
- * By the beginning of a username, a name or an email address, in any case. Planned anew each time: how many users begin
- * like that decides which index is the better one.
+ * Searches by a prefix of the username, a name or the email address, in any case. Not a prepared statement: the number
+ * of users with the prefix decides which plan is better.
  */
-function search(
+function searchUsers(
   context: Context,
   statement: string,
   values: unknown[],
   text: string,
   status: string | null | undefined,
-): Promise<Row[]> {
-  return sql<Row>(context.db, statement, ...values, ...beginnings(text), status ?? null)
+): Promise<ListedUserRow[]> {
+  return sql<ListedUserRow>(context.db, statement, ...values, ...searchPatterns(text), status ?? null)
 }
 
-/** What `places` compare with. */
-export const beginnings = (text: string): [string, string] => [beginning(usernameKeyOf(text)), beginning(text)]
+/** The LIKE patterns of `searchConditions`. */
+export const searchPatterns = (text: string): [string, string] => [
+  prefixPattern(usernameKeyOf(text)),
+  prefixPattern(text),
+]
 
-/** A pattern of LIKE in which the text stands for itself. */
-const beginning = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&')}%`
+/** Escapes the text and appends the wildcard. */
+const prefixPattern = (text: string): string => `${text.replace(/[\\%_]/g, '\\$&')}%`

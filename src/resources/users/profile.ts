@@ -1,20 +1,18 @@
-/** What a profile may hold: whatever its owner likes, but for the claims that users are found by (listing.ts). */
-import { rules } from '../../kernel/input.js'
+/** Rules of a user's profile: any object, with a length limit for the claims that the search uses (listing.ts). */
+import { fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
 
-const found = ['name', 'given_name', 'family_name', 'email']
-/** Characters. Of longer ones no index entry can be made. */
-const LONGEST = 500
+const searchableClaims = ['name', 'given_name', 'family_name', 'email']
 
-const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
+const claimText = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
-/** An object whose claims to search by are no longer than an index can hold. */
-export const profileRules = rules.object.superRefine((profile, ctx) => {
-  for (const name of found) {
-    if (textOf(profile[name]).length <= LONGEST) continue
+export const profileRules = fieldSchemas.object.superRefine((profile, ctx) => {
+  for (const name of searchableClaims) {
+    if (claimText(profile[name]).length <= limits.maxIndexedClaimLength) continue
     ctx.addIssue({
       code: 'custom',
       path: [name],
-      message: `must have at most ${LONGEST} characters.`,
+      message: `must have at most ${limits.maxIndexedClaimLength} characters.`,
       params: { code: 'too_big' },
     })
   }

@@ -1,97 +1,96 @@
-/** Pending deletions become final (spec section 3, decisions D22, D36): an id and a status are left of the user. */
+/** Makes pending deletions final (docs/contract.md#erasure): only an id and a status of the user remain. */
 
+import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
-import { type Prisma, sql, transaction } from '../../platform/database.js'
-import { inPortions } from '../../platform/sweep.js'
-import { eraseEventsOf } from '../events/erasing.js'
-import { emit } from '../events/events.js'
-import { eraseMailTo, eraseTraces, type PurgedUser } from './traces.js'
-
-/** Users per transaction, so that none holds its locks for long. */
-const BATCH = 100
+import { runInBatches } from '../../platform/jobs/batch-delete.js'
+import { type Prisma, sql } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { eraseUserEvents } from '../events/event-erasure.js'
+import { recordEvent } from '../events/record-event.js'
+import { eraseQueuedMail, eraseUserData, type PurgedUser } from './erasure.js'
 
 /**
- * Wipes users whose time has come and who have left their organizations, batch by batch: what is kept about them
- * elsewhere first, their rows last, so that a run that was cut off is made up for by the next one. Running twice, or in
- * two processes at once, does no harm. Deleted users with a time are those whom a version without erasure has wiped.
+ * Purges users whose purge time has passed and who have no memberships left, in batches. Erases the data in other
+ * tables first and the user's row last, so that the next run completes an interrupted one. Safe to run in parallel.
+ * Users in `deleted` that have a purge time were purged by a version without erasure.
  */
 export async function purgeUsers(context: Context): Promise<void> {
-  await inPortions(context, BATCH, () => purgeBatch(context))
+  await runInBatches(context, limits.userPurgeBatchSize, () => purgeBatch(context))
 }
 
-// The newest first: they do not wait for the users whom an older version has wiped.
+// Newest first, so that current deletions do not wait for the users that an older version purged.
 const dueText = `
   SELECT id, account_id AS "accountId", issuer_id AS "issuerId", status, status_at AS "statusAt", username_type AS
     "usernameType", username, profile
   FROM users
   WHERE purge_at <= $1::bigint AND status IN ('pending_deletion', 'deleted')
     AND NOT EXISTS (SELECT 1 FROM organization_members m WHERE m.user_id = users.id)
-  ORDER BY purge_at DESC, id LIMIT ${BATCH}`
+  ORDER BY purge_at DESC, id LIMIT ${limits.userPurgeBatchSize}`
 
 const lockText = `
   SELECT id FROM users WHERE id = ANY ($1::text[]) AND purge_at IS NOT NULL AND status IN ('pending_deletion', 'deleted')
   ORDER BY id FOR UPDATE SKIP LOCKED`
 
-/** @returns how many rows were wiped; 0 when the run is to end */
+/** @returns the number of purged users; 0 ends the run */
 async function purgeBatch(context: Context): Promise<number> {
   const due = await context.query<PurgedUser & Record<string, unknown>>('purge-due', dueText, [context.now()])
   if (due.length === 0) return 0
-  await eraseTraces(context, due)
+  await eraseUserData(context, due)
   for (const user of due) {
-    const eraseAddress = (inside: Context, address: string) => eraseMailTo(inside, user, address)
-    if (!(await eraseEventsOf(context, user, eraseAddress))) return 0
+    const eraseAddress = (tx: Context, address: string) => eraseQueuedMail(tx, user, address)
+    if (!(await eraseUserEvents(context, user, eraseAddress))) return 0
   }
-  return transaction(context, async (inside) => {
+  return transaction(context, async (tx) => {
     const locked = await sql<{ id: string }>(
-      inside.db,
+      tx.db,
       lockText,
       due.map(({ id }) => id),
     )
-    await wipe(
-      inside,
+    await eraseUsers(
+      tx,
       due.filter((user) => locked.some(({ id }) => id === user.id)),
     )
     return locked.length
   })
 }
 
-async function wipe(inside: Context, users: readonly PurgedUser[]): Promise<void> {
-  const now = inside.now()
+async function eraseUsers(tx: Context, users: readonly PurgedUser[]): Promise<void> {
+  const now = tx.now()
   const userId = { in: users.map(({ id }) => id) }
-  const { db } = inside
+  const { db } = tx
   await db.verifier.deleteMany({ where: { userId } })
   await db.enrollment.deleteMany({ where: { userId } })
   await db.loginFailure.deleteMany({ where: { userId } })
   await db.importedUser.deleteMany({ where: { userId } })
   await db.consoleSession.deleteMany({ where: { userId } })
-  // Sessions have ended already; they hold addresses and devices.
+  // The sessions have ended already. They contain addresses and devices.
   await db.session.deleteMany({ where: { userId, issuerId: { in: users.map(({ issuerId }) => issuerId) } } })
-  await db.personalToken.updateMany({ where: { userId }, data: { ...anonymousToken, updatedAt: now } })
-  await db.user.updateMany({ where: { id: userId }, data: { ...nothing, updatedAt: now } })
+  await db.personalToken.updateMany({ where: { userId }, data: { ...anonymizedTokenColumns, updatedAt: now } })
+  await db.user.updateMany({ where: { id: userId }, data: { ...erasedUserColumns, updatedAt: now } })
   const pending = users.filter(({ status }) => status === 'pending_deletion')
   await db.user.updateMany({ where: { id: { in: pending.map(({ id }) => id) } }, data: { statusAt: now } })
   for (const { id, accountId, issuerId } of pending) {
     const changes = { status: { old: 'pending_deletion', new: 'deleted' } }
     const target = { type: 'user', id }
-    await emit(inside, 'user.status.changed', { accountId, issuerId, userId: id, target, changes })
+    await recordEvent(tx, 'user.status.changed', { accountId, issuerId, userId: id, target, changes })
   }
 }
 
-const empty: Prisma.InputJsonObject = {}
+const emptyObject: Prisma.InputJsonObject = {}
 
-/** Every column that could tell who it was. */
-const nothing = {
+/** Clears every column that could identify the user. */
+const erasedUserColumns = {
   status: 'deleted',
   username: '',
   usernameKey: '',
   usernameHash: '',
-  profile: empty,
-  security: empty,
-  compliance: empty,
-  preferences: empty,
-  customFields: empty,
-  metadata: empty,
-  approval: empty,
+  profile: emptyObject,
+  security: emptyObject,
+  compliance: emptyObject,
+  preferences: emptyObject,
+  customFields: emptyObject,
+  metadata: emptyObject,
+  approval: emptyObject,
   approvalNote: null,
   scopes: [],
   signupReason: null,
@@ -102,13 +101,13 @@ const nothing = {
   purgeAt: null,
 } satisfies Prisma.UserUncheckedUpdateManyInput
 
-/** Revoked tokens stay for 31 days (spec section 3), without what their owner wrote and where it was used from. */
-const anonymousToken = {
+/** Clears personal values. Revoked tokens are kept for 31 days (docs/contract.md#limits). */
+const anonymizedTokenColumns = {
   name: '',
   description: null,
   tags: [],
-  restrictions: empty,
-  metadata: empty,
+  restrictions: emptyObject,
+  metadata: emptyObject,
   statusBy: null,
   statusReason: null,
 } satisfies Prisma.PersonalTokenUncheckedUpdateManyInput

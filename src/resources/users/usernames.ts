@@ -1,57 +1,62 @@
-/** Usernames (spec 2.6): what each type must look like, how two are compared, and how they are stored and found. */
+/** Usernames (docs/contract.md#users): formats, normalization and hashing, and the email address of a user. */
 import { invalidField } from '../../kernel/errors.js'
 import type { Context } from '../../platform/context.js'
-import type { Issuer, User } from '../../platform/database.js'
-import { hmac } from '../../platform/secrets.js'
+import { hmac } from '../../platform/crypto/secrets.js'
+import type { Issuer, User } from '../../platform/postgres/database.js'
 
 export const usernameTypes = ['email', 'phone', 'unique'] as const
 export type UsernameType = (typeof usernameTypes)[number]
 
-const forms: Record<UsernameType, { form: RegExp; message: string }> = {
+const usernameFormats: Record<UsernameType, { pattern: RegExp; message: string }> = {
   email: {
-    form: /^[^\s@"<>(),:;\\[\]]{1,64}@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i,
+    pattern: /^[^\s@"<>(),:;\\[\]]{1,64}@([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/i,
     message: 'must be an email address.',
   },
-  phone: { form: /^\+[1-9]\d{6,14}$/, message: 'must be a phone number in E.164 form such as +4915112345678.' },
-  unique: { form: /^[^\s\p{Cc}\p{Cf}]{1,128}$/u, message: 'must have 1 to 128 characters without spaces.' },
+  phone: { pattern: /^\+[1-9]\d{6,14}$/, message: 'must be a phone number in E.164 form such as +4915112345678.' },
+  unique: { pattern: /^[^\s\p{Cc}\p{Cf}]{1,128}$/u, message: 'must have 1 to 128 characters without spaces.' },
 }
 
 /** @throws invalid_request */
 export function checkUsername(type: UsernameType, username: string): void {
-  const { form, message } = forms[type]
-  if (username.length > 254 || !form.test(username)) throw invalidField('username', 'invalid_format', message)
+  const { pattern, message } = usernameFormats[type]
+  if (username.length > 254 || !pattern.test(username)) throw invalidField('username', 'invalid_format', message)
 }
 
-/** The form in which usernames are compared and hashed (decisions D27): NFKC, lower case. */
+/**
+ * Returns the normalized username, for comparison and hashing: NFKC, lower case (docs/contract.md#common-field-rules).
+ */
 export const usernameKeyOf = (username: string): string => username.trim().normalize('NFKC').toLowerCase()
 
-/** The columns of a username. */
+/** Returns all columns of a username. */
 export function usernameColumns(context: Context, issuer: Issuer, usernameType: UsernameType, username: string) {
   const usernameKey = usernameKeyOf(username)
   return {
     usernameType,
     username: username.trim(),
     usernameKey,
-    usernameHash: hashedUsername(context, issuer, usernameKey),
+    usernameHash: hashUsername(context, issuer, usernameKey),
   }
 }
 
-/** What lists show instead of the username (decisions D27): `sha256:` and a keyed hash, one key per issuer. */
-export function hashedUsername(context: Context, issuer: Issuer, usernameKey: string): string {
-  return `sha256:${hmac(Buffer.from(context.sealer.open(issuer.usernameKey), 'base64'), usernameKey)}`
+/**
+ * Returns the hashed username for lists (docs/contract.md#common-field-rules): `sha256:` and an HMAC with the issuer's
+ * key.
+ */
+export function hashUsername(context: Context, issuer: Issuer, usernameKey: string): string {
+  return `sha256:${hmac(Buffer.from(context.encryptor.decrypt(issuer.usernameKey), 'base64'), usernameKey)}`
 }
 
-/** Has this the form of an email address? */
-export const isEmail = (text: string): boolean => text.length <= 254 && forms.email.form.test(text)
+/** Whether the text has the form of an email address. */
+export const isEmail = (text: string): boolean => text.length <= 254 && usernameFormats.email.pattern.test(text)
 
-type Addressed = Pick<User, 'usernameType' | 'username' | 'profile'>
+type EmailSource = Pick<User, 'usernameType' | 'username' | 'profile'>
 
-/** The address that mail of a user goes to, in whatever form it stands in the profile: what `addressSql` says. */
-export const addressOf = ({ usernameType, username, profile }: Addressed): unknown =>
+/** Returns the email address of a user without checking its form. Must agree with `emailAddressSql`. */
+export const rawEmailOf = ({ usernameType, username, profile }: EmailSource): unknown =>
   usernameType === 'email' ? username : (profile as { email?: unknown }).email
 
-/** Where mail reaches a user: the username, or else the address of the profile; null without either. */
-export function emailOf(user: Addressed): string | null {
-  const email = addressOf(user)
+/** Returns the email address of a user: the username or that of the profile; null for none or an invalid one. */
+export function emailOf(user: EmailSource): string | null {
+  const email = rawEmailOf(user)
   return typeof email === 'string' && isEmail(email) ? email : null
 }

@@ -16,15 +16,15 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { User as UserRow } from '../../platform/database.js'
-import { pageLoader } from '../../platform/loader.js'
+import type { User as UserRow } from '../../platform/postgres/database.js'
+import { pageLoader } from '../../platform/postgres/loader.js'
 import { VerifierPage } from '../credentials/verifiers.graphql.js'
 import { verifiersOf } from '../credentials/verifiers.js'
+import { eventLoaderKey, newestEventsOf } from '../events/event-list.js'
 import { EventPage } from '../events/events.graphql.js'
-import { eventsOf, subjectKey } from '../events/listing.js'
 import {
   enumOf,
-  IssuerPlace,
+  IssuerPath,
   idempotencyKeyArg,
   ifMatchArg,
   JSONObject,
@@ -32,10 +32,10 @@ import {
   pageType,
   Scope,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import { PersonalTokenPage } from '../keys/personal-tokens.graphql.js'
-import { tokensOf } from '../keys/relations.js'
-import { sessionsOf } from '../sessions/reading.js'
+import { tokensOfUsers } from '../keys/relations.js'
+import { sessionsOf } from '../sessions/session-queries.js'
 import { SessionPage } from '../sessions/sessions.graphql.js'
 import { listUsers } from './listing.js'
 import { type UsernameType, usernameTypes } from './usernames.js'
@@ -46,7 +46,7 @@ registerEnumType(UserStatusEnum, { name: 'UserStatus' })
 export const UsernameTypeEnum = enumOf(usernameTypes)
 registerEnumType(UsernameTypeEnum, { name: 'UsernameType' })
 
-@ObjectType({ description: 'An identity in an issuer (spec 2.6).' })
+@ObjectType({ description: 'A person in an issuer.' })
 export class User {
   @Field(() => ID)
   id!: string
@@ -56,7 +56,7 @@ export class User {
   issuerId!: string
   @Field(() => UsernameTypeEnum)
   usernameType!: UsernameType
-  @Field(() => String, { description: 'Lists show a keyed hash instead (sha256:…).' })
+  @Field(() => String, { description: 'Lists contain a keyed hash instead (sha256:…).' })
   username!: string
   @Field(() => JSONObject)
   profile!: object
@@ -90,7 +90,7 @@ export class User {
   statusBy!: string | null
   @Field(() => JSONObject, { nullable: true })
   approval!: object | null
-  @Field(() => String, { nullable: true, description: 'Data residency.' })
+  @Field(() => String, { nullable: true, description: 'The data residency of the user.' })
   region!: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -102,7 +102,7 @@ export class User {
 export class UserPage extends pageType(User) {}
 
 @ArgsType()
-export class UserPlace extends IssuerPlace {
+export class UserPath extends IssuerPath {
   @Field(() => ID)
   userId!: string
 }
@@ -111,7 +111,7 @@ export class UserPlace extends IssuerPlace {
 class UserFilter extends PageArgs {
   @Field(() => UserStatusEnum, { nullable: true })
   status?: UserStatus | null
-  @Field(() => String, { nullable: true, description: 'The beginning of a username, name or email address.' })
+  @Field(() => String, { nullable: true, description: 'A prefix of the username, a name or the email address.' })
   search?: string | null
 }
 
@@ -153,7 +153,8 @@ class CreateUserInput {
 class UpdateUserInput {
   @Field(() => Boolean, {
     nullable: true,
-    description: 'Whether the user has proved to read the mail of the address. Asks for issuers.users.verifiers:write.',
+    description:
+      'Whether the user has confirmed the email address. Changing it requires the scope issuers.users.verifiers:write.',
   })
   emailVerified?: boolean | null
   @Field(() => UserStatusEnum, { nullable: true, description: 'active, suspended or blocked.' })
@@ -182,7 +183,7 @@ class UpdateUserInput {
   approval?: object | null
   @Field(() => JSONObject, { nullable: true })
   customFields?: object | null
-  @Field(() => JSONObject, { nullable: true, description: 'Merged at the top level; null removes a key.' })
+  @Field(() => JSONObject, { nullable: true, description: 'Merged at the top level. Null removes a key.' })
   metadata?: object | null
 }
 
@@ -190,54 +191,50 @@ class UpdateUserInput {
 export class UserResolver {
   @Query(() => UserPage, { description: 'Newest first, with hashed usernames.' })
   @Scope('issuers.users', 'read')
-  users(
-    @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
-    @Args(() => UserFilter) filter: UserFilter,
-  ) {
-    return listUsers(context, place, filter, filter)
+  users(@Ctx() context: Context, @Args(() => IssuerPath) path: IssuerPath, @Args(() => UserFilter) filter: UserFilter) {
+    return listUsers(context, path, filter, filter)
   }
 
   @Query(() => User)
   @Scope('issuers.users', 'read')
-  user(@Ctx() context: Context, @Args(() => UserPlace) place: UserPlace) {
-    return getUser(context, place)
+  user(@Ctx() context: Context, @Args(() => UserPath) path: UserPath) {
+    return getUser(context, path)
   }
 
   @Mutation(() => User)
   @Scope('issuers.users', 'write')
   createUser(
     @Ctx() context: Context,
-    @Args(() => IssuerPlace) place: IssuerPlace,
+    @Args(() => IssuerPath) path: IssuerPath,
     @Arg('input', () => CreateUserInput) input: CreateUserInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return createUser(context, place, input)
+    return createUser(context, path, input)
   }
 
   @Mutation(() => User)
   @Scope('issuers.users', 'write')
   updateUser(
     @Ctx() context: Context,
-    @Args(() => UserPlace) place: UserPlace,
+    @Args(() => UserPath) path: UserPath,
     @Arg('input', () => UpdateUserInput) input: UpdateUserInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return updateUser(context, place, input, ifMatch)
+    return updateUser(context, path, input, ifMatch)
   }
 
-  @Mutation(() => Boolean, { description: 'Asynchronous: the user is gone at once, its data after a day.' })
+  @Mutation(() => Boolean, { description: 'Deletes a user. The user is deleted immediately, the data after 24 hours.' })
   @Scope('issuers.users', 'delete')
   async deleteUser(
     @Ctx() context: Context,
-    @Args(() => UserPlace) place: UserPlace,
+    @Args(() => UserPath) path: UserPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteUser(context, place, ifMatch)
+    await deleteUser(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => SessionPage, { description: 'The newest sessions; page on with `sessions`.' })
+  @FieldResolver(() => SessionPage, { description: 'The newest sessions. Use the query `sessions` for further pages.' })
   @Scope('issuers.sessions', 'read')
   sessions(
     @Ctx() context: Context,
@@ -247,7 +244,9 @@ export class UserResolver {
     return pageLoader(context, sessionsOf, limit).load(user.id)
   }
 
-  @FieldResolver(() => VerifierPage, { description: 'The newest verifiers; page on with `verifiers`.' })
+  @FieldResolver(() => VerifierPage, {
+    description: 'The newest verifiers. Use the query `verifiers` for further pages.',
+  })
   @Scope('issuers.users.verifiers', 'read')
   verifiers(
     @Ctx() context: Context,
@@ -257,23 +256,27 @@ export class UserResolver {
     return pageLoader(context, verifiersOf, limit).load(user.id)
   }
 
-  @FieldResolver(() => PersonalTokenPage, { description: 'The newest personal tokens; page on with `personalTokens`.' })
+  @FieldResolver(() => PersonalTokenPage, {
+    description: 'The newest personal tokens. Use the query `personalTokens` for further pages.',
+  })
   @Scope('issuers.users.tokens', 'read')
   tokens(
     @Ctx() context: Context,
     @Root() user: UserRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, tokensOf, limit).load(user.id)
+    return pageLoader(context, tokensOfUsers, limit).load(user.id)
   }
 
-  @FieldResolver(() => EventPage, { description: 'The newest events about the user; page on with `events`.' })
+  @FieldResolver(() => EventPage, {
+    description: 'The newest events of the user. Use the query `events` for further pages.',
+  })
   @Scope('events', 'read')
   events(
     @Ctx() context: Context,
     @Root() user: UserRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, eventsOf.user, limit).load(subjectKey(user.accountId, user.id))
+    return pageLoader(context, newestEventsOf.user, limit).load(eventLoaderKey(user.accountId, user.id))
   }
 }

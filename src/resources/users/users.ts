@@ -1,24 +1,33 @@
-/** Users (spec 2.6, 4.6, section 3): identities of an issuer. */
+/** Users of an issuer (docs/contract.md#users, docs/contract.md#user-endpoints). */
 import { z } from 'zod'
-import { canonicalJson } from '../../kernel/canonical.js'
+import { canonicalJson } from '../../kernel/canonical-json.js'
 import { conflict, invalidField } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { mergeMetadata } from '../../kernel/merge.js'
-import { DAY } from '../../kernel/time.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { mergeMetadata } from '../../kernel/merge-patch.js'
 import type { Context } from '../../platform/context.js'
-import { isDuplicate, type Prisma, transaction, type User } from '../../platform/database.js'
-import { mayGrant, requireAuthorityOfUser, requireScope } from '../authority.js'
-import { refuseConsoleOwner } from '../console-place.js'
-import type { EventType } from '../events/catalogue.js'
-import { emit } from '../events/events.js'
-import { changesBetween } from '../events/names.js'
+import { type Prisma, type User } from '../../platform/postgres/database.js'
+import { isDuplicate } from '../../platform/postgres/errors.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { requireAuthorityOfUser, requireGrantableScopes, requireScope } from '../authority.js'
+import { requireNotConsoleOwner } from '../console-path.js'
+import type { EventType } from '../events/event-catalog.js'
+import { changesBetween } from '../events/event-fields.js'
+import { recordEvent } from '../events/record-event.js'
 import { revokeTokensOfUser } from '../keys/personal-tokens.js'
-import { goneUser, type InIssuer, type InUser, ofLivingIssuer, requireIssuer, requireUser } from '../place.js'
-import { revise } from '../revise.js'
-import { endSessionsOfUser, endSignIns } from '../sessions/sessions.js'
+import { updateWithOptimisticLock } from '../optimistic-lock.js'
+import {
+  deletedUserStatuses,
+  type InIssuer,
+  type InUser,
+  requireIssuer,
+  requireUser,
+  whereIssuerNotDeleted,
+} from '../resource-path.js'
+import { endSessionsOfUser, invalidateSignIns } from '../sessions/sessions.js'
 import { profileRules } from './profile.js'
-import { addressOf, checkUsername, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
+import { checkUsername, rawEmailOf, type UsernameType, usernameColumns, usernameTypes } from './usernames.js'
 
 export const userStatuses = [
   'active',
@@ -32,96 +41,93 @@ export const userStatuses = [
 export type UserStatus = (typeof userStatuses)[number]
 export const writableUserStatuses = ['active', 'suspended', 'blocked'] as const
 
-/** How an account came to be. The first proof of a mailbox depends on it (decision 0062). */
+/** How a user was created. The first proof of a mailbox depends on it (decision 0048). */
 export type UserOrigin = 'sign_up' | 'invitation' | 'import' | 'administrator'
 
-/** How long a deletion can still be undone by hand before the data goes (decisions D22). */
-export const PURGE_AFTER = DAY
-
 const status = z.enum(writableUserStatuses, `must be one of ${writableUserStatuses.join(', ')}.`)
-const objects = {
+const objectFields = {
   profile: profileRules.optional(),
-  security: rules.object.optional(),
-  compliance: rules.object.optional(),
-  preferences: rules.object.optional(),
-  customFields: rules.object.optional(),
+  security: fieldSchemas.object.optional(),
+  compliance: fieldSchemas.object.optional(),
+  preferences: fieldSchemas.object.optional(),
+  customFields: fieldSchemas.object.optional(),
 }
 
 const createRules = z.strictObject({
   usernameType: z.enum(usernameTypes, `must be one of ${usernameTypes.join(', ')}.`),
-  username: rules.text(254),
-  ...objects,
-  scopes: rules.scopes.optional(),
-  metadata: rules.metadata.optional(),
-  requiresApproval: rules.boolean.optional(),
-  signupReason: rules.text().nullable().optional(),
-  triggeredRule: rules.text().nullable().optional(),
-  emailVerified: rules.boolean.optional(),
+  username: fieldSchemas.text(limits.maxUsernameLength),
+  ...objectFields,
+  scopes: fieldSchemas.scopes.optional(),
+  metadata: fieldSchemas.metadata.optional(),
+  requiresApproval: fieldSchemas.boolean.optional(),
+  signupReason: fieldSchemas.text().nullable().optional(),
+  triggeredRule: fieldSchemas.text().nullable().optional(),
+  emailVerified: fieldSchemas.boolean.optional(),
   status: status.optional(),
-  region: rules.text(64).nullable().optional(),
+  region: fieldSchemas.text(64).nullable().optional(),
 })
 
 const updateRules = z.strictObject({
   status: status.optional(),
-  statusAt: rules.moment.optional(),
-  statusReason: rules.text().nullable().optional(),
-  statusBy: rules.text(200).optional(),
+  statusAt: fieldSchemas.timestamp.optional(),
+  statusReason: fieldSchemas.text().nullable().optional(),
+  statusBy: fieldSchemas.text(limits.maxNameLength).optional(),
   usernameType: z.enum(usernameTypes, `must be one of ${usernameTypes.join(', ')}.`).optional(),
-  username: rules.text(254).optional(),
-  ...objects,
-  scopes: rules.scopes.optional(),
-  approval: rules.object.optional(),
-  metadata: rules.metadata.optional(),
-  emailVerified: rules.boolean.optional(),
+  username: fieldSchemas.text(limits.maxUsernameLength).optional(),
+  ...objectFields,
+  scopes: fieldSchemas.scopes.optional(),
+  approval: fieldSchemas.object.optional(),
+  metadata: fieldSchemas.metadata.optional(),
+  emailVerified: fieldSchemas.boolean.optional(),
 })
 
-/** What it takes to change a credential of a user beside the authority of that user (decisions D30). */
-const CREDENTIALS = 'issuers.users.verifiers:write'
+/** Required for changing a credential of a user, in addition to the user's authority. */
+const CREDENTIALS_WRITE_SCOPE = 'issuers.users.verifiers:write'
 
-/** The row if it lives, for changes of it. */
-const find = (context: Context, { accountId, issuerId, userId }: InUser) =>
+/** Returns the row unless the user or the issuer is deleted. */
+const findUser = (context: Context, { accountId, issuerId, userId }: InUser) =>
   context.db.user.findFirst({
-    where: { id: userId, accountId, issuerId, status: { notIn: goneUser }, ...ofLivingIssuer },
+    where: { id: userId, accountId, issuerId, status: { notIn: deletedUserStatuses }, ...whereIssuerNotDeleted },
   })
 
-/** @throws not_found also while a deletion is pending (spec section 3) */
+/** @throws not_found, also while a deletion is pending */
 export const getUser = requireUser
 
 /**
- * Makes a user. With `requires_approval` it waits in pending_approval (decisions D28).
- * @param known.id where it had to be known before there is a user: passkeys hold it
- * @param known.origin how the account comes to be; an administrator creates it unless stated otherwise
- * @param known.emailProved the person has proved to read the mail of the address
- * @throws invalid_request, insufficient_scope, not_found, conflict for a taken username
+ * Creates a user. With `requires_approval` the status is `pending_approval`.
+ * @param options.id the id, if it was needed before: passkeys contain it
+ * @param options.origin `administrator` by default
+ * @param options.isEmailVerified the user has confirmed the email address
+ * @throws invalid_request, insufficient_scope, not_found, conflict for a username that another user has
  */
 export async function createUser(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   input: unknown,
-  known: { id?: string | undefined; origin?: UserOrigin; emailProved?: boolean } = {},
+  options: { id?: string | undefined; origin?: UserOrigin; isEmailVerified?: boolean } = {},
 ): Promise<User> {
-  const values = check(createRules, input)
+  const values = checkInput(createRules, input)
   checkUsername(values.usernameType, values.username)
-  mayGrant(context, values.scopes ?? [])
-  if (values.emailVerified) requireScope(context, CREDENTIALS)
-  const emailVerified = known.emailProved === true || values.emailVerified === true
+  requireGrantableScopes(context, values.scopes ?? [])
+  if (values.emailVerified) requireScope(context, CREDENTIALS_WRITE_SCOPE)
+  const emailVerified = options.isEmailVerified === true || values.emailVerified === true
   if (values.requiresApproval && values.status !== undefined) {
     throw invalidField(
       'status',
       'contradiction',
-      'goes not together with requires_approval, which starts in pending_approval.',
+      'cannot be combined with requires_approval, which sets the status pending_approval.',
     )
   }
-  return withTakenUsername(() =>
-    transaction(context, async (inside) => {
-      const issuer = await requireIssuer(inside, place)
-      const now = inside.now()
-      const user = await inside.db.user.create({
+  return withUsernameConflict(() =>
+    transaction(context, async (tx) => {
+      const issuer = await requireIssuer(tx, path)
+      const now = tx.now()
+      const user = await tx.db.user.create({
         data: {
-          id: known.id ?? newId('usr', now),
-          accountId: place.accountId,
-          issuerId: place.issuerId,
-          ...usernameColumns(inside, issuer, values.usernameType, values.username),
+          id: options.id ?? newId('usr', now),
+          accountId: path.accountId,
+          issuerId: path.issuerId,
+          ...usernameColumns(tx, issuer, values.usernameType, values.username),
           ...jsonColumns(values),
           scopes: values.scopes ?? [],
           requiresApproval: values.requiresApproval ?? false,
@@ -129,7 +135,7 @@ export async function createUser(
           triggeredRule: values.triggeredRule ?? null,
           emailVerified,
           emailEverVerified: emailVerified,
-          origin: known.origin ?? 'administrator',
+          origin: options.origin ?? 'administrator',
           status: values.requiresApproval ? 'pending_approval' : (values.status ?? 'active'),
           statusAt: now,
           region: values.region ?? null,
@@ -137,28 +143,29 @@ export async function createUser(
           updatedAt: now,
         },
       })
-      await emit(inside, 'user.created', { ...aboutUser(user), data: { status: user.status } })
+      await recordEvent(tx, 'user.created', { ...userEventSubject(user), data: { status: user.status } })
       return user
     }),
   )
 }
 
 /**
- * PATCH: metadata merged, other objects replaced. Suspending or blocking ends all sessions (spec section 3). A new
- * username, mail address or `email_verified` is a credential: it asks for the authority of the user (decisions D30), and so
- * does letting the user sign in again.
- * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for a taken username
+ * Updates a user: metadata is merged, other objects are replaced. Suspending or blocking ends all sessions. A change of
+ * the username, the email address or `email_verified`, and making the user active again, require the authority of the
+ * user (docs/contract.md#authority-for-changes).
+ * @throws invalid_request, insufficient_scope, not_found, precondition_failed, conflict for a username that another
+ *   user has
  */
 export async function updateUser(
   context: Context,
-  place: InUser,
+  path: InUser,
   input: unknown,
   ifMatch?: string | null,
 ): Promise<User> {
-  const values = check(updateRules, input)
-  return withTakenUsername(() =>
-    reviseUser(context, place, 'user.updated', ifMatch, async (user, inside) => {
-      mayGrant(inside, values.scopes ?? [], user.scopes)
+  const values = checkInput(updateRules, input)
+  return withUsernameConflict(() =>
+    updateUserWithLock(context, path, 'user.updated', ifMatch, async (user, tx) => {
+      requireGrantableScopes(tx, values.scopes ?? [], user.scopes)
       const {
         usernameType,
         username,
@@ -170,97 +177,104 @@ export async function updateUser(
         customFields,
         approval,
         emailVerified,
-        ...plain
+        ...rest
       } = values
-      const renamed = usernameType !== undefined || username !== undefined
+      const usernameChanged = usernameType !== undefined || username !== undefined
       const nextType = usernameType ?? (user.usernameType as UsernameType)
-      const nextName = (username ?? user.username).trim()
-      if (renamed) checkUsername(nextType, nextName)
+      const nextUsername = (username ?? user.username).trim()
+      if (usernameChanged) checkUsername(nextType, nextUsername)
       const nextProfile = (profile ?? user.profile) as Prisma.JsonValue
-      const nextAddress = addressOf({ usernameType: nextType, username: nextName, profile: nextProfile })
-      // Any other text: mail servers take addresses in more forms than are taken for one here.
-      const readdressed = canonicalJson(nextAddress ?? null) !== canonicalJson(addressOf(user) ?? null)
-      const verifiedNow = emailVerified !== undefined && emailVerified !== user.emailVerified
-      const credential = readdressed || verifiedNow || nextType !== user.usernameType || nextName !== user.username
-      const returns = values.status === 'active' && user.status !== 'active'
-      if (credential || returns) await requireAuthorityOfUser(inside, user)
-      if (credential && (verifiedNow || (await canSignIn(inside, user)))) requireScope(inside, CREDENTIALS)
+      const nextEmail = rawEmailOf({ usernameType: nextType, username: nextUsername, profile: nextProfile })
+      // Compares the stored values, because mail servers accept more forms of addresses than `isEmail`.
+      const emailChanged = canonicalJson(nextEmail ?? null) !== canonicalJson(rawEmailOf(user) ?? null)
+      const emailVerifiedChanged = emailVerified !== undefined && emailVerified !== user.emailVerified
+      const credentialChanged =
+        emailChanged || emailVerifiedChanged || nextType !== user.usernameType || nextUsername !== user.username
+      const reactivated = values.status === 'active' && user.status !== 'active'
+      if (credentialChanged || reactivated) await requireAuthorityOfUser(tx, user)
+      if (credentialChanged && (emailVerifiedChanged || (await canSignIn(tx, user))))
+        requireScope(tx, CREDENTIALS_WRITE_SCOPE)
       return {
-        ...plain,
-        ...statusColumns(inside, user, values),
+        ...rest,
+        ...statusColumns(tx, user, values),
         ...jsonColumns({ profile, security, compliance, preferences, customFields, approval }),
-        // A proof that the user reads the mail of one address is none for another one.
-        ...(readdressed && { emailVerified: false }),
+        // A confirmation of one address does not hold for another one.
+        ...(emailChanged && { emailVerified: false }),
         ...(emailVerified !== undefined && { emailVerified }),
-        ...(renamed && usernameColumns(inside, await requireIssuer(inside, place), nextType, nextName)),
-        ...(metadata && { metadata: mergedMetadata(user.metadata, metadata) }),
+        ...(usernameChanged && usernameColumns(tx, await requireIssuer(tx, path), nextType, nextUsername)),
+        ...(metadata && { metadata: mergeAndCheckMetadata(user.metadata, metadata) }),
       }
     }),
   )
 }
 
 /**
- * Asynchronous deletion (spec section 3): the user vanishes and its sessions end at once, its data goes after a day.
- * Repeating it answers the same.
+ * Deletes a user (docs/contract.md#states-and-transitions): sessions and tokens end immediately, the data is purged
+ * after `limits.deletedUserPurgeDelay`. Idempotent.
  */
-export async function deleteUser(context: Context, place: InUser, ifMatch?: string | null): Promise<void> {
-  const { accountId, issuerId, userId } = place
+export async function deleteUser(context: Context, path: InUser, ifMatch?: string | null): Promise<void> {
+  const { accountId, issuerId, userId } = path
   const pending = await context.db.user.findFirst({
-    where: { id: userId, accountId, issuerId, status: 'pending_deletion', ...ofLivingIssuer },
+    where: { id: userId, accountId, issuerId, status: 'pending_deletion', ...whereIssuerNotDeleted },
     select: { id: true },
   })
   if (pending) return
-  await reviseUser(context, place, 'user.deleted', ifMatch, () => {
+  await updateUserWithLock(context, path, 'user.deleted', ifMatch, () => {
     const now = context.now()
-    return { status: 'pending_deletion', statusAt: now, statusBy: context.actor.id, purgeAt: now + PURGE_AFTER }
+    return {
+      status: 'pending_deletion',
+      statusAt: now,
+      statusBy: context.actor.id,
+      purgeAt: now + limits.deletedUserPurgeDelay,
+    }
   })
 }
 
-function reviseUser(
+function updateUserWithLock(
   context: Context,
-  place: InUser,
+  path: InUser,
   type: EventType,
   ifMatch: string | null | undefined,
-  change: (
+  computeChanges: (
     user: User,
     context: Context,
   ) => Prisma.UserUncheckedUpdateManyInput | Promise<Prisma.UserUncheckedUpdateManyInput>,
 ): Promise<User> {
-  return revise<User, Prisma.UserUncheckedUpdateManyInput>(context, {
-    what: 'user',
+  return updateWithOptimisticLock<User, Prisma.UserUncheckedUpdateManyInput>(context, {
+    resourceName: 'user',
     table: 'users',
     ifMatch,
-    read: (now) => find(now, place),
-    async change(user, now) {
-      const changes = await change(user, now)
-      const verified = user.emailVerified || changes.emailVerified === true
-      return verified ? { ...changes, emailEverVerified: true } : changes
+    read: (now) => findUser(now, path),
+    async computeChanges(user, now) {
+      const changes = await computeChanges(user, now)
+      const everVerified = user.emailVerified || changes.emailVerified === true
+      return everVerified ? { ...changes, emailEverVerified: true } : changes
     },
     write: async (now, version, data) =>
-      (await now.db.user.updateManyAndReturn({ where: { id: place.userId, updatedAt: version }, data }))[0],
-    also: async (inside, before, user) => {
-      await emit(inside, type, { ...aboutUser(user), changes: changesBetween('user', before, user) })
-      if (type === 'user.deleted') await revokeTokensOfUser(inside, user)
+      (await now.db.user.updateManyAndReturn({ where: { id: path.userId, updatedAt: version }, data }))[0],
+    afterWrite: async (tx, before, user) => {
+      await recordEvent(tx, type, { ...userEventSubject(user), changes: changesBetween('user', before, user) })
+      if (type === 'user.deleted') await revokeTokensOfUser(tx, user)
       if (before.status === user.status) return
       if (type === 'user.updated') {
         const changes = { status: { old: before.status, new: user.status } }
-        await emit(inside, 'user.status.changed', { ...aboutUser(user), changes })
+        await recordEvent(tx, 'user.status.changed', { ...userEventSubject(user), changes })
       }
-      if (user.status === 'active') return endSignIns(inside, user)
-      await refuseConsoleOwner(inside, user.id)
-      await endSessionsOfUser(inside, user, 'admin_action')
+      if (user.status === 'active') return invalidateSignIns(tx, user)
+      await requireNotConsoleOwner(tx, user.id)
+      await endSessionsOfUser(tx, user, 'admin_action')
     },
   })
 }
 
-export const aboutUser = ({ accountId, issuerId, id }: { accountId: string; issuerId: string; id: string }) => ({
+export const userEventSubject = ({ accountId, issuerId, id }: { accountId: string; issuerId: string; id: string }) => ({
   accountId,
   issuerId,
   userId: id,
   target: { type: 'user', id },
 })
 
-/** Which moves of the status a PATCH may make: approval and deletion have operations of their own. */
+/** Checks a change of the status by PATCH. Approval and deletion have their own operations. */
 function statusColumns(context: Context, user: User, values: z.infer<typeof updateRules>) {
   if (values.status === undefined || values.status === user.status) return {}
   if (!(writableUserStatuses as readonly string[]).includes(user.status)) {
@@ -273,27 +287,27 @@ function statusColumns(context: Context, user: User, values: z.infer<typeof upda
   }
 }
 
-/** Has the user a verifier, or a proved mailbox, which signs in without one? */
+/** Whether the user has a verifier, or a confirmed address, which allows a sign-in by mail. */
 async function canSignIn(context: Context, { id, issuerId, emailVerified }: User): Promise<boolean> {
   return emailVerified || (await context.db.verifier.count({ where: { userId: id, issuerId } })) > 0
 }
 
-/** Only the given objects, as Prisma wants them. */
+/** Returns the given object fields as Prisma columns. */
 function jsonColumns(values: { [name: string]: unknown }): Record<string, Prisma.InputJsonObject> {
   const names = ['profile', 'security', 'compliance', 'preferences', 'customFields', 'metadata', 'approval']
   const given = names.filter((name) => values[name] !== undefined)
   return Object.fromEntries(given.map((name) => [name, values[name] as Prisma.InputJsonObject]))
 }
 
-function mergedMetadata(before: unknown, patch: Record<string, unknown>): Prisma.InputJsonObject {
-  return check(rules.metadata, mergeMetadata(before, patch), ['metadata']) as Prisma.InputJsonObject
+function mergeAndCheckMetadata(before: unknown, patch: Record<string, unknown>): Prisma.InputJsonObject {
+  return checkInput(fieldSchemas.metadata, mergeMetadata(before, patch), ['metadata']) as Prisma.InputJsonObject
 }
 
-async function withTakenUsername<T>(work: () => Promise<T>): Promise<T> {
+async function withUsernameConflict<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
-    if (isDuplicate(error)) throw conflict('This username is taken in this issuer.')
+    if (isDuplicate(error)) throw conflict('Another user of this issuer has this username.')
     throw error
   }
 }

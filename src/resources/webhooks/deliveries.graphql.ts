@@ -14,14 +14,14 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import { AccountPlace, enumOf, PageArgs, pageType, Scope, Timestamp } from '../graphql.js'
+import { AccountPath, enumOf, PageArgs, pageType, Scope, Timestamp } from '../graphql-types.js'
 import {
   type DeliveryFilterStatus,
   deliveryFilters,
   deliveryStatuses,
   listDeliveries,
-  redeliver,
-  redeliverSpan,
+  redeliverDelivery,
+  redeliverMany,
   testWebhook,
 } from './deliveries.js'
 
@@ -30,10 +30,12 @@ registerEnumType(DeliveryStatusEnum, { name: 'WebhookDeliveryStatus' })
 export const DeliveryFilterStatusEnum = enumOf(deliveryFilters)
 registerEnumType(DeliveryFilterStatusEnum, {
   name: 'WebhookDeliveryFilterStatus',
-  description: '`failed` finds what is still tried again as well.',
+  description: '`success` matches delivered. `failed` matches failed and failing, which is still retried.',
 })
 
-@ObjectType({ description: 'That an event goes to a webhook, and how far it is (spec 2.15). Kept 14 days.' })
+@ObjectType({
+  description: 'The delivery of an event to a webhook, with its status and attempts. Kept for 14 days.',
+})
 export class WebhookDelivery {
   @Field(() => ID)
   id!: string
@@ -69,13 +71,13 @@ export class WebhookDelivery {
 export class DeliveryPage extends pageType(WebhookDelivery) {}
 
 @ArgsType()
-class DeliveriesPlace extends AccountPlace {
+class DeliveriesPath extends AccountPath {
   @Field(() => ID)
   webhookId!: string
 }
 
 @ArgsType()
-class DeliveryPlace extends DeliveriesPlace {
+class DeliveryPath extends DeliveriesPath {
   @Field(() => ID)
   deliveryId!: string
 }
@@ -86,63 +88,72 @@ class DeliveryFilter extends PageArgs {
   eventType?: string | null
   @Field(() => DeliveryFilterStatusEnum, { nullable: true })
   status?: DeliveryFilterStatus | null
-  @Field(() => Timestamp, { nullable: true, description: 'The first moment that counts.' })
+  @Field(() => Timestamp, { nullable: true, description: 'Only deliveries created at or after this time.' })
   after?: number | null
-  @Field(() => Timestamp, { nullable: true, description: 'The first moment that counts no more.' })
+  @Field(() => Timestamp, { nullable: true, description: 'Only deliveries created before this time.' })
   before?: number | null
 }
 
 @InputType()
 class RedeliverInput {
-  @Field(() => Timestamp, { description: 'The first moment that counts.' })
+  @Field(() => Timestamp, { description: 'Only deliveries created at or after this time.' })
   after!: number
-  @Field(() => Timestamp, { nullable: true, description: 'The first moment that counts no more; now if not given.' })
+  @Field(() => Timestamp, {
+    nullable: true,
+    description: 'Only deliveries created before this time. The default is now.',
+  })
   before?: number | null
-  @Field(() => DeliveryFilterStatusEnum, { nullable: true, description: 'failed if not given.' })
+  @Field(() => DeliveryFilterStatusEnum, {
+    nullable: true,
+    description: 'Which finished deliveries to repeat. The default is failed.',
+  })
   status?: DeliveryFilterStatus | null
 }
 
 @ObjectType()
 class Redelivery {
-  @Field(() => Int, { description: 'How many events are delivered again.' })
+  @Field(() => Int, { description: 'The number of events to deliver again.' })
   count!: number
 }
 
 @Resolver(() => WebhookDelivery)
 export class WebhookDeliveryResolver {
-  @Query(() => DeliveryPage, { description: 'Newest first.' })
+  @Query(() => DeliveryPage, { description: 'Lists the deliveries of a webhook, newest first.' })
   @Scope('webhooks', 'read')
   webhookDeliveries(
     @Ctx() context: Context,
-    @Args(() => DeliveriesPlace) place: DeliveriesPlace,
+    @Args(() => DeliveriesPath) path: DeliveriesPath,
     @Args(() => DeliveryFilter) filter: DeliveryFilter,
   ) {
-    return listDeliveries(context, place, filter, filter)
+    return listDeliveries(context, path, filter, filter)
   }
 
   @Mutation(() => WebhookDelivery, {
-    description: 'Delivers an event again, with its own id; what still waits for its next attempt is tried at once.',
+    description:
+      'Delivers an event again with the same event id. A delivery that waits for its next attempt is retried immediately.',
   })
   @Scope('webhooks', 'write')
-  redeliverWebhookDelivery(@Ctx() context: Context, @Args(() => DeliveryPlace) place: DeliveryPlace) {
-    return redeliver(context, place)
+  redeliverWebhookDelivery(@Ctx() context: Context, @Args(() => DeliveryPath) path: DeliveryPath) {
+    return redeliverDelivery(context, path)
   }
 
-  @Mutation(() => Redelivery, { description: 'Delivers again what was made in a span of time and failed for good.' })
+  @Mutation(() => Redelivery, {
+    description: 'Repeats finished deliveries of a time range, by default those that failed permanently.',
+  })
   @Scope('webhooks', 'write')
   redeliverWebhookDeliveries(
     @Ctx() context: Context,
-    @Args(() => DeliveriesPlace) place: DeliveriesPlace,
+    @Args(() => DeliveriesPath) path: DeliveriesPath,
     @Arg('input', () => RedeliverInput) input: RedeliverInput,
   ) {
-    return redeliverSpan(context, place, input)
+    return redeliverMany(context, path, input)
   }
 
   @Mutation(() => WebhookDelivery, {
-    description: 'Sends an event of type webhook.test to this webhook, whatever it listens to.',
+    description: 'Sends an event of type webhook.test to this webhook, regardless of its event types.',
   })
   @Scope('webhooks', 'write')
-  testWebhook(@Ctx() context: Context, @Args(() => DeliveriesPlace) place: DeliveriesPlace) {
-    return testWebhook(context, place)
+  testWebhook(@Ctx() context: Context, @Args(() => DeliveriesPath) path: DeliveriesPath) {
+    return testWebhook(context, path)
   }
 }

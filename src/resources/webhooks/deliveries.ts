@@ -1,26 +1,28 @@
 /**
- * Records of deliveries (spec 2.15, 4.15): listing them, making one again, and trying a webhook with an event of its own.
- * What is made again is a new record of the same event, so that the receiver knows it by its id.
+ * Delivery records (docs/contract.md#webhooks): list, redeliver and test. A redelivery is a new record of the same
+ * event, so that the receiver can recognize the event by its id.
  */
 import { z } from 'zod'
-import { badRequest, conflict, invalid, notFound } from '../../kernel/errors.js'
-import { isId, newRow, timeOf } from '../../kernel/ids.js'
-import { check, rules } from '../../kernel/input.js'
-import { limitOf, type Page, type PageRequest, pageOf, unknownCursor } from '../../kernel/page.js'
+import { badRequest, conflict, invalidFields, notFound } from '../../kernel/errors.js'
+import { idTimestamp, isId, newRow } from '../../kernel/ids.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import { limits } from '../../kernel/limits.js'
+import { checkPageLimit, invalidCursor, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { type Prisma, sql, transaction, type WebhookDelivery } from '../../platform/database.js'
-import { announce } from '../../platform/notify.js'
-import { circumstances } from '../events/events.js'
-import { Conditions, checkTypes, nameOf } from '../events/listing.js'
-import { recordOf } from './payload.js'
-import { getWebhook, type WebhookPlace } from './webhooks.js'
+import { type Prisma, sql, type WebhookDelivery } from '../../platform/postgres/database.js'
+import { notify } from '../../platform/postgres/notifications.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { checkEventTypes, SqlConditions, statementName } from '../events/event-list.js'
+import { eventOrigin } from '../events/record-event.js'
+import { toEventRecord } from './payload.js'
+import { getWebhook, type WebhookPath } from './webhooks.js'
 
-/** How list filters name what has become of a delivery (decisions D4). */
+/** Values of the list filter `status` (docs/contract.md#webhook-payload-and-signature). */
 export const deliveryFilters = ['success', 'failed'] as const
 export type DeliveryFilterStatus = (typeof deliveryFilters)[number]
 export const deliveryStatuses = ['pending', 'delivering', 'delivered', 'failing', 'failed'] as const
 
-/** `after` is the first moment that counts and `before` the first that does not, in Unix milliseconds. */
+/** `after` is inclusive and `before` is exclusive, both in Unix milliseconds. */
 export interface DeliveryFilter {
   eventType?: string | null
   status?: DeliveryFilterStatus | null
@@ -28,138 +30,135 @@ export interface DeliveryFilter {
   before?: number | null
 }
 
-/** Deliveries that one call makes again. */
-const MOST_AGAIN = 10_000
-
-const columns = `d.id, d.account_id AS "accountId", d.webhook_id AS "webhookId", d.event_id AS "eventId",
+const deliveryColumns = `d.id, d.account_id AS "accountId", d.webhook_id AS "webhookId", d.event_id AS "eventId",
   d.event_at AS "eventAt", d.event_type AS "eventType", d.status, d.attempt_count AS "attemptCount",
   d.last_response_status AS "lastResponseStatus", d.last_error AS "lastError", d.first_attempt_at AS "firstAttemptAt",
   d.last_attempt_at AS "lastAttemptAt", d.next_attempt_at AS "nextAttemptAt", d.test_event AS "testEvent",
   d.created_at AS "createdAt", d.updated_at AS "updatedAt"`
 type Row = WebhookDelivery & Record<string, unknown>
 
-const conditionOf: Record<DeliveryFilterStatus, string> = {
+const statusConditions: Record<DeliveryFilterStatus, string> = {
   success: `d.status = 'delivered'`,
   failed: `d.status IN ('failing', 'failed')`,
 }
 
 /**
- * Newest first.
- * @throws invalid_request for an unknown type or cursor, not_found for the webhook
+ * Lists the deliveries of a webhook, newest first.
+ * @throws invalid_request for an unknown event type or cursor, not_found for the webhook
  */
 export async function listDeliveries(
   context: Context,
-  place: WebhookPlace,
+  path: WebhookPath,
   { eventType, status, after, before }: DeliveryFilter,
   request: PageRequest,
 ): Promise<Page<WebhookDelivery>> {
-  const limit = limitOf(request)
+  const limit = checkPageLimit(request)
   const { cursor } = request
-  // A test event is in no catalogue.
-  if (eventType !== 'webhook.test') checkType(eventType)
-  const conditions = new Conditions()
-    .where('w.id = ?', place.webhookId)
-    .where('w.account_id = ?', place.accountId)
+  // The event catalog does not contain the test event.
+  if (eventType !== 'webhook.test') checkDeliveryEventType(eventType)
+  const conditions = new SqlConditions()
+    .where('w.id = ?', path.webhookId)
+    .where('w.account_id = ?', path.accountId)
     .where('d.event_type = ?', eventType)
     .where('d.created_at >= ?::bigint', after)
     .where('d.created_at < ?::bigint', before)
   if (cursor !== undefined && cursor !== null) {
-    if (!isId('dlv', cursor)) throw unknownCursor()
-    conditions.where('d.created_at <= ?::bigint', timeOf(cursor)).where('d.id < ?', cursor)
+    if (!isId('dlv', cursor)) throw invalidCursor()
+    conditions.where('d.created_at <= ?::bigint', idTimestamp(cursor)).where('d.id < ?', cursor)
   }
   const text = `
-    SELECT ${columns} FROM webhooks w JOIN webhook_deliveries d ON d.webhook_id = w.id
-    WHERE w.status <> 'deleted' AND ${conditions.text}${status ? ` AND ${conditionOf[status]}` : ''}
+    SELECT ${deliveryColumns} FROM webhooks w JOIN webhook_deliveries d ON d.webhook_id = w.id
+    WHERE w.status <> 'deleted' AND ${conditions.text}${status ? ` AND ${statusConditions[status]}` : ''}
     ORDER BY d.created_at DESC, d.id DESC LIMIT ${conditions.value(limit + 1)}`
-  const rows = await context.query<Row>(`deliveries-${nameOf(text)}`, text, conditions.values)
-  if (rows.length === 0) await getWebhook(context, place)
-  return pageOf(rows, limit)
+  const rows = await context.query<Row>(`deliveries-${statementName(text)}`, text, conditions.values)
+  if (rows.length === 0) await getWebhook(context, path)
+  return toPage(rows, limit)
 }
 
-function checkType(eventType: string | null | undefined): void {
+function checkDeliveryEventType(eventType: string | null | undefined): void {
   if (eventType === undefined || eventType === null) return
   try {
-    checkTypes([eventType])
+    checkEventTypes([eventType])
   } catch {
-    throw invalid([{ field: 'eventType', code: 'invalid_value', message: 'is not a type of event.' }])
+    throw invalidFields([{ field: 'eventType', code: 'invalid_value', message: 'is not an event type.' }])
   }
 }
 
-const newestText = `
+const newestDeliveriesText = `
   SELECT newest.* FROM unnest($1::text[]) AS w(id) CROSS JOIN LATERAL (
-    SELECT ${columns} FROM webhook_deliveries d WHERE d.webhook_id = w.id
+    SELECT ${deliveryColumns} FROM webhook_deliveries d WHERE d.webhook_id = w.id
     ORDER BY d.created_at DESC, d.id DESC LIMIT $2) newest`
 
-/** The newest deliveries of several webhooks, in one query. */
-export async function deliveriesOf(
+/** Loads the newest deliveries of several webhooks in one query. */
+export async function newestDeliveriesOf(
   context: Context,
   webhookIds: readonly string[],
   limit: number,
 ): Promise<Page<WebhookDelivery>[]> {
-  const rows = await context.query<Row>('deliveries-of', newestText, [[...webhookIds], limit + 1])
+  const rows = await context.query<Row>('deliveries-of', newestDeliveriesText, [[...webhookIds], limit + 1])
   return webhookIds.map((id) =>
-    pageOf(
+    toPage(
       rows.filter((row) => row.webhookId === id),
       limit,
     ),
   )
 }
 
-/** @throws not_found, conflict for a disabled one: nothing is sent to it */
-async function requireInForce(context: Context, place: WebhookPlace) {
-  const webhook = await getWebhook(context, place)
-  if (webhook.status === 'disabled') throw conflict('The webhook is disabled; set its status to active first.')
+/** @throws not_found, conflict for a disabled webhook */
+async function requireEnabledWebhook(context: Context, path: WebhookPath) {
+  const webhook = await getWebhook(context, path)
+  if (webhook.status === 'disabled') throw conflict('The webhook is disabled. Set its status to active first.')
   return webhook
 }
 
 type NewDelivery = Omit<Prisma.WebhookDeliveryUncheckedCreateInput, 'id' | 'createdAt' | 'updatedAt' | 'status'>
 
-async function insert(context: Context, delivery: NewDelivery): Promise<WebhookDelivery> {
+async function insertDelivery(context: Context, delivery: NewDelivery): Promise<WebhookDelivery> {
   const row = newRow('dlv', context.now())
-  const made = await context.db.webhookDelivery.create({
+  const created = await context.db.webhookDelivery.create({
     data: { ...delivery, ...row, status: 'pending', nextAttemptAt: row.createdAt },
   })
-  await announce(context, 'webhook', delivery.webhookId)
-  return made
+  await notify(context, 'webhook', delivery.webhookId)
+  return created
 }
 
 /**
- * Delivers an event to a webhook again: what is delivered or failed for good gets a new record, what still waits for its
- * next attempt is tried at once.
+ * Delivers an event to a webhook again. A delivered or permanently failed delivery gets a new record; a pending one is
+ * retried immediately.
  * @throws not_found, conflict for a disabled webhook
  */
-export async function redeliver(
+export async function redeliverDelivery(
   context: Context,
-  place: WebhookPlace & { deliveryId: string },
+  path: WebhookPath & { deliveryId: string },
 ): Promise<WebhookDelivery> {
-  const { id: webhookId, accountId } = await requireInForce(context, place)
-  return transaction(context, async (inside) => {
-    const where = { id: place.deliveryId, webhookId, accountId }
-    const delivery = await inside.db.webhookDelivery.findFirst({ where })
+  const { id: webhookId, accountId } = await requireEnabledWebhook(context, path)
+  return transaction(context, async (tx) => {
+    const where = { id: path.deliveryId, webhookId, accountId }
+    const delivery = await tx.db.webhookDelivery.findFirst({ where })
     if (!delivery) throw notFound('delivery')
     const { eventId, eventAt, eventType, testEvent } = delivery
     if (delivery.status === 'delivered' || delivery.status === 'failed') {
       const event = testEvent === null ? {} : { testEvent: testEvent as Prisma.InputJsonObject }
-      return insert(inside, { accountId, webhookId, eventId, eventAt, eventType, ...event })
+      return insertDelivery(tx, { accountId, webhookId, eventId, eventAt, eventType, ...event })
     }
-    const waits = { ...where, status: { in: ['pending', 'failing'] } }
-    await inside.db.webhookDelivery.updateMany({ where: waits, data: { nextAttemptAt: inside.now() } })
-    await announce(inside, 'webhook', webhookId)
-    return (await inside.db.webhookDelivery.findFirst({ where })) ?? delivery
+    const pending = { ...where, status: { in: ['pending', 'failing'] } }
+    await tx.db.webhookDelivery.updateMany({ where: pending, data: { nextAttemptAt: tx.now() } })
+    await notify(tx, 'webhook', webhookId)
+    return (await tx.db.webhookDelivery.findFirst({ where })) ?? delivery
   })
 }
 
-const spanRules = z.strictObject({
-  after: rules.moment,
-  before: rules.moment.nullable().optional(),
+const redeliveryRules = z.strictObject({
+  after: fieldSchemas.timestamp,
+  before: fieldSchemas.timestamp.nullable().optional(),
   status: z
     .enum(deliveryFilters, `must be one of ${deliveryFilters.join(', ')}.`)
     .nullable()
     .optional(),
 })
 
-/** Each event of the span once, whatever became of it, unless it is on its way already. */
-const spanText = `
+/** Selects each event of the time range once, except events with a pending delivery. */
+const redeliverableEventsText = `
   SELECT DISTINCT ON (d.event_id) d.event_id AS "eventId", d.event_at AS "eventAt", d.event_type AS "eventType"
   FROM webhook_deliveries d
   WHERE d.webhook_id = $1 AND d.account_id = $2 AND d.created_at >= $3::bigint AND d.created_at < $4::bigint
@@ -169,52 +168,56 @@ const spanText = `
   ORDER BY d.event_id LIMIT $6::int`
 
 /**
- * Delivers again what was made in a span of time and has ended, by default what failed for good.
- * @returns how many
- * @throws invalid_request for more than 10,000 at once, not_found, conflict for a disabled webhook
+ * Repeats finished deliveries of a time range, by default those that failed permanently.
+ * @returns the number of new deliveries
+ * @throws invalid_request for more than `limits.maxWebhookRedeliveries`, not_found, conflict for a disabled webhook
  */
-export async function redeliverSpan(context: Context, place: WebhookPlace, input: unknown): Promise<{ count: number }> {
-  const { after, before, status } = check(spanRules, input)
-  const { id: webhookId, accountId } = await requireInForce(context, place)
-  const ended = status === 'success' ? ['delivered'] : ['failed']
-  return transaction(context, async (inside) => {
-    // In turns, so that two calls do not both find an event that is not on its way.
-    await sql(inside.db, 'SELECT id FROM webhooks WHERE id = $1 FOR NO KEY UPDATE', webhookId)
-    const now = inside.now()
-    const values = [webhookId, accountId, after, before ?? now, ended, MOST_AGAIN + 1]
-    const events = await sql<Pick<Row, 'eventId' | 'eventAt' | 'eventType'>>(inside.db, spanText, ...values)
-    if (events.length > MOST_AGAIN) throw badRequest(`These are more than ${MOST_AGAIN}; ask for a shorter span.`)
+export async function redeliverMany(context: Context, path: WebhookPath, input: unknown): Promise<{ count: number }> {
+  const { after, before, status } = checkInput(redeliveryRules, input)
+  const { id: webhookId, accountId } = await requireEnabledWebhook(context, path)
+  const finalStatuses = status === 'success' ? ['delivered'] : ['failed']
+  return transaction(context, async (tx) => {
+    // Serializes concurrent calls, so that they do not both repeat the same event.
+    await sql(tx.db, 'SELECT id FROM webhooks WHERE id = $1 FOR NO KEY UPDATE', webhookId)
+    const now = tx.now()
+    const values = [webhookId, accountId, after, before ?? now, finalStatuses, limits.maxWebhookRedeliveries + 1]
+    const events = await sql<Pick<Row, 'eventId' | 'eventAt' | 'eventType'>>(tx.db, redeliverableEventsText, ...values)
+    if (events.length > limits.maxWebhookRedeliveries)
+      throw badRequest(`More than ${limits.maxWebhookRedeliveries} deliveries match. Request a shorter time range.`)
     const data = events.map((event) => {
       const row = newRow('dlv', now)
       return { ...event, ...row, accountId, webhookId, status: 'pending', nextAttemptAt: row.createdAt }
     })
-    if (data.length > 0) await inside.db.webhookDelivery.createMany({ data })
-    await announce(inside, 'webhook', webhookId)
+    if (data.length > 0) await tx.db.webhookDelivery.createMany({ data })
+    await notify(tx, 'webhook', webhookId)
     return { count: data.length }
   })
 }
 
-/** Sends an event of type `webhook.test` to this webhook, whatever it listens to; the trail does not have it. */
-export async function testWebhook(context: Context, place: WebhookPlace): Promise<WebhookDelivery> {
-  const { id: webhookId, accountId } = await requireInForce(context, place)
-  const { teller, facts } = circumstances(context, accountId)
+/**
+ * Sends an event of type `webhook.test`, regardless of the event types of the webhook. The audit log does not record
+ * it.
+ */
+export async function testWebhook(context: Context, path: WebhookPath): Promise<WebhookDelivery> {
+  const { id: webhookId, accountId } = await requireEnabledWebhook(context, path)
+  const { eventActor, eventContext } = eventOrigin(context, accountId)
   const { id: eventId, createdAt: eventAt } = newRow('evt', context.now())
-  const nothing = { issuerId: null, orgId: null, userId: null, clientId: null, agentId: null, sessionId: null }
-  const record = recordOf({
-    ...nothing,
+  const nullIds = { issuerId: null, orgId: null, userId: null, clientId: null, agentId: null, sessionId: null }
+  const record = toEventRecord({
+    ...nullIds,
     id: eventId,
     type: 'webhook.test',
     createdAt: eventAt,
     accountId,
     authType: context.actor.authType,
-    actor: teller,
+    actor: eventActor,
     target: { type: 'webhook', id: webhookId },
-    context: facts,
+    context: eventContext,
     data: {},
     changes: {},
   })
   const testEvent = record as Prisma.InputJsonObject
-  return transaction(context, (inside) =>
-    insert(inside, { accountId, webhookId, eventId, eventAt, eventType: 'webhook.test', testEvent }),
+  return transaction(context, (tx) =>
+    insertDelivery(tx, { accountId, webhookId, eventId, eventAt, eventType: 'webhook.test', testEvent }),
   )
 }

@@ -1,16 +1,14 @@
 /**
- * The body of a delivery (decisions D4): the event record of D3 in an envelope, the same bytes at every attempt unless a
- * user is erased in between (D36).
+ * Webhook payload (docs/contract.md#webhook-payload-and-signature): the event record in an envelope. Each attempt sends
+ * the same bytes, unless a user was erased in between (docs/contract.md#erasure).
  */
-import type { Event } from '../../platform/database.js'
-
-/** A body beyond this many bytes leaves out the parts that may be long; `GET A/events/{event_id}` has them. */
-const TARGET = 20 * 1024
+import { limits } from '../../kernel/limits.js'
+import type { Event } from '../../platform/postgres/database.js'
 
 type EventRow = Omit<Event, 'createdAt'> & { createdAt: number | bigint }
 
-/** The event as `/v1` shows it. */
-export function recordOf(event: EventRow): Record<string, unknown> {
+/** Returns an event as `/v1` represents it. */
+export function toEventRecord(event: EventRow): Record<string, unknown> {
   const createdAt = Number(event.createdAt)
   return {
     id: event.id,
@@ -33,12 +31,13 @@ export function recordOf(event: EventRow): Record<string, unknown> {
   }
 }
 
-/** The body for a record. */
-export function bodyOf(record: Record<string, unknown>): string {
+/** Serializes the payload of an event record. */
+export function deliveryBody(record: Record<string, unknown>): string {
   const { id, type, created_at: createdAt } = record
   const envelope = (data: unknown) =>
     JSON.stringify({ id, type, timestamp: new Date(Number(createdAt)).toISOString(), data })
-  const whole = envelope(record)
-  if (whole.length <= TARGET && Buffer.byteLength(whole) <= TARGET) return whole
+  const fullBody = envelope(record)
+  if (fullBody.length <= limits.maxWebhookPayloadBytes && Buffer.byteLength(fullBody) <= limits.maxWebhookPayloadBytes)
+    return fullBody
   return envelope({ ...record, data: {}, changes: {}, truncated: true })
 }

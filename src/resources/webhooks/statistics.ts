@@ -1,45 +1,45 @@
-/** What deliveries come to (spec 2.15), off counts by day that the sending keeps. */
-import type { Page } from '../../kernel/page.js'
-import { pageOf } from '../../kernel/page.js'
+/** Delivery statistics of webhooks (docs/contract.md#webhooks), computed from daily counts. */
+import type { Page } from '../../kernel/pagination.js'
+import { toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'
-import { newestFirst } from '../place.js'
-import { figuresOf, type WebhookWithFigures } from './webhooks.js'
+import { newestFirst } from '../resource-path.js'
+import { statisticsInclude, type WebhookWithStatistics } from './webhooks.js'
 
 export interface WebhookStatistics {
   successRate: number | null
   lastDeliveryAt: number | null
 }
 
-/** The share of attempts that were accepted in the last 14 days, to four digits, and when the last one was. */
-export function statistics({ lane, days }: Pick<WebhookWithFigures, 'lane' | 'days'>): WebhookStatistics {
-  const succeeded = days.reduce((sum, day) => sum + day.succeeded, 0)
-  const all = days.reduce((sum, day) => sum + day.failed, succeeded)
-  const lastDeliveryAt = lane?.lastDeliveryAt ?? null
+/** Returns the share of successful attempts in the last 14 days, to four digits, and the time of the last success. */
+export function webhookStatistics({ deliveryQueue, dailyCounts }: StatisticsSource): WebhookStatistics {
+  const succeeded = dailyCounts.reduce((sum, day) => sum + day.succeeded, 0)
+  const all = dailyCounts.reduce((sum, day) => sum + day.failed, succeeded)
+  const lastDeliveryAt = deliveryQueue?.lastDeliveryAt ?? null
   return {
     successRate: all === 0 ? null : Math.round((succeeded / all) * 10_000) / 10_000,
     lastDeliveryAt: lastDeliveryAt === null ? null : Number(lastDeliveryAt),
   }
 }
 
-type Figures = Pick<WebhookWithFigures, 'lane' | 'days'>
+type StatisticsSource = Pick<WebhookWithStatistics, 'deliveryQueue' | 'dailyCounts'>
 
-/** The figures of several webhooks, in one query. */
-export async function webhooksWithFigures(context: Context, ids: readonly string[]): Promise<Figures[]> {
+/** Loads the rows for the statistics of several webhooks in one query. */
+export async function loadStatisticsSources(context: Context, ids: readonly string[]): Promise<StatisticsSource[]> {
   const rows = await context.db.webhook.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...ids] } },
-    include: figuresOf(context),
+    include: statisticsInclude(context),
   })
   const byId = new Map(rows.map((row) => [row.id, row]))
-  return ids.map((id) => byId.get(id) ?? { lane: null, days: [] })
+  return ids.map((id) => byId.get(id) ?? { deliveryQueue: null, dailyCounts: [] })
 }
 
-/** The newest webhooks of several accounts, in one query. */
-export async function webhooksOf(
+/** Loads the newest webhooks of several accounts in one query. */
+export async function newestWebhooksOf(
   context: Context,
   accountIds: readonly string[],
   limit: number,
-): Promise<Page<WebhookWithFigures>[]> {
+): Promise<Page<WebhookWithStatistics>[]> {
   const rows = await context.db.account.findMany({
     relationLoadStrategy: 'join',
     where: { id: { in: [...accountIds] } },
@@ -49,10 +49,10 @@ export async function webhooksOf(
         where: { status: { not: 'deleted' } },
         orderBy: newestFirst,
         take: limit + 1,
-        include: figuresOf(context),
+        include: statisticsInclude(context),
       },
     },
   })
   const byId = new Map(rows.map((row) => [row.id, row.webhooks]))
-  return accountIds.map((id) => pageOf(byId.get(id) ?? [], limit))
+  return accountIds.map((id) => toPage(byId.get(id) ?? [], limit))
 }

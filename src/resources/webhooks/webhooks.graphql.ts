@@ -17,11 +17,11 @@ import {
   registerEnumType,
 } from 'type-graphql'
 import type { Context } from '../../platform/context.js'
-import type { Webhook as WebhookRow } from '../../platform/database.js'
-import { loader, pageLoader } from '../../platform/loader.js'
+import type { Webhook as WebhookRow } from '../../platform/postgres/database.js'
+import { loader, pageLoader } from '../../platform/postgres/loader.js'
 import {
-  AccountPlace,
-  AndScope,
+  AccountPath,
+  AdditionalScope,
   enumOf,
   idempotencyKeyArg,
   ifMatchArg,
@@ -30,18 +30,18 @@ import {
   pageType,
   Scope,
   Timestamp,
-} from '../graphql.js'
+} from '../graphql-types.js'
 import { DeliveryPage } from './deliveries.graphql.js'
-import { deliveriesOf } from './deliveries.js'
-import { statistics, type WebhookStatistics, webhooksWithFigures } from './statistics.js'
+import { newestDeliveriesOf } from './deliveries.js'
+import { loadStatisticsSources, type WebhookStatistics, webhookStatistics } from './statistics.js'
 import {
   createWebhook,
   deleteWebhook,
   getWebhook,
   listWebhooks,
   updateWebhook,
-  type WebhookWithFigures,
   type WebhookWithSecrets,
+  type WebhookWithStatistics,
   webhookFilters,
   webhookStatuses,
 } from './webhooks.js'
@@ -51,20 +51,23 @@ registerEnumType(WebhookStatusEnum, { name: 'WebhookStatus' })
 export const WebhookFilterStatusEnum = enumOf(webhookFilters)
 registerEnumType(WebhookFilterStatusEnum, {
   name: 'WebhookFilterStatus',
-  description: '`active` finds the failing ones too.',
+  description: '`active` also matches failing webhooks.',
 })
 
-const AUTH = 'none, bearer, signature or bearer+signature.'
+const AUTH_DESCRIPTION = 'none, bearer, signature or bearer+signature.'
 
-@ObjectType({ description: 'What the attempts of the last 14 days came to.' })
+@ObjectType({ description: 'Statistics of the delivery attempts of the last 14 days.' })
 class WebhookStats {
-  @Field(() => Float, { nullable: true, description: 'Accepted attempts of all, 0 to 1; null without any.' })
+  @Field(() => Float, {
+    nullable: true,
+    description: 'The share of successful attempts, from 0 to 1; null without attempts.',
+  })
   successRate!: number | null
-  @Field(() => Timestamp, { nullable: true, description: 'When an event was accepted last.' })
+  @Field(() => Timestamp, { nullable: true, description: 'When the receiver last accepted an event.' })
   lastDeliveryAt!: number | null
 }
 
-@ObjectType({ description: 'Where events of an account are sent (spec 2.15).' })
+@ObjectType({ description: 'An endpoint that receives events of an account.' })
 export class Webhook {
   @Field(() => ID)
   id!: string
@@ -76,15 +79,21 @@ export class Webhook {
   description!: string | null
   @Field(() => String)
   url!: string
-  @Field(() => String, { description: `How deliveries prove themselves: ${AUTH}` })
+  @Field(() => String, { description: `How deliveries are authenticated: ${AUTH_DESCRIPTION}` })
   auth!: string
   @Field(() => WebhookStatusEnum)
   status!: (typeof webhookStatuses)[number]
   @Field(() => JSONObject)
   metadata!: object
-  @Field(() => String, { nullable: true, description: 'In the answer that made it and never again.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The bearer token. Only the response that creates it contains it.',
+  })
   bearerTokenPlain?: string | null
-  @Field(() => String, { nullable: true, description: 'In the answer that made it and never again.' })
+  @Field(() => String, {
+    nullable: true,
+    description: 'The signing secret. Only the response that creates it contains it.',
+  })
   signatureSecretPlain?: string | null
   @Field(() => Timestamp)
   createdAt!: number
@@ -96,7 +105,7 @@ export class Webhook {
 export class WebhookPage extends pageType(Webhook) {}
 
 @ArgsType()
-export class WebhookPlace extends AccountPlace {
+export class WebhookPath extends AccountPath {
   @Field(() => ID)
   webhookId!: string
 }
@@ -109,11 +118,11 @@ class WebhookFilter extends PageArgs {
 
 @InputType()
 class CreateWebhookInput {
-  @Field(() => String, { description: 'An https address of a public host.' })
+  @Field(() => String, { description: 'An https URL of a public host.' })
   url!: string
-  @Field(() => [String], { nullable: true, description: 'Null or absent: all.' })
+  @Field(() => [String], { nullable: true, description: 'The event types to send. Null or absent means all.' })
   eventTypes?: string[] | null
-  @Field(() => String, { nullable: true, description: `${AUTH} signature if not given.` })
+  @Field(() => String, { nullable: true, description: `${AUTH_DESCRIPTION} The default is signature.` })
   auth?: string | null
   @Field(() => String, { nullable: true })
   name?: string | null
@@ -127,11 +136,14 @@ class CreateWebhookInput {
 class UpdateWebhookInput {
   @Field(() => String, { nullable: true })
   url?: string | null
-  @Field(() => [String], { nullable: true, description: 'Null: all.' })
+  @Field(() => [String], { nullable: true, description: 'The event types to send. Null means all.' })
   eventTypes?: string[] | null
-  @Field(() => String, { nullable: true, description: `${AUTH} Another one than before brings new secrets, once.` })
+  @Field(() => String, {
+    nullable: true,
+    description: `${AUTH_DESCRIPTION} A change creates new secrets, which the response contains once.`,
+  })
   auth?: string | null
-  @Field(() => String, { nullable: true, description: 'active or disabled; active also ends a failing state.' })
+  @Field(() => String, { nullable: true, description: 'active or disabled. active also resets a failing webhook.' })
   status?: string | null
   @Field(() => String, { nullable: true })
   name?: string | null
@@ -141,10 +153,10 @@ class UpdateWebhookInput {
   metadata?: object | null
 }
 
-const once = ({ webhook, made }: WebhookWithSecrets) => ({
+const withOneTimeSecrets = ({ webhook, createdSecrets }: WebhookWithSecrets) => ({
   ...webhook,
-  bearerTokenPlain: made.bearer,
-  signatureSecretPlain: made.signature,
+  bearerTokenPlain: createdSecrets.bearer,
+  signatureSecretPlain: createdSecrets.signature,
 })
 
 @Resolver(() => Webhook)
@@ -153,7 +165,7 @@ export class WebhookResolver {
   @Scope('webhooks', 'read')
   webhooks(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) { accountId }: AccountPlace,
+    @Args(() => AccountPath) { accountId }: AccountPath,
     @Args(() => WebhookFilter) filter: WebhookFilter,
   ) {
     return listWebhooks(context, { accountId }, filter, filter)
@@ -161,61 +173,64 @@ export class WebhookResolver {
 
   @Query(() => Webhook)
   @Scope('webhooks', 'read')
-  webhook(@Ctx() context: Context, @Args(() => WebhookPlace) place: WebhookPlace) {
-    return getWebhook(context, place)
+  webhook(@Ctx() context: Context, @Args(() => WebhookPath) path: WebhookPath) {
+    return getWebhook(context, path)
   }
 
-  @Mutation(() => Webhook, { description: 'With its secrets, once; never replayed, unless there are none.' })
+  @Mutation(() => Webhook, {
+    description:
+      'Creates a webhook. The response contains its secrets once; a repeated idempotency key is not replayed if there are secrets.',
+  })
   @Scope('webhooks', 'write')
-  @AndScope('events', 'read')
+  @AdditionalScope('events', 'read')
   async createWebhook(
     @Ctx() context: Context,
-    @Args(() => AccountPlace) place: AccountPlace,
+    @Args(() => AccountPath) path: AccountPath,
     @Arg('input', () => CreateWebhookInput) input: CreateWebhookInput,
     @Arg('idempotencyKey', () => String, idempotencyKeyArg) _idempotencyKey?: string | null,
   ) {
-    return once(await createWebhook(context, place, input))
+    return withOneTimeSecrets(await createWebhook(context, path, input))
   }
 
-  @Mutation(() => Webhook, { description: 'New secrets are in the answer, once.' })
+  @Mutation(() => Webhook, { description: 'Updates a webhook. The response contains new secrets once.' })
   @Scope('webhooks', 'write')
   async updateWebhook(
     @Ctx() context: Context,
-    @Args(() => WebhookPlace) place: WebhookPlace,
+    @Args(() => WebhookPath) path: WebhookPath,
     @Arg('input', () => UpdateWebhookInput) input: UpdateWebhookInput,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    return once(await updateWebhook(context, place, input, ifMatch))
+    return withOneTimeSecrets(await updateWebhook(context, path, input, ifMatch))
   }
 
-  @Mutation(() => Boolean, { description: 'Cancels what waits.' })
+  @Mutation(() => Boolean, { description: 'Deletes a webhook and cancels its pending deliveries.' })
   @Scope('webhooks', 'delete')
   async deleteWebhook(
     @Ctx() context: Context,
-    @Args(() => WebhookPlace) place: WebhookPlace,
+    @Args(() => WebhookPath) path: WebhookPath,
     @Arg('ifMatch', () => String, ifMatchArg) ifMatch?: string | null,
   ) {
-    await deleteWebhook(context, place, ifMatch)
+    await deleteWebhook(context, path, ifMatch)
     return true
   }
 
-  @FieldResolver(() => [String], { nullable: true, description: 'Null: all.' })
+  @FieldResolver(() => [String], { nullable: true, description: 'The event types to send. Null means all.' })
   eventTypes(@Root() { eventTypes }: WebhookRow): string[] | null {
     return eventTypes.length === 0 ? null : eventTypes
   }
 
   @FieldResolver(() => WebhookStats)
-  async stats(@Ctx() context: Context, @Root() row: WebhookRow | WebhookWithFigures): Promise<WebhookStatistics> {
-    return statistics('days' in row ? row : await loader(context, webhooksWithFigures).load(row.id))
+  async stats(@Ctx() context: Context, @Root() row: WebhookRow | WebhookWithStatistics): Promise<WebhookStatistics> {
+    return webhookStatistics('dailyCounts' in row ? row : await loader(context, loadStatisticsSources).load(row.id))
   }
 
-  @FieldResolver(() => DeliveryPage, { description: 'The newest deliveries; page on with `webhookDeliveries`.' })
+  @FieldResolver(() => DeliveryPage, { description: 'The newest deliveries. Use `webhookDeliveries` for more pages.' })
   @Scope('webhooks', 'read')
   deliveries(
     @Ctx() context: Context,
     @Root() webhook: WebhookRow,
     @Arg('limit', () => Int, { nullable: true }) limit?: number | null,
   ) {
-    return pageLoader(context, deliveriesOf, limit).load(webhook.id)
+    return pageLoader(context, newestDeliveriesOf, limit).load(webhook.id)
   }
 }

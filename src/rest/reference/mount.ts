@@ -1,31 +1,27 @@
-/** `/docs`: the reference of `/v1` for people. Made once and compressed once, for it is the same for everybody. */
-import { createHash } from 'node:crypto'
+/** `/docs`: the REST reference as HTML. Generated and compressed on the first request. */
 import { gzipSync } from 'node:zlib'
 import type { Middleware } from 'koa'
 import type { Gatehouse } from '../../platform/context.js'
+import { contentSecurityPolicy, hashSource, pageHeaders } from '../../platform/http/html-page.js'
+import { contentEtag } from '../../platform/http/static-files.js'
 import { openApiDocument } from '../openapi.js'
 import { referencePage } from './page.js'
 import { script } from './script.js'
 import { style } from './style.js'
 
-const hashOf = (text: string): string => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
-
-/** Nothing comes from anywhere; what is inline is named by its hash. */
-const policy = [
-  "default-src 'none'",
-  `script-src ${hashOf(script)}`,
-  `style-src ${hashOf(style)}`,
-  'img-src data:',
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
+/** Allows no external resources; inline script and style are allowed by hash. */
+const policy = contentSecurityPolicy({
+  'script-src': hashSource(script),
+  'style-src': hashSource(style),
+  'img-src': 'data:',
+  'form-action': "'none'",
+})
 
 export function mountReference({ config, prices }: Gatehouse): Middleware {
-  let made: { page: Buffer; gzip: Buffer; etag: string } | undefined
-  const make = () => {
+  let cachedPage: { page: Buffer; gzip: Buffer; etag: string } | undefined
+  const createPage = () => {
     const page = Buffer.from(referencePage(openApiDocument(config.baseUrl, prices), { script, style }))
-    return { page, gzip: gzipSync(page), etag: `W/"${createHash('sha256').update(page).digest('base64url')}"` }
+    return { page, gzip: gzipSync(page), etag: contentEtag(page) }
   }
   return (ctx, next) => {
     if (ctx.path !== '/docs' && ctx.path !== '/docs/') return next()
@@ -35,16 +31,15 @@ export function mountReference({ config, prices }: Gatehouse): Middleware {
       ctx.status = 405
       return undefined
     }
-    made ??= make()
-    ctx.set({
-      'Content-Security-Policy': policy,
-      'Cross-Origin-Opener-Policy': 'same-origin',
-      'Referrer-Policy': 'no-referrer',
-      'X-Content-Type-Options': 'nosniff',
-      'Cache-Control': 'no-cache',
-      Vary: 'Accept-Encoding',
-      ETag: made.etag,
-    })
+    cachedPage ??= createPage()
+    ctx.set(
+      pageHeaders(policy, {
+        'Cross-Origin-Opener-Policy': 'same-origin',
+        'Cache-Control': 'no-cache',
+        Vary: 'Accept-Encoding',
+        ETag: cachedPage.etag,
+      }),
+    )
     ctx.status = 200
     if (ctx.fresh) {
       ctx.status = 304
@@ -53,7 +48,7 @@ export function mountReference({ config, prices }: Gatehouse): Middleware {
     const compressed = ctx.acceptsEncodings('gzip', 'identity') === 'gzip'
     if (compressed) ctx.set('Content-Encoding', 'gzip')
     ctx.type = 'html'
-    ctx.body = compressed ? made.gzip : made.page
+    ctx.body = compressed ? cachedPage.gzip : cachedPage.page
     return undefined
   }
 }

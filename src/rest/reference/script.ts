@@ -1,4 +1,4 @@
-/** The reference's own script: search, deep links, copying. The page can be read without it. */
+/** The script of the reference page: search, deep links and copy buttons. The page is readable without it. */
 export const script = String.raw`
 (() => {
   try {
@@ -11,7 +11,7 @@ export const script = String.raw`
   const groups = [...document.querySelectorAll('main section')]
   for (const one of document.querySelectorAll('[data-with-script]')) one.hidden = false
 
-  const look = () => {
+  const applySearch = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean)
     let found = 0
     for (const one of operations) {
@@ -26,18 +26,18 @@ export const script = String.raw`
       if (entry) entry.parentElement.hidden = empty
     }
     count.textContent = words.length === 0 ? operations.length + ' operations'
-      : found === 0 ? 'No operation matches. Try fewer letters.'
+      : found === 0 ? 'No operation matches. Try a shorter search.'
       : found + ' of ' + operations.length + ' operations'
     const address = new URL(location.href)
     if (words.length > 0) address.searchParams.set('q', input.value)
     else address.searchParams.delete('q')
     if (address.href !== location.href) history.replaceState(null, '', address)
   }
-  input.addEventListener('input', look)
+  input.addEventListener('input', applySearch)
   input.addEventListener('keydown', (event) => {
-    if (event.key === 'Escape') { input.value = ''; look() }
+    if (event.key === 'Escape') { input.value = ''; applySearch() }
     if (event.key === 'Enter') {
-      // Else the key would close what it has just opened.
+      // Enter would also toggle the summary that receives the focus.
       event.preventDefault()
       const first = document.querySelector('.op:not([hidden])')
       if (first) { first.open = true; first.querySelector('summary').focus() }
@@ -52,7 +52,7 @@ export const script = String.raw`
   const open = () => {
     const one = document.getElementById(decodeURIComponent(location.hash.slice(1)))
     if (!one?.classList.contains('op')) return
-    if (one.hidden) { input.value = ''; look() }
+    if (one.hidden) { input.value = ''; applySearch() }
     one.open = true
     one.scrollIntoView()
   }
@@ -70,7 +70,7 @@ export const script = String.raw`
   })
 
   input.value = new URL(location.href).searchParams.get('q') ?? ''
-  look()
+  applySearch()
   open()
 })()
 `

@@ -1,4 +1,4 @@
-/** The look of the reference. The colours are the console's. */
+/** The style of the reference page, with the colors of the console. */
 export const style = `
 :root{color-scheme:light;--page:#f7f8fa;--card:#fff;--side:#f1f3f6;--line:#e3e6ec;--ink:#1b202b;--soft:#5d6473;--quiet:#f4f5f8;--accent:#2c4dcb;--accent-soft:#eef3ff;--get:#0b6b4b;--post:#2c4dcb;--patch:#8a5300;--delete:#b32424}
 @media(prefers-color-scheme:dark){:root:not([data-scheme=light]){color-scheme:dark;--page:#0d1016;--card:#14181f;--side:#0a0c11;--line:#252b36;--ink:#e7eaf0;--soft:#98a0b0;--quiet:#1b2029;--accent:#8faafc;--accent-soft:#182138;--get:#34c796;--post:#8faafc;--patch:#f0ad3d;--delete:#ff8585}}

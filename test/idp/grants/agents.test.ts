@@ -1,10 +1,13 @@
-/** Agents at the token endpoint with a secret (spec 2.10, 4.17, 5.2 rules 1 and 2, section 8, decisions D3, D6). */
+/**
+ * Agents at the token endpoint with a secret (docs/contract.md#agents, docs/contract.md#client-credentials-grant,
+ * docs/contract.md#grant-and-client-rules, docs/contract.md#event-records).
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { must } from '../../setup/actors.js'
-import { apiAs, type Loose } from '../../setup/api.js'
-import { listenTo } from '../../setup/events.js'
+import { expectStatus } from '../../setup/actors.js'
+import { type AnyJson, createApiClient } from '../../setup/api.js'
+import { eventsRecordedFromNow } from '../../setup/recorded-events.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
-import { claimsOf, headerOf, Realm, type TestClient } from '../setup.js'
+import { jwtClaims, jwtHeader, Realm, type TestClient } from '../realm.js'
 
 let app: TestApp
 let second: TestApp
@@ -15,28 +18,28 @@ let agents: string
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app)
+  realm = await Realm.create(app)
   agents = `${realm.tenant.I}/agents`
-  second = await app.second()
-  // The second process answers for the same issuer under another address.
+  second = await app.startSecondApp()
+  // The second process serves the same issuer under another URL.
   twin = new Realm(second, realm.tenant)
 })
 afterAll(() => app.close())
 beforeEach(async () => {
-  agent = await make(['orders:read', 'orders:write', 'openid'])
+  agent = await create(['orders:read', 'orders:write', 'openid'])
 })
 
 const owner = () => realm.tenant.owner
-const addSecret = async (id: string): Promise<Loose> =>
-  must(await owner().post(`${agents}/${id}/verifiers`, { type: 'secret', name: null }), 201).data
-async function make(scopes: string[]): Promise<TestClient> {
-  const { id } = must(await owner().post(agents, { name: 'Scribe', scopes }), 201).data
+const addSecret = async (id: string): Promise<AnyJson> =>
+  expectStatus(await owner().post(`${agents}/${id}/verifiers`, { type: 'secret', name: null }), 201).data
+async function create(scopes: string[]): Promise<TestClient> {
+  const { id } = expectStatus(await owner().post(agents, { name: 'Scribe', scopes }), 201).data
   return { id, secret: (await addSecret(id)).secret }
 }
-const ask = (params: Record<string, string> = {}, client = agent, at = realm) =>
-  at.post('/token', client, { grant_type: 'client_credentials', ...params })
+const requestToken = (params: Record<string, string> = {}, client = agent, at = realm) =>
+  at.postForm('/token', client, { grant_type: 'client_credentials', ...params })
 const posted = (client: TestClient, params: Record<string, string> = {}) =>
-  realm.post('/token', undefined, {
+  realm.postForm('/token', undefined, {
     grant_type: 'client_credentials',
     client_id: client.id,
     client_secret: client.secret!,
@@ -45,7 +48,7 @@ const posted = (client: TestClient, params: Record<string, string> = {}) =>
 
 describe('client credentials of an agent', () => {
   test('an access token of 5 minutes and nothing else; sub and client_id are the agent', async () => {
-    const { status, body, headers } = await ask()
+    const { status, body, headers } = await requestToken()
     expect(status).toBe(200)
     expect(body).toEqual({
       access_token: expect.any(String),
@@ -54,8 +57,8 @@ describe('client credentials of an agent', () => {
       token_type: 'Bearer',
     })
     expect(headers.get('cache-control')).toBe('no-store')
-    expect(headerOf(body.access_token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt' })
-    const claims = claimsOf(body.access_token)
+    expect(jwtHeader(body.access_token)).toMatchObject({ alg: 'ES256', typ: 'at+jwt' })
+    const claims = jwtClaims(body.access_token)
     expect(claims).toEqual({
       iss: realm.url,
       sub: agent.id,
@@ -73,10 +76,10 @@ describe('client credentials of an agent', () => {
     ['omitted: the full set', {}, 200, 'orders:read orders:write'],
     ['one of them', { scope: 'orders:read' }, 200, 'orders:read'],
     ['openid is ignored', { scope: 'openid orders:read' }, 200, 'orders:read'],
-    ['outside of the set', { scope: 'orders:read orders:delete' }, 400, 'invalid_scope'],
+    ['outside the set', { scope: 'orders:read orders:delete' }, 400, 'invalid_scope'],
     ['everything', { scope: 'svc:all' }, 400, 'invalid_scope'],
   ])('scope: %s', async (_, params, status, said) => {
-    const answer = await ask(params)
+    const answer = await requestToken(params)
     expect([answer.status, answer.body.scope ?? answer.body.error]).toEqual([status, said])
   })
 
@@ -86,8 +89,8 @@ describe('client credentials of an agent', () => {
     ['https://api.example.com/#x', 400, 'invalid_target'],
     ['urn:gatehouse:audience:cli_x', 400, 'invalid_target'],
   ])('resource %s: %s %s', async (resource, status, said) => {
-    const answer = await ask({ resource })
-    const got = answer.status === 200 ? claimsOf(answer.body.access_token).aud : answer.body.error
+    const answer = await requestToken({ resource })
+    const got = answer.status === 200 ? jwtClaims(answer.body.access_token).aud : answer.body.error
     expect([answer.status, got]).toEqual([status, said])
   })
 
@@ -97,39 +100,39 @@ describe('client credentials of an agent', () => {
       ['resource', 'https://a.example'],
       ['resource', 'https://b.example'],
     ]
-    expect((await realm.post('/token', agent, twice)).body.error).toBe('invalid_target')
+    expect((await realm.postForm('/token', agent, twice)).body.error).toBe('invalid_target')
   })
 
-  test('Basic and POST, any of its 20 secrets; a wrong, foreign or missing one is 401 invalid_client', async () => {
+  test('Basic and POST with any of its 20 secrets; a wrong, foreign or missing one is 401 invalid_client', async () => {
     const more = []
     for (let count = 1; count < 20; count++) more.push((await addSecret(agent.id)).secret)
     for (const secret of [agent.secret!, more[0]!, more[18]!]) {
-      expect((await ask({}, { id: agent.id, secret })).status).toBe(200)
+      expect((await requestToken({}, { id: agent.id, secret })).status).toBe(200)
       expect((await posted({ id: agent.id, secret })).status).toBe(200)
     }
-    const other = await make(['orders:read'])
-    const nobody = `agt_${'0'.repeat(26)}`
+    const other = await create(['orders:read'])
+    const unknownId = `agt_${'0'.repeat(26)}`
     for (const answer of await Promise.all([
-      ask({}, { id: agent.id, secret: 'x'.repeat(43) }),
-      ask({}, { id: agent.id, secret: other.secret }),
-      ask({}, { id: nobody, secret: agent.secret }),
+      requestToken({}, { id: agent.id, secret: 'x'.repeat(43) }),
+      requestToken({}, { id: agent.id, secret: other.secret }),
+      requestToken({}, { id: unknownId, secret: agent.secret }),
       posted({ id: agent.id, secret: 'x' }),
-      realm.post('/token', undefined, { grant_type: 'client_credentials', client_id: agent.id }),
-      ask({}, { id: agent.id.toUpperCase(), secret: agent.secret }),
+      realm.postForm('/token', undefined, { grant_type: 'client_credentials', client_id: agent.id }),
+      requestToken({}, { id: agent.id.toUpperCase(), secret: agent.secret }),
     ])) {
       expect([answer.status, answer.body.error]).toEqual([401, 'invalid_client'])
       expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /)
     }
   })
 
-  test('a removed secret is refused at once, by every process; the others stay good', async () => {
+  test('a removed secret is rejected immediately in every process; the others stay valid', async () => {
     const { id, secret } = await addSecret(agent.id)
     const removed = { id: agent.id, secret }
-    for (const at of [realm, twin]) expect((await ask({}, removed, at)).status).toBe(200)
+    for (const at of [realm, twin]) expect((await requestToken({}, removed, at)).status).toBe(200)
     expect((await owner().delete(`${agents}/${agent.id}/verifiers/${id}`)).status).toBe(204)
     for (const at of [realm, twin]) {
-      expect((await ask({}, removed, at)).body.error).toBe('invalid_client')
-      expect((await ask({}, agent, at)).status).toBe(200)
+      expect((await requestToken({}, removed, at)).body.error).toBe('invalid_client')
+      expect((await requestToken({}, agent, at)).status).toBe(200)
     }
   })
 
@@ -137,73 +140,73 @@ describe('client credentials of an agent', () => {
     'no other grant: %s',
     async (grant_type) => {
       const params = { code: 'x', refresh_token: 'x', subject_token: 'x', redirect_uri: 'https://a.example' }
-      const answer = await ask({ ...params, grant_type })
+      const answer = await requestToken({ ...params, grant_type })
       expect([answer.status, answer.body.error]).toEqual([400, 'unauthorized_client'])
     },
   )
 
-  test('nobody signs in at an agent', async () => {
+  test('an agent cannot sign users in', async () => {
     const page = await fetch(realm.authorizeUrl(agent), { redirect: 'manual' })
     expect([page.status, page.headers.get('location')]).toEqual([400, null])
   })
 
-  test("another issuer's agent is nobody here", async () => {
-    const other = await Realm.make(app, 'Other')
-    expect((await ask({}, agent, other)).body.error).toBe('invalid_client')
+  test('an agent of another issuer is unknown', async () => {
+    const other = await Realm.create(app, 'Other')
+    expect((await requestToken({}, agent, other)).body.error).toBe('invalid_client')
   })
 
   test('a disabled issuer issues nothing', async () => {
-    must(await owner().patch(realm.tenant.I, { status: 'disabled' }), 200)
-    expect((await ask()).status).toBe(403)
-    must(await owner().patch(realm.tenant.I, { status: 'active' }), 200)
+    expectStatus(await owner().patch(realm.tenant.I, { status: 'disabled' }), 200)
+    expect((await requestToken()).status).toBe(403)
+    expectStatus(await owner().patch(realm.tenant.I, { status: 'active' }), 200)
   })
 })
 
-describe('a state that cannot authenticate (section 3): invalid_client, and its tokens are dead, at once in every process', () => {
+describe('a status that cannot authenticate: invalid_client, and its tokens are invalid, immediately in every process', () => {
   test.each<[string, () => Promise<unknown>]>([
     ['suspended', () => owner().patch(`${agents}/${agent.id}`, { status: 'suspended', status_reason: 'test' })],
     ['blocked', () => owner().patch(`${agents}/${agent.id}`, { status: 'blocked', status_reason: 'test' })],
     ['deleted', () => owner().delete(`${agents}/${agent.id}`)],
   ])('%s', async (_, end) => {
-    const own = await make(['issuers.users:read'])
+    const own = await create(['issuers.users:read'])
     const before = agent
     agent = own
-    const { access_token } = (await ask({ resource: app.baseUrl })).body
-    for (const at of [realm, twin]) expect((await ask({}, own, at)).status).toBe(200)
-    const core = [apiAs(app.baseUrl, access_token), apiAs(second.baseUrl, access_token)]
+    const { access_token } = (await requestToken({ resource: app.baseUrl })).body
+    for (const at of [realm, twin]) expect((await requestToken({}, own, at)).status).toBe(200)
+    const core = [createApiClient(app.baseUrl, access_token), createApiClient(second.baseUrl, access_token)]
     for (const api of core) expect((await api.get(`${realm.tenant.I}/users`)).status).toBe(200)
     expect((await realm.userinfo(access_token)).status).toBe(403)
     await end()
     expect((await realm.userinfo(access_token)).status).toBe(401)
     for (const at of [realm, twin]) {
-      expect((await ask({}, own, at)).body.error).toBe('invalid_client')
-      expect((await at.post('/introspect', own, { token: access_token })).status).toBe(401)
+      expect((await requestToken({}, own, at)).body.error).toBe('invalid_client')
+      expect((await at.postForm('/introspect', own, { token: access_token })).status).toBe(401)
     }
     for (const api of core) expect((await api.get(`${realm.tenant.I}/users`)).status).toBe(401)
     agent = before
   })
 
-  test('a suspended agent that is active again is back', async () => {
-    const { access_token } = (await ask()).body
-    must(await owner().patch(`${agents}/${agent.id}`, { status: 'suspended', status_reason: 'test' }), 200)
-    expect((await ask()).status).toBe(401)
-    must(await owner().patch(`${agents}/${agent.id}`, { status: 'active' }), 200)
-    expect((await ask()).status).toBe(200)
-    expect((await realm.post('/introspect', agent, { token: access_token })).body.active).toBe(true)
+  test('a suspended agent that is activated again can authenticate', async () => {
+    const { access_token } = (await requestToken()).body
+    expectStatus(await owner().patch(`${agents}/${agent.id}`, { status: 'suspended', status_reason: 'test' }), 200)
+    expect((await requestToken()).status).toBe(401)
+    expectStatus(await owner().patch(`${agents}/${agent.id}`, { status: 'active' }), 200)
+    expect((await requestToken()).status).toBe(200)
+    expect((await realm.postForm('/introspect', agent, { token: access_token })).body.active).toBe(true)
   })
 
-  test('fewer scopes count with the next token', async () => {
-    must(await owner().patch(`${agents}/${agent.id}`, { scopes: ['orders:read'] }), 200)
-    for (const at of [realm, twin]) expect((await ask({}, agent, at)).body.scope).toBe('orders:read')
+  test('fewer scopes apply at the next token', async () => {
+    expectStatus(await owner().patch(`${agents}/${agent.id}`, { scopes: ['orders:read'] }), 200)
+    for (const at of [realm, twin]) expect((await requestToken({}, agent, at)).body.scope).toBe('orders:read')
   })
 })
 
-describe('its tokens elsewhere', () => {
-  test('it introspects and revokes its own; nobody else does', async () => {
-    const other = await make([])
-    const { access_token: token } = (await ask()).body
-    const claims = claimsOf(token)
-    const own = await realm.post('/introspect', agent, { token })
+describe('its tokens at other endpoints', () => {
+  test('it can introspect and revoke its own tokens; other clients cannot', async () => {
+    const other = await create([])
+    const { access_token: token } = (await requestToken()).body
+    const claims = jwtClaims(token)
+    const own = await realm.postForm('/introspect', agent, { token })
     expect(own.body).toEqual({
       active: true,
       scope: 'orders:read orders:write',
@@ -216,41 +219,41 @@ describe('its tokens elsewhere', () => {
       iss: realm.url,
       jti: claims.jti,
     })
-    expect((await realm.post('/introspect', other, { token })).body).toEqual({ active: false })
-    expect((await realm.post('/revoke', other, { token })).status).toBe(200)
-    expect((await realm.post('/introspect', agent, { token })).body.active).toBe(true)
-    expect((await realm.post('/revoke', agent, { token })).status).toBe(200)
-    expect((await realm.post('/introspect', agent, { token })).body).toEqual({ active: false })
-    expect([401, 403]).toContain((await realm.userinfo((await ask()).body.access_token)).status)
+    expect((await realm.postForm('/introspect', other, { token })).body).toEqual({ active: false })
+    expect((await realm.postForm('/revoke', other, { token })).status).toBe(200)
+    expect((await realm.postForm('/introspect', agent, { token })).body.active).toBe(true)
+    expect((await realm.postForm('/revoke', agent, { token })).status).toBe(200)
+    expect((await realm.postForm('/introspect', agent, { token })).body).toEqual({ active: false })
+    expect([401, 403]).toContain((await realm.userinfo((await requestToken()).body.access_token)).status)
   })
 
-  test('D6: at the Core API it is what its scopes say, cut down by the token, on paths below its issuer', async () => {
-    const own = await make(['issuers.users:read', 'issuers.clients:read', 'accounts:read'])
-    const token = async (params: object) => (await ask({ ...params }, own)).body.access_token
-    const full = apiAs(app.baseUrl, await token({ resource: app.baseUrl }))
+  test('at the Core API its token is limited to its scopes and to paths below its issuer', async () => {
+    const own = await create(['issuers.users:read', 'issuers.clients:read', 'accounts:read'])
+    const token = async (params: object) => (await requestToken({ ...params }, own)).body.access_token
+    const full = createApiClient(app.baseUrl, await token({ resource: app.baseUrl }))
     const { I, A } = realm.tenant
     expect((await full.get(`${I}/users`)).status).toBe(200)
     expect((await full.get(`${I}/agents`)).status).toBe(403)
     expect((await full.get(A)).status).toBe(404)
-    const foreign = await Realm.make(app, 'Elsewhere')
+    const foreign = await Realm.create(app, 'Elsewhere')
     expect((await full.get(`${foreign.tenant.I}/users`)).status).toBe(404)
-    const narrow = apiAs(app.baseUrl, await token({ resource: app.baseUrl, scope: 'issuers.clients:read' }))
+    const narrow = createApiClient(app.baseUrl, await token({ resource: app.baseUrl, scope: 'issuers.clients:read' }))
     expect((await narrow.get(`${I}/users`)).status).toBe(403)
     expect((await narrow.get(`${I}/clients`)).status).toBe(200)
-    expect((await apiAs(app.baseUrl, await token({})).get(`${I}/users`)).status).toBe(401)
+    expect((await createApiClient(app.baseUrl, await token({})).get(`${I}/users`)).status).toBe(401)
     const me = await full.graphql('{ me { type id issuerId scopes } }')
     expect(me.body.data.me).toMatchObject({ type: 'agent', id: own.id, issuerId: realm.tenant.issuerId })
-    must(await owner().patch(`${agents}/${own.id}`, { scopes: ['issuers.clients:read'] }), 200)
+    expectStatus(await owner().patch(`${agents}/${own.id}`, { scopes: ['issuers.clients:read'] }), 200)
     expect((await full.get(`${I}/users`)).status).toBe(403)
   })
 })
 
-describe('D3: the trail', () => {
-  test('a token: succeeded, with the verifier that fitted, which knows when', async () => {
+describe('the audit log', () => {
+  test('a token: succeeded, with the verifier that matched and its last use', async () => {
     const { id, secret } = await addSecret(agent.id)
-    const told = await listenTo(app, realm.tenant.accountId)
-    expect((await ask({}, { id: agent.id, secret })).status).toBe(200)
-    const [event, ...more] = await told('agent.')
+    const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
+    expect((await requestToken({}, { id: agent.id, secret })).status).toBe(200)
+    const [event, ...more] = await readEvents('agent.')
     expect(more).toEqual([])
     expect(event).toMatchObject({
       type: 'agent.authentication.succeeded',
@@ -261,8 +264,8 @@ describe('D3: the trail', () => {
       data: { method: 'secret', verifier_id: id },
     })
     expect(JSON.stringify(event)).not.toContain(secret)
-    const { data } = must(await owner().get(`${agents}/${agent.id}/verifiers`), 200)
-    const used = data.map((one: Loose) => [one.id === id, one.last_used_at !== null])
+    const { data } = expectStatus(await owner().get(`${agents}/${agent.id}/verifiers`), 200)
+    const used = data.map((one: AnyJson) => [one.id === id, one.last_used_at !== null])
     expect(used).toEqual([
       [true, true],
       [false, false],
@@ -270,10 +273,10 @@ describe('D3: the trail', () => {
   })
 
   test('a revoked token of its own: agent_id, and no client_id', async () => {
-    const { access_token: token } = (await ask()).body
-    const told = await listenTo(app, realm.tenant.accountId)
-    expect((await realm.post('/revoke', agent, { token })).status).toBe(200)
-    const events = await told('token.')
+    const { access_token: token } = (await requestToken()).body
+    const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
+    expect((await realm.postForm('/revoke', agent, { token })).status).toBe(200)
+    const events = await readEvents('token.')
     expect(events).toHaveLength(1)
     expect(events[0]).toMatchObject({
       type: 'token.revoked',
@@ -283,17 +286,17 @@ describe('D3: the trail', () => {
       sessionId: null,
       authType: 'client',
       actor: { type: 'agent', id: agent.id, name: 'Scribe' },
-      target: { type: 'token', id: claimsOf(token).jti },
+      target: { type: 'token', id: jwtClaims(token).jti },
     })
   })
 
-  test('a refusal: failed, by nobody; of an agent that is not there nothing', async () => {
-    const told = await listenTo(app, realm.tenant.accountId)
-    await ask({}, { id: agent.id, secret: 'wrong' })
+  test('a rejected authentication: failed, without an actor; for an unknown agent there is no event', async () => {
+    const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
+    await requestToken({}, { id: agent.id, secret: 'wrong' })
     await posted({ id: agent.id, secret: 'wrong' })
-    await ask({}, { id: `agt_${'0'.repeat(26)}`, secret: 'wrong' })
-    await ask({ scope: 'nonsense' })
-    const events = await told('agent.')
+    await requestToken({}, { id: `agt_${'0'.repeat(26)}`, secret: 'wrong' })
+    await requestToken({ scope: 'nonsense' })
+    const events = await readEvents('agent.')
     expect(events).toHaveLength(2)
     for (const event of events) {
       expect(event).toMatchObject({
@@ -304,8 +307,8 @@ describe('D3: the trail', () => {
       })
       expect(JSON.stringify(event)).not.toContain('wrong')
     }
-    must(await owner().patch(`${agents}/${agent.id}`, { status: 'suspended', status_reason: 'test' }), 200)
-    await ask()
-    expect((await told('agent.authentication')).at(-1)?.data).toEqual({ method: 'secret', status: 'suspended' })
+    expectStatus(await owner().patch(`${agents}/${agent.id}`, { status: 'suspended', status_reason: 'test' }), 200)
+    await requestToken()
+    expect((await readEvents('agent.authentication')).at(-1)?.data).toEqual({ method: 'secret', status: 'suspended' })
   })
 })

@@ -1,11 +1,13 @@
-/** The decision of a token exchange (spec 4.18), as tables and by chance: the function is pure. */
+/**
+ * The decision of a token exchange (docs/contract.md#token-exchange), a pure function, with tables and random input.
+ */
 import { describe, expect, test } from '@jest/globals'
+import { TOKEN_EXCHANGE } from '../../../src/resources/clients/settings.js'
 import {
   decideExchange,
   type ExchangeFacts,
   type ExchangeRequest,
-} from '../../../src/resources/clients/exchange-policy.js'
-import { TOKEN_EXCHANGE } from '../../../src/resources/clients/settings.js'
+} from '../../../src/resources/clients/token-exchange-policy.js'
 
 const request: ExchangeRequest = {
   resource: 'https://stock.example',
@@ -56,7 +58,7 @@ const policy = (more: object) => {
 const decide = (asked: Partial<ExchangeRequest> = {}, known = facts()) =>
   decideExchange({ ...request, ...asked }, known)
 
-test('all that was asked for, for one audience, in one organization', () => {
+test('the full request, for one audience, in one organization', () => {
   expect(decide()).toEqual({
     error: null,
     audience: 'https://stock.example',
@@ -66,15 +68,15 @@ test('all that was asked for, for one audience, in one organization', () => {
   })
 })
 
-describe('4.18 rule 3: the actor is active, confidential, m2m, and has only this grant', () => {
+describe('the actor is active, confidential, M2M, and has only this grant', () => {
   test.each<[string, ExchangeFacts['actor']]>([
-    ['is gone', undefined],
+    ['is missing', undefined],
     ['is disabled', actor({}, undefined, { status: 'disabled' })],
     ['is deleted', actor({}, undefined, { status: 'deleted' })],
     ['is public', actor({}, undefined, { confidential: false })],
     ['is a web application', actor({ application_type: 'web' })],
-    ['is of no type', actor({ application_type: undefined })],
-    ['has another grant besides', actor({ grant_types: [TOKEN_EXCHANGE, 'client_credentials'] })],
+    ['has no application type', actor({ application_type: undefined })],
+    ['has an additional grant', actor({ grant_types: [TOKEN_EXCHANGE, 'client_credentials'] })],
     ['has another grant', actor({ grant_types: ['client_credentials'] })],
     ['has no grant', actor({ grant_types: [] })],
     ['has a redirect URI', actor({ redirect_uris: ['https://a.example'] })],
@@ -112,12 +114,12 @@ test.each<[string, string, Partial<ExchangeRequest>, ExchangeFacts]>([
   ['two spaces', 'invalid_scope', { scope: 'stock:read  stock.bins:write' }, facts()],
   ['a duplicate', 'invalid_scope', { scope: 'stock:read stock:read' }, facts()],
   ['a user who is suspended', 'invalid_request', {}, facts({ userStatus: 'suspended' })],
-  ['a user who is gone', 'invalid_request', {}, facts({ userStatus: undefined })],
+  ['a user who does not exist', 'invalid_request', {}, facts({ userStatus: undefined })],
   ['a token that expires now', 'invalid_request', {}, subject({ exp: 1000 })],
   ['a token that has expired', 'invalid_request', {}, subject({ exp: 1 })],
   ['a token for another resource', 'invalid_request', {}, subject({ audiences: ['https://other.example'] })],
   ['a token for a part of the resource', 'invalid_request', {}, subject({ audiences: ['https://orders.example/'] })],
-  ['a token for nobody', 'invalid_request', {}, subject({ audiences: [] })],
+  ['a token without an audience', 'invalid_request', {}, subject({ audiences: [] })],
   ['another target', 'invalid_target', { resource: 'https://other.example' }, facts()],
   ['the source as target', 'invalid_target', { resource: 'https://orders.example' }, facts()],
   ['a target in another spelling', 'invalid_target', { resource: 'https://STOCK.example' }, facts()],
@@ -126,31 +128,31 @@ test.each<[string, string, Partial<ExchangeRequest>, ExchangeFacts]>([
   ['another organization than the selected one', 'invalid_request', { org: 'org_b' }, subject({ orgId: 'org_a' })],
   ['the policy none', 'invalid_request', {}, facts({ actor: actor({}, { policy: 'none' }) })],
   [
-    'none, whatever its list says',
+    'the policy none, whatever its list says',
     'invalid_request',
     {},
     facts({ actor: actor({}, { policy: 'none', allowed_org_ids: ['org_a'] }) }),
   ],
   [
-    'a list without it',
+    'an allowlist without it',
     'invalid_request',
     {},
     facts({ actor: actor({}, { policy: 'allowlist', allowed_org_ids: ['org_b'] }) }),
   ],
-  ['a list that is not there', 'invalid_request', {}, facts({ actor: actor({}, { policy: 'allowlist' }) })],
+  ['a missing allowlist', 'invalid_request', {}, facts({ actor: actor({}, { policy: 'allowlist' }) })],
   [
-    'D33: the client of the subject token may not learn of it any more',
+    'the client of the subject token may no longer see it',
     'invalid_request',
     {},
     subject({ restriction: { organizationIds: ['org_b'], selectedOnly: false } }),
   ],
   [
-    'D33: the client of the subject token may learn of a selected organization only, and none was selected',
+    'the client of the subject token may see only a selected organization, and none was selected',
     'invalid_request',
     {},
     subject({ restriction: { organizationIds: null, selectedOnly: true } }),
   ],
-  ['a membership that does not count', 'invalid_grant', {}, facts({ memberScopes: null })],
+  ['a membership that is not active', 'invalid_grant', {}, facts({ memberScopes: null })],
   ['a scope that the token lacks', 'invalid_scope', {}, subject({ scopes: ['stock:read'] })],
   ['a scope that the member lacks', 'invalid_scope', {}, facts({ memberScopes: ['stock:read'] })],
   ['a member without scopes', 'invalid_scope', {}, facts({ memberScopes: [] })],
@@ -192,7 +194,7 @@ test.each<[string, string, Partial<ExchangeRequest>, ExchangeFacts]>([
   expect(decide(asked, known)).toEqual({ error, description: expect.any(String) })
 })
 
-describe('4.18 rule 4: only concrete scopes, even where all four sets hold the name', () => {
+describe('only concrete scopes, even if all four sets have the name', () => {
   const given = (name: string) => {
     const scopes = ['stock:read', name]
     return facts({
@@ -237,7 +239,7 @@ describe('4.18 rule 4: only concrete scopes, even where all four sets hold the n
     'stöck:read',
     'https://stock.example/read',
     'stock:read\n',
-  ])('%j is invalid_scope, alone and next to a good one', (name) => {
+  ])('%j is invalid_scope, alone and with a valid one', (name) => {
     expect(decide({ scope: name }, given(name)).error).toBe('invalid_scope')
     expect(decide({ scope: `stock:read ${name}` }, given(name)).error).toBe('invalid_scope')
   })
@@ -245,7 +247,7 @@ describe('4.18 rule 4: only concrete scopes, even where all four sets hold the n
     '%s is granted',
     (name) => expect(decide({ scope: name }, given(name))).toMatchObject({ error: null, scopes: [name] }),
   )
-  test('manage of one set is not read of another', () => {
+  test('manage of one set does not imply read of another', () => {
     expect(decide({ scope: 'stock:read' }, facts({ memberScopes: ['stock:manage', 'svc:all'] })).error).toBe(
       'invalid_scope',
     )
@@ -256,18 +258,18 @@ test.each([
   ['without a limit of its own: 300', undefined, 5000, 300],
   ['the policy', 30, 5000, 30],
   ['never more than 300, whatever is stored', 86_400, 5000, 300],
-  ['what is left of the subject token', undefined, 1120, 120],
-  ['also under 30 seconds', 30, 1001, 1],
-])('rule 6: the lifetime is %s', (_, max_access_token_age, exp, lifetime) => {
+  ["the rest of the subject token's lifetime", undefined, 1120, 120],
+  ['also below 30 seconds', 30, 1001, 1],
+])('the lifetime is %s', (_, max_access_token_age, exp, lifetime) => {
   const known = policy(max_access_token_age === undefined ? {} : { max_access_token_age })
   expect(decide({}, { ...known, subject: { ...known.subject, exp } })).toMatchObject({ error: null, lifetime })
 })
 
-test('by chance: no grant ever exceeds any of the four sets, leaves out what was asked for, or lives too long', () => {
+test('random input: no grant exceeds any of the four sets, omits a requested scope, or lives too long', () => {
   const names = ['a:read', 'a:write', 'a.b:read', 'c:manage', 'svc:all', 'openid', 'a:*', 'role:admin']
   const resources = ['https://r1.example', 'https://r2.example', 'cli_x']
   const orgs = ['org_a', 'org_b', 'org_c']
-  // A fixed sequence, so that a failure can be repeated.
+  // A fixed seed, so that a failure can be reproduced.
   let seed = 20_261_121
   const random = (below: number) => {
     seed = (Math.imul(seed, 1_103_515_245) + 12_345) >>> 0

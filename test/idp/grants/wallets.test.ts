@@ -1,12 +1,15 @@
-/** Agents that sign in with a wallet (decisions D24): eip155 by EIP-191, solana by Ed25519. */
+/**
+ * Wallet authentication of agents (docs/contract.md#wallet-authentication-of-agents): eip155 with EIP-191, solana with
+ * Ed25519.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals'
-import { schemes } from '../../../src/resources/agents/wallet-signatures.js'
-import { must } from '../../setup/actors.js'
-import type { Loose } from '../../setup/api.js'
-import { listenTo } from '../../setup/events.js'
+import { signatureSchemes } from '../../../src/resources/agents/wallet-signatures.js'
+import { expectStatus } from '../../setup/actors.js'
+import type { AnyJson } from '../../setup/api.js'
+import { eventsRecordedFromNow } from '../../setup/recorded-events.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
-import { assertionOf, base58, ethereumWallet, solanaWallet, type TestWallet } from '../../setup/wallets.js'
-import { type Answer, claimsOf, Realm } from '../setup.js'
+import { base58, encodeAssertion, ethereumWallet, solanaWallet, type TestWallet } from '../../setup/wallets.js'
+import { type IdpResponse, jwtClaims, Realm } from '../realm.js'
 
 const CAIP_122 = 'urn:gatehouse:params:oauth:client-assertion-type:caip-122'
 
@@ -20,41 +23,41 @@ let solana: TestWallet & { id: string }
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app)
-  twin = new Realm(await app.second(), realm.tenant)
+  realm = await Realm.create(app)
+  twin = new Realm(await app.startSecondApp(), realm.tenant)
   agents = `${realm.tenant.I}/agents`
 })
 afterAll(() => app.close())
 beforeEach(async () => {
-  agent = await make()
+  agent = await create()
   ethereum = await enroll(agent, ethereumWallet())
   solana = await enroll(agent, solanaWallet())
 })
 
 const owner = () => realm.tenant.owner
-const make = async (): Promise<string> =>
-  must(await owner().post(agents, { name: 'Trader', scopes: ['orders:read'] }), 201).data.id
+const create = async (): Promise<string> =>
+  expectStatus(await owner().post(agents, { name: 'Trader', scopes: ['orders:read'] }), 201).data.id
 async function enroll(id: string, wallet: TestWallet) {
   const { network, address } = wallet
   const path = `${agents}/${id}/verifiers`
   return {
     ...wallet,
-    id: must(await owner().post(path, { type: 'wallet', name: null, network, address }), 201).data.id,
+    id: expectStatus(await owner().post(path, { type: 'wallet', name: null, network, address }), 201).data.id,
   }
 }
 
-async function challenge(wallet: TestWallet, client_id = agent, at = realm): Promise<Loose> {
+async function challenge(wallet: TestWallet, client_id = agent, at = realm): Promise<AnyJson> {
   const { network, address } = wallet
-  const answer = await at.post('/agents/challenge', undefined, { client_id, network, address })
-  return must({ ...answer, text: JSON.stringify(answer.body) }, 200)
+  const answer = await at.postForm('/agents/challenge', undefined, { client_id, network, address })
+  return expectStatus({ ...answer, text: JSON.stringify(answer.body) }, 200)
 }
 
-/** An assertion as an agent sends it. */
+/** Encodes an assertion as an agent sends it. */
 const signed = (wallet: TestWallet, message: string, more: object = {}) =>
-  assertionOf({ message, signature: wallet.sign(message), type: wallet.type, ...more })
+  encodeAssertion({ message, signature: wallet.sign(message), type: wallet.type, ...more })
 
-const redeem = (client_assertion: string, params: Record<string, string> = {}, at = realm): Promise<Answer> =>
-  at.post('/token', undefined, {
+const redeem = (client_assertion: string, params: Record<string, string> = {}, at = realm): Promise<IdpResponse> =>
+  at.postForm('/token', undefined, {
     grant_type: 'client_credentials',
     client_id: agent,
     client_assertion_type: CAIP_122,
@@ -63,7 +66,7 @@ const redeem = (client_assertion: string, params: Record<string, string> = {}, a
   })
 
 describe('POST /{issuer_id}/agents/challenge', () => {
-  test('answers nonce, message and expires_at; the message is EIP-4361 to the letter, its address with checksum', async () => {
+  test('answers nonce, message and expires_at; the message is exactly EIP-4361, with a checksummed address', async () => {
     const before = app.clock.now()
     const { nonce, message, expires_at, ...more } = await challenge(ethereum)
     expect(more).toEqual({})
@@ -71,7 +74,7 @@ describe('POST /{issuer_id}/agents/challenge', () => {
     expect(expires_at - app.clock.now()).toBeLessThanOrEqual(300_000)
     expect(nonce).toMatch(/^[0-9a-f]{32,}$/)
     const { host } = new URL(realm.url)
-    const shown = schemes['eip155']!.shown(ethereum.address)
+    const shown = signatureSchemes['eip155']!.formatAddress(ethereum.address)
     expect(message).toBe(
       `${host} wants you to sign in with your Ethereum account:
 ${shown}
@@ -92,9 +95,9 @@ Resources:
     )
   })
 
-  test('always 200, with the same members, for unknown agents, wallets, and agents that cannot sign in', async () => {
+  test('always 200, with the same members, for unknown agents and wallets, and agents that cannot authenticate', async () => {
     const known = await challenge(ethereum)
-    must(await owner().patch(`${agents}/${agent}`, { status: 'suspended', status_reason: 'test' }), 200)
+    expectStatus(await owner().patch(`${agents}/${agent}`, { status: 'suspended', status_reason: 'test' }), 200)
     for (const body of [
       await challenge(ethereum),
       await challenge(ethereum, `agt_${'0'.repeat(26)}`),
@@ -110,24 +113,31 @@ Resources:
     ['no agent id', { client_id: 'cli_x' }],
     ['no client_id', { client_id: '' }],
     ['no CAIP-2 network', { network: 'ethereum' }],
-    ['a network whose wallets we cannot check', { network: 'cosmos:hub' }],
-    ['no address of the network', { address: '0x1' }],
+    ['an unsupported network', { network: 'cosmos:hub' }],
+    ['an address that is invalid for the network', { address: '0x1' }],
     ['no address', { address: '' }],
     ['NUL', { address: 'a\u0000' }],
   ])('400 for %s', async (_, params) => {
     const { network, address } = ethereum
-    const answer = await realm.post('/agents/challenge', undefined, { client_id: agent, network, address, ...params })
+    const answer = await realm.postForm('/agents/challenge', undefined, {
+      client_id: agent,
+      network,
+      address,
+      ...params,
+    })
     expect([answer.status, answer.body.error]).toEqual([400, 'invalid_request'])
     expect(answer.headers.get('cache-control')).toBe('no-store')
   })
 
-  test('POST only, a form only, of an issuer that is there and open', async () => {
+  test('POST only, a form only, of an active issuer', async () => {
     expect((await fetch(`${realm.url}/agents/challenge`)).status).toBe(405)
     expect((await fetch(`${realm.url}/agents/challenge`, { method: 'POST', body: '{}' })).status).toBe(400)
-    must(await owner().patch(realm.tenant.I, { status: 'disabled' }), 200)
+    expectStatus(await owner().patch(realm.tenant.I, { status: 'disabled' }), 200)
     const { network, address } = ethereum
-    expect((await realm.post('/agents/challenge', undefined, { client_id: agent, network, address })).status).toBe(403)
-    must(await owner().patch(realm.tenant.I, { status: 'active' }), 200)
+    expect((await realm.postForm('/agents/challenge', undefined, { client_id: agent, network, address })).status).toBe(
+      403,
+    )
+    expectStatus(await owner().patch(realm.tenant.I, { status: 'active' }), 200)
   })
 })
 
@@ -135,30 +145,30 @@ describe('a signed challenge', () => {
   test.each([
     ['eip155', () => ethereum],
     ['solana', () => solana],
-  ])('%s: a token of 5 minutes with amr hwk; the trail and the wallet know of it', async (_, which) => {
+  ])('%s: a token of 5 minutes with amr hwk, an event, and the last use of the wallet', async (_, which) => {
     const wallet = which()
-    const told = await listenTo(app, realm.tenant.accountId)
+    const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
     const { message } = await challenge(wallet)
     const { status, body } = await redeem(signed(wallet, message), { resource: 'https://api.example.com' })
     expect([status, body.expires_in, body.scope]).toEqual([200, 300, 'orders:read'])
-    expect(claimsOf(body.access_token)).toMatchObject({
+    expect(jwtClaims(body.access_token)).toMatchObject({
       sub: agent,
       client_id: agent,
       aud: 'https://api.example.com',
       amr: ['hwk'],
     })
-    const events = await told('agent.')
+    const events = await readEvents('agent.')
     expect(events.map(({ type, data }) => [type, data])).toEqual([
       ['agent.authentication.succeeded', { method: 'wallet', verifier_id: wallet.id }],
     ])
-    const { data } = must(await owner().get(`${agents}/${agent}/verifiers`), 200)
-    expect(data.filter((one: Loose) => one.last_used_at !== null).map((one: Loose) => one.id)).toEqual([wallet.id])
+    const { data } = expectStatus(await owner().get(`${agents}/${agent}/verifiers`), 200)
+    expect(data.filter((one: AnyJson) => one.last_used_at !== null).map((one: AnyJson) => one.id)).toEqual([wallet.id])
   })
 
-  test('the same proof works at introspection and revocation, each time a new one', async () => {
+  test('a proof works at introspection and revocation too, each time a new one', async () => {
     const { access_token: token } = (await redeem(signed(ethereum, (await challenge(ethereum)).message))).body
     const send = async (path: string) =>
-      realm.post(path, undefined, {
+      realm.postForm(path, undefined, {
         token,
         client_id: agent,
         client_assertion_type: CAIP_122,
@@ -169,7 +179,7 @@ describe('a signed challenge', () => {
     expect((await send('/introspect')).body).toEqual({ active: false })
   })
 
-  test('an agent may write the message itself: no statement, its own, another offset, the address in any case', async () => {
+  test('an agent can write the message itself: without statement, with its own, with another time zone, the address in any case', async () => {
     const statement = /\n\nSign in as the agent [^\n]*\n\n/
     const edits: ((message: string) => string)[] = [
       (message) => message.replace(statement, '\n\n\n'),
@@ -186,14 +196,14 @@ describe('a signed challenge', () => {
     }
   })
 
-  test('a wallet that was registered in another spelling of its checksum (EIP-55)', async () => {
-    agent = await make()
+  test('a wallet that was registered with another checksum spelling (EIP-55)', async () => {
+    agent = await create()
     const wallet = ethereumWallet()
-    await enroll(agent, { ...wallet, address: schemes['eip155']!.shown(wallet.address) })
+    await enroll(agent, { ...wallet, address: signatureSchemes['eip155']!.formatAddress(wallet.address) })
     expect((await redeem(signed(wallet, (await challenge(wallet)).message))).status).toBe(200)
   })
 
-  test('works once: 20 parallel redemptions, through two processes, have one winner; later ones none', async () => {
+  test('works once: of 20 concurrent redemptions in two processes one succeeds; later ones fail', async () => {
     const assertion = signed(ethereum, (await challenge(ethereum)).message)
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) => redeem(assertion, {}, index % 2 === 0 ? realm : twin)),
@@ -203,7 +213,7 @@ describe('a signed challenge', () => {
     expect((await redeem(assertion)).status).toBe(401)
   })
 
-  test('a request that fails for another reason has used it up, and two ways to authenticate are one too many', async () => {
+  test('a request that fails for another reason consumes it, and two authentication methods are rejected', async () => {
     const spent = signed(ethereum, (await challenge(ethereum)).message)
     expect((await redeem(spent, { scope: 'nonsense' })).body.error).toBe('invalid_scope')
     expect((await redeem(spent)).body.error).toBe('invalid_client')
@@ -218,12 +228,12 @@ describe('a signed challenge', () => {
         client_assertion: kept,
       }),
     })
-    expect([both.status, ((await both.json()) as Loose).error]).toEqual([400, 'invalid_request'])
+    expect([both.status, ((await both.json()) as AnyJson).error]).toEqual([400, 'invalid_request'])
     expect((await redeem(kept)).status).toBe(200)
   })
 })
 
-describe('401 invalid_client, and the challenge stays good, for', () => {
+describe('401 invalid_client, and the challenge stays valid, for', () => {
   /** `edit` changes the message before it is signed; `spoil` what is sent. */
   interface Attack {
     edit?: (message: string) => string
@@ -266,7 +276,7 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
     'good for longer than 5 minutes': {
       edit: (message) => message.replace(/Expiration Time: \S+/, `Expiration Time: ${iso(3_600_000)}`),
     },
-    'a field that nobody asked for': replaced(/\nResources/, '\nRequest ID: 1\nResources'),
+    'a field that was not requested': replaced(/\nResources/, '\nRequest ID: 1\nResources'),
     'another agent as resource': replaced(/agent:agt_\w+$/, `agent:agt_${'0'.repeat(26)}`),
     'a second resource': replaced(/$/, '\n- https://evil.example'),
     'no resource': replaced(/\nResources:[\s\S]*$/, ''),
@@ -319,8 +329,10 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
     const text = edit(message)
     const key = text.includes(other.address) ? other : ethereum
     const parts = spoil({ message: text, signature: key.sign(text), type: key.type })
-    expect(assertionOf(parts)).not.toBe(assertionOf({ message, signature: ethereum.sign(message), type: 'eip191' }))
-    const answer = await redeem(assertionOf(parts))
+    expect(encodeAssertion(parts)).not.toBe(
+      encodeAssertion({ message, signature: ethereum.sign(message), type: 'eip191' }),
+    )
+    const answer = await redeem(encodeAssertion(parts))
     expect([answer.status, answer.body]).toEqual([
       401,
       { error: 'invalid_client', error_description: expect.any(String) },
@@ -330,7 +342,7 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
   })
 
   test.each<[string, (assertion: string) => string]>([
-    ['no base64url', (text) => `${text}=`],
+    ['invalid base64url', (text) => `${text}=`],
     ['base64', (text) => Buffer.from(text, 'base64url').toString('base64').replace(/=*$/, '==')],
     ['trailing text', (text) => `${text}AAAA`],
     ['no JSON', () => Buffer.from('{').toString('base64url')],
@@ -338,7 +350,7 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
     ['null', () => Buffer.from('null').toString('base64url')],
     ['nothing', () => ''],
     ['a JWT', () => 'eyJhbGciOiJub25lIn0.e30.'],
-    ['a novel', () => assertionOf({ message: 'x'.repeat(9000), signature: 'x', type: 'eip191' })],
+    ['too long', () => encodeAssertion({ message: 'x'.repeat(9000), signature: 'x', type: 'eip191' })],
   ])('an assertion that is %s', async (_, spoil) => {
     const { message } = await challenge(ethereum)
     const answer = await redeem(spoil(signed(ethereum, message)))
@@ -346,7 +358,7 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
     expect((await redeem(signed(ethereum, message))).status).toBe(200)
   })
 
-  test('solana: another key, another spelling, a signature with a byte more, hexadecimal', async () => {
+  test('solana: another key, another spelling, a signature with an additional byte, hexadecimal', async () => {
     const { message } = await challenge(solana)
     const signature = solana.sign(message)
     const wrong = [
@@ -359,15 +371,15 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
       'ab'.repeat(64),
     ]
     for (const one of wrong) {
-      expect((await redeem(assertionOf({ message, signature: one, type: solana.type }))).status).toBe(401)
+      expect((await redeem(encodeAssertion({ message, signature: one, type: solana.type }))).status).toBe(401)
     }
     expect((await redeem(signed(solana, message, { type: 'eip191' }))).status).toBe(401)
     expect((await redeem(signed(solana, message, { type: 'ed25519' }))).status).toBe(200)
   })
 
-  test('another agent, though the wallet is its own too', async () => {
+  test('another agent, even with the same wallet', async () => {
     const { message } = await challenge(ethereum)
-    const friend = await make()
+    const friend = await create()
     await enroll(friend, ethereum)
     expect((await redeem(signed(ethereum, message), { client_id: friend })).status).toBe(401)
     const renamed = message.replaceAll(agent, friend)
@@ -375,24 +387,24 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
     expect((await redeem(signed(ethereum, message))).status).toBe(200)
   })
 
-  test('a client that is no agent, and no client at all', async () => {
+  test('a client that is not an agent, and an unknown client', async () => {
     const { message } = await challenge(ethereum)
     const assertion = signed(ethereum, message)
-    for (const client of [await realm.client({}, { confidential: true }), await realm.client()]) {
+    for (const client of [await realm.createClient({}, { confidential: true }), await realm.createClient()]) {
       expect((await redeem(assertion, { client_id: client.id })).status).toBe(401)
     }
     expect((await redeem(assertion, { client_id: '' })).body.error).toBe('invalid_client')
     expect((await redeem(assertion)).status).toBe(200)
   })
 
-  test('a wallet that the agent does not have; of a network where it has another', async () => {
+  test('a wallet that the agent does not have, on a network where it has another', async () => {
     for (const wallet of [ethereumWallet(), { ...ethereum, network: 'eip155:1' }]) {
       expect((await redeem(signed(wallet, (await challenge(wallet)).message))).status).toBe(401)
     }
   })
 
-  test("another issuer's challenge, there and here", async () => {
-    const elsewhere = await Realm.make(app, 'Elsewhere')
+  test('a challenge of another issuer, at either one', async () => {
+    const elsewhere = await Realm.create(app, 'Elsewhere')
     const { message } = await challenge(ethereum, agent, elsewhere)
     expect((await redeem(signed(ethereum, message))).status).toBe(401)
     expect((await redeem(signed(ethereum, message), {}, elsewhere)).status).toBe(401)
@@ -411,7 +423,7 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
     ['a suspended agent', () => owner().patch(`${agents}/${agent}`, { status: 'suspended', status_reason: 'x' })],
     ['a blocked agent', () => owner().patch(`${agents}/${agent}`, { status: 'blocked', status_reason: 'x' })],
     ['a deleted agent', () => owner().delete(`${agents}/${agent}`)],
-    ['a wallet that was removed meanwhile', () => owner().delete(`${agents}/${agent}/verifiers/${ethereum.id}`)],
+    ['a wallet that was removed in the meantime', () => owner().delete(`${agents}/${agent}/verifiers/${ethereum.id}`)],
   ])('%s', async (_, end) => {
     const { message } = await challenge(ethereum)
     await end()
@@ -419,12 +431,12 @@ describe('401 invalid_client, and the challenge stays good, for', () => {
   })
 })
 
-test('D3: a proof that fails is in the trail, without the proof', async () => {
-  const told = await listenTo(app, realm.tenant.accountId)
+test('a failed proof is in the audit log, without the proof', async () => {
+  const readEvents = await eventsRecordedFromNow(app, realm.tenant.accountId)
   const { message } = await challenge(ethereum)
   const assertion = signed(ethereumWallet(), message)
   await redeem(assertion)
-  const [event, ...more] = await told('agent.')
+  const [event, ...more] = await readEvents('agent.')
   expect(more).toEqual([])
   expect(event).toMatchObject({
     type: 'agent.authentication.failed',
@@ -433,19 +445,19 @@ test('D3: a proof that fails is in the trail, without the proof', async () => {
   expect(JSON.stringify(event)).not.toContain(assertion)
 })
 
-test('the nonce is kept as a hash, and leaves when its time is over', async () => {
+test('the nonce is stored as a hash, and purged after it expires', async () => {
   const { nonce } = await challenge(ethereum)
-  const rows = await app.gatehouse.tools.prisma.agentChallenge.findMany({ where: { agentId: agent } })
+  const rows = await app.gatehouse.database.prisma.agentChallenge.findMany({ where: { agentId: agent } })
   expect(rows).toHaveLength(1)
   expect(JSON.stringify(rows, (_, value) => (typeof value === 'bigint' ? Number(value) : value))).not.toContain(nonce)
 })
 
-test('EIP-191: a signature that another implementation made (web3.js, eth.accounts.sign)', () => {
+test('EIP-191: a signature of another implementation (web3.js, eth.accounts.sign)', () => {
   const signature =
     '0xb91467e570a6466aa9e9876cbcd013baba02900b8979d43fe208a4a4f339f5fd6007e74cd82e037b800186422fc2da167c747ef045e5d18a5f5d4300f8e1a0291c'
-  const { fits, shown } = schemes['eip155']!
-  expect(fits('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23', 'Some data', signature)).toBe(true)
-  expect(fits('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23', 'Some dates', signature)).toBe(false)
+  const { verify, formatAddress } = signatureSchemes['eip155']!
+  expect(verify('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23', 'Some data', signature)).toBe(true)
+  expect(verify('0x2c7536E3605D9C16a7a3D7b1898e529396a65c23', 'Some dates', signature)).toBe(false)
   // The examples of EIP-55.
   for (const address of [
     '0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed',
@@ -453,21 +465,21 @@ test('EIP-191: a signature that another implementation made (web3.js, eth.accoun
     '0xdbF03B407c01E7cD3CBea99509d93f8DDDC8C6FB',
     '0xD1220A0cf47c7B9Be7A2E6BA89F429762e7b9aDb',
   ])
-    expect(shown(address.toLowerCase())).toBe(address)
+    expect(formatAddress(address.toLowerCase())).toBe(address)
 })
 
-describe('D19: 30 challenges, and as many proofs, per minute and address', () => {
+describe('30 challenges, and as many proofs, per minute and IP address', () => {
   test('the 31st is 429 with Retry-After', async () => {
-    // Proofs that fail for one agent are refused earlier, by the limit of failed authentications.
+    // Failed proofs of one agent are rejected earlier, by the limit of failed authentications.
     const failures = { quota: 1000, window: 60 }
     const limits = { auth_failures: failures, auth_failures_ip: failures }
     const limited = await startApp({ env: { RATE_LIMITS: JSON.stringify(limits) } })
-    const own = await Realm.make(limited)
+    const own = await Realm.create(limited)
     const { network, address } = ethereumWallet()
     const client_id = `agt_${'0'.repeat(26)}`
-    const ask = () => own.post('/agents/challenge', undefined, { client_id, network, address })
+    const ask = () => own.postForm('/agents/challenge', undefined, { client_id, network, address })
     const prove = () =>
-      own.post('/token', undefined, {
+      own.postForm('/token', undefined, {
         grant_type: 'client_credentials',
         client_id,
         client_assertion_type: CAIP_122,

@@ -1,9 +1,9 @@
-/** A change of credentials ends the sign-ins from before it, to the millisecond, but never the one that made it. */
+/** A credential change ends earlier sign-ins, to the millisecond, but not the sign-in that made the change. */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { must } from '../../setup/actors.js'
+import { expectStatus } from '../../setup/actors.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
 import { headingOf } from '../browser.js'
-import { PASSWORD, Realm, redirectOf, type TestClient } from '../setup.js'
+import { PASSWORD, Realm, redirectParametersOf, type TestClient } from '../realm.js'
 
 const NEXT = 'another long enough one'
 
@@ -14,31 +14,31 @@ let spa: TestClient
 let count = 0
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app)
-  web = await realm.client({}, { confidential: true })
-  spa = await realm.client()
+  realm = await Realm.create(app)
+  web = await realm.createClient({}, { confidential: true })
+  spa = await realm.createClient()
 })
 afterAll(() => app.close())
 
 const query = <Row extends Record<string, unknown>>(text: string, values: unknown[] = []) =>
-  app.gatehouse.tools.query<Row>('', text, values)
+  app.gatehouse.database.query<Row>('', text, values)
 
 async function person(): Promise<{ id: string; username: string }> {
   const username = `changes-${++count}@example.com`
-  return { id: await realm.user(username), username }
+  return { id: await realm.createUser(username), username }
 }
 
-/** The ways in which a sign-in is ended by when it took place, each set to a moment. */
+/** Changes that end a sign-in, each set to a time. */
 const changes: [string, (id: string, at: number) => Promise<unknown>][] = [
   ['the password', (id, at) => query('UPDATE verifiers SET secret_set_at = $2 WHERE user_id = $1', [id, at])],
   [
     'the owner, or the end of all sign-ins',
-    (id, at) => query('UPDATE users SET owned_since = $2 WHERE id = $1', [id, at]),
+    (id, at) => query('UPDATE users SET proofs_valid_after = $2 WHERE id = $1', [id, at]),
   ],
 ]
 
-/** The sign-in that a browser keeps: of the person whom it knows. */
-async function keptSignIn(id: string): Promise<{ since: number; loginTs: number }> {
+/** The browser session of a user. */
+async function storedSignIn(id: string): Promise<{ since: number; loginTs: number }> {
   const text = `SELECT (payload->>'since')::float8 AS since, (payload->>'loginTs')::float8 AS "loginTs"
     FROM idp_artifacts WHERE kind = 'Session' AND payload->>'accountId' = $1`
   const rows = await query<{ since: number; loginTs: number }>(text, [id])
@@ -47,29 +47,29 @@ async function keptSignIn(id: string): Promise<{ since: number; loginTs: number 
 }
 
 describe.each(changes)('%s', (_, change) => {
-  test('changed in the millisecond of the sign-in or later, also in its second, ends it; changed before does not', async () => {
+  test('a change in the millisecond of the sign-in or later, also in its second, ends it; an earlier change does not', async () => {
     const { id, username } = await person()
     const { browser } = await realm.signIn(web, username)
-    const { since, loginTs } = await keptSignIn(id)
+    const { since, loginTs } = await storedSignIn(id)
     expect(Math.floor(since / 1000)).toBeLessThanOrEqual(loginTs)
-    const silent = async () => redirectOf((await realm.begin(spa, { prompt: 'none' }, browser)).page)
+    const silent = async () => redirectParametersOf((await realm.openSignInPage(spa, { prompt: 'none' }, browser)).page)
     await change(id, since - 1)
     expect((await silent())['code']).toBeDefined()
     await change(id, since)
     expect((await silent())['error']).toBe('login_required')
-    // To sign in again is all it takes, also in the second of the change.
+    // A new sign-in works, also in the second of the change.
     expect((await realm.signIn(spa, username, {}, browser)).redirect['code']).toBeDefined()
     expect((await silent())['code']).toBeDefined()
   })
 
-  test('of a sign-in half-way as well', async () => {
+  test('of a sign-in in progress as well', async () => {
     for (const [offset, heading] of [
       [-1, ''],
       [0, 'Sign in'],
     ] as const) {
       const { id, username } = await person()
       await query('UPDATE verifiers SET must_change = true WHERE user_id = $1', [id])
-      const { page, browser } = await realm.begin(web)
+      const { page, browser } = await realm.openSignInPage(web)
       const choosing = await browser.submit(page, { username, password: PASSWORD })
       expect(headingOf(choosing)).toBe('Choose a new password')
       const text = `SELECT (state->>'since')::float8 AS since FROM login_states WHERE state->'user'->>'id' = $1`
@@ -79,13 +79,13 @@ describe.each(changes)('%s', (_, change) => {
     }
   })
 
-  test('a sign-in that an older version keeps knows its second only, and is ended from the next one on', async () => {
+  test('a session of an older version has its sign-in time in seconds, and ends with a change from the next second on', async () => {
     const { id, username } = await person()
     const { browser } = await realm.signIn(web, username)
-    const { loginTs } = await keptSignIn(id)
+    const { loginTs } = await storedSignIn(id)
     const forget = `UPDATE idp_artifacts SET payload = payload - 'since' WHERE kind = 'Session' AND payload->>'accountId' = $1`
     await query(forget, [id])
-    const silent = async () => redirectOf((await realm.begin(spa, { prompt: 'none' }, browser)).page)
+    const silent = async () => redirectParametersOf((await realm.openSignInPage(spa, { prompt: 'none' }, browser)).page)
     await change(id, (loginTs + 1) * 1000 - 1)
     expect((await silent())['code']).toBeDefined()
     await change(id, (loginTs + 1) * 1000)
@@ -93,24 +93,24 @@ describe.each(changes)('%s', (_, change) => {
   })
 })
 
-test('the sign-in that changes the password goes on, and so does its browser; the others end', async () => {
+test('the sign-in that changes the password continues, and so does its browser; the others end', async () => {
   const { id, username } = await person()
   const before = await realm.signIn(web, username)
-  const [verifier] = must(await realm.tenant.owner.get(`${realm.tenant.I}/users/${id}/verifiers`), 200).data
+  const [verifier] = expectStatus(await realm.tenant.owner.get(`${realm.tenant.I}/users/${id}/verifiers`), 200).data
   const path = `${realm.tenant.I}/users/${id}/verifiers/${verifier.id}`
-  must(await realm.tenant.owner.patch(path, { must_change: true }), 200)
-  const { page, browser } = await realm.begin(web)
+  expectStatus(await realm.tenant.owner.patch(path, { must_change: true }), 200)
+  const { page, browser } = await realm.openSignInPage(web)
   const choosing = await browser.submit(page, { username, password: PASSWORD })
-  expect(redirectOf(await browser.submit(choosing, { new_password: NEXT }))['code']).toBeDefined()
+  expect(redirectParametersOf(await browser.submit(choosing, { new_password: NEXT }))['code']).toBeDefined()
   const [changed] = await query<{ at: number }>(
     'SELECT secret_set_at::float8 AS at FROM verifiers WHERE user_id = $1',
     [id],
   )
-  expect((await keptSignIn(id)).since).toBeGreaterThan(changed!.at)
+  expect((await storedSignIn(id)).since).toBeGreaterThan(changed!.at)
   for (const [who, outcome] of [
     [browser, 'code'],
     [before.browser, 'error'],
   ] as const) {
-    expect(redirectOf((await realm.begin(spa, { prompt: 'none' }, who)).page)[outcome]).toBeDefined()
+    expect(redirectParametersOf((await realm.openSignInPage(spa, { prompt: 'none' }, who)).page)[outcome]).toBeDefined()
   }
 })

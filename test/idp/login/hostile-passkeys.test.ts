@@ -1,10 +1,13 @@
-/** Hostile answers of passkeys at sign-in (WebAuthn level 3 section 7.2; security rules 1, 6, 21, 22). */
+/**
+ * Invalid passkey responses at sign-in (WebAuthn Level 3 section 7.2, docs/contract.md#single-use-values,
+ * docs/contract.md#equal-answers-and-lockout).
+ */
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
-import { type AssertionTwist, newCredentialId, type Passkey } from '../../setup/authenticator.js'
-import { addMethods, givePasskey, makePerson, optionsOn, type Person } from '../../setup/factors.js'
+import { type AssertionOverrides, createCredentialId, type Passkey } from '../../setup/authenticator.js'
+import { addMethods, createTestUser, passkeyOptionsOn, registerPasskey, type TestUser } from '../../setup/factors.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
-import { problemOf, TestBrowser } from '../browser.js'
-import { PASSWORD, Realm, redirectOf, type TestClient } from '../setup.js'
+import { errorMessageOf, TestBrowser } from '../browser.js'
+import { PASSWORD, Realm, redirectParametersOf, type TestClient } from '../realm.js'
 
 let app: TestApp
 let realm: Realm
@@ -12,26 +15,26 @@ let client: TestClient
 
 beforeAll(async () => {
   app = await startApp()
-  realm = await Realm.make(app, 'Acme')
-  client = await realm.client({ application_type: 'spa' })
+  realm = await Realm.create(app, 'Acme')
+  client = await realm.createClient({ application_type: 'spa' })
   await addMethods(realm, 'passkey')
 })
 afterAll(() => app.close())
 
-const REFUSED = 'That passkey cannot be used here. Try another one, or choose another way.'
+const REFUSED = 'This passkey cannot be used here. Try another one, or use another method.'
 
-async function someone(): Promise<{ person: Person; passkey: Passkey }> {
-  const person = await makePerson(realm)
-  return { person, passkey: await givePasskey(realm, person) }
+async function createUserWithPasskey(): Promise<{ person: TestUser; passkey: Passkey }> {
+  const person = await createTestUser(realm)
+  return { person, passkey: await registerPasskey(realm, person) }
 }
 
 const eventsOf = async (userId: string) =>
-  (await app.gatehouse.tools.prisma.event.findMany({ where: { userId }, orderBy: { id: 'asc' } })).map(
+  (await app.gatehouse.database.prisma.event.findMany({ where: { userId }, orderBy: { id: 'asc' } })).map(
     ({ type, data }) => [type, (data as { reason?: string }).reason].filter((part) => part !== undefined).join(' '),
   )
 
 const verifierOf = (passkey: Passkey) =>
-  app.gatehouse.tools.prisma.verifier.findFirstOrThrow({ where: { credentialId: passkey.id } })
+  app.gatehouse.database.prisma.verifier.findFirstOrThrow({ where: { credentialId: passkey.id } })
 
 const flipped = (text: string): string => {
   const bytes = Buffer.from(text, 'base64url')
@@ -39,58 +42,58 @@ const flipped = (text: string): string => {
   return bytes.toString('base64url')
 }
 
-describe.each(['first', 'second'] as const)('hostile answers as the %s factor', (factor) => {
-  /** The page on which a passkey of this person is asked for. */
-  async function asked(person: Person) {
+describe.each(['first', 'second'] as const)('invalid responses as the %s factor', (factor) => {
+  /** The page that asks for a passkey of this user. */
+  async function asked(person: TestUser) {
     const browser = new TestBrowser()
-    const { page } = await realm.begin(client, {}, browser)
-    if (factor === 'first') return { browser, page, options: optionsOn(page) }
+    const { page } = await realm.openSignInPage(client, {}, browser)
+    if (factor === 'first') return { browser, page, options: passkeyOptionsOn(page) }
     const second = await browser.submit(page, { username: person.username, password: PASSWORD })
-    return { browser, page: second, options: optionsOn(second) }
+    return { browser, page: second, options: passkeyOptionsOn(second) }
   }
   const send = (at: Awaited<ReturnType<typeof asked>>, credential: string) =>
     at.browser.submit(at.page, { method: 'passkey', credential })
-  let victim: Awaited<ReturnType<typeof someone>>
+  let victim: Awaited<ReturnType<typeof createUserWithPasskey>>
   beforeAll(async () => {
-    victim = await someone()
+    victim = await createUserWithPasskey()
   })
 
-  test('the honest answer is taken', async () => {
-    const { person, passkey } = await someone()
+  test('a valid response is accepted', async () => {
+    const { person, passkey } = await createUserWithPasskey()
     const at = await asked(person)
-    expect(redirectOf(await send(at, passkey.answer(at.options)))['code']).toBeDefined()
+    expect(redirectParametersOf(await send(at, passkey.authenticate(at.options)))['code']).toBeDefined()
   })
 
-  test.each<[string, AssertionTwist]>([
-    ['a registration in its place', { type: 'webauthn.create' }],
+  test.each<[string, AssertionOverrides]>([
+    ['a registration instead', { type: 'webauthn.create' }],
     ['another challenge', { challenge: Buffer.alloc(32).toString('base64url') }],
     ['no challenge', { challenge: '' }],
     ['another origin', { origin: 'https://evil.example.com' }],
     ['the origin with another port', { origin: 'http://127.0.0.1:1' }],
     ['the origin with another scheme', { origin: 'https://127.0.0.1' }],
-    ['an origin that begins like ours', { origin: 'http://127.0.0.1.evil.example.com' }],
+    ['an origin with our origin as its prefix', { origin: 'http://127.0.0.1.evil.example.com' }],
     ['another relying party', { rpId: 'evil.example.com' }],
-    ['a frame in another page', { crossOrigin: true }],
-    ['nobody verified', { flags: 0x19 }],
-    ['nobody present', { flags: 0x1c }],
+    ['a cross-origin frame', { crossOrigin: true }],
+    ['no user verification', { flags: 0x19 }],
+    ['no user presence', { flags: 0x1c }],
     ['backed up but not eligible', { flags: 0x15 }],
-    ['eligible no more', { flags: 0x05 }],
-    ['the handle of nobody', { userHandle: 'usr_00000000000000000000000000' }],
+    ['no longer eligible', { flags: 0x05 }],
+    ['an unknown user handle', { userHandle: 'usr_00000000000000000000000000' }],
     ['a tampered signature', { tamper: (r) => Object.assign(r, { signature: flipped(r['signature']!) }) }],
     ['tampered data', { tamper: (r) => Object.assign(r, { authenticatorData: flipped(r['authenticatorData']!) }) }],
-    ['tampered words', { tamper: (r) => Object.assign(r, { clientDataJSON: `${r['clientDataJSON']}IA` }) }],
-    ['an unknown credential', { credentialId: newCredentialId() }],
-  ])('%s is refused, with one answer', async (_, twist) => {
+    ['altered client data', { tamper: (r) => Object.assign(r, { clientDataJSON: `${r['clientDataJSON']}IA` }) }],
+    ['an unknown credential', { credentialId: createCredentialId() }],
+  ])('%s is rejected, with the same response', async (_, twist) => {
     const { person, passkey } = victim
     const before = await verifierOf(passkey)
     const at = await asked(person)
-    const answered = await send(at, passkey.answer(at.options, twist))
-    expect(problemOf(answered)).toBe(REFUSED)
+    const answered = await send(at, passkey.authenticate(at.options, twist))
+    expect(errorMessageOf(answered)).toBe(REFUSED)
     expect(await verifierOf(passkey)).toEqual(before)
-    // What was refused does not spoil the next attempt.
-    const again = passkey.answer(optionsOn(answered))
+    // The rejection does not affect the next attempt.
+    const again = passkey.authenticate(passkeyOptionsOn(answered))
     const done = await at.browser.submit(answered, { method: 'passkey', credential: again })
-    expect(redirectOf(done)['code']).toBeDefined()
+    expect(redirectParametersOf(done)['code']).toBeDefined()
   })
 
   test.each([
@@ -104,48 +107,48 @@ describe.each(['first', 'second'] as const)('hostile answers as the %s factor', 
     `{"id":${'['.repeat(40)}${']'.repeat(40)}}`,
     '{"__proto__":{"id":"AA"}}',
     '{"id":"\\u0000"}',
-  ])('%s is no answer', async (credential) => {
-    expect(problemOf(await send(await asked(victim.person), credential))).toBe(REFUSED)
+  ])('%s is not a valid response', async (credential) => {
+    expect(errorMessageOf(await send(await asked(victim.person), credential))).toBe(REFUSED)
   })
 
-  test('an answer is good once: not for a later form, nor for another journey, nor in another browser', async () => {
-    const { person, passkey } = await someone()
+  test('a response is valid once: not for a later form, another login transaction or another browser', async () => {
+    const { person, passkey } = await createUserWithPasskey()
     const at = await asked(person)
-    const answer = passkey.answer(at.options)
-    const refused = await send(at, passkey.answer(at.options, { type: 'x' }))
-    expect(problemOf(await send({ ...at, page: refused }, answer))).toBe(REFUSED)
-    expect(problemOf(await send(await asked(person), answer))).toBe(REFUSED)
-    const stranger = await new TestBrowser().submit(at.page, { method: 'passkey', credential: answer })
-    expect(stranger.status).toBe(400)
-    expect(problemOf(await send(at, answer))).toMatch(/out of date/)
+    const answer = passkey.authenticate(at.options)
+    const refused = await send(at, passkey.authenticate(at.options, { type: 'x' }))
+    expect(errorMessageOf(await send({ ...at, page: refused }, answer))).toBe(REFUSED)
+    expect(errorMessageOf(await send(await asked(person), answer))).toBe(REFUSED)
+    const otherBrowser = await new TestBrowser().submit(at.page, { method: 'passkey', credential: answer })
+    expect(otherBrowser.status).toBe(400)
+    expect(errorMessageOf(await send(at, answer))).toMatch(/out of date/)
   })
 
-  test('the passkey of somebody else, of another issuer, or with the handle of another user is refused', async () => {
-    const { person, passkey } = await someone()
-    const eve = await someone()
-    const elsewhere = await Realm.make(app, 'Elsewhere')
+  test('a passkey of another user or issuer, or with the user handle of another user, is rejected', async () => {
+    const { person, passkey } = await createUserWithPasskey()
+    const eve = await createUserWithPasskey()
+    const elsewhere = await Realm.create(app, 'Elsewhere')
     await addMethods(elsewhere, 'passkey')
-    const foreign = await givePasskey(elsewhere, await makePerson(elsewhere))
+    const foreign = await registerPasskey(elsewhere, await createTestUser(elsewhere))
     const hostile = [
-      (options: never) => foreign.answer(options),
-      (options: never) => foreign.answer(options, { userHandle: person.id }),
-      (options: never) => eve.passkey.answer(options, { userHandle: person.id }),
-      (options: never) => passkey.answer(options, { userHandle: eve.person.id }),
-      (options: never) => eve.passkey.answer(options, { credentialId: passkey.id }),
-      ...(factor === 'second' ? [(options: never) => eve.passkey.answer(options)] : []),
+      (options: never) => foreign.authenticate(options),
+      (options: never) => foreign.authenticate(options, { userHandle: person.id }),
+      (options: never) => eve.passkey.authenticate(options, { userHandle: person.id }),
+      (options: never) => passkey.authenticate(options, { userHandle: eve.person.id }),
+      (options: never) => eve.passkey.authenticate(options, { credentialId: passkey.id }),
+      ...(factor === 'second' ? [(options: never) => eve.passkey.authenticate(options)] : []),
     ]
     for (const answer of hostile) {
       const at = await asked(person)
-      expect(problemOf(await send(at, answer(at.options as never)))).toBe(REFUSED)
+      expect(errorMessageOf(await send(at, answer(at.options as never)))).toBe(REFUSED)
     }
   })
 
-  test(`an answer that does not say whose it is: ${factor === 'first' ? 'refused' : 'taken'}`, async () => {
+  test(`a response without a user handle: ${factor === 'first' ? 'rejected' : 'accepted'}`, async () => {
     const { person, passkey } = victim
     const at = await asked(person)
-    const answered = await send(at, passkey.answer(at.options, { userHandle: null }))
-    if (factor === 'first') expect(problemOf(answered)).toBe(REFUSED)
-    else expect(redirectOf(answered)['code']).toBeDefined()
+    const answered = await send(at, passkey.authenticate(at.options, { userHandle: null }))
+    if (factor === 'first') expect(errorMessageOf(answered)).toBe(REFUSED)
+    else expect(redirectParametersOf(answered)['code']).toBeDefined()
   })
 
   test.each([
@@ -156,17 +159,17 @@ describe.each(['first', 'second'] as const)('hostile answers as the %s factor', 
     { before: 0, now: 0, taken: true },
     { before: 0, now: 1, taken: true },
   ])(
-    'a count of $now after $before: taken $taken; a copy of the passkey is in the trail',
+    'a count of $now after $before: accepted $taken; a cloned passkey is in the audit log',
     async ({ before, now, taken }) => {
-      const { person, passkey } = await someone()
-      await app.gatehouse.tools.prisma.verifier.updateMany({
+      const { person, passkey } = await createUserWithPasskey()
+      await app.gatehouse.database.prisma.verifier.updateMany({
         where: { credentialId: passkey.id },
         data: { signCount: before },
       })
       const at = await asked(person)
-      const answered = await send(at, passkey.answer(at.options, { count: now }))
-      if (taken) return expect(redirectOf(answered)['code']).toBeDefined()
-      expect(problemOf(answered)).toBe(REFUSED)
+      const answered = await send(at, passkey.authenticate(at.options, { signCount: now }))
+      if (taken) return expect(redirectParametersOf(answered)['code']).toBeDefined()
+      expect(errorMessageOf(answered)).toBe(REFUSED)
       expect((await eventsOf(person.id)).slice(-2)).toEqual([
         'user.verification.failed',
         'user.login.failed wrong_sign_count',
@@ -175,10 +178,10 @@ describe.each(['first', 'second'] as const)('hostile answers as the %s factor', 
     },
   )
 
-  test('of 20 answers with one count, sent together from 20 browsers, one is taken', async () => {
-    const { person, passkey } = await someone()
+  test('of 20 concurrent responses with one count from 20 browsers, one is accepted', async () => {
+    const { person, passkey } = await createUserWithPasskey()
     const standing = await Promise.all(Array.from({ length: 20 }, () => asked(person)))
-    const pages = await Promise.all(standing.map((at) => send(at, passkey.answer(at.options, { count: 1 }))))
+    const pages = await Promise.all(standing.map((at) => send(at, passkey.authenticate(at.options, { signCount: 1 }))))
     expect(pages.filter(({ html }) => html === '')).toHaveLength(1)
   }, 60_000)
 })

@@ -1,12 +1,15 @@
-/** An account that is made together with a passkey (spec 2.3, 2.4, decisions D26; security rules 1, 4, 22). */
+/**
+ * Sign-up with a passkey (docs/contract.md#authentication-methods, docs/contract.md#issuer-settings,
+ * docs/contract.md#one-transaction-per-operation).
+ */
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { must } from '../../setup/actors.js'
+import { expectStatus } from '../../setup/actors.js'
 import { Passkey } from '../../setup/authenticator.js'
-import { buttonsOn, optionsOn } from '../../setup/factors.js'
-import { codeIn, linkIn, mailTo } from '../../setup/mail.js'
+import { methodButtonsOn, passkeyOptionsOn } from '../../setup/factors.js'
+import { codeInMail, linkInMail, waitForMail } from '../../setup/mail.js'
 import { startApp, type TestApp } from '../../setup/start-app.js'
-import { headingOf, type Page, problemOf, TestBrowser, valueOn } from '../browser.js'
-import { CALLBACK, claimsOf, Realm, redirectOf, type TestClient } from '../setup.js'
+import { errorMessageOf, fieldValueOf, headingOf, type Page, TestBrowser } from '../browser.js'
+import { jwtClaims, REDIRECT_URI, Realm, redirectParametersOf, type TestClient } from '../realm.js'
 
 let app: TestApp
 
@@ -15,112 +18,117 @@ beforeAll(async () => {
 })
 afterAll(() => app.close())
 
-interface House {
+interface SignUpIssuer {
   realm: Realm
   client: TestClient
   passkeyMethod: string
 }
 
-/** An issuer at which people can make accounts with a password or a passkey, unless told otherwise. */
-async function house(
+/** An issuer with sign-up by password or passkey, by default. */
+async function createSignUpIssuer(
   signup: object = {},
   { password = true, passkey = true, more = [] as string[] } = {},
-): Promise<House> {
-  const realm = await Realm.make(app, 'Open')
+): Promise<SignUpIssuer> {
+  const realm = await Realm.create(app, 'Open')
   const { owner, I } = realm.tenant
-  must(await owner.patch(I, { settings: { signup } }), 200)
-  const { data } = must(await owner.get(`${I}/auth-methods`), 200)
-  must(await owner.patch(`${I}/auth-methods/${data[0].id}`, { enabled_signup: password }), 200)
+  expectStatus(await owner.patch(I, { settings: { signup } }), 200)
+  const { data } = expectStatus(await owner.get(`${I}/auth-methods`), 200)
+  expectStatus(await owner.patch(`${I}/auth-methods/${data[0].id}`, { enabled_signup: password }), 200)
   const body = { name: 'Passkey', method: 'passkey', enabled_signup: passkey }
-  const { id } = must(await owner.post(`${I}/auth-methods`, body), 201).data
-  for (const method of more) must(await owner.post(`${I}/auth-methods`, { name: method, method }), 201)
-  return { realm, client: await realm.client({ application_type: 'spa' }), passkeyMethod: id }
+  const { id } = expectStatus(await owner.post(`${I}/auth-methods`, body), 201).data
+  for (const method of more) expectStatus(await owner.post(`${I}/auth-methods`, { name: method, method }), 201)
+  return { realm, client: await realm.createClient({ application_type: 'spa' }), passkeyMethod: id }
 }
 
 let count = 0
 const address = (domain = 'example.com') => `keyed-${++count}@${domain}`
 
-/** The page after the form that says who it is. */
-async function fill(at: House, username: string, more: Record<string, string> = {}, browser = new TestBrowser()) {
-  const begun = await at.realm.begin(at.client, {}, browser)
+/** The page after the form with the email address. */
+async function fill(
+  at: SignUpIssuer,
+  username: string,
+  more: Record<string, string> = {},
+  browser = new TestBrowser(),
+) {
+  const begun = await at.realm.openSignInPage(at.client, {}, browser)
   const form = await browser.submit(begun.page, { method: 'sign_up' })
   return { ...begun, browser, form, page: await browser.submit(form, { username, method: 'passkey', ...more }) }
 }
 
-/** The passkey that this page asks for, and its answer. */
+/** The passkey that this page requests, and its response. */
 function made(page: Page): { passkey: Passkey; credential: string } {
-  const options = optionsOn(page)
+  const options = passkeyOptionsOn(page)
   const id = Buffer.from(options.user.id, 'base64url').toString()
   const passkey = new Passkey(id, new URL(app.idpUrl).origin)
   return { passkey, credential: passkey.register(options) }
 }
 
-const usersOf = ({ realm }: House) =>
-  app.gatehouse.tools.prisma.user.findMany({
+const usersOf = ({ realm }: SignUpIssuer) =>
+  app.gatehouse.database.prisma.user.findMany({
     where: { issuerId: realm.tenant.issuerId },
     include: { verifiers: true },
   })
 
-test('makes the account and its passkey at once, signs in with two factors, and the passkey works from then on', async () => {
-  const at = await house()
+test('creates the account and its passkey together, signs in with two factors, and the passkey works from then on', async () => {
+  const at = await createSignUpIssuer()
   const username = address()
   const { browser, form, page, verifier } = await fill(at, username, { name: 'Grace' })
-  expect(buttonsOn(form)).toEqual(['make', 'passkey', 'back'])
+  expect(methodButtonsOn(form)).toEqual(['make', 'passkey', 'back'])
   expect(headingOf(page)).toBe('Create a passkey')
-  expect(optionsOn(page)).toMatchObject({
+  expect(passkeyOptionsOn(page)).toMatchObject({
     user: { name: username },
     authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
   })
   expect(await usersOf(at)).toEqual([])
 
   const { passkey, credential } = made(page)
-  const back = redirectOf(await browser.submit(page, { credential, method: 'passkey' }))
-  const exchanged = { code: back['code']!, code_verifier: verifier, redirect_uri: CALLBACK }
-  const { body } = await at.realm.exchange(at.client, exchanged)
+  const back = redirectParametersOf(await browser.submit(page, { credential, method: 'passkey' }))
+  const exchanged = { code: back['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }
+  const { body } = await at.realm.exchangeCode(at.client, exchanged)
   const [user] = await usersOf(at)
-  expect(claimsOf(body.id_token)).toMatchObject({ sub: user!.id, amr: ['hwk', 'mfa'] })
+  expect(jwtClaims(body.id_token)).toMatchObject({ sub: user!.id, amr: ['hwk', 'mfa'] })
   expect(user).toMatchObject({ username, usernameType: 'email', emailVerified: false, profile: { name: 'Grace' } })
   expect(user!.id).toBe(passkey.userId)
   expect(user!.verifiers).toMatchObject([{ type: 'passkey', credentialId: passkey.id, createdBy: user!.id }])
 
-  const again = await at.realm.begin(at.client)
-  const answer = passkey.answer(optionsOn(again.page))
-  expect(redirectOf(await again.browser.submit(again.page, { credential: answer, method: 'passkey' }))).toHaveProperty(
-    'code',
-  )
-  const { prisma } = app.gatehouse.tools
+  const again = await at.realm.openSignInPage(at.client)
+  const answer = passkey.authenticate(passkeyOptionsOn(again.page))
+  expect(
+    redirectParametersOf(await again.browser.submit(again.page, { credential: answer, method: 'passkey' })),
+  ).toHaveProperty('code')
+  const { prisma } = app.gatehouse.database
   const events = await prisma.event.findMany({ where: { userId: user!.id }, orderBy: { id: 'asc' } })
   expect(events.slice(0, 2).map(({ type }) => type)).toEqual(['user.created', 'user.verifier.created'])
 })
 
-test('backup codes go with it where the issuer has them; where there is nothing else it is the main button', async () => {
-  const at = await house({}, { password: false, more: ['backup_codes'] })
+test('backup codes are included if the issuer has them; without another method it is the main button', async () => {
+  const at = await createSignUpIssuer({}, { password: false, more: ['backup_codes'] })
   const { browser, form, page } = await fill(at, address(), { method: 'make' })
-  expect(buttonsOn(form)).toEqual(['make', 'back'])
+  expect(methodButtonsOn(form)).toEqual(['make', 'back'])
   expect(form.html).not.toContain('new_password')
   const codes = await browser.submit(page, { credential: made(page).credential, method: 'passkey' })
   expect(headingOf(codes)).toBe('Save your backup codes')
-  expect(redirectOf(await browser.submit(codes, { method: 'kept' }))).toHaveProperty('code')
+  expect(redirectParametersOf(await browser.submit(codes, { method: 'kept' }))).toHaveProperty('code')
 })
 
-test('is not offered, and not possible, where the method is not enabled for it', async () => {
-  const at = await house({}, { passkey: false })
+test('is not offered, and not possible, if the method is not enabled for sign-up', async () => {
+  const at = await createSignUpIssuer({}, { passkey: false })
   const { form, page } = await fill(at, address())
-  expect(buttonsOn(form)).toEqual(['make', 'back'])
-  expect({ heading: headingOf(page), problem: problemOf(page) }).toEqual({
+  expect(methodButtonsOn(form)).toEqual(['make', 'back'])
+  expect({ heading: headingOf(page), problem: errorMessageOf(page) }).toEqual({
     heading: 'Create an account',
-    problem: expect.stringMatching(/fill in every field/),
+    problem: expect.stringMatching(/Fill in every field/),
   })
   expect(await usersOf(at)).toEqual([])
 })
 
-test('nor where the method is switched off between the pages', async () => {
-  const at = await house()
+test('nor if the method is disabled between the pages', async () => {
+  const at = await createSignUpIssuer()
   const { owner, I } = at.realm.tenant
   const { browser, page } = await fill(at, address())
-  must(await owner.patch(`${I}/auth-methods/${at.passkeyMethod}`, { enabled_signup: false }), 200)
+  expectStatus(await owner.patch(`${I}/auth-methods/${at.passkeyMethod}`, { enabled_signup: false }), 200)
   const late = await browser.submit(page, { credential: made(page).credential, method: 'passkey' })
-  expect({ heading: headingOf(late), problem: problemOf(late) }).toEqual({
+  expect({ heading: headingOf(late), problem: errorMessageOf(late) }).toEqual({
     heading: 'Sign in',
     problem: expect.stringMatching(/out of date/),
   })
@@ -131,77 +139,86 @@ test.each([
   ['no-address', {}, /email address/],
   ['x@blocked.example', { blocked_domains: ['blocked.example'] }, /cannot be used here/],
   ['x@bad.example', { allowed_domains: ['good.example'] }, /cannot be used here/],
-])('the same rules for addresses hold: %s', async (username, signup, words) => {
-  const at = await house(signup)
+])('the same rules for addresses apply: %s', async (username, signup, words) => {
+  const at = await createSignUpIssuer(signup)
   const { page } = await fill(at, username)
-  expect({ heading: headingOf(page), problem: problemOf(page) }).toEqual({
+  expect({ heading: headingOf(page), problem: errorMessageOf(page) }).toEqual({
     heading: 'Create an account',
     problem: expect.stringMatching(words),
   })
 })
 
-test('require_email_verification: the address is proved first; a known one is not told apart', async () => {
-  const at = await house({ require_email_verification: true })
+test('require_email_verification: the address is verified first; a known one is not revealed', async () => {
+  const at = await createSignUpIssuer({ require_email_verification: true })
   const username = address()
   const { browser, page, verifier } = await fill(at, username)
-  expect(headingOf(page)).toBe('Check your mail')
-  const asked = await browser.submit(page, { code: codeIn(await mailTo(app, username)) })
+  expect(headingOf(page)).toBe('Check your email')
+  const asked = await browser.submit(page, { code: codeInMail(await waitForMail(app, username)) })
   expect(headingOf(asked)).toBe('Create a passkey')
   expect(await usersOf(at)).toEqual([])
-  const back = redirectOf(await browser.submit(asked, { credential: made(asked).credential, method: 'passkey' }))
-  const exchanged = { code: back['code']!, code_verifier: verifier, redirect_uri: CALLBACK }
-  const { body } = await at.realm.exchange(at.client, exchanged)
-  expect(claimsOf(body.id_token)).toMatchObject({ amr: ['otp', 'hwk', 'mfa'] })
+  const back = redirectParametersOf(
+    await browser.submit(asked, { credential: made(asked).credential, method: 'passkey' }),
+  )
+  const exchanged = { code: back['code']!, code_verifier: verifier, redirect_uri: REDIRECT_URI }
+  const { body } = await at.realm.exchangeCode(at.client, exchanged)
+  expect(jwtClaims(body.id_token)).toMatchObject({ amr: ['otp', 'hwk', 'mfa'] })
   expect(await usersOf(at)).toMatchObject([{ username, emailVerified: true }])
 
   const plain = ({ html }: Page) => html.replace(/value="[^"]*"|interaction\/[\w-]+/g, '')
   const second = await fill(at, username)
   expect(plain(second.page)).toBe(plain(page))
-  expect((await mailTo(app, username, 2)).subject).toMatch(/already have an account/)
+  expect((await waitForMail(app, username, 2)).subject).toMatch(/already have an account/)
 })
 
 test('require_admin_approval: the account waits, and its passkey does not sign in', async () => {
-  const at = await house({ require_admin_approval: true })
+  const at = await createSignUpIssuer({ require_admin_approval: true })
   const { browser, page } = await fill(at, address(), { reason: 'I work here' })
   const { passkey, credential } = made(page)
-  expect(headingOf(await browser.submit(page, { credential, method: 'passkey' }))).toBe('Almost there')
+  expect(headingOf(await browser.submit(page, { credential, method: 'passkey' }))).toBe('Waiting for approval')
   expect(await usersOf(at)).toMatchObject([{ status: 'pending_approval', signupReason: 'I work here' }])
-  const again = await at.realm.begin(at.client)
-  const answer = passkey.answer(optionsOn(again.page))
+  const again = await at.realm.openSignInPage(at.client)
+  const answer = passkey.authenticate(passkeyOptionsOn(again.page))
   const barred = await again.browser.submit(again.page, { credential: answer, method: 'passkey' })
-  expect(problemOf(barred)).toMatch(/waiting for approval/)
+  expect(errorMessageOf(barred)).toMatch(/waiting for approval/)
 })
 
-test('invite_only: only whoever comes with an invitation, with its address, once that is proved', async () => {
-  const at = await house({ mode: 'invite_only' })
+test('invite_only: only with an invitation and its address, once that is verified', async () => {
+  const at = await createSignUpIssuer({ mode: 'invite_only' })
   const { owner, I } = at.realm.tenant
-  const begun = await at.realm.begin(at.client)
-  expect(buttonsOn(begun.page)).not.toContain('sign_up')
-  const { id } = must(await owner.post(`${I}/organizations`, { name: 'Harbour', invitation_enabled: true }), 201).data
+  const begun = await at.realm.openSignInPage(at.client)
+  expect(methodButtonsOn(begun.page)).not.toContain('sign_up')
+  const { id } = expectStatus(
+    await owner.post(`${I}/organizations`, { name: 'Harbour', invitation_enabled: true }),
+    201,
+  ).data
   const email = address()
-  must(await owner.post(`${I}/organizations/${id}/invitations`, { email }), 201)
+  expectStatus(await owner.post(`${I}/organizations/${id}/invitations`, { email }), 201)
   const browser = new TestBrowser()
-  const form = await browser.submit(await browser.open(linkIn(await mailTo(app, email))), { method: 'sign_up' })
+  const form = await browser.submit(await browser.open(linkInMail(await waitForMail(app, email))), {
+    method: 'sign_up',
+  })
   const mailed = await browser.submit(form, { username: 'other@example.com', method: 'passkey' })
-  expect(headingOf(mailed)).toBe('Check your mail')
-  const asked = await browser.submit(mailed, { code: codeIn(await mailTo(app, email, 2)) })
+  expect(headingOf(mailed)).toBe('Check your email')
+  const asked = await browser.submit(mailed, { code: codeInMail(await waitForMail(app, email, 2)) })
   const done = await browser.submit(asked, { credential: made(asked).credential, method: 'passkey' })
   expect(headingOf(done)).toBe('Welcome')
   const [user] = await usersOf(at)
   expect(user).toMatchObject({ username: email, emailVerified: true })
-  expect(must(await owner.get(`${I}/organizations/${id}/members`), 200).data).toMatchObject([{ member_id: user!.id }])
+  expect(expectStatus(await owner.get(`${I}/organizations/${id}/members`), 200).data).toMatchObject([
+    { member_id: user!.id },
+  ])
 })
 
-test('all of it or nothing: a passkey that somebody has makes no account, and a taken address no passkey', async () => {
-  const at = await house()
+test('all or nothing: an existing passkey creates no account, and a taken address no passkey', async () => {
+  const at = await createSignUpIssuer()
   const first = await fill(at, address())
   const { passkey, credential } = made(first.page)
-  redirectOf(await first.browser.submit(first.page, { credential, method: 'passkey' }))
+  redirectParametersOf(await first.browser.submit(first.page, { credential, method: 'passkey' }))
 
   const second = await fill(at, address())
-  const options = optionsOn(second.page)
+  const options = passkeyOptionsOn(second.page)
   const same = await second.browser.submit(second.page, { credential: passkey.register(options), method: 'passkey' })
-  expect({ heading: headingOf(same), problem: problemOf(same) }).toEqual({
+  expect({ heading: headingOf(same), problem: errorMessageOf(same) }).toEqual({
     heading: 'Create a passkey',
     problem: expect.stringMatching(/cannot be used here/),
   })
@@ -209,37 +226,37 @@ test('all of it or nothing: a passkey that somebody has makes no account, and a 
 
   const username = address()
   const third = await fill(at, username, { name: 'Grace' })
-  await at.realm.user(username)
+  await at.realm.createUser(username)
   const taken = await third.browser.submit(third.page, { credential: made(third.page).credential, method: 'passkey' })
-  expect({ heading: headingOf(taken), problem: problemOf(taken) }).toEqual({
+  expect({ heading: headingOf(taken), problem: errorMessageOf(taken) }).toEqual({
     heading: 'Create an account',
     problem: expect.stringMatching(/already/),
   })
-  expect([valueOn(taken, 'username'), valueOn(taken, 'name')]).toEqual([username, 'Grace'])
-  const { prisma } = app.gatehouse.tools
+  expect([fieldValueOf(taken, 'username'), fieldValueOf(taken, 'name')]).toEqual([username, 'Grace'])
+  const { prisma } = app.gatehouse.database
   const passkeys = { issuerId: at.realm.tenant.issuerId, type: 'passkey' }
   expect(await prisma.verifier.count({ where: passkeys })).toBe(1)
 })
 
-test('of 20 answers at once one makes an account; the answer to another challenge makes none', async () => {
-  const at = await house()
+test('of 20 concurrent submissions one creates an account; the response to another challenge creates none', async () => {
+  const at = await createSignUpIssuer()
   const { browser, page } = await fill(at, address())
   const other = await fill(at, address())
   const strange = made(other.page).credential
-  expect(problemOf(await browser.copy().submit(page, { credential: strange, method: 'passkey' }))).toMatch(
+  expect(errorMessageOf(await browser.clone().submit(page, { credential: strange, method: 'passkey' }))).toMatch(
     /cannot be used here/,
   )
   const fresh = await browser.open(page.url)
   const { credential } = made(fresh)
-  await Promise.all(Array.from({ length: 20 }, () => browser.copy().submit(fresh, { credential, method: 'passkey' })))
+  await Promise.all(Array.from({ length: 20 }, () => browser.clone().submit(fresh, { credential, method: 'passkey' })))
   expect(await usersOf(at)).toHaveLength(1)
 })
 
-let quiet: Promise<House> | undefined
+let quiet: Promise<SignUpIssuer> | undefined
 test.each(['', 'null', '[]', '{}', '{"id":1}', '{"response":{}}', 'x'.repeat(5000)])(
-  'whatever stands in the place of a passkey is answered (%#)',
+  'any value instead of a passkey gets a response (%#)',
   async (credential) => {
-    quiet ??= house()
+    quiet ??= createSignUpIssuer()
     const at = await quiet
     const { browser, page } = await fill(at, address())
     const answered = await browser.submit(page, { credential, method: 'passkey' })
@@ -247,7 +264,7 @@ test.each(['', 'null', '[]', '{}', '{"id":1}', '{"response":{}}', 'x'.repeat(500
       status: 200,
       heading: 'Create a passkey',
     })
-    expect(problemOf(answered)).toBeDefined()
+    expect(errorMessageOf(answered)).toBeDefined()
     expect(headingOf(await browser.submit(answered, { method: 'back' }))).toBe('Create an account')
   },
 )
@@ -260,15 +277,15 @@ test.each<[unknown, string[]]>([
     [{ toString: 1 }, null, 7, ['usb'], 'usb', '<b>', 'hybrid'],
     ['usb', 'hybrid'],
   ],
-])('of what a passkey says of its transports only words are kept: %j', async (transports, kept) => {
-  quiet ??= house()
+])('only valid transports of a passkey are stored: %j', async (transports, kept) => {
+  quiet ??= createSignUpIssuer()
   const at = await quiet
   const username = address()
   const { browser, page } = await fill(at, username)
   const answer = JSON.parse(made(page).credential)
   answer.response.transports = transports
   const done = await browser.submit(page, { credential: JSON.stringify(answer), method: 'passkey' })
-  expect(redirectOf(done)).toHaveProperty('code')
+  expect(redirectParametersOf(done)).toHaveProperty('code')
   const user = (await usersOf(at)).find((one) => one.username === username)!
   expect(user.verifiers).toMatchObject([{ type: 'passkey', data: { transports: kept } }])
 })

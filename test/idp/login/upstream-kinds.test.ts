@@ -1,35 +1,52 @@
-/** The kinds of upstream methods, each against a server that speaks as the real one does (spec 2.4). */
+/**
+ * The kinds of upstream methods, each against a server that behaves like the real one
+ * (docs/contract.md#authentication-methods).
+ */
 import { createPublicKey, generateKeyPairSync } from 'node:crypto'
 import { createServer, type Server } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals'
 import { exportJWK, type JWTPayload, jwtVerify, SignJWT } from 'jose'
 import Provider from 'oidc-provider'
-import { must } from '../../setup/actors.js'
-import type { Loose } from '../../setup/api.js'
+import { expectStatus } from '../../setup/actors.js'
+import type { AnyJson } from '../../setup/api.js'
 import { freePorts, startApp, type TestApp } from '../../setup/start-app.js'
-import { headingOf, problemOf, TestBrowser } from '../browser.js'
-import { Realm } from '../setup.js'
-import { Codes, FakeOidc, FakeServer, pairOf, type Said, SECRET } from './providers.js'
-import { DENIED, FAILED, isIn, type Method, refused, WaysIn } from './ways-in.js'
+import { errorMessageOf, headingOf, TestBrowser } from '../browser.js'
+import { Realm } from '../realm.js'
+import {
+  DENIED_MESSAGE,
+  expectRefusal,
+  FAILED_MESSAGE,
+  isSignedIn,
+  type Method,
+  UpstreamFixture,
+} from './upstream-fixture.js'
+import {
+  AuthorizationCodes,
+  type CannedResponse,
+  createKeyPair,
+  FakeOidc,
+  FakeServer,
+  SECRET,
+} from './upstream-providers.js'
 
 let app: TestApp
-let ways: WaysIn
+let fixture: UpstreamFixture
 beforeAll(async () => {
   app = await startApp({ env: { ALLOW_PRIVATE_NETWORKS: 'true', LOG_LEVEL: 'silent' } })
-  ways = await WaysIn.open(app)
+  fixture = await UpstreamFixture.create(app)
 }, 60_000)
 afterAll(() => app?.close())
 
-const newest = async (): Promise<Loose> => (await ways.users()).at(-1)!
+const newest = async (): Promise<AnyJson> => (await fixture.listUsers()).at(-1)!
 
-describe('oidc: a stock oidc-provider', () => {
+describe('oidc: a standard oidc-provider', () => {
   let server: Server
   let method: Method
   afterAll(() => new Promise((done) => server.close(done)))
   beforeAll(async () => {
     const [port] = await freePorts(1)
     const url = `http://127.0.0.1:${port}`
-    method = await ways.oidc(url)
+    method = await fixture.addOidcMethod(url)
     const provider = new Provider(url, {
       clients: [{ client_id: 'us', client_secret: SECRET, redirect_uris: [method.callback_url] }],
       claims: { openid: ['sub'], email: ['email', 'email_verified'], profile: ['name'] },
@@ -47,36 +64,38 @@ describe('oidc: a stock oidc-provider', () => {
   test('sign-in and consent there, an account here; the second time the same one', async () => {
     for (let times = 1; times <= 2; times++) {
       const browser = new TestBrowser()
-      const login = await ways.through(method, browser)
+      const login = await fixture.signInThrough(method, browser)
       expect(login.url).toContain('/interaction/')
       const consent = await browser.submit(login, { login: 'grace', password: 'any' })
-      expect(isIn(await browser.submit(consent, {}))).toBe(true)
+      expect(isSignedIn(await browser.submit(consent, {}))).toBe(true)
     }
-    // The stock provider tells claims at userinfo only.
-    const theirs = (await ways.users()).filter(({ profile }) => profile['name'] === 'Grace')
+    // The standard provider returns claims at userinfo only.
+    const theirs = (await fixture.listUsers()).filter(({ profile }) => profile['name'] === 'Grace')
     expect(theirs).toMatchObject([{ username: 'grace@stock.example', emailVerified: true }])
   })
 
-  test('who turns back there is told so here', async () => {
+  test('a user who cancels there sees so here', async () => {
     const browser = new TestBrowser()
-    const login = await ways.through(method, browser)
+    const login = await fixture.signInThrough(method, browser)
     const abort = /href="([^"]+abort)"/.exec(login.html)?.[1]
-    refused(await browser.open(new URL(abort!, login.url).href), DENIED)
+    expectRefusal(await browser.open(new URL(abort!, login.url).href), DENIED_MESSAGE)
   })
 })
 
 describe('oidc: how the secret is sent', () => {
   test.each([
-    ['Basic, where the provider says nothing', undefined, {}, 'basic'],
-    ['Basic, where it takes both', ['client_secret_post', 'client_secret_basic'], {}, 'basic'],
-    ['in the form, where it takes that only', ['client_secret_post'], {}, 'post'],
+    ['Basic, if the provider says nothing', undefined, {}, 'basic'],
+    ['Basic, if it supports both', ['client_secret_post', 'client_secret_basic'], {}, 'basic'],
+    ['in the form, if it supports only that', ['client_secret_post'], {}, 'post'],
     ['as the settings say', undefined, { token_endpoint_auth_method: 'client_secret_post' }, 'post'],
   ])('%s', async (_, methods, settings, expected) => {
-    const provider = await new FakeOidc().open()
+    const provider = await new FakeOidc().pending()
     try {
-      provider.mischief = { metadata: (m) => ({ ...m, token_endpoint_auth_methods_supported: methods }) }
-      expect(isIn(await ways.through(await ways.oidc(provider.url, {}, settings)))).toBe(true)
-      const { headers, params } = provider.last('/token')
+      provider.overrides = { metadata: (m) => ({ ...m, token_endpoint_auth_methods_supported: methods }) }
+      expect(isSignedIn(await fixture.signInThrough(await fixture.addOidcMethod(provider.url, {}, settings)))).toBe(
+        true,
+      )
+      const { headers, params } = provider.lastRequestTo('/token')
       expect([headers.authorization?.slice(0, 6), params.get('client_secret')]).toEqual(
         expected === 'basic' ? ['Basic ', null] : [undefined, SECRET],
       )
@@ -87,14 +106,14 @@ describe('oidc: how the secret is sent', () => {
 })
 
 describe('github', () => {
-  const codes = new Codes()
-  let user: Loose = {}
-  let emails: Said = {}
+  const codes = new AuthorizationCodes()
+  let user: AnyJson = {}
+  let emails: CannedResponse = {}
   const github = new FakeServer({
     '/login/oauth/authorize': (asked) => codes.issue(asked),
     '/login/oauth/access_token': ({ params }) => {
       const fits = params.get('client_id') === 'us' && params.get('client_secret') === SECRET && codes.redeem(params)
-      // GitHub's errors come with status 200.
+      // GitHub's errors have status 200.
       if (!fits) return { json: { error: 'bad_verification_code', error_description: 'secret-of-upstream' } }
       return { json: { access_token: 'gho', token_type: 'bearer', scope: 'read:user,user:email' } }
     },
@@ -103,19 +122,19 @@ describe('github', () => {
   })
   let method: Method
   beforeAll(async () => {
-    await github.open()
-    method = await ways.add('github', { client_id: 'us', client_secret: SECRET, base_url: github.url })
+    await github.pending()
+    method = await fixture.addMethod('github', { client_id: 'us', client_secret: SECRET, base_url: github.url })
   })
   afterAll(() => github.close())
   afterEach(() => {
     emails = {}
   })
 
-  const list = (...rows: [email: string, primary: boolean, verified: boolean][]): Said => ({
+  const list = (...rows: [email: string, primary: boolean, verified: boolean][]): CannedResponse => ({
     json: rows.map(([email, primary, verified]) => ({ email, primary, verified })),
   })
 
-  test('by number, with the primary confirmed address; a name that changes hands takes nobody along', async () => {
+  test('by user id, with the primary verified address; a renamed and reused login name is another user', async () => {
     user = {
       id: 583231,
       login: 'octocat',
@@ -124,59 +143,59 @@ describe('github', () => {
       email: 'public@x.example',
     }
     emails = list(['other@x.example', false, true], ['mona@x.example', true, true])
-    expect(isIn(await ways.through(method))).toBe(true)
+    expect(isSignedIn(await fixture.signInThrough(method))).toBe(true)
     const mona = await newest()
     expect(mona).toMatchObject({
       username: 'mona@x.example',
       profile: { name: 'Mona', picture: 'https://avatars.example/1' },
       verifiers: [{ type: 'oauth', upstreamSubject: '583231', upstreamIssuer: github.url }],
     })
-    const asked = github.last('/login/oauth/authorize').params
+    const asked = github.lastRequestTo('/login/oauth/authorize').params
     expect([asked.get('scope'), asked.get('code_challenge_method')]).toEqual(['read:user user:email', 'S256'])
 
-    user = { id: 2, login: 'octocat', name: 'Somebody else' }
+    user = { id: 2, login: 'octocat', name: 'Another user' }
     emails = list(['else@x.example', true, true])
-    expect(isIn(await ways.through(method))).toBe(true)
+    expect(isSignedIn(await fixture.signInThrough(method))).toBe(true)
     expect((await newest())['id']).not.toBe(mona['id'])
   })
 
   test.each([
-    ['not confirmed', list(['g1@x.example', true, false], ['g2@x.example', false, true])],
+    ['not verified', list(['g1@x.example', true, false], ['g2@x.example', false, true])],
     ['hidden', { status: 404, json: { message: 'Not Found' } }],
-    ['no list', { json: { message: 'x' } }],
-  ])('without an address of their own: %s', async (name, said) => {
+    ['not a list', { json: { message: 'x' } }],
+  ])('no verified primary address: %s', async (name, said) => {
     user = { id: 1000 + name.length, email: 'public@x.example' }
     emails = said
-    expect(isIn(await ways.through(method))).toBe(true)
+    expect(isSignedIn(await fixture.signInThrough(method))).toBe(true)
     expect(await newest()).toMatchObject({ usernameType: 'unique', emailVerified: false, profile: {} })
   })
 
   test.each([
-    ['no number', { login: 'octocat' }],
+    ['no user id', { login: 'octocat' }],
     ['null', { id: null }],
     ['text', { id: '583231' }],
     ['nothing', { id: 0 }],
-    ['beyond all numbers', { id: 1e300 }],
-    ['an answer that is a list', []],
-  ])('nobody: %s', async (_, answer) => {
+    ['a user id that is too large', { id: 1e300 }],
+    ['a response that is a list', []],
+  ])('no user: %s', async (_, answer) => {
     user = answer
-    refused(await ways.through(method), FAILED)
+    expectRefusal(await fixture.signInThrough(method), FAILED_MESSAGE)
   })
 
-  test('an error that comes with status 200', async () => {
-    const other = await ways.add('github', { client_id: 'them', client_secret: SECRET, base_url: github.url })
-    const page = await ways.through(other)
-    refused(page, FAILED)
+  test('an error with status 200', async () => {
+    const other = await fixture.addMethod('github', { client_id: 'them', client_secret: SECRET, base_url: github.url })
+    const page = await fixture.signInThrough(other)
+    expectRefusal(page, FAILED_MESSAGE)
     expect(page.html).not.toContain('secret-of-upstream')
   })
 })
 
 describe('apple', () => {
-  const codes = new Codes()
-  const signing = pairOf('rsa')
+  const codes = new AuthorizationCodes()
+  const signing = createKeyPair('rsa')
   const key = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-  let person: Loose = {}
-  let lie: (claims: Loose) => Loose = (claims) => claims
+  let person: AnyJson = {}
+  let lie: (claims: AnyJson) => AnyJson = (claims) => claims
   const apple: FakeServer = new FakeServer({
     '/auth/authorize': (asked) => codes.issue(asked),
     '/auth/keys': async () => ({
@@ -209,18 +228,21 @@ describe('apple', () => {
   })
   let method: Method
   beforeAll(async () => {
-    await apple.open()
+    await apple.pending()
     const private_key = key.privateKey.export({ type: 'pkcs8', format: 'pem' })
     const settings = { client_id: 'com.example.us', team_id: 'TEAM', key_id: 'KEY', private_key, issuer_url: apple.url }
-    method = await ways.add('apple', settings)
+    method = await fixture.addMethod('apple', settings)
   })
   afterAll(() => apple.close())
 
-  /** Apple's page sends a form from its own site: without the cookies of ours. */
+  /** Apple's page sends a cross-site form, without our cookies. */
   async function through(form: Record<string, string> = {}) {
-    const { address, browser } = await ways.out(method)
+    const { address, browser } = await fixture.startUpstreamSignIn(method)
     expect(address.searchParams.get('response_mode')).toBe('form_post')
-    const body = new URLSearchParams([...(await ways.at(address)).searchParams, ...Object.entries(form)])
+    const body = new URLSearchParams([
+      ...(await fixture.redirectFromProvider(address)).searchParams,
+      ...Object.entries(form),
+    ])
     const answer = await fetch(method.callback_url, { method: 'POST', body, redirect: 'manual' })
     expect([answer.status, answer.headers.getSetCookie(), answer.headers.get('referrer-policy')]).toEqual([
       303,
@@ -236,15 +258,15 @@ describe('apple', () => {
     user: JSON.stringify({ name: { firstName: 'Ada', lastName: 'Lovelace' }, email: 'lie@evil.example' }),
   }
 
-  test('the answer comes as a form without cookies; the name comes once; the address from the signed token only', async () => {
+  test('the response is a form without cookies; the name comes once; the address only from the signed token', async () => {
     person = { sub: '001.a', email: 'ada@private.example', email_verified: 'true', is_private_email: 'true' }
-    expect(isIn((await through(named)).page)).toBe(true)
+    expect(isSignedIn((await through(named)).page)).toBe(true)
     const ada = await newest()
     expect(ada).toMatchObject({
       username: 'ada@private.example',
       profile: { name: 'Ada Lovelace', given_name: 'Ada', family_name: 'Lovelace' },
     })
-    expect(isIn((await through({ user: '{"name":{"firstName":"Eve"}}' })).page)).toBe(true)
+    expect(isSignedIn((await through({ user: '{"name":{"firstName":"Eve"}}' })).page)).toBe(true)
     expect(await newest()).toMatchObject({ id: ada['id'], profile: { name: 'Ada Lovelace' } })
   })
 
@@ -252,15 +274,15 @@ describe('apple', () => {
     ['no JSON', '{'],
     ['a list', '[]'],
     ['numbers', '{"name":{"firstName":1,"lastName":{}}}'],
-    ['what the input gate refuses', '{"name":{"__proto__":{"firstName":"x"}}}'],
-    ['too much', JSON.stringify({ name: { firstName: 'x'.repeat(3000) } })],
-  ])('a name that is none is left out: %s', async (name, user) => {
+    ['a __proto__ key', '{"name":{"__proto__":{"firstName":"x"}}}'],
+    ['a name that is too long', JSON.stringify({ name: { firstName: 'x'.repeat(3000) } })],
+  ])('an invalid name is dropped: %s', async (name, user) => {
     person = { sub: `001.${name}` }
-    expect(isIn((await through({ user })).page)).toBe(true)
+    expect(isSignedIn((await through({ user })).page)).toBe(true)
     expect((await newest())['profile']).toEqual({})
   })
 
-  test.each<[string, (claims: Loose) => Loose]>([
+  test.each<[string, (claims: AnyJson) => AnyJson]>([
     ['the nonce of another sign-in', (claims) => ({ ...claims, nonce: 'x' })],
     ['the token of another application', (claims) => ({ ...claims, aud: 'com.example.them' })],
     ['another issuer', (claims) => ({ ...claims, iss: 'https://appleid.apple.com' })],
@@ -270,22 +292,22 @@ describe('apple', () => {
     lie = liar
     const { page } = await through()
     lie = (claims) => claims
-    refused(page, FAILED)
+    expectRefusal(page, FAILED_MESSAGE)
   })
 
-  test('who turns back there', async () => {
-    const { address, browser } = await ways.out(method)
+  test('a user who cancels there', async () => {
+    const { address, browser } = await fixture.startUpstreamSignIn(method)
     const body = new URLSearchParams({ state: address.searchParams.get('state')!, error: 'user_cancelled_authorize' })
     const answer = await fetch(method.callback_url, { method: 'POST', body, redirect: 'manual' })
-    refused(await browser.open(answer.headers.get('location')!), DENIED)
+    expectRefusal(await browser.open(answer.headers.get('location')!), DENIED_MESSAGE)
   })
 })
 
 describe('oauth2', () => {
-  const codes = new Codes()
-  let person: Said = {}
+  const codes = new AuthorizationCodes()
+  let person: CannedResponse = {}
   const server: FakeServer = new FakeServer({
-    '/go': (asked) => codes.issue(asked, { iss: 'https://whoever.example' }),
+    '/go': (asked) => codes.issue(asked, { iss: 'https://other.example' }),
     '/token': ({ params, headers }) => {
       const known = headers.authorization || params.get('client_secret')
       if (!known || !codes.redeem(params)) return { status: 401, json: { error: 'invalid_client' } }
@@ -293,7 +315,7 @@ describe('oauth2', () => {
     },
     '/me': () => person,
   })
-  beforeAll(() => server.open())
+  beforeAll(() => server.pending())
   afterAll(() => server.close())
 
   const settings = (more: object = {}) => ({
@@ -306,21 +328,24 @@ describe('oauth2', () => {
     userinfo_endpoint: `${server.url}/me`,
     ...more,
   })
-  /** The address to come back to is known once there is a method. */
+  /** The redirect URI is known only once the method exists. */
   async function make(more: object = {}): Promise<Method> {
-    const made = await ways.add('oauth2', settings(more))
-    const { I, owner } = ways.realm.tenant
-    must(await owner.patch(`${I}/auth-methods/${made.id}`, { settings: { redirect_uri: made.callback_url } }), 200)
+    const made = await fixture.addMethod('oauth2', settings(more))
+    const { I, owner } = fixture.realm.tenant
+    expectStatus(
+      await owner.patch(`${I}/auth-methods/${made.id}`, { settings: { redirect_uri: made.callback_url } }),
+      200,
+    )
     return made
   }
 
-  test('redirect_uri is sent as it stands', async () => {
-    const made = await ways.add('oauth2', settings())
-    const { address } = await ways.out(made)
+  test('redirect_uri is sent unchanged', async () => {
+    const made = await fixture.addMethod('oauth2', settings())
+    const { address } = await fixture.startUpstreamSignIn(made)
     expect(address.searchParams.get('redirect_uri')).toBe('https://placeholder.example/callback')
   })
 
-  test('claims by the names that the settings give, dots included', async () => {
+  test('claims by the names in the settings, including dots', async () => {
     const made = await make({
       subject_claim: 'data.id',
       email_claim: 'data.mail',
@@ -329,25 +354,25 @@ describe('oauth2', () => {
       token_endpoint_auth_method: 'client_secret_post',
     })
     person = { json: { id: 'wrong', sub: 'wrong', name: 'Lin', data: { id: 77, mail: 'lin@x.example', ok: true } } }
-    expect(isIn(await ways.through(made))).toBe(true)
+    expect(isSignedIn(await fixture.signInThrough(made))).toBe(true)
     expect(await newest()).toMatchObject({
       username: 'lin@x.example',
       profile: { name: 'Lin' },
       verifiers: [{ upstreamSubject: '77', upstreamIssuer: `${server.url}/me` }],
     })
-    expect(server.last('/go').params.get('scope')).toBe('who mail')
-    expect(server.last('/go').params.get('code_challenge_method')).toBe('S256')
-    expect(server.last('/token').params.get('client_secret')).toBe(SECRET)
+    expect(server.lastRequestTo('/go').params.get('scope')).toBe('who mail')
+    expect(server.lastRequestTo('/go').params.get('code_challenge_method')).toBe('S256')
+    expect(server.lastRequestTo('/token').params.get('client_secret')).toBe(SECRET)
   })
 
-  test('pkce: false for servers that know no challenge', async () => {
+  test('pkce: false for servers that do not support it', async () => {
     person = { json: { sub: 'plain' } }
-    expect(isIn(await ways.through(await make({ pkce: false })))).toBe(true)
-    expect(server.last('/go').params.has('code_challenge')).toBe(false)
-    expect(server.last('/token').params.has('code_verifier')).toBe(false)
+    expect(isSignedIn(await fixture.signInThrough(await make({ pkce: false })))).toBe(true)
+    expect(server.lastRequestTo('/go').params.has('code_challenge')).toBe(false)
+    expect(server.lastRequestTo('/token').params.has('code_verifier')).toBe(false)
   })
 
-  test.each<[string, Said]>([
+  test.each<[string, CannedResponse]>([
     ['no subject', { json: { email: 'x@x.example' } }],
     ['null', { json: { sub: null } }],
     ['empty', { json: { sub: '' } }],
@@ -358,25 +383,25 @@ describe('oauth2', () => {
     ['no JSON', { text: 'sub=x' }],
     ['a redirect', { location: '/elsewhere' }],
     ['an error', { status: 500, json: { sub: 'x' } }],
-    ['what the input gate refuses', { text: '{"sub":"x","__proto__":{"a":1}}' }],
+    ['a __proto__ key', { text: '{"sub":"x","__proto__":{"a":1}}' }],
     ['a challenge', { status: 401, headers: { 'www-authenticate': 'Bearer error="invalid_token"' }, json: {} }],
-  ])('nobody: %s', async (_, said) => {
+  ])('no user: %s', async (_, said) => {
     const made = await make()
     person = said
-    refused(await ways.through(made), FAILED)
+    expectRefusal(await fixture.signInThrough(made), FAILED_MESSAGE)
   })
 
-  test('several methods of a kind stand side by side', async () => {
-    const realm = await WaysIn.open(app)
-    await realm.add('oauth2', settings(), { name: 'First' })
-    await realm.add('oauth2', settings(), { name: 'Second', featured: true })
-    const { page } = await realm.realm.begin(realm.client)
+  test('several methods of a kind can coexist', async () => {
+    const realm = await UpstreamFixture.create(app)
+    await realm.addMethod('oauth2', settings(), { name: 'First' })
+    await realm.addMethod('oauth2', settings(), { name: 'Second', featured: true })
+    const { page } = await realm.realm.openSignInPage(realm.client)
     expect([...page.html.matchAll(/Continue with (\w+)/g)].map(([, name]) => name)).toEqual(['Second', 'First'])
-    expect([headingOf(page), problemOf(page)]).toEqual(['Sign in', undefined])
+    expect([headingOf(page), errorMessageOf(page)]).toEqual(['Sign in', undefined])
   })
 })
 
-describe('D35: a method that cannot work yet', () => {
+describe('a method that is not completely configured', () => {
   const oauth2 = { client_id: 'us', client_secret: SECRET, redirect_uri: 'https://placeholder.example/callback' }
   const key = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey.export({ type: 'pkcs8', format: 'pem' })
   const endpoints = {
@@ -409,19 +434,19 @@ describe('D35: a method that cannot work yet', () => {
   ]
   let second: TestApp
   beforeAll(async () => {
-    second = await app.second()
+    second = await app.startSecondApp()
   })
 
   test.each(cases)(
-    '%s: not offered, not started, not among the ways in; once complete it is, in every process',
+    '%s: not offered, not started, not among the methods; once complete it is, in every process',
     async (_, kind, settings, completion, target) => {
-      const own = await WaysIn.open(app)
+      const own = await UpstreamFixture.create(app)
       const { owner, I } = own.realm.tenant
-      const method = await own.add(kind, settings)
-      const twin = new WaysIn(new Realm(second, own.realm.tenant), own.client)
+      const method = await own.addMethod(kind, settings)
+      const twin = new UpstreamFixture(new Realm(second, own.realm.tenant), own.client)
       for (const at of [own, twin]) {
         const browser = new TestBrowser()
-        const { page } = await at.realm.begin(at.client, {}, browser)
+        const { page } = await at.realm.openSignInPage(at.client, {}, browser)
         expect(page.html).not.toContain('Upstream')
         // By its id, and by its kind.
         for (const name of [method.id, kind]) {
@@ -429,35 +454,35 @@ describe('D35: a method that cannot work yet', () => {
           expect([answered.status, headingOf(answered)]).toEqual([200, 'Sign in'])
         }
       }
-      must(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: completion }), 200)
+      expectStatus(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: completion }), 200)
       for (const at of [own, twin]) {
-        const { address } = await at.out(method)
+        const { address } = await at.startUpstreamSignIn(method)
         expect(`${address.origin}${address.pathname}`).toBe(target)
       }
     },
   )
 
-  test('one that stops working while the person is with the provider signs nobody in', async () => {
-    const provider = await new FakeOidc().open()
+  test('one that becomes incomplete while the user is at the provider signs no one in', async () => {
+    const provider = await new FakeOidc().pending()
     try {
-      const own = await WaysIn.open(app)
+      const own = await UpstreamFixture.create(app)
       const { owner, I } = own.realm.tenant
-      await own.oidc(provider.url)
-      const method = await own.add('oauth2', {
+      await own.addOidcMethod(provider.url)
+      const method = await own.addMethod('oauth2', {
         ...oauth2,
         provider: 'acme-corp',
         authorization_endpoint: `${provider.url}/authorize`,
         token_endpoint: `${provider.url}/token`,
         userinfo_endpoint: `${provider.url}/me`,
       })
-      const { address, browser } = await own.out(method)
-      must(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: { userinfo_endpoint: null } }), 200)
+      const { address, browser } = await own.startUpstreamSignIn(method)
+      expectStatus(await owner.patch(`${I}/auth-methods/${method.id}`, { settings: { userinfo_endpoint: null } }), 200)
       const back = new URL(method.callback_url)
       back.searchParams.set('state', address.searchParams.get('state')!)
       back.searchParams.set('code', 'any')
       const page = await browser.open(back.href)
-      expect([page.status, headingOf(page), problemOf(page)]).toEqual([200, 'Sign in', expect.any(String)])
-      expect(await own.events('user.login.failed')).toEqual([])
+      expect([page.status, headingOf(page), errorMessageOf(page)]).toEqual([200, 'Sign in', expect.any(String)])
+      expect(await own.listEvents('user.login.failed')).toEqual([])
     } finally {
       await provider.close()
     }
@@ -471,11 +496,11 @@ describe('oauth2: providers by name', () => {
     ['microsoft', 'https://login.microsoftonline.com/common/oauth2/v2.0/authorize', 'openid email profile'],
     ['gitlab', 'https://gitlab.com/oauth/authorize', 'openid email profile'],
     ['discord', 'https://discord.com/oauth2/authorize', 'identify email'],
-  ])('%s: the browser is sent to %s with the scopes that say who somebody is', async (provider, target, scope) => {
-    const own = await WaysIn.open(app)
+  ])('%s: the browser is sent to %s with the scopes for user information', async (provider, target, scope) => {
+    const own = await UpstreamFixture.create(app)
     const redirect_uri = 'https://placeholder.example/callback'
-    const method = await own.add('oauth2', { provider, client_id: 'us', client_secret: SECRET, redirect_uri })
-    const { address } = await own.out(method)
+    const method = await own.addMethod('oauth2', { provider, client_id: 'us', client_secret: SECRET, redirect_uri })
+    const { address } = await own.startUpstreamSignIn(method)
     expect(`${address.origin}${address.pathname}`).toBe(target)
     expect(Object.fromEntries(address.searchParams)).toMatchObject({
       client_id: 'us',
@@ -485,15 +510,15 @@ describe('oauth2: providers by name', () => {
     })
   })
 
-  test('scopes of the settings take the place of those of the provider', async () => {
-    const own = await WaysIn.open(app)
-    const method = await own.add('oauth2', {
+  test('scopes of the settings replace those of the provider', async () => {
+    const own = await UpstreamFixture.create(app)
+    const method = await own.addMethod('oauth2', {
       provider: 'google',
       client_id: 'us',
       client_secret: SECRET,
       redirect_uri: 'https://placeholder.example/callback',
       scopes: ['openid'],
     })
-    expect((await own.out(method)).address.searchParams.get('scope')).toBe('openid')
+    expect((await own.startUpstreamSignIn(method)).address.searchParams.get('scope')).toBe('openid')
   })
 })

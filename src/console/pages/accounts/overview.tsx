@@ -1,33 +1,36 @@
-/** An account at a glance. */
+/** The overview of an account. */
 import { accountOverview } from 'documents/accounts'
-import { useAsk } from '../../graphql/hooks'
+import { Card, DescriptionList } from '../../components/card'
+import { Icon } from '../../components/icon'
+import { LinkButton, TextLink } from '../../components/link'
+import { Page } from '../../components/page'
+import { EmptyState, ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { accountHref, issuerHref, useConsoleContext } from '../../console-context'
+import { useQuery } from '../../graphql/hooks'
 import { HealthCard } from '../../health/findings'
-import { ListTable, Named } from '../../list/list-table'
-import { Card, Facts } from '../../parts/card'
-import { Icon } from '../../parts/icon'
-import { LinkButton, TextLink } from '../../parts/link'
-import { Page } from '../../parts/page'
-import { EmptyState, FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { accountHref, issuerHref, usePlace } from '../../place'
+import { ListTable, NameCell } from '../../list/list-table'
 
 export default function AccountOverview() {
-  const { accountId, may } = usePlace()
-  const { data, fault, loading, again } = useAsk(accountOverview, { accountId }, { typename: 'Issuer' })
+  const { accountId, may } = useConsoleContext()
+  const { data, error, loading, refetch } = useQuery(accountOverview, { accountId }, { typename: 'Issuer' })
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { account } = data
   const base = accountHref(accountId)
   const issuers = account.issuers.data
   return (
-    <Page title={account.name ?? 'Account'} lead={account.description ?? 'Everything that belongs to one customer.'}>
+    <Page
+      title={account.name ?? 'Account'}
+      lead={account.description ?? 'Issuers, API keys, webhooks and settings of one customer.'}
+    >
       <Card title="Account">
-        <Facts
+        <DescriptionList
           rows={[
-            ['Account id', <Copyable key="id" value={account.id} label="account id" />],
+            ['Account ID', <Copyable key="id" value={account.id} label="account ID" />],
             ['Billing', account.billingMode],
             ['Domains', account.domains.length === 0 ? 'none' : account.domains.map(({ host }) => host).join(', ')],
-            ['Made', <Moment key="made" at={account.createdAt} />],
+            ['Created', <RelativeTime key="created" at={account.createdAt} />],
           ]}
         />
       </Card>
@@ -35,7 +38,7 @@ export default function AccountOverview() {
       <Card
         flush
         title="Issuers"
-        text="Each is an identity provider with its own people and applications."
+        text="Each issuer is an identity provider with its own users and clients."
         actions={
           issuers.length > 0 && (
             <LinkButton href={`${base}/issuers`} variant="default" size="xs">
@@ -47,12 +50,12 @@ export default function AccountOverview() {
         {issuers.length === 0 ? (
           <EmptyState
             icon="gate"
-            title="Begin with an issuer"
-            {...(may('createIssuer') && { action: 'New issuer', href: `${base}/issuers?new=1` })}
+            title="Create your first issuer"
+            {...(may('createIssuer') && { action: 'Create issuer', href: `${base}/issuers?new=1` })}
           >
-            An issuer signs people in. Give it a name; everything else has good defaults.{' '}
+            An issuer signs users in to your applications. It only needs a name; all settings have defaults.{' '}
             <TextLink href={`/welcome?account=${accountId}`} size="sm" underline="always">
-              Take me through the first steps
+              Open the setup guide
             </TextLink>
           </EmptyState>
         ) : (
@@ -61,9 +64,17 @@ export default function AccountOverview() {
             rows={issuers}
             href={({ id }) => issuerHref(accountId, id)}
             columns={[
-              { head: 'Name', cell: ({ id, name }) => <Named mark={<Icon name="gate" />} name={name} text={id} /> },
-              { head: 'Status', width: '130px', cell: ({ status }) => <Status value={status} /> },
-              { head: 'Made', width: '140px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+              {
+                header: 'Name',
+                cell: ({ id, name }) => <NameCell mark={<Icon name="gate" />} name={name} text={id} />,
+              },
+              { header: 'Status', width: '130px', cell: ({ status }) => <StatusBadge value={status} /> },
+              {
+                header: 'Created',
+                width: '140px',
+                hideOnMobile: true,
+                cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+              },
             ]}
           />
         )}

@@ -1,35 +1,37 @@
-/** What an account is called, and what belongs to it as free data. */
+/** Account settings: name, description and metadata. */
 import { account as accountQuery, updateAccount } from 'documents/accounts'
 import type { UpdateAccountInput } from 'documents/types'
+import { Page } from '../../components/page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { EditForm } from '../../form/edit-form'
 import type { Field } from '../../form/fields'
-import { useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { Page } from '../../parts/page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { accountHref, usePlace } from '../../place'
+import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
 
 const fields: Field<UpdateAccountInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', placeholder: 'Acme' },
-  { kind: 'long', path: 'description', label: 'Description', hint: 'Markdown. For your own people.' },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
+  { kind: 'textarea', path: 'description', label: 'Description', hint: 'Internal description, in Markdown.' },
+  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
 export default function AccountSettings() {
-  const { accountId, may } = usePlace()
-  const run = useRun()
-  const fresh = useFresh()
-  const { data, fault, loading, again } = useAsk(accountQuery, { accountId })
+  const { accountId, may } = useConsoleContext()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
+  const { data, error, loading, refetch } = useQuery(accountQuery, { accountId })
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   return (
     <Page title="Account settings" crumbs={[{ label: 'Settings', href: `${accountHref(accountId)}/settings` }]}>
       <EditForm
         title="General"
         fields={fields}
-        thing={data.account}
+        resource={data.account}
         editable={may('updateAccount')}
-        save={(input, ifMatch) => run(updateAccount, { accountId, input, ifMatch }, { done: 'Account saved' })}
-        reload={async () => (await fresh(accountQuery, { accountId })).account}
+        save={(input, ifMatch) =>
+          mutate(updateAccount, { accountId, input, ifMatch }, { successMessage: 'Account saved' })
+        }
+        reload={async () => (await fetchLatest(accountQuery, { accountId })).account}
       />
     </Page>
   )

@@ -1,90 +1,99 @@
-/** One administrator of an account. */
+/** The page of an administrator of an account. */
 import { administrator as administratorQuery, removeAdministrator, updateAdministrator } from 'documents/administrators'
 import type { UpdateOrganizationMemberInput } from 'documents/types'
 import { useMemo } from 'react'
 import { useLocation } from 'wouter'
+import { Card, DescriptionList } from '../../components/card'
+import { DangerZone } from '../../components/confirm-dialog'
+import { Page } from '../../components/page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { EditForm } from '../../form/edit-form'
 import type { Field } from '../../form/fields'
-import { useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { Card, Facts } from '../../parts/card'
-import { DangerZone } from '../../parts/confirm'
-import { Page } from '../../parts/page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
-import type { Administration } from './use-administration'
+import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
+import type { AdminOrganization } from './use-admin-organization'
 
-export function AdministratorPage({ memberId, administration }: { memberId: string; administration: Administration }) {
-  const { accountId } = usePlace()
-  const { org, may, scopes } = administration
+export function AdministratorPage({
+  memberId,
+  adminOrganization,
+}: {
+  memberId: string
+  adminOrganization: AdminOrganization
+}) {
+  const { accountId } = useConsoleContext()
+  const { organizationIds, may, scopes } = adminOrganization
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
-  const ids = { ...org, memberId }
-  const { data, fault, loading, again } = useAsk(administratorQuery, ids)
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
+  const ids = { ...organizationIds, memberId }
+  const { data, error, loading, refetch } = useQuery(administratorQuery, ids)
   const fields = useMemo(
     (): Field<UpdateOrganizationMemberInput>[] => [
       { kind: 'text', path: 'userTitle', label: 'Title', placeholder: 'On call' },
       {
-        kind: 'choice',
+        kind: 'select',
         path: 'status',
         label: 'Status',
-        hint: 'Who is suspended may do nothing here.',
+        hint: 'A suspended administrator has no access to this account.',
         options: [
           { value: 'active', label: 'Active' },
           { value: 'suspended', label: 'Suspended' },
         ],
       },
-      { kind: 'scopes', path: 'scopes', label: 'Scopes', offered: scopes },
+      { kind: 'scopes', path: 'scopes', label: 'Scopes', availableScopes: scopes },
     ],
     [scopes],
   )
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { organizationMember: member } = data
   const name = member.user?.profile['name'] ? String(member.user.profile['name']) : member.id
-  const list = `${accountHref(accountId)}/administrators`
+  const listHref = `${accountHref(accountId)}/administrators`
   const remove = async () => {
-    await run(removeAdministrator, ids, { done: 'Administrator removed', typenames: ['OrganizationMember'] })
-    navigate(list)
+    await mutate(removeAdministrator, ids, {
+      successMessage: 'Administrator removed',
+      typenames: ['OrganizationMember'],
+    })
+    navigate(listHref)
   }
   return (
     <Page
       title={name}
-      badge={<Status value={member.status} />}
+      badge={<StatusBadge value={member.status} />}
       crumbs={[
-        { label: 'Administrators', href: list },
-        { label: name, href: `${list}/${memberId}` },
+        { label: 'Administrators', href: listHref },
+        { label: name, href: `${listHref}/${memberId}` },
       ]}
     >
       <Card title="Administrator">
-        <Facts
+        <DescriptionList
           rows={[
-            ['User id', <Copyable key="id" value={member.id} label="user id" />],
-            ['May do', member.effectiveScopes.length > 0 ? member.effectiveScopes.join(', ') : 'nothing'],
-            ['Since', <Moment key="since" at={member.createdAt} />],
+            ['User ID', <Copyable key="id" value={member.id} label="user ID" />],
+            ['Effective scopes', member.effectiveScopes.length > 0 ? member.effectiveScopes.join(', ') : 'none'],
+            ['Added', <RelativeTime key="added" at={member.createdAt} />],
           ]}
         />
       </Card>
       <EditForm
-        title="What this person may do"
-        text="You can give what you have yourself."
+        title="Role and scopes"
+        text="You can grant only scopes that you have."
         fields={fields}
-        thing={member}
+        resource={member}
         editable={may('updateOrganizationMember')}
-        save={(input) => run(updateAdministrator, { ...ids, input }, { done: 'Administrator saved' })}
-        reload={async () => (await fresh(administratorQuery, ids)).organizationMember}
+        save={(input) => mutate(updateAdministrator, { ...ids, input }, { successMessage: 'Administrator saved' })}
+        reload={async () => (await fetchLatest(administratorQuery, ids)).organizationMember}
       />
       {may('removeOrganizationMember') && (
         <DangerZone
-          dangers={[
+          actions={[
             {
               title: 'Remove this administrator',
-              text: 'The user stays, but may do nothing in this account any more.',
+              text: 'The user is not deleted, but loses access to this account.',
               label: 'Remove administrator',
-              warning: 'This person loses all access to the account at once.',
+              warning: 'The administrator immediately loses all access to this account.',
               name,
-              run: remove,
+              onConfirm: remove,
             },
           ]}
         />

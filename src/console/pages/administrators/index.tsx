@@ -1,55 +1,57 @@
-/** Who administers an account, and what each may do. */
+/** The administrators of an account: the list, and the dialog that adds one. */
 import { Button } from '@mantine/core'
 import { addAdministrator, administrators } from 'documents/administrators'
 import type { AddOrganizationMemberInput, AdministratorFieldsFragment } from 'documents/types'
 import { useMemo } from 'react'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { EmptyState, ErrorState, PageLoading } from '../../components/states'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { useRun } from '../../graphql/hooks'
-import { FindingsAt } from '../../health/findings'
+import { useMutation } from '../../graphql/hooks'
+import { ResourceFindings } from '../../health/findings'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { EmptyState, FaultState, PageLoading } from '../../parts/states'
-import { Moment, Status } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 import { memberSearch } from '../organizations/members'
 import { AdministratorPage } from './administrator'
-import { type Administration, useAdministration } from './use-administration'
+import { type AdminOrganization, useAdminOrganization } from './use-admin-organization'
 
 export const administratorName = ({ id, user }: AdministratorFieldsFragment): string =>
   typeof user?.profile['name'] === 'string' ? user.profile['name'] : id
 
 export default function Administrators() {
-  const { administration, fault, loading } = useAdministration()
+  const { adminOrganization, error, loading } = useAdminOrganization()
   if (loading) return <PageLoading />
-  if (!administration?.may('organizationMembers')) {
-    return fault && fault.code !== 'NOT_FOUND' ? (
-      <FaultState fault={fault} />
+  if (!adminOrganization?.may('organizationMembers')) {
+    return error && error.code !== 'NOT_FOUND' ? (
+      <ErrorState error={error} />
     ) : (
-      <EmptyState icon="lock" title="You may not see who administers this account">
-        The owner of the account can, and the operators of this deployment.
+      <EmptyState icon="lock" title="You do not have access">
+        The owner of the account and the operators of this deployment can see its administrators.
       </EmptyState>
     )
   }
   return (
     <Switch>
       <Route path="/accounts/:accountId/administrators/:memberId">
-        {({ memberId }) => <AdministratorPage key={memberId} memberId={memberId!} administration={administration} />}
+        {({ memberId }) => (
+          <AdministratorPage key={memberId} memberId={memberId!} adminOrganization={adminOrganization} />
+        )}
       </Route>
-      <Route>{() => <AdministratorList administration={administration} />}</Route>
+      <Route>{() => <AdministratorList adminOrganization={adminOrganization} />}</Route>
     </Switch>
   )
 }
 
-function AdministratorList({ administration }: { administration: Administration }) {
-  const { accountId } = usePlace()
-  const { org, ownerUserId, may, scopes } = administration
+function AdministratorList({ adminOrganization }: { adminOrganization: AdminOrganization }) {
+  const { accountId } = useConsoleContext()
+  const { organizationIds, ownerUserId, may, scopes } = adminOrganization
   const [, navigate] = useLocation()
   const [params, setParams] = useSearchParams()
-  const run = useRun()
+  const mutate = useMutation()
   const open = () => setParams({ new: '1' }, { replace: true })
   const base = `${accountHref(accountId)}/administrators`
   const fields = useMemo(
@@ -57,31 +59,31 @@ function AdministratorList({ administration }: { administration: Administration 
       {
         kind: 'text',
         path: 'memberId',
-        label: 'User id',
+        label: 'User ID',
         required: true,
         placeholder: 'usr_…',
-        hint: 'Of somebody who can sign in to this console already.',
+        hint: 'The ID of a user who can already sign in to this console.',
       },
       { kind: 'text', path: 'userTitle', label: 'Title', placeholder: 'On call' },
-      { kind: 'scopes', path: 'scopes', label: 'Scopes', required: true, offered: scopes },
+      { kind: 'scopes', path: 'scopes', label: 'Scopes', required: true, availableScopes: scopes },
     ],
     [scopes],
   )
   const add = async (input: AddOrganizationMemberInput) => {
-    const { addOrganizationMember: made } = await run(
+    const { addOrganizationMember: created } = await mutate(
       addAdministrator,
-      { ...org, input },
-      { done: 'Administrator added', typenames: ['OrganizationMember'] },
+      { ...organizationIds, input },
+      { successMessage: 'Administrator added', typenames: ['OrganizationMember'] },
     )
-    navigate(`${base}/${made.id}`)
+    navigate(`${base}/${created.id}`)
   }
   return (
     <Page
       title="Administrators"
       lead={
         ownerUserId
-          ? `The owner, ${ownerUserId}, may do everything; these people what their scopes say.`
-          : 'Each may do what their scopes say.'
+          ? `The owner, ${ownerUserId}, has full access. Other administrators have the access that their scopes grant.`
+          : 'Administrators have the access that their scopes grant.'
       }
       actions={
         may('addOrganizationMember') && (
@@ -91,20 +93,20 @@ function AdministratorList({ administration }: { administration: Administration 
         )
       }
     >
-      <FindingsAt path="owner_user_id" />
+      <ResourceFindings path="owner_user_id" />
       <List
         label="Administrators"
         query={administrators}
-        variables={org}
+        variables={organizationIds}
         page={(data) => data.organizationMembers}
         typename="OrganizationMember"
         {...(may('users') && { search: memberSearch })}
         href={({ id }) => `${base}/${id}`}
         columns={[
           {
-            head: 'Name',
+            header: 'Name',
             cell: (member) => (
-              <Named
+              <NameCell
                 mark={<Icon name="user" />}
                 name={administratorName(member)}
                 text={member.userTitle ?? member.id}
@@ -112,29 +114,34 @@ function AdministratorList({ administration }: { administration: Administration 
             ),
           },
           {
-            head: 'May do',
+            header: 'Scopes',
             width: '150px',
-            wide: true,
+            hideOnMobile: true,
             cell: ({ effectiveScopes }) =>
               effectiveScopes.includes('svc:all')
-                ? 'everything'
+                ? 'all'
                 : `${effectiveScopes.length} ${effectiveScopes.length === 1 ? 'scope' : 'scopes'}`,
           },
-          { head: 'Status', width: '120px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Since', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge value={status} /> },
+          {
+            header: 'Added',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
         ]}
         empty={{
           icon: 'shield',
-          title: 'Nobody but the owner',
-          text: 'Add people who help with this account, each with the scopes for what they do.',
+          title: 'No other administrators',
+          text: 'Add people who help to manage this account, each with only the scopes that they need.',
           ...(may('addOrganizationMember') && { action: 'Add administrator', onAction: open }),
         }}
       />
       {params.has('new') && may('addOrganizationMember') && (
         <CreateDialog
-          title="Add an administrator"
+          title="Add administrator"
           fields={fields}
-          submit="Add administrator"
+          submitLabel="Add administrator"
           create={add}
           onClose={() => setParams({}, { replace: true })}
         />

@@ -1,74 +1,84 @@
-/** One agent: what it is, how it signs in. */
+/** The page of an agent: how it gets tokens, its credentials and its settings. */
 import { agent as agentQuery, deleteAgent, updateAgent } from 'documents/agents'
 import type { UpdateAgentInput } from 'documents/types'
 import { useLocation } from 'wouter'
-import { EditForm, versionOf } from '../../form/edit-form'
+import { Card, DescriptionList } from '../../components/card'
+import { CodeBlock } from '../../components/code-block'
+import { DangerZone } from '../../components/confirm-dialog'
+import { DetailPage } from '../../components/detail-page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
+import { EditForm, etagOf } from '../../form/edit-form'
 import type { Field } from '../../form/fields'
-import { useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { Card, Facts } from '../../parts/card'
-import { CodeBlock } from '../../parts/code-block'
-import { DangerZone } from '../../parts/confirm'
-import { DetailPage } from '../../parts/detail-page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
+import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
 import { AgentVerifiers } from './verifiers'
 
-const general: Field<UpdateAgentInput>[] = [
+const generalFields: Field<UpdateAgentInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true },
-  { kind: 'long', path: 'description', label: 'Description' },
+  { kind: 'textarea', path: 'description', label: 'Description' },
   { kind: 'text', path: 'provider', label: 'Provider' },
   { kind: 'text', path: 'model', label: 'Model' },
   { kind: 'text', path: 'version', label: 'Version' },
-  { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'What it may do.' },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
+  { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'Scopes that are granted to the agent.' },
+  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
-const statuses: Field<UpdateAgentInput>[] = [
+const statusFields: Field<UpdateAgentInput>[] = [
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'status',
     label: 'Status',
-    hint: 'A suspended agent cannot sign in until it is active again. A block is final.',
+    hint: 'A suspended agent cannot sign in until it is reactivated. Blocking is permanent.',
     options: [
       { value: 'active', label: 'Active' },
       { value: 'suspended', label: 'Suspended' },
-      { value: 'blocked', label: 'Blocked, for ever' },
+      { value: 'blocked', label: 'Blocked (permanent)' },
     ],
   },
-  { kind: 'text', path: 'statusReason', label: 'Why', required: true, when: ({ status }) => status !== 'active' },
+  {
+    kind: 'text',
+    path: 'statusReason',
+    label: 'Reason',
+    required: true,
+    visibleWhen: ({ status }) => status !== 'active',
+  },
 ]
 
 export function AgentPage({ agentId }: { agentId: string }) {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
   const ids = { accountId, issuerId, agentId }
-  const { data, fault, loading, again } = useAsk(agentQuery, ids)
+  const { data, error, loading, refetch } = useQuery(agentQuery, ids)
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { agent, issuer } = data
-  const list = `${issuerHref(accountId, issuerId)}/agents`
-  const href = `${list}/${agentId}`
-  const form = {
-    thing: agent,
+  const listHref = `${issuerHref(accountId, issuerId)}/agents`
+  const href = `${listHref}/${agentId}`
+  const formProps = {
+    resource: agent,
     editable: may('updateAgent') && agent.status !== 'blocked',
     save: (input: UpdateAgentInput, ifMatch: string) =>
-      run(updateAgent, { ...ids, input, ifMatch }, { done: 'Agent saved' }),
-    reload: async () => (await fresh(agentQuery, ids)).agent,
+      mutate(updateAgent, { ...ids, input, ifMatch }, { successMessage: 'Agent saved' }),
+    reload: async () => (await fetchLatest(agentQuery, ids)).agent,
   }
   const remove = async () => {
-    await run(deleteAgent, { ...ids, ifMatch: versionOf(agent) }, { done: 'Agent deleted', typenames: ['Agent'] })
-    navigate(list)
+    await mutate(
+      deleteAgent,
+      { ...ids, ifMatch: etagOf(agent) },
+      { successMessage: 'Agent deleted', typenames: ['Agent'] },
+    )
+    navigate(listHref)
   }
   return (
     <DetailPage
       title={agent.name}
-      badge={<Status value={agent.status} />}
+      badge={<StatusBadge value={agent.status} />}
       {...(agent.description && { lead: agent.description })}
       href={href}
       crumbs={[
-        { label: 'Agents', href: list },
+        { label: 'Agents', href: listHref },
         { label: agent.name, href },
       ]}
       tabs={[
@@ -78,17 +88,17 @@ export function AgentPage({ agentId }: { agentId: string }) {
           content: () => (
             <>
               <Card title="Identity">
-                <Facts
+                <DescriptionList
                   rows={[
-                    ['Agent id', <Copyable key="id" value={agent.id} label="agent id" />],
-                    ['Issuer', <Copyable key="url" value={issuer.url} label="issuer address" />],
-                    ['Model', [agent.provider, agent.model, agent.version].filter(Boolean).join(' ') || 'not said'],
-                    agent.statusReason ? ['Why it is so', agent.statusReason] : undefined,
-                    ['Made', <Moment key="made" at={agent.createdAt} />],
+                    ['Agent ID', <Copyable key="id" value={agent.id} label="agent ID" />],
+                    ['Issuer', <Copyable key="url" value={issuer.url} label="issuer URL" />],
+                    ['Model', [agent.provider, agent.model, agent.version].filter(Boolean).join(' ') || 'not set'],
+                    agent.statusReason ? ['Status reason', agent.statusReason] : undefined,
+                    ['Created', <RelativeTime key="created" at={agent.createdAt} />],
                   ]}
                 />
               </Card>
-              <Card title="Get a token" text="With a secret verifier. The token is good for five minutes.">
+              <Card title="Get a token" text="Requires a secret. The token expires after five minutes.">
                 <CodeBlock
                   title="Shell"
                   code={`curl -u "${agent.id}:$AGENT_SECRET" ${issuer.url}/token -d grant_type=client_credentials`}
@@ -99,27 +109,28 @@ export function AgentPage({ agentId }: { agentId: string }) {
         },
         {
           path: 'verifiers',
-          label: 'Verifiers',
-          offered: may('agentVerifiers'),
-          content: () => <AgentVerifiers agentId={agentId} isBlocked={agent.status !== 'active'} />,
+          label: 'Credentials',
+          isVisible: may('agentVerifiers'),
+          content: () => <AgentVerifiers agentId={agentId} isReadOnly={agent.status !== 'active'} />,
         },
         {
           path: 'settings',
           label: 'Settings',
           content: () => (
             <>
-              <EditForm key="general" title="General" fields={general} {...form} />
-              <EditForm key="status" title="Status" fields={statuses} {...form} />
+              <EditForm key="general" title="General" fields={generalFields} {...formProps} />
+              <EditForm key="status" title="Status" fields={statusFields} {...formProps} />
               {may('deleteAgent') && (
                 <DangerZone
-                  dangers={[
+                  actions={[
                     {
                       title: 'Delete this agent',
-                      text: 'With all its verifiers, for ever.',
+                      text: 'Permanently deletes the agent and its credentials.',
                       label: 'Delete agent',
-                      warning: 'It can get no token any more. Tokens that it has end within five minutes.',
+                      warning:
+                        'The agent can no longer get tokens. Tokens that it already has expire within five minutes.',
                       name: agent.name,
-                      run: remove,
+                      onConfirm: remove,
                     },
                   ]}
                 />

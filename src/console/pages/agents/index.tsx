@@ -1,17 +1,17 @@
-/** The agents of an issuer: the list, and one of them. */
+/** The agents of an issuer: routes, list, and the dialog that creates one. */
 import { Button } from '@mantine/core'
 import { agents, createAgent } from 'documents/agents'
 import type { CreateAgentInput } from 'documents/types'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { useRun } from '../../graphql/hooks'
+import { useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 import { AgentPage } from './agent'
 
 export default function Agents() {
@@ -26,18 +26,18 @@ export default function Agents() {
 }
 
 function AgentList() {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [params, setParams] = useSearchParams()
   const open = () => setParams({ new: '1' }, { replace: true })
   const base = `${issuerHref(accountId, issuerId)}/agents`
   return (
     <Page
       title="Agents"
-      lead="Programs with an identity of their own. They sign in with a secret or a wallet and get tokens of five minutes."
+      lead="Programs with their own identity. They sign in with a secret or a wallet and get tokens that are valid for five minutes."
       actions={
         may('createAgent') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New agent
+            Create agent
           </Button>
         )
       }
@@ -49,7 +49,7 @@ function AgentList() {
         page={(data) => data.agents}
         typename="Agent"
         href={({ id }) => `${base}/${id}`}
-        search={{ name: 'search', placeholder: 'Search by name or id' }}
+        search={{ name: 'search', placeholder: 'Search by name or ID' }}
         filters={[
           {
             name: 'status',
@@ -58,38 +58,43 @@ function AgentList() {
           },
           {
             name: 'hasVerifiers',
-            label: 'Any verifiers',
+            label: 'Any credentials',
             boolean: true,
             options: [
-              { value: 'true', label: 'Can sign in' },
-              { value: 'false', label: 'Without verifier' },
+              { value: 'true', label: 'With credentials' },
+              { value: 'false', label: 'Without credentials' },
             ],
           },
         ]}
         columns={[
           {
-            head: 'Name',
-            cell: ({ name, id }) => <Named mark={<Icon name="robot" />} name={name} text={id} />,
+            header: 'Name',
+            cell: ({ name, id }) => <NameCell mark={<Icon name="robot" />} name={name} text={id} />,
           },
           {
-            head: 'Model',
-            wide: true,
+            header: 'Model',
+            hideOnMobile: true,
             cell: ({ model, provider }) => [provider, model].filter(Boolean).join(' ') || '–',
           },
           {
-            head: 'Signs in by',
+            header: 'Credentials',
             width: '150px',
-            wide: true,
-            cell: ({ verifierTypes }) => verifierTypes.join(', ') || 'nothing yet',
+            hideOnMobile: true,
+            cell: ({ verifierTypes }) => verifierTypes.join(', ') || 'none',
           },
-          { head: 'Status', width: '130px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '130px', cell: ({ status }) => <StatusBadge value={status} /> },
+          {
+            header: 'Created',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
         ]}
         empty={{
           icon: 'robot',
-          title: 'No agent yet',
-          text: 'Give each program that acts on its own an identity here: its scopes, a secret or a wallet, and a trail of what it did.',
-          ...(may('createAgent') && { action: 'New agent', onAction: open }),
+          title: 'No agents yet',
+          text: 'Give each autonomous program its own identity, with scopes, credentials, and an audit log of its actions.',
+          ...(may('createAgent') && { action: 'Create agent', onAction: open }),
         }}
       />
       {params.has('new') && may('createAgent') && <CreateAgent onClose={() => setParams({}, { replace: true })} />}
@@ -99,19 +104,31 @@ function AgentList() {
 
 const fields: Field<CreateAgentInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true, placeholder: 'Invoice reader' },
-  { kind: 'long', path: 'description', label: 'Description' },
-  { kind: 'text', path: 'provider', label: 'Provider', hint: 'Who runs the model, if there is one.' },
+  { kind: 'textarea', path: 'description', label: 'Description' },
+  { kind: 'text', path: 'provider', label: 'Provider', hint: 'The company that runs the model, if there is one.' },
   { kind: 'text', path: 'model', label: 'Model' },
-  { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'What it may do.', placeholder: 'invoices:read' },
+  {
+    kind: 'list',
+    path: 'scopes',
+    label: 'Scopes',
+    hint: 'Scopes that are granted to the agent.',
+    placeholder: 'invoices:read',
+  },
 ]
 
 function CreateAgent({ onClose }: { onClose: () => void }) {
-  const { accountId, issuerId } = usePlace()
+  const { accountId, issuerId } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
+  const mutate = useMutation()
   const create = async (input: CreateAgentInput) => {
-    const { createAgent: made } = await run(createAgent, { accountId, issuerId, input }, { done: 'Agent made' })
-    navigate(`${issuerHref(accountId, issuerId)}/agents/${made.id}/verifiers`)
+    const { createAgent: created } = await mutate(
+      createAgent,
+      { accountId, issuerId, input },
+      { successMessage: 'Agent created' },
+    )
+    navigate(`${issuerHref(accountId, issuerId)}/agents/${created.id}/verifiers`)
   }
-  return <CreateDialog title="New agent" fields={fields} submit="Make agent" create={create} onClose={onClose} />
+  return (
+    <CreateDialog title="Create agent" fields={fields} submitLabel="Create agent" create={create} onClose={onClose} />
+  )
 }

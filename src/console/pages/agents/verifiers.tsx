@@ -1,21 +1,27 @@
-/** How an agent proves who it is: secrets, and wallets whose key it holds. */
+/** The credentials of an agent: secrets, and wallets whose private key the agent has. */
 import { ActionIcon, Alert, Button, Group } from '@mantine/core'
 import { agentVerifiers, createAgentVerifier, deleteAgentVerifier } from 'documents/agents'
 import type { CreateAgentVerifierInput } from 'documents/types'
 import { useState } from 'react'
+import { ConfirmDialog } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { SecretDialog } from '../../components/secret'
+import { RelativeTime } from '../../components/values'
+import { useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { useRun } from '../../graphql/hooks'
+import { useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Confirm } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { SecretDialog } from '../../parts/secret'
-import { Moment } from '../../parts/values'
-import { usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 
 const secretFields: Field<CreateAgentVerifierInput>[] = [
-  { kind: 'text', path: 'name', label: 'Name', placeholder: 'Production', hint: 'To tell it from others.' },
+  {
+    kind: 'text',
+    path: 'name',
+    label: 'Name',
+    placeholder: 'Production',
+    hint: 'Helps to tell several secrets apart.',
+  },
 ]
 const walletFields: Field<CreateAgentVerifierInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', placeholder: 'Treasury wallet' },
@@ -24,75 +30,80 @@ const walletFields: Field<CreateAgentVerifierInput>[] = [
     path: 'network',
     label: 'Network',
     required: true,
-    hint: 'Its CAIP-2 name, such as eip155:1 for Ethereum.',
+    hint: 'The CAIP-2 chain ID, such as eip155:1 for Ethereum.',
   },
   { kind: 'text', path: 'address', label: 'Address', required: true, placeholder: '0x…' },
 ]
 const typenames = ['AgentVerifier', 'Agent']
 
-/** @param isBlocked only an active agent may change its verifiers */
-export function AgentVerifiers({ agentId, isBlocked }: { agentId: string; isBlocked: boolean }) {
-  const { accountId, issuerId, may } = usePlace()
-  const run = useRun()
+/** @param isReadOnly true unless the agent is active: credentials of other agents cannot be changed */
+export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isReadOnly: boolean }) {
+  const { accountId, issuerId, may } = useConsoleContext()
+  const mutate = useMutation()
   const [adding, setAdding] = useState<'secret' | 'wallet'>()
   const [secret, setSecret] = useState<string>()
   const [removing, setRemoving] = useState<{ id: string; label: string }>()
   const ids = { accountId, issuerId, agentId }
   const add = async (typed: CreateAgentVerifierInput) => {
     const input = { ...typed, type: adding!, name: typed.name ?? null }
-    const { createAgentVerifier: made } = await run(
+    const { createAgentVerifier: created } = await mutate(
       createAgentVerifier,
       { ...ids, input },
-      { typenames, ...(adding === 'wallet' && { done: 'Wallet added' }) },
+      { typenames, ...(adding === 'wallet' && { successMessage: 'Wallet added' }) },
     )
     setAdding(undefined)
-    if (made.secret) setSecret(made.secret)
+    if (created.secret) setSecret(created.secret)
   }
-  const offered = may('createAgentVerifier') && !isBlocked
+  const canAdd = may('createAgentVerifier') && !isReadOnly
   return (
     <>
-      {isBlocked && (
+      {isReadOnly && (
         <Alert mb="md" variant="light" color="yellow" icon={<Icon name="pause" />}>
-          The agent is not active: it cannot sign in, and its verifiers stay as they are.
+          The agent is not active: it cannot sign in, and its credentials cannot be changed.
         </Alert>
       )}
-      {offered && (
+      {canAdd && (
         <Group gap="xs" mb="md">
           <Button leftSection={<Icon name="key" />} onClick={() => setAdding('secret')}>
-            Make a secret
+            Create secret
           </Button>
           <Button variant="default" leftSection={<Icon name="card" />} onClick={() => setAdding('wallet')}>
-            Add a wallet
+            Add wallet
           </Button>
         </Group>
       )}
       <List
-        label="Verifiers"
+        label="Credentials"
         query={agentVerifiers}
         variables={ids}
         page={(data) => data.agentVerifiers}
         typename="AgentVerifier"
         columns={[
           {
-            head: 'Kind',
+            header: 'Type',
             cell: ({ type, name, address, algorithm }) => (
-              <Named
+              <NameCell
                 mark={<Icon name={type === 'wallet' ? 'card' : 'key'} />}
                 name={name ?? (type === 'wallet' ? 'Wallet' : 'Secret')}
-                text={address ?? `kept as ${algorithm}`}
+                text={address ?? `stored as ${algorithm} hash`}
               />
             ),
           },
-          { head: 'Network', width: '150px', wide: true, cell: ({ network }) => network ?? '–' },
-          { head: 'Last used', width: '130px', cell: ({ lastUsedAt }) => <Moment at={lastUsedAt} /> },
-          { head: 'Added', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Network', width: '150px', hideOnMobile: true, cell: ({ network }) => network ?? '–' },
+          { header: 'Last used', width: '130px', cell: ({ lastUsedAt }) => <RelativeTime at={lastUsedAt} /> },
           {
-            head: '',
+            header: 'Added',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
+          {
+            header: '',
             width: '72px',
             align: 'right',
             cell: ({ id, type, name }) =>
               may('deleteAgentVerifier') &&
-              !isBlocked && (
+              !isReadOnly && (
                 <ActionIcon
                   variant="subtle"
                   color="red"
@@ -106,26 +117,26 @@ export function AgentVerifiers({ agentId, isBlocked }: { agentId: string; isBloc
         ]}
         empty={{
           icon: 'key',
-          title: 'It cannot sign in yet',
-          text: 'Make a secret for a program that can keep one, or add the wallet whose key the agent holds.',
-          ...(offered && { action: 'Make a secret', onAction: () => setAdding('secret') }),
+          title: 'No credentials yet',
+          text: 'The agent cannot sign in. Create a secret if the program can store one, or add the wallet whose private key it has.',
+          ...(canAdd && { action: 'Create secret', onAction: () => setAdding('secret') }),
         }}
       />
       {adding && (
         <CreateDialog
-          title={adding === 'secret' ? 'Make a secret' : 'Add a wallet'}
+          title={adding === 'secret' ? 'Create secret' : 'Add wallet'}
           fields={adding === 'secret' ? secretFields : walletFields}
-          submit={adding === 'secret' ? 'Make secret' : 'Add wallet'}
+          submitLabel={adding === 'secret' ? 'Create secret' : 'Add wallet'}
           create={add}
           onClose={() => setAdding(undefined)}
         />
       )}
       {secret && (
         <SecretDialog
-          title="The agent’s secret"
-          text="Older secrets of the agent go on working until you remove them."
+          title="Agent secret"
+          text="Other secrets of the agent keep working until you remove them."
           secrets={[
-            { label: 'Agent id', value: agentId },
+            { label: 'Agent ID', value: agentId },
             { label: 'Secret', value: secret },
           ]}
           fileName={`${agentId}.txt`}
@@ -133,16 +144,20 @@ export function AgentVerifiers({ agentId, isBlocked }: { agentId: string; isBloc
         />
       )}
       {removing && (
-        <Confirm
+        <ConfirmDialog
           title={`Remove ${removing.label}`}
           label="Remove"
-          run={() =>
-            run(deleteAgentVerifier, { ...ids, verifierId: removing.id }, { done: 'Verifier removed', typenames })
+          onConfirm={() =>
+            mutate(
+              deleteAgentVerifier,
+              { ...ids, verifierId: removing.id },
+              { successMessage: 'Credential removed', typenames },
+            )
           }
           onClose={() => setRemoving(undefined)}
         >
-          The agent cannot sign in with it any more. This cannot be undone.
-        </Confirm>
+          The agent can no longer sign in with this credential. This cannot be undone.
+        </ConfirmDialog>
       )}
     </>
   )

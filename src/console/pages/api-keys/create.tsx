@@ -1,50 +1,50 @@
-/** Makes an API key; its secret is shown once. */
+/** The dialog that creates an API key and shows its secret once. */
 import { createApiKey } from 'documents/api-keys'
 import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
+import { SecretDialog } from '../../components/secret'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
-import { useRun } from '../../graphql/hooks'
-import { SecretDialog } from '../../parts/secret'
-import { accountHref, usePlace } from '../../place'
-import { generalFields, type KeyForm, reachFields, restrictionsFor } from './fields'
-import { useKeyChoices } from './use-choices'
+import { useMutation } from '../../graphql/hooks'
+import { accessFields, buildRestrictions, generalFields, type KeyForm } from './fields'
+import { useKeyOptions } from './use-key-options'
 
 export function CreateApiKey({ onClose }: { onClose: () => void }) {
-  const { accountId } = usePlace()
+  const { accountId } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const choices = useKeyChoices()
-  const [made, setMade] = useState<{ id: string; secret: string }>()
+  const mutate = useMutation()
+  const keyOptions = useKeyOptions()
+  const [created, setCreated] = useState<{ id: string; secret: string }>()
   const fields = useMemo(
-    () => choices && [...generalFields, ...reachFields(choices.scopes, choices.issuers)],
-    [choices],
+    () => keyOptions && [...generalFields, ...accessFields(keyOptions.scopes, keyOptions.issuers)],
+    [keyOptions],
   )
-  const create = async ({ reach, restrictions, ...rest }: KeyForm) => {
-    const input = { ...rest, restrictions: { ...restrictionsFor(reach ?? 'some', restrictions ?? {}) } }
-    const { createApiKey: key } = await run(createApiKey, { accountId, input }, { typenames: ['ApiKey'] })
-    setMade({ id: key.id, secret: key.secretPlain ?? '' })
+  const create = async ({ accessMode, restrictions, ...rest }: KeyForm) => {
+    const input = { ...rest, restrictions: { ...buildRestrictions(accessMode ?? 'some', restrictions ?? {}) } }
+    const { createApiKey: key } = await mutate(createApiKey, { accountId, input }, { typenames: ['ApiKey'] })
+    setCreated({ id: key.id, secret: key.secretPlain ?? '' })
   }
-  if (made) {
+  if (created) {
     return (
       <SecretDialog
         title="Your API key"
         secrets={[
-          { label: 'Key id', value: made.id },
-          { label: 'Secret', value: made.secret },
+          { label: 'Key ID', value: created.id },
+          { label: 'Secret', value: created.secret },
         ]}
-        fileName={`${made.id}.txt`}
-        text="Send both with each request: Authorization: Basic, with the id as name and the secret as password."
-        onClose={() => navigate(`${accountHref(accountId)}/api-keys/${made.id}`)}
+        fileName={`${created.id}.txt`}
+        text="Send both with each request, as HTTP Basic authentication: the key ID is the username, the secret is the password."
+        onClose={() => navigate(`${accountHref(accountId)}/api-keys/${created.id}`)}
       />
     )
   }
   if (!fields) return null
   return (
     <CreateDialog
-      title="New API key"
+      title="Create API key"
       fields={fields}
-      initial={{ reach: 'some' }}
-      submit="Make key"
+      initial={{ accessMode: 'some' }}
+      submitLabel="Create key"
       create={create}
       onClose={onClose}
     />

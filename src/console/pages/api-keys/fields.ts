@@ -1,19 +1,20 @@
-/** What an API key is cut down to, as fields, and back. */
-import type { Field } from '../../form/fields'
-import type { Choices } from '../../parts/choices'
+/** The fields of API key forms, and the conversion of keys to form values and back. */
 
-/** A form's own shape: what the key may do is a choice, so that no scopes never means all of them. */
+import type { SearchableOptions } from '../../components/searchable-options'
+import type { Field } from '../../form/fields'
+
+/** Values of the form. `accessMode` is explicit, so that an empty list of scopes never means full access. */
 export interface KeyForm {
   name: string
   description?: string | null
   tags?: string[]
   expiresAt?: number | null
-  reach?: 'all' | 'some'
-  restrictions?: Restrictions
+  accessMode?: 'all' | 'some'
+  restrictions?: KeyRestrictions
   metadata?: Record<string, unknown>
 }
 
-export interface Restrictions {
+export interface KeyRestrictions {
   scopes?: string[]
   issuer_ids?: string[]
   org_ids?: string[]
@@ -22,51 +23,56 @@ export interface Restrictions {
 
 export const generalFields: Field<KeyForm>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true, placeholder: 'Nightly import' },
-  { kind: 'long', path: 'description', label: 'Description', hint: 'What uses it? For your own people.' },
+  {
+    kind: 'textarea',
+    path: 'description',
+    label: 'Description',
+    hint: 'Internal. For example, which program uses this key.',
+  },
 ]
-export const moreFields: Field<KeyForm>[] = [
+export const detailFields: Field<KeyForm>[] = [
   ...generalFields,
   { kind: 'list', path: 'tags', label: 'Tags' },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
+  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
 /**
- * What a key may do in the account.
- * @param held scopes that the caller has there, and so can give
- * @param issuers of the account
+ * The access fields of an account's key.
+ * @param grantableScopes scopes that the caller has in the account, and can grant
+ * @param issuers the account's issuers
  */
-export const reachFields = (held: readonly string[], issuers: Choices): Field<KeyForm>[] =>
-  fieldsOfReach('Everything in this account', held, held, [
+export const accessFields = (grantableScopes: readonly string[], issuers: SearchableOptions): Field<KeyForm>[] =>
+  buildAccessFields('Full access to this account', grantableScopes, grantableScopes, [
     {
-      kind: 'choices',
+      kind: 'multiselect',
       path: 'restrictions.issuer_ids',
-      label: 'Only in these issuers',
-      hint: 'Empty: in every issuer.',
+      label: 'Allowed issuers',
+      hint: 'Leave empty to allow all issuers.',
       ...issuers,
     },
   ])
 
-/** What a key of an organization may do: it reaches nothing else anyway. */
-export const organizationReachFields = (held: readonly string[]): Field<KeyForm>[] =>
-  fieldsOfReach(
-    'Everything in this organization',
-    held,
-    held.filter((scope) => scope.startsWith('issuers.organizations')),
+/** The access fields of an organization's key, which has access to its organization only. */
+export const organizationAccessFields = (grantableScopes: readonly string[]): Field<KeyForm>[] =>
+  buildAccessFields(
+    'Full access to this organization',
+    grantableScopes,
+    grantableScopes.filter((scope) => scope.startsWith('issuers.organizations')),
   )
 
-const fieldsOfReach = (
-  everything: string,
-  held: readonly string[],
-  offered: readonly string[],
-  places: Field<KeyForm>[] = [],
+const buildAccessFields = (
+  fullAccessLabel: string,
+  grantableScopes: readonly string[],
+  availableScopes: readonly string[],
+  extraFields: Field<KeyForm>[] = [],
 ): Field<KeyForm>[] => [
   {
-    kind: 'choice',
-    path: 'reach',
-    label: 'What it may do',
+    kind: 'select',
+    path: 'accessMode',
+    label: 'Access',
     options: [
-      { value: 'some', label: 'Only what is chosen here' },
-      ...(held.includes('svc:all') ? [{ value: 'all', label: everything }] : []),
+      { value: 'some', label: 'Selected scopes only' },
+      ...(grantableScopes.includes('svc:all') ? [{ value: 'all', label: fullAccessLabel }] : []),
     ],
   },
   {
@@ -74,44 +80,49 @@ const fieldsOfReach = (
     path: 'restrictions.scopes',
     label: 'Scopes',
     required: true,
-    offered,
-    when: ({ reach }) => reach !== 'all',
+    availableScopes,
+    visibleWhen: ({ accessMode }) => accessMode !== 'all',
   },
-  ...places,
+  ...extraFields,
   {
     kind: 'list',
     path: 'restrictions.ip_allowlist',
-    label: 'Only from these addresses',
-    hint: 'Empty: from anywhere.',
+    label: 'Allowed IP addresses',
+    hint: 'IP addresses or CIDR ranges. Leave empty to allow all.',
     placeholder: '203.0.113.0/24',
   },
-  { kind: 'moment', path: 'expiresAt', label: 'Expires', hint: 'Empty: never.' },
+  { kind: 'datetime', path: 'expiresAt', label: 'Expires', hint: 'Leave empty for no expiration.' },
 ]
 
-/** The restrictions to be sent: lists that are empty restrict nothing, but scopes only where all are meant. */
-export function restrictionsFor(reach: 'all' | 'some', wished: Restrictions): Restrictions {
-  const { scopes = [], issuer_ids = [], org_ids = [], ip_allowlist = [] } = wished
+/** Builds the restrictions to send. Empty lists are omitted, except scopes: without them, the key has full access. */
+export function buildRestrictions(accessMode: 'all' | 'some', requested: KeyRestrictions): KeyRestrictions {
+  const { scopes = [], issuer_ids = [], org_ids = [], ip_allowlist = [] } = requested
   return {
-    ...(reach === 'some' && { scopes }),
+    ...(accessMode === 'some' && { scopes }),
     ...(issuer_ids.length > 0 && { issuer_ids }),
     ...(org_ids.length > 0 && { org_ids }),
     ...(ip_allowlist.length > 0 && { ip_allowlist }),
   }
 }
 
-/** A key as the form shows it. */
-export const formOf = <Key extends { restrictions: Record<string, unknown> }>(key: Key) => ({
+/** Converts a key to form values. */
+export const toKeyForm = <Key extends { restrictions: Record<string, unknown> }>(key: Key) => ({
   ...key,
-  restrictions: key.restrictions as Restrictions,
-  reach: (key.restrictions as Restrictions).scopes ? ('some' as const) : ('all' as const),
+  restrictions: key.restrictions as KeyRestrictions,
+  accessMode: (key.restrictions as KeyRestrictions).scopes ? ('some' as const) : ('all' as const),
 })
 
 /**
- * What is sent when a key is changed. Restrictions are sent whole, so they are put together from the version that the
- * change is meant for.
+ * Builds the input that updates a key. Restrictions are replaced as a whole, so unchanged ones are taken from the
+ * current version of the key.
  */
-export function changeOf({ reach, restrictions, ...rest }: KeyForm, now: ReturnType<typeof formOf>) {
-  const isCut = reach !== undefined || restrictions !== undefined
-  const wished = { ...now.restrictions, ...restrictions }
-  return { ...rest, ...(isCut && { restrictions: { ...restrictionsFor(reach ?? now.reach, wished) } }) }
+export function toKeyUpdate({ accessMode, restrictions, ...rest }: KeyForm, current: ReturnType<typeof toKeyForm>) {
+  const hasRestrictionChange = accessMode !== undefined || restrictions !== undefined
+  const requested = { ...current.restrictions, ...restrictions }
+  return {
+    ...rest,
+    ...(hasRestrictionChange && {
+      restrictions: { ...buildRestrictions(accessMode ?? current.accessMode, requested) },
+    }),
+  }
 }

@@ -1,13 +1,13 @@
-/** The API keys of an account: the list, and one of them. */
+/** The API keys of an account: routes and list. */
 import { Button } from '@mantine/core'
 import { apiKeys } from 'documents/api-keys'
 import { Route, Switch, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { Moment, Status } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 import { CreateApiKey } from './create'
 import { ApiKeyPage } from './key'
 
@@ -23,17 +23,17 @@ export default function ApiKeys() {
 }
 
 function ApiKeyList() {
-  const { accountId, may } = usePlace()
+  const { accountId, may } = useConsoleContext()
   const [params, setParams] = useSearchParams()
   const open = () => setParams({ new: '1' }, { replace: true })
   return (
     <Page
       title="API keys"
-      lead="For scripts and services of yours that call the Core API."
+      lead="Credentials for scripts and services that call the Core API."
       actions={
         may('createApiKey') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New API key
+            Create API key
           </Button>
         )
       }
@@ -57,27 +57,37 @@ function ApiKeyList() {
         ]}
         columns={[
           {
-            head: 'Name',
-            cell: ({ name, id }) => <Named mark={<Icon name="key" />} name={name} text={id} />,
+            header: 'Name',
+            cell: ({ name, id }) => <NameCell mark={<Icon name="key" />} name={name} text={id} />,
           },
           {
-            head: 'May do',
+            header: 'Scopes',
             width: '190px',
-            wide: true,
+            hideOnMobile: true,
             cell: ({ scopes }) =>
               scopes === null || scopes === undefined
-                ? 'everything'
+                ? 'all'
                 : `${scopes.length} ${scopes.length === 1 ? 'scope' : 'scopes'}`,
           },
-          { head: 'Status', width: '120px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Expires', width: '130px', wide: true, cell: ({ expiresAt }) => <Moment at={expiresAt} /> },
-          { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge value={status} /> },
+          {
+            header: 'Expires',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
+          },
+          {
+            header: 'Created',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
         ]}
         empty={{
           icon: 'key',
-          title: 'No API key yet',
-          text: 'A key lets a script or a service call the Core API. Give it only the scopes that it needs.',
-          ...(may('createApiKey') && { action: 'New API key', onAction: open }),
+          title: 'No API keys yet',
+          text: 'An API key lets a script or service call the Core API. Grant it only the scopes that it needs.',
+          ...(may('createApiKey') && { action: 'Create API key', onAction: open }),
         }}
       />
       {params.has('new') && may('createApiKey') && <CreateApiKey onClose={() => setParams({}, { replace: true })} />}

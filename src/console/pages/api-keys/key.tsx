@@ -1,4 +1,4 @@
-/** One API key: what it may do, and the ways to end that. */
+/** The page of an API key: access, settings, and actions that block or revoke it. */
 import { Button } from '@mantine/core'
 import {
   apiKey as apiKeyQuery,
@@ -9,80 +9,86 @@ import {
   updateApiKey,
 } from 'documents/api-keys'
 import { useMemo, useState } from 'react'
+import { Card, DescriptionList } from '../../components/card'
+import { ConfirmDialog, type DangerousAction, DangerZone } from '../../components/confirm-dialog'
+import { DetailPage } from '../../components/detail-page'
+import { Icon } from '../../components/icon'
+import { SecretDialog } from '../../components/secret'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { EditForm } from '../../form/edit-form'
-import { tellFault, useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { Card, Facts } from '../../parts/card'
-import { Confirm, type Danger, DangerZone } from '../../parts/confirm'
-import { DetailPage } from '../../parts/detail-page'
-import { Icon } from '../../parts/icon'
-import { SecretDialog } from '../../parts/secret'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
-import { changeOf, formOf, type KeyForm, moreFields, reachFields } from './fields'
-import { useKeyChoices } from './use-choices'
+import { showError, useMutation, useQuery, useRefetch } from '../../graphql/hooks'
+import { accessFields, detailFields, type KeyForm, toKeyForm, toKeyUpdate } from './fields'
+import { useKeyOptions } from './use-key-options'
 
 export function ApiKeyPage({ keyId }: { keyId: string }) {
-  const { accountId, may } = usePlace()
-  const run = useRun()
-  const fresh = useFresh()
-  const choices = useKeyChoices()
+  const { accountId, may } = useConsoleContext()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
+  const keyOptions = useKeyOptions()
   const [rotating, setRotating] = useState(false)
   const [secret, setSecret] = useState<string>()
   const ids = { accountId, keyId }
-  const { data, fault, loading, again } = useAsk(apiKeyQuery, ids)
-  const reach = useMemo(() => choices && reachFields(choices.scopes, choices.issuers), [choices])
-  const thing = useMemo(() => data && formOf(data.apiKey), [data])
-  if (fault && !data) return <FaultState fault={fault} again={again} />
-  if (loading || !thing || !reach || !data) return <PageLoading />
+  const { data, error, loading, refetch } = useQuery(apiKeyQuery, ids)
+  const accessFieldList = useMemo(() => keyOptions && accessFields(keyOptions.scopes, keyOptions.issuers), [keyOptions])
+  const keyForm = useMemo(() => data && toKeyForm(data.apiKey), [data])
+  if (error && !data) return <ErrorState error={error} onRetry={refetch} />
+  if (loading || !keyForm || !accessFieldList || !data) return <PageLoading />
   const key = data.apiKey
-  const list = `${accountHref(accountId)}/api-keys`
-  const href = `${list}/${keyId}`
-  const isOver = key.status === 'revoked'
-  const reload = async () => formOf((await fresh(apiKeyQuery, ids)).apiKey)
+  const listHref = `${accountHref(accountId)}/api-keys`
+  const href = `${listHref}/${keyId}`
+  const isRevoked = key.status === 'revoked'
+  const reload = async () => toKeyForm((await fetchLatest(apiKeyQuery, ids)).apiKey)
 
   const save = async (typed: KeyForm, ifMatch: string) => {
-    const input = changeOf(typed, await reload())
-    await run(updateApiKey, { ...ids, input, ifMatch }, { done: 'Key saved' })
+    const input = toKeyUpdate(typed, await reload())
+    await mutate(updateApiKey, { ...ids, input, ifMatch }, { successMessage: 'Key saved' })
   }
   const rotate = async () => {
-    const { rotateApiKey: rotated } = await run(rotateApiKey, ids)
+    const { rotateApiKey: rotated } = await mutate(rotateApiKey, ids)
     setSecret(rotated.secretPlain ?? undefined)
   }
-  const dangers: Danger[] = []
+  const dangers: DangerousAction[] = []
   if (may('blockApiKey') && key.status !== 'blocked') {
     dangers.push({
       title: 'Block this key',
-      text: 'It is refused until somebody unblocks it.',
+      text: 'Requests with this key are refused until you unblock it.',
       label: 'Block key',
-      warning: 'Whatever uses this key is refused from now on. You can unblock it.',
-      run: () => run(blockApiKey, { ...ids, input: { reason: 'Blocked in the console' } }, { done: 'Key blocked' }),
+      warning: 'Requests with this key are refused immediately. You can unblock it later.',
+      onConfirm: () =>
+        mutate(blockApiKey, { ...ids, input: { reason: 'Blocked in the console' } }, { successMessage: 'Key blocked' }),
     })
   }
   if (may('revokeApiKey')) {
     dangers.push({
       title: 'Revoke this key',
-      text: 'It ends for good.',
+      text: 'Permanently disables the key.',
       label: 'Revoke key',
-      warning: 'Whatever uses this key is refused from now on, and nobody can bring it back.',
+      warning: 'Requests with this key are refused immediately. This cannot be undone.',
       name: key.name,
-      run: () => run(revokeApiKey, { ...ids, input: { reason: 'Revoked in the console' } }, { done: 'Key revoked' }),
+      onConfirm: () =>
+        mutate(
+          revokeApiKey,
+          { ...ids, input: { reason: 'Revoked in the console' } },
+          { successMessage: 'Key revoked' },
+        ),
     })
   }
-  const unblock = () => run(unblockApiKey, ids, { done: 'Key is active again' }).catch(tellFault)
-  const form = { thing, editable: may('updateApiKey') && !isOver, save, reload }
+  const unblock = () => mutate(unblockApiKey, ids, { successMessage: 'Key unblocked' }).catch(showError)
+  const formProps = { resource: keyForm, editable: may('updateApiKey') && !isRevoked, save, reload }
   return (
     <>
       <DetailPage
         title={key.name}
-        badge={<Status value={key.status} />}
+        badge={<StatusBadge value={key.status} />}
         href={href}
         crumbs={[
-          { label: 'API keys', href: list },
+          { label: 'API keys', href: listHref },
           { label: key.name, href },
         ]}
         actions={
-          !isOver && (
+          !isRevoked && (
             <>
               {key.status === 'blocked' && may('unblockApiKey') && (
                 <Button variant="default" leftSection={<Icon name="play" />} onClick={() => void unblock()}>
@@ -104,45 +110,50 @@ export function ApiKeyPage({ keyId }: { keyId: string }) {
             content: () => (
               <>
                 <Card title="Key">
-                  <Facts
+                  <DescriptionList
                     rows={[
-                      ['Key id', <Copyable key="id" value={key.id} label="key id" />],
-                      ['Secret', `kept as a hash; ends in ${key.secretHint}`],
-                      ['Expires', <Moment key="expires" at={key.expiresAt} />],
-                      ['Made', <Moment key="made" at={key.createdAt} />],
-                      key.statusReason ? [`Why ${key.status}`, key.statusReason] : undefined,
+                      ['Key ID', <Copyable key="id" value={key.id} label="key ID" />],
+                      ['Secret', `stored as a hash; ends in ${key.secretHint}`],
+                      ['Expires', <RelativeTime key="expires" at={key.expiresAt} />],
+                      ['Created', <RelativeTime key="created" at={key.createdAt} />],
+                      key.statusReason ? ['Status reason', key.statusReason] : undefined,
                     ]}
                   />
                 </Card>
                 <EditForm
-                  key="reach"
-                  title="What it may do"
-                  text="The narrower a key, the less is lost with it. You can give what you have yourself."
-                  fields={reach}
-                  {...form}
+                  key="access"
+                  title="Access"
+                  text="Grant only what is needed. You can grant only scopes that you have."
+                  fields={accessFieldList}
+                  {...formProps}
                 />
-                {!isOver && <DangerZone dangers={dangers} />}
+                {!isRevoked && <DangerZone actions={dangers} />}
               </>
             ),
           },
           {
             path: 'settings',
             label: 'Settings',
-            content: () => <EditForm key="general" title="General" fields={moreFields} {...form} />,
+            content: () => <EditForm key="general" title="General" fields={detailFields} {...formProps} />,
           },
         ]}
       />
       {rotating && (
-        <Confirm title="Rotate the secret" label="Make a new secret" run={rotate} onClose={() => setRotating(false)}>
-          You get a new secret. The present one stays good for 15 minutes, so that you can change it everywhere.
-        </Confirm>
+        <ConfirmDialog
+          title="Rotate secret"
+          label="Create new secret"
+          onConfirm={rotate}
+          onClose={() => setRotating(false)}
+        >
+          You get a new secret. The current secret stays valid for 15 minutes, so that you can replace it everywhere.
+        </ConfirmDialog>
       )}
       {secret && (
         <SecretDialog
-          title="The new secret"
+          title="New secret"
           secrets={[{ label: 'Secret', value: secret }]}
           fileName={`${key.id}.txt`}
-          text="The old one stays good for 15 minutes."
+          text="The previous secret stays valid for 15 minutes."
           onClose={() => setSecret(undefined)}
         />
       )}

@@ -1,33 +1,34 @@
-/** One person at the approval desk: what is known, and the decision. */
+/** The details of a pending sign-up, and the form that approves or denies it. */
 import { Alert, Button, Group, Kbd, Stack, Textarea } from '@mantine/core'
 import { approval, decideApproval } from 'documents/approvals'
 import { useState } from 'react'
-import type { Fault } from '../../graphql/fault'
-import { useAsk, useRun } from '../../graphql/hooks'
-import { Card, Facts } from '../../parts/card'
-import { Icon } from '../../parts/icon'
-import { FaultState, RowsLoading } from '../../parts/states'
-import { Copyable, Moment } from '../../parts/values'
-import { usePlace } from '../../place'
+import { Card, DescriptionList } from '../../components/card'
+import { Icon } from '../../components/icon'
+import { ErrorState, RowsLoading } from '../../components/states'
+import { Copyable, RelativeTime } from '../../components/values'
+import { useConsoleContext } from '../../console-context'
+import { useMutation, useQuery } from '../../graphql/hooks'
+import type { RequestError } from '../../graphql/request-error'
 import { userName } from '../users/names'
 import classes from './approvals.module.css'
-import type { Decision } from './index'
+
+export type Decision = 'approve' | 'reject'
 
 interface Props {
   userId: string
-  /** What is being decided; nothing is sent yet. */
-  deciding: Decision | undefined
-  setDeciding: (decision: Decision | undefined) => void
+  /** The decision whose form is open; it has not been sent. */
+  pendingDecision: Decision | undefined
+  setPendingDecision: (decision: Decision | undefined) => void
   onBack: () => void
   onDone: () => void
 }
 
-export function Applicant({ userId, deciding, setDeciding, onBack, onDone }: Props) {
-  const { accountId, issuerId, may } = usePlace()
+export function Applicant({ userId, pendingDecision, setPendingDecision, onBack, onDone }: Props) {
+  const { accountId, issuerId, may } = useConsoleContext()
   const [busy, setBusy] = useState(false)
-  // Who has been decided about is here no more: not to be asked for again.
-  const { data, fault, loading, again } = useAsk(approval, { accountId, issuerId, userId }, { pause: busy })
-  if (loading || (!data && !fault)) {
+  // A decided sign-up can no longer be read, so the query is paused while the decision is sent.
+  const { data, error, loading, refetch } = useQuery(approval, { accountId, issuerId, userId }, { pause: busy })
+  if (loading || (!data && !error)) {
     return (
       <Card flush>
         <RowsLoading />
@@ -37,13 +38,13 @@ export function Applicant({ userId, deciding, setDeciding, onBack, onDone }: Pro
   if (!data) {
     return (
       <Card>
-        <FaultState fault={fault!} again={again} />
+        <ErrorState error={error!} onRetry={refetch} />
       </Card>
     )
   }
   const user = data.approval
   const name = userName(user)
-  const known = Object.entries(user.profile).filter(([, value]) =>
+  const scalarClaims = Object.entries(user.profile).filter(([, value]) =>
     ['string', 'number', 'boolean'].includes(typeof value),
   )
   return (
@@ -55,46 +56,46 @@ export function Applicant({ userId, deciding, setDeciding, onBack, onDone }: Pro
         leftSection={<Icon name="chevronLeft" size={14} />}
         onClick={onBack}
       >
-        All who wait
+        All pending sign-ups
       </Button>
       <Card title={name} text={user.username}>
         <Stack gap="lg">
           {user.signupReason && <blockquote className={classes.quote}>{user.signupReason}</blockquote>}
-          <Facts
+          <DescriptionList
             rows={[
-              ['Signed up', <Moment key="at" at={user.createdAt} />],
-              ['Email address confirmed', user.emailVerified ? 'yes' : 'no'],
-              user.triggeredRule ? ['Waits because of', user.triggeredRule] : undefined,
+              ['Signed up', <RelativeTime key="at" at={user.createdAt} />],
+              ['Email verified', user.emailVerified ? 'yes' : 'no'],
+              user.triggeredRule ? ['Approval rule', user.triggeredRule] : undefined,
               user.region ? ['Region', user.region] : undefined,
-              ...known.map(([key, value]) => [labelOf(key), String(value)] as const),
-              ['User id', <Copyable key="id" value={user.id} label="user id" />],
+              ...scalarClaims.map(([key, value]) => [claimLabel(key), String(value)] as const),
+              ['User ID', <Copyable key="id" value={user.id} label="user ID" />],
             ]}
           />
           {!may('decideApproval') ? (
             <Alert variant="light" icon={<Icon name="lock" />}>
-              You may look, but not decide.
+              You do not have permission to approve or deny sign-ups.
             </Alert>
-          ) : deciding ? (
-            <Verdict
-              key={deciding}
+          ) : pendingDecision ? (
+            <DecisionForm
+              key={pendingDecision}
               userId={userId}
               name={name}
-              decision={deciding}
+              decision={pendingDecision}
               busy={busy}
               setBusy={setBusy}
-              onCancel={() => setDeciding(undefined)}
+              onCancel={() => setPendingDecision(undefined)}
               onDone={onDone}
             />
           ) : (
             <Group gap="xs">
-              <Button leftSection={<Icon name="check" />} onClick={() => setDeciding('approve')}>
+              <Button leftSection={<Icon name="check" />} onClick={() => setPendingDecision('approve')}>
                 Approve
               </Button>
               <Button
                 variant="outline"
                 color="red"
                 leftSection={<Icon name="close" />}
-                onClick={() => setDeciding('reject')}
+                onClick={() => setPendingDecision('reject')}
               >
                 Deny
               </Button>
@@ -106,10 +107,10 @@ export function Applicant({ userId, deciding, setDeciding, onBack, onDone }: Pro
   )
 }
 
-/** A claim's name for people: `given_name` is Given name. */
-const labelOf = (claim: string): string => `${claim.charAt(0).toUpperCase()}${claim.slice(1).replaceAll('_', ' ')}`
+/** The label of a claim: `given_name` becomes "Given name". */
+const claimLabel = (claim: string): string => `${claim.charAt(0).toUpperCase()}${claim.slice(1).replaceAll('_', ' ')}`
 
-interface VerdictProps {
+interface DecisionFormProps {
   userId: string
   name: string
   decision: Decision
@@ -119,29 +120,29 @@ interface VerdictProps {
   onDone: () => void
 }
 
-function Verdict({ userId, name, decision, busy, setBusy, onCancel, onDone }: VerdictProps) {
-  const { accountId, issuerId } = usePlace()
-  const run = useRun()
+function DecisionForm({ userId, name, decision, busy, setBusy, onCancel, onDone }: DecisionFormProps) {
+  const { accountId, issuerId } = useConsoleContext()
+  const mutate = useMutation()
   const [reason, setReason] = useState('')
   const [note, setNote] = useState('')
-  const [fault, setFault] = useState<string>()
+  const [errorMessage, setErrorMessage] = useState<string>()
   const isDenial = decision === 'reject'
   const send = async () => {
     if (isDenial && reason.trim() === '') {
-      setFault('Say why: the person is told.')
+      setErrorMessage('Enter a reason. The user sees it.')
       return
     }
     setBusy(true)
     const input = { action: decision, reason: reason.trim() || null, note: note.trim() || null }
     try {
-      await run(
+      await mutate(
         decideApproval,
         { accountId, issuerId, userId, input },
-        { done: isDenial ? `${name} is turned down` : `${name} is let in`, typenames: ['Approval', 'User'] },
+        { successMessage: isDenial ? `${name} denied` : `${name} approved`, typenames: ['Approval', 'User'] },
       )
       onDone()
-    } catch (trouble) {
-      setFault((trouble as Fault).message)
+    } catch (error) {
+      setErrorMessage((error as RequestError).message)
       setBusy(false)
     }
   }
@@ -161,41 +162,41 @@ function Verdict({ userId, name, decision, busy, setBusy, onCancel, onDone }: Ve
         {isDenial && (
           <Textarea
             label="Reason"
-            description="Shown to the person."
+            description="Shown to the user."
             required
             autosize
             minRows={2}
-            ref={focusOn}
+            ref={focusOnMount}
             value={reason}
-            error={fault}
+            error={errorMessage}
             onChange={(event) => {
               setReason(event.currentTarget.value)
-              setFault(undefined)
+              setErrorMessage(undefined)
             }}
           />
         )}
         <Textarea
           label="Note"
-          description="For your own people; never shown to the person."
+          description="Internal. Not shown to the user."
           autosize
           minRows={1}
           value={note}
           onChange={(event) => setNote(event.currentTarget.value)}
         />
-        {!isDenial && fault && (
+        {!isDenial && errorMessage && (
           <Alert color="red" variant="light" role="alert" icon={<Icon name="warning" />}>
-            {fault}
+            {errorMessage}
           </Alert>
         )}
         <Group gap="xs">
-          <Button type="submit" loading={busy} {...(isDenial ? { color: 'red' } : { ref: focusOn })}>
+          <Button type="submit" loading={busy} {...(isDenial ? { color: 'red' } : { ref: focusOnMount })}>
             {isDenial ? 'Deny' : 'Approve'}
           </Button>
           <Button variant="default" onClick={onCancel} disabled={busy}>
             Cancel
           </Button>
           <span className={classes.hint}>
-            <Kbd size="xs">Ctrl</Kbd> <Kbd size="xs">Enter</Kbd> sends, <Kbd size="xs">Esc</Kbd> goes back
+            <Kbd size="xs">Ctrl</Kbd> <Kbd size="xs">Enter</Kbd> to send, <Kbd size="xs">Esc</Kbd> to cancel
           </span>
         </Group>
       </Stack>
@@ -203,7 +204,7 @@ function Verdict({ userId, name, decision, busy, setBusy, onCancel, onDone }: Ve
   )
 }
 
-/** The cursor goes where the next key is meant. After the key that opened the form, so that it does not type itself. */
-const focusOn = (element: HTMLElement | null): void => {
+/** Focuses an element after the current key event, so that the key that opened the form is not typed into it. */
+const focusOnMount = (element: HTMLElement | null): void => {
   if (element) setTimeout(() => element.focus())
 }

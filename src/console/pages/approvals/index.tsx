@@ -1,82 +1,77 @@
 /**
- * The approval desk: who waits on the left, one of them on the right, and a decision in two keys. What is open is in the
- * address, so that a colleague can be asked.
+ * The approval queue: pending sign-ups on the left, the selected one on the right, with keyboard shortcuts. The
+ * selection is in the URL, so that it can be shared.
  */
 import { Kbd, TextInput } from '@mantine/core'
 import { useDebouncedCallback, useHotkeys, useMediaQuery } from '@mantine/hooks'
 import { approvals } from 'documents/approvals'
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { useAsk } from '../../graphql/hooks'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { EmptyState, FaultState, PageLoading } from '../../parts/states'
-import { Moment } from '../../parts/values'
-import { usePlace } from '../../place'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { EmptyState, ErrorState, PageLoading } from '../../components/states'
+import { RelativeTime } from '../../components/values'
+import { useConsoleContext } from '../../console-context'
+import { useQuery } from '../../graphql/hooks'
 import { userName } from '../users/names'
-import { Applicant } from './applicant'
+import { Applicant, type Decision } from './applicant'
 import classes from './approvals.module.css'
 
-export type Decision = 'approve' | 'reject'
-
 export default function Approvals() {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [params, setParams] = useSearchParams()
-  const [deciding, setDeciding] = useState<Decision>()
+  const [pendingDecision, setPendingDecision] = useState<Decision>()
   const isNarrow = useMediaQuery('(max-width: 62em)')
   const ids = { accountId, issuerId }
   const search = params.get('search')
-  const { data, fault, loading, again } = useAsk(approvals, { ...ids, limit: 50, search }, { typename: 'Approval' })
-  const waiting = data?.approvals.data ?? []
-  const named = params.get('user')
-  const at = waiting.findIndex(({ id }) => id === named)
-  // With room for both, the first is open without being asked for.
-  const open = at >= 0 ? waiting[at] : isNarrow ? undefined : waiting[0]
+  const { data, error, loading, refetch } = useQuery(approvals, { ...ids, limit: 50, search }, { typename: 'Approval' })
+  const applicants = data?.approvals.data ?? []
+  const requestedUserId = params.get('user')
+  const requestedIndex = applicants.findIndex(({ id }) => id === requestedUserId)
+  // On wide screens, the first sign-up is selected by default.
+  const selected = requestedIndex >= 0 ? applicants[requestedIndex] : isNarrow ? undefined : applicants[0]
 
-  const go = (userId: string | undefined) => {
-    setDeciding(undefined)
+  const selectUser = (userId: string | undefined) => {
+    setPendingDecision(undefined)
     setParams({ ...(search && { search }), ...(userId && { user: userId }) }, { replace: true })
   }
-  const seek = useDebouncedCallback(
+  const setSearchDebounced = useDebouncedCallback(
     (text: string) => setParams(text.trim() ? { search: text.trim() } : {}, { replace: true }),
     250,
   )
-  const step = (by: number) => {
-    const from = waiting.findIndex(({ id }) => id === open?.id)
-    const next = waiting[from < 0 ? 0 : Math.min(Math.max(from + by, 0), waiting.length - 1)]
+  const moveSelection = (offset: number) => {
+    const from = applicants.findIndex(({ id }) => id === selected?.id)
+    const next = applicants[from < 0 ? 0 : Math.min(Math.max(from + offset, 0), applicants.length - 1)]
     if (!next) return
-    go(next.id)
+    selectUser(next.id)
     document.querySelector<HTMLElement>(`#waiting-${next.id} button`)?.focus()
   }
-  const decide = (decision: Decision) => open && may('decideApproval') && setDeciding(decision)
+  const startDecision = (decision: Decision) => selected && may('decideApproval') && setPendingDecision(decision)
   useHotkeys([
-    ['j', () => step(1)],
-    ['k', () => step(-1)],
-    ['a', () => decide('approve')],
-    ['d', () => decide('reject')],
+    ['j', () => moveSelection(1)],
+    ['k', () => moveSelection(-1)],
+    ['a', () => startDecision('approve')],
+    ['d', () => startDecision('reject')],
   ])
-  const openId = open?.id
+  const selectedId = selected?.id
   useEffect(() => {
-    if (openId) document.getElementById(`waiting-${openId}`)?.scrollIntoView({ block: 'nearest' })
-  }, [openId])
+    if (selectedId) document.getElementById(`waiting-${selectedId}`)?.scrollIntoView({ block: 'nearest' })
+  }, [selectedId])
 
   return (
-    <Page
-      title="Approvals"
-      lead="People who have signed up and wait for somebody to let them in, the longest wait first."
-    >
+    <Page title="Approvals" lead="Sign-ups that wait for approval, oldest first.">
       {loading ? (
         <PageLoading />
-      ) : fault && !data ? (
-        <FaultState fault={fault} again={again} />
-      ) : waiting.length === 0 && !search ? (
-        <EmptyState icon="check" title="Nobody is waiting">
-          Where sign-ups need approval (Settings, Sign-up), people appear here until you let them in or turn them down.
+      ) : error && !data ? (
+        <ErrorState error={error} onRetry={refetch} />
+      ) : applicants.length === 0 && !search ? (
+        <EmptyState icon="check" title="No pending sign-ups">
+          If sign-ups require approval (Settings, Sign-up), new users appear here until you approve or deny them.
         </EmptyState>
       ) : (
-        <div className={classes.desk} data-open={open !== undefined || undefined}>
-          <nav className={classes.queue} aria-label="Waiting">
-            {(search || data?.approvals.hasMore || waiting.length > 8) && (
+        <div className={classes.desk} data-open={selected !== undefined || undefined}>
+          <nav className={classes.queue} aria-label="Pending sign-ups">
+            {(search || data?.approvals.hasMore || applicants.length > 8) && (
               <TextInput
                 type="search"
                 aria-label="Search by username, name or email"
@@ -84,48 +79,48 @@ export default function Approvals() {
                 leftSection={<Icon name="search" />}
                 className={classes.search}
                 defaultValue={search ?? ''}
-                onChange={(event) => seek(event.currentTarget.value)}
+                onChange={(event) => setSearchDebounced(event.currentTarget.value)}
               />
             )}
-            {waiting.length === 0 && <p className={classes.keys}>Nobody who waits is called that.</p>}
+            {applicants.length === 0 && <p className={classes.keys}>No results.</p>}
             <ul>
-              {waiting.map((user) => (
+              {applicants.map((user) => (
                 <li key={user.id} id={`waiting-${user.id}`}>
                   <button
                     type="button"
                     className={classes.waiting}
-                    aria-current={user.id === open?.id || undefined}
-                    onClick={() => go(user.id)}
+                    aria-current={user.id === selected?.id || undefined}
+                    onClick={() => selectUser(user.id)}
                     onKeyDown={(event) => {
                       const by = { ArrowDown: 1, ArrowUp: -1 }[event.key]
                       if (by === undefined) return
                       event.preventDefault()
-                      step(by)
+                      moveSelection(by)
                     }}
                   >
                     <span className={classes.name}>{userName(user)}</span>
-                    <Moment at={user.createdAt} />
+                    <RelativeTime at={user.createdAt} />
                     {user.signupReason && <span className={classes.reason}>{user.signupReason}</span>}
                   </button>
                 </li>
               ))}
             </ul>
             <p className={classes.keys}>
-              {data?.approvals.hasMore && 'Those who came later follow as you decide. '}
-              <Kbd size="xs">J</Kbd> <Kbd size="xs">K</Kbd> up and down, <Kbd size="xs">A</Kbd> approve,{' '}
+              {data?.approvals.hasMore && 'Later sign-ups follow as you decide. '}
+              <Kbd size="xs">J</Kbd> <Kbd size="xs">K</Kbd> next and previous, <Kbd size="xs">A</Kbd> approve,{' '}
               <Kbd size="xs">D</Kbd> deny
             </p>
           </nav>
-          {open && (
+          {selected && (
             <Applicant
-              key={open.id}
-              userId={open.id}
-              deciding={deciding}
-              setDeciding={setDeciding}
-              onBack={() => go(undefined)}
+              key={selected.id}
+              userId={selected.id}
+              pendingDecision={pendingDecision}
+              setPendingDecision={setPendingDecision}
+              onBack={() => selectUser(undefined)}
               onDone={() => {
-                const from = waiting.findIndex(({ id }) => id === open.id)
-                go((waiting[from + 1] ?? waiting[from - 1])?.id)
+                const from = applicants.findIndex(({ id }) => id === selected.id)
+                selectUser((applicants[from + 1] ?? applicants[from - 1])?.id)
               }}
             />
           )}

@@ -1,21 +1,21 @@
-/** How people sign in at an issuer: the methods that it offers, and one of them. */
+/** The authentication methods of an issuer: routes, list, and the dialog that adds one. */
 import { Button, Radio, SimpleGrid, Text } from '@mantine/core'
 import { addAuthMethod, authMethods } from 'documents/auth-methods'
 import type { AuthMethodKind, CreateAuthMethodInput } from 'documents/types'
 import { useMemo, useState } from 'react'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
-import { useAsk, useRun } from '../../graphql/hooks'
-import { FindingsAt } from '../../health/findings'
+import { useMutation, useQuery } from '../../graphql/hooks'
+import { ResourceFindings } from '../../health/findings'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 import classes from '../clients/create.module.css'
-import { kindNames, type MethodForm, methodKinds, offerFields } from './kinds'
 import { AuthMethodPage } from './method'
+import { availabilityFields, type MethodForm, methodKindNames, methodKinds } from './method-kinds'
 
 export default function Authentication() {
   return (
@@ -29,13 +29,13 @@ export default function Authentication() {
 }
 
 function MethodList() {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [params, setParams] = useSearchParams()
   const open = () => setParams({ new: '1' }, { replace: true })
   return (
     <Page
       title="Authentication"
-      lead="How people sign in here. Featured methods stand first on the sign-in page."
+      lead="Methods that users can sign in with. Featured methods come first on the sign-in page."
       actions={
         may('createAuthMethod') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
@@ -44,7 +44,7 @@ function MethodList() {
         )
       }
     >
-      <FindingsAt path="auth_methods" />
+      <ResourceFindings path="auth_methods" />
       <List
         label="Authentication methods"
         query={authMethods}
@@ -54,31 +54,36 @@ function MethodList() {
         href={({ id }) => `${issuerHref(accountId, issuerId)}/authentication/${id}`}
         columns={[
           {
-            head: 'Method',
+            header: 'Method',
             cell: ({ name, method }) => (
-              <Named mark={<Icon name={methodKinds[method].icon} />} name={name} text={methodKinds[method].label} />
+              <NameCell mark={<Icon name={methodKinds[method].icon} />} name={name} text={methodKinds[method].label} />
             ),
           },
           {
-            head: 'Sign-in',
+            header: 'Sign-in',
             width: '120px',
             cell: ({ enabledLogin, ready }) => (
-              <Status value={!enabledLogin ? 'disabled' : ready ? 'active' : 'not_ready'} />
+              <StatusBadge value={!enabledLogin ? 'disabled' : ready ? 'active' : 'not_ready'} />
             ),
           },
           {
-            head: 'Sign-up',
+            header: 'Sign-up',
             width: '120px',
-            wide: true,
-            cell: ({ enabledSignup }) => <Status value={enabledSignup ? 'active' : 'disabled'} />,
+            hideOnMobile: true,
+            cell: ({ enabledSignup }) => <StatusBadge value={enabledSignup ? 'active' : 'disabled'} />,
           },
-          { head: 'Featured', width: '100px', wide: true, cell: ({ featured }) => (featured ? 'yes' : 'no') },
-          { head: 'Added', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Featured', width: '100px', hideOnMobile: true, cell: ({ featured }) => (featured ? 'yes' : 'no') },
+          {
+            header: 'Added',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
         ]}
         empty={{
           icon: 'fingerprint',
-          title: 'Nobody can sign in yet',
-          text: 'Add a method: a password, a passkey, or a provider where people have an account already.',
+          title: 'No authentication methods yet',
+          text: 'Users cannot sign in. Add a method: password, passkey, or a provider where users already have an account.',
           ...(may('createAuthMethod') && { action: 'Add method', onAction: open }),
         }}
       />
@@ -88,45 +93,40 @@ function MethodList() {
 }
 
 function AddMethod({ onClose }: { onClose: () => void }) {
-  const { accountId, issuerId } = usePlace()
+  const { accountId, issuerId } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const { data } = useAsk(authMethods, { accountId, issuerId, limit: 100 }, { typename: 'AuthMethod' })
-  // What happens here stands once; of other providers there can be several.
-  const taken = new Set(data?.authMethods.data.map(({ method }) => method))
-  const offered = kindNames.filter((kind) => methodKinds[kind].upstream || !taken.has(kind))
-  const [wish, setWish] = useState<AuthMethodKind>()
-  const kind = wish ?? offered[0]!
-  const fields = useMemo(() => [...offerFields, ...(methodKinds[kind].upstream ?? [])], [kind])
+  const mutate = useMutation()
+  const { data } = useQuery(authMethods, { accountId, issuerId, limit: 100 }, { typename: 'AuthMethod' })
+  // A local method can be added once; of external providers there can be several.
+  const usedKinds = new Set(data?.authMethods.data.map(({ method }) => method))
+  const availableKinds = methodKindNames.filter((kind) => methodKinds[kind].upstreamFields || !usedKinds.has(kind))
+  const [selectedKind, setSelectedKind] = useState<AuthMethodKind>()
+  const kind = selectedKind ?? availableKinds[0]!
+  const fields = useMemo(() => [...availabilityFields, ...(methodKinds[kind].upstreamFields ?? [])], [kind])
   if (!data) return null
   const create = async (typed: MethodForm) => {
-    const isUpstream = methodKinds[kind].upstream !== undefined
+    const isUpstream = methodKinds[kind].upstreamFields !== undefined
     const input: CreateAuthMethodInput = { ...typed, method: kind, ...(isUpstream && { firstFactorOnly: true }) }
-    const { createAuthMethod: made } = await run(
+    const { createAuthMethod: created } = await mutate(
       addAuthMethod,
       { accountId, issuerId, input },
-      { done: 'Method added', typenames: ['AuthMethod'] },
+      { successMessage: 'Method added', typenames: ['AuthMethod'] },
     )
-    navigate(`${issuerHref(accountId, issuerId)}/authentication/${made.id}`)
+    navigate(`${issuerHref(accountId, issuerId)}/authentication/${created.id}`)
   }
   return (
     <CreateDialog
       key={kind}
-      title="Add a method"
+      title="Add method"
       fields={fields}
       initial={{ name: methodKinds[kind].label, enabledLogin: true }}
-      submit="Add method"
+      submitLabel="Add method"
       create={create}
       onClose={onClose}
     >
-      <Radio.Group
-        label="How are people to sign in?"
-        value={kind}
-        onChange={(name) => setWish(name as AuthMethodKind)}
-        mb="lg"
-      >
+      <Radio.Group label="Method" value={kind} onChange={(name) => setSelectedKind(name as AuthMethodKind)} mb="lg">
         <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={10} mt={8}>
-          {offered.map((name) => (
+          {availableKinds.map((name) => (
             <Radio.Card key={name} value={name} className={classes.kind} aria-label={methodKinds[name].label}>
               <span className={classes.icon}>
                 <Icon name={methodKinds[name].icon} size={18} />

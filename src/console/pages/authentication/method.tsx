@@ -1,112 +1,116 @@
-/** One authentication method: where it is offered, and how its provider is reached. */
+/** The page of an authentication method: availability and provider settings. */
 
 import { Alert } from '@mantine/core'
 import { deleteAuthMethod, authMethod as methodQuery, updateAuthMethod } from 'documents/auth-methods'
 import { useMemo } from 'react'
 import { useLocation } from 'wouter'
-import { EditForm, versionOf } from '../../form/edit-form'
-import { useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { FindingsAt } from '../../health/findings'
-import { Card, Facts } from '../../parts/card'
-import { DangerZone } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
-import { type MethodForm, methodKinds, offerFields, secretNames } from './kinds'
+import { Card, DescriptionList } from '../../components/card'
+import { DangerZone } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
+import { EditForm, etagOf } from '../../form/edit-form'
+import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
+import { ResourceFindings } from '../../health/findings'
+import { availabilityFields, type MethodForm, methodKinds, secretPaths } from './method-kinds'
 
 export function AuthMethodPage({ methodId }: { methodId: string }) {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
   const ids = { accountId, issuerId, methodId }
-  const { data, fault, loading, again } = useAsk(methodQuery, ids)
-  const upstream = data && methodKinds[data.authMethod.method].upstream
+  const { data, error, loading, refetch } = useQuery(methodQuery, ids)
+  const upstreamFields = data && methodKinds[data.authMethod.method].upstreamFields
   const providerFields = useMemo(
     () =>
-      upstream?.map((field) =>
-        secretNames.includes(field.path) ? { ...field, required: false, hint: 'Empty: the present one stays.' } : field,
+      upstreamFields?.map((field) =>
+        secretPaths.includes(field.path)
+          ? { ...field, required: false, hint: 'Leave empty to keep the current value.' }
+          : field,
       ),
-    [upstream],
+    [upstreamFields],
   )
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { authMethod: method } = data
   const kind = methodKinds[method.method]
-  const list = `${issuerHref(accountId, issuerId)}/authentication`
-  const form = {
-    thing: method,
+  const listHref = `${issuerHref(accountId, issuerId)}/authentication`
+  const formProps = {
+    resource: method,
     editable: may('updateAuthMethod'),
     save: (input: MethodForm, ifMatch: string) =>
-      run(updateAuthMethod, { ...ids, input, ifMatch }, { done: 'Method saved' }),
-    reload: async () => (await fresh(methodQuery, ids)).authMethod,
+      mutate(updateAuthMethod, { ...ids, input, ifMatch }, { successMessage: 'Method saved' }),
+    reload: async () => (await fetchLatest(methodQuery, ids)).authMethod,
   }
   const remove = async () => {
-    await run(
+    await mutate(
       deleteAuthMethod,
-      { ...ids, ifMatch: versionOf(method) },
-      { done: 'Method deleted', typenames: ['AuthMethod'] },
+      { ...ids, ifMatch: etagOf(method) },
+      { successMessage: 'Method deleted', typenames: ['AuthMethod'] },
     )
-    navigate(list)
+    navigate(listHref)
   }
   return (
     <Page
       title={method.name}
-      badge={<Status value={!method.enabledLogin ? 'disabled' : method.ready ? 'active' : 'not_ready'} />}
+      badge={<StatusBadge value={!method.enabledLogin ? 'disabled' : method.ready ? 'active' : 'not_ready'} />}
       lead={kind.label}
       crumbs={[
-        { label: 'Authentication', href: list },
-        { label: method.name, href: `${list}/${methodId}` },
+        { label: 'Authentication', href: listHref },
+        { label: method.name, href: `${listHref}/${methodId}` },
       ]}
     >
-      <FindingsAt path={`auth_methods/${method.id}`} />
+      <ResourceFindings path={`auth_methods/${method.id}`} />
       {method.notReadyReason && !method.enabledLogin && !method.enabledSignup && (
         <Alert mb="md" color="orange" variant="light" icon={<Icon name="warning" />}>
-          <strong>Cannot be used yet:</strong> {method.notReadyReason} The sign-in page does not offer it until then.
+          <strong>Not ready:</strong> {method.notReadyReason} The sign-in page does not offer this method until it is
+          ready.
         </Alert>
       )}
       <Card title="Method">
-        <Facts
+        <DescriptionList
           rows={[
-            ['Method id', <Copyable key="id" value={method.id} label="method id" />],
+            ['Method ID', <Copyable key="id" value={method.id} label="method ID" />],
             method.callbackUrl
               ? [
-                  'Register this callback there',
-                  <Copyable key="url" value={method.callbackUrl} label="callback address" />,
+                  'Redirect URI to register with the provider',
+                  <Copyable key="url" value={method.callbackUrl} label="redirect URI" />,
                 ]
               : undefined,
-            ['Added', <Moment key="added" at={method.createdAt} />],
+            ['Added', <RelativeTime key="added" at={method.createdAt} />],
           ]}
         />
       </Card>
       <EditForm
         key="offer"
-        title="Where it is offered"
-        text="Switched off for signing in, it stays with the people who have it and works again when switched on."
-        fields={offerFields}
-        {...form}
+        title="Availability"
+        text="If you disable sign-in, users keep their credentials, which work again when you enable it."
+        fields={availabilityFields}
+        {...formProps}
       />
       {providerFields && (
         <EditForm
           key="provider"
           title="Provider"
-          text="When the address that the secret is for changes, give the secret again."
+          text="If you change the URL that the secret is sent to, enter the secret again."
           fields={providerFields}
-          {...form}
+          {...formProps}
         />
       )}
       {may('deleteAuthMethod') && (
         <DangerZone
-          dangers={[
+          actions={[
             {
               title: 'Delete this method',
-              text: 'Nobody can sign in with it here any more.',
+              text: 'Users can no longer sign in with this method.',
               label: 'Delete method',
-              warning: 'Whoever has no other way to sign in is locked out. To only pause it, switch it off instead.',
+              warning:
+                'Users without another method are locked out. To pause the method, disable it for sign-in instead.',
               name: method.name,
-              run: remove,
+              onConfirm: remove,
             },
           ]}
         />

@@ -1,133 +1,148 @@
-/** One client: how to connect it, its settings, its credentials. */
+/** The page of a client: code snippets, settings and its secret. */
 import { Button } from '@mantine/core'
 import { client as clientQuery, deleteClient, rotateClientSecret, updateClient } from 'documents/clients'
 import type { UpdateClientInput } from 'documents/types'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { EditForm, versionOf } from '../../form/edit-form'
+import { Card, DescriptionList } from '../../components/card'
+import { ConfirmDialog, DangerZone } from '../../components/confirm-dialog'
+import { DetailPage } from '../../components/detail-page'
+import { Icon } from '../../components/icon'
+import { SecretDialog } from '../../components/secret'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
+import { EditForm, etagOf } from '../../form/edit-form'
 import type { Field } from '../../form/fields'
-import { useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { FindingsAt } from '../../health/findings'
-import { Card, Facts } from '../../parts/card'
-import { Confirm, DangerZone } from '../../parts/confirm'
-import { DetailPage } from '../../parts/detail-page'
-import { Icon } from '../../parts/icon'
-import { SecretDialog } from '../../parts/secret'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
-import { Notes } from '../notes/notes'
-import { kindOf } from './kinds'
+import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
+import { ResourceFindings } from '../../health/findings'
+import { NotesPanel } from '../notes/notes'
+import { applicationTypeOf } from './application-types'
 import { Snippets } from './snippets'
 
-const general: Field<UpdateClientInput>[] = [
+const generalFields: Field<UpdateClientInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true },
-  { kind: 'long', path: 'description', label: 'Description', hint: 'Markdown. For your own people.' },
+  { kind: 'textarea', path: 'description', label: 'Description', hint: 'Internal description, in Markdown.' },
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'status',
     label: 'Status',
-    hint: 'Nobody can sign in to a disabled client.',
+    hint: 'Users cannot sign in to a disabled client.',
     options: [
       { value: 'active', label: 'Active' },
       { value: 'disabled', label: 'Disabled' },
     ],
   },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
+  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
-const callbacks: Field<UpdateClientInput>[] = [
+const redirectUriFields: Field<UpdateClientInput>[] = [
   {
     kind: 'list',
     path: 'settings.openid.redirect_uris',
-    label: 'Callbacks',
-    hint: 'Where people come back to after signing in. Compared exactly.',
+    label: 'Redirect URIs',
+    hint: 'Where users return after they sign in. Must match exactly.',
   },
   {
     kind: 'list',
     path: 'settings.openid.post_logout_redirect_uris',
-    label: 'After signing out',
-    hint: 'Where people may be sent then.',
+    label: 'Post-logout redirect URIs',
+    hint: 'Where users can be sent after they sign out.',
   },
   {
     kind: 'url',
     path: 'settings.openid.backchannel_logout_uri',
-    label: 'Back-channel logout',
-    hint: 'Told by this issuer when a session ends.',
+    label: 'Back-channel logout URI',
+    hint: 'Receives a logout token when a session ends.',
   },
 ]
-const tokens: Field<UpdateClientInput>[] = [
+const tokenFields: Field<UpdateClientInput>[] = [
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'settings.openid.response_signature_alg',
-    label: 'Tokens are signed with',
-    otherwise: 'ES256',
+    label: 'Signing algorithm',
+    defaultValue: 'ES256',
     options: ['ES256', 'RS256', 'EdDSA'].map((value) => ({ value, label: value })),
   },
   {
     kind: 'number',
     path: 'settings.default_access_token_age',
-    label: 'Access tokens last',
+    label: 'Access token lifetime',
     unit: 's',
     placeholder: '1,800',
   },
-  { kind: 'number', path: 'settings.default_id_token_age', label: 'ID tokens last', unit: 's', placeholder: '3,600' },
+  {
+    kind: 'number',
+    path: 'settings.default_id_token_age',
+    label: 'ID token lifetime',
+    unit: 's',
+    placeholder: '3,600',
+  },
   {
     kind: 'number',
     path: 'settings.default_refresh_token_age',
-    label: 'Refresh tokens last',
+    label: 'Refresh token lifetime',
     unit: 's',
     placeholder: '604,800',
   },
   {
     kind: 'list',
     path: 'settings.openid.allowed_resources',
-    label: 'Resources',
-    hint: 'APIs that its tokens may be meant for (RFC 8707).',
+    label: 'Allowed resources',
+    hint: 'APIs that it can request access tokens for (RFC 8707).',
     placeholder: 'https://api.example.com',
   },
-  { kind: 'list', path: 'settings.scopes', label: 'Scopes', hint: 'What it may ask for besides OpenID Connect’s own.' },
+  {
+    kind: 'list',
+    path: 'settings.scopes',
+    label: 'Scopes',
+    hint: 'Scopes that it can request in addition to those of OpenID Connect.',
+  },
 ]
 
 export function ClientPage({ clientId }: { clientId: string }) {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
   const [rotating, setRotating] = useState(false)
   const [secret, setSecret] = useState<string>()
   const ids = { accountId, issuerId, clientId }
-  const { data, fault, loading, again } = useAsk(clientQuery, ids)
+  const { data, error, loading, refetch } = useQuery(clientQuery, ids)
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { client, issuer } = data
-  const kind = kindOf(client)
-  const list = `${issuerHref(accountId, issuerId)}/clients`
-  const href = `${list}/${clientId}`
-  const form = {
-    thing: client,
+  const applicationType = applicationTypeOf(client)
+  const listHref = `${issuerHref(accountId, issuerId)}/clients`
+  const href = `${listHref}/${clientId}`
+  const formProps = {
+    resource: client,
     editable: may('updateClient'),
     save: (input: UpdateClientInput, ifMatch: string) =>
-      run(updateClient, { ...ids, input, ifMatch }, { done: 'Client saved' }),
-    reload: async () => (await fresh(clientQuery, ids)).client,
+      mutate(updateClient, { ...ids, input, ifMatch }, { successMessage: 'Client saved' }),
+    reload: async () => (await fetchLatest(clientQuery, ids)).client,
   }
   const rotate = async () => {
-    const { rotateClientSecret: rotated } = await run(rotateClientSecret, ids)
+    const { rotateClientSecret: rotated } = await mutate(rotateClientSecret, ids)
     setSecret(rotated.secret ?? undefined)
   }
   const remove = async () => {
-    await run(deleteClient, { ...ids, ifMatch: versionOf(client) }, { done: 'Client deleted', typenames: ['Client'] })
-    navigate(list)
+    await mutate(
+      deleteClient,
+      { ...ids, ifMatch: etagOf(client) },
+      { successMessage: 'Client deleted', typenames: ['Client'] },
+    )
+    navigate(listHref)
   }
   return (
     <>
       <DetailPage
         title={client.name}
-        badge={<Status value={client.status} />}
-        lead={kind.label}
+        badge={<StatusBadge value={client.status} />}
+        lead={applicationType.label}
         href={href}
-        above={<FindingsAt path={`clients/${clientId}`} />}
+        beforeTabs={<ResourceFindings path={`clients/${clientId}`} />}
         crumbs={[
-          { label: 'Clients', href: list },
+          { label: 'Clients', href: listHref },
           { label: client.name, href },
         ]}
         actions={
@@ -145,15 +160,17 @@ export function ClientPage({ clientId }: { clientId: string }) {
             content: () => (
               <>
                 <Card title="Identity">
-                  <Facts
+                  <DescriptionList
                     rows={[
-                      ['Client id', <Copyable key="id" value={client.id} label="client id" />],
-                      ['Issuer', <Copyable key="url" value={issuer.url} label="issuer address" />],
+                      ['Client ID', <Copyable key="id" value={client.id} label="client ID" />],
+                      ['Issuer', <Copyable key="url" value={issuer.url} label="issuer URL" />],
                       [
                         'Secret',
-                        client.confidential ? 'kept as a hash; shown when it is made' : 'none: this client is public',
+                        client.confidential
+                          ? 'stored as a hash; shown once when created'
+                          : 'none: this is a public client',
                       ],
-                      ['Made', <Moment key="made" at={client.createdAt} />],
+                      ['Created', <RelativeTime key="created" at={client.createdAt} />],
                     ]}
                   />
                 </Card>
@@ -166,19 +183,21 @@ export function ClientPage({ clientId }: { clientId: string }) {
             label: 'Settings',
             content: () => (
               <>
-                <EditForm key="general" title="General" fields={general} {...form} />
-                {kind.name !== 'm2m' && <EditForm key="callbacks" title="Addresses" fields={callbacks} {...form} />}
-                <EditForm key="tokens" title="Tokens" fields={tokens} {...form} />
+                <EditForm key="general" title="General" fields={generalFields} {...formProps} />
+                {applicationType.name !== 'm2m' && (
+                  <EditForm key="redirect-uris" title="Redirect URIs" fields={redirectUriFields} {...formProps} />
+                )}
+                <EditForm key="tokens" title="Tokens" fields={tokenFields} {...formProps} />
                 {may('deleteClient') && (
                   <DangerZone
-                    dangers={[
+                    actions={[
                       {
                         title: 'Delete this client',
-                        text: 'Nobody can sign in to it any more. Tokens that it has stay good until they expire.',
+                        text: 'Users can no longer sign in to it. Tokens that it already has stay valid until they expire.',
                         label: 'Delete client',
-                        warning: 'The application stops working for whoever signs in next.',
+                        warning: 'New sign-ins to the application fail immediately.',
                         name: client.name,
-                        run: remove,
+                        onConfirm: remove,
                       },
                     ]}
                   />
@@ -189,22 +208,27 @@ export function ClientPage({ clientId }: { clientId: string }) {
           {
             path: 'notes',
             label: 'Notes',
-            offered: may('notes'),
-            content: () => <Notes type="client" id={clientId} name={client.name} />,
+            isVisible: may('notes'),
+            content: () => <NotesPanel type="client" id={clientId} name={client.name} />,
           },
         ]}
       />
       {rotating && (
-        <Confirm title="Rotate the secret" label="Make a new secret" run={rotate} onClose={() => setRotating(false)}>
-          You get a new secret. The present one stays good for 15 minutes, so that you can change it everywhere.
-        </Confirm>
+        <ConfirmDialog
+          title="Rotate secret"
+          label="Create new secret"
+          onConfirm={rotate}
+          onClose={() => setRotating(false)}
+        >
+          You get a new secret. The current secret stays valid for 15 minutes, so that you can replace it everywhere.
+        </ConfirmDialog>
       )}
       {secret && (
         <SecretDialog
-          title="The new secret"
+          title="New secret"
           secrets={[{ label: 'Client secret', value: secret }]}
           fileName={`${client.id}.txt`}
-          text="The old one stays good for 15 minutes."
+          text="The previous secret stays valid for 15 minutes."
           onClose={() => setSecret(undefined)}
         />
       )}

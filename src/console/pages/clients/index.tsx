@@ -1,16 +1,16 @@
-/** The clients of an issuer: the list, and one of them. */
+/** The clients of an issuer: routes and list. */
 import { Button } from '@mantine/core'
 import { clients } from 'documents/clients'
 import { Route, Switch, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
+import { applicationTypeOf } from './application-types'
 import { ClientPage } from './client'
 import { CreateClient } from './create'
-import { kindOf } from './kinds'
 
 export default function Clients() {
   return (
@@ -24,18 +24,18 @@ export default function Clients() {
 }
 
 function ClientList() {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [params, setParams] = useSearchParams()
   const open = () => setParams({ new: '1' }, { replace: true })
   const base = `${issuerHref(accountId, issuerId)}/clients`
   return (
     <Page
       title="Clients"
-      lead="Applications that sign people in through this issuer, and machines that act for themselves."
+      lead="Applications that sign users in through this issuer, and machine-to-machine clients."
       actions={
         may('createClient') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New client
+            Create client
           </Button>
         )
       }
@@ -47,7 +47,7 @@ function ClientList() {
         page={(data) => data.clients}
         typename="Client"
         href={({ id }) => `${base}/${id}`}
-        search={{ name: 'search', placeholder: 'Search by name or id' }}
+        search={{ name: 'search', placeholder: 'Search by name or ID' }}
         filters={[
           {
             name: 'status',
@@ -61,25 +61,34 @@ function ClientList() {
         ]}
         columns={[
           {
-            head: 'Name',
+            header: 'Name',
             cell: (client) => (
-              <Named mark={<Icon name={kindOf(client).icon} />} name={client.name} text={kindOf(client).label} />
+              <NameCell
+                mark={<Icon name={applicationTypeOf(client).icon} />}
+                name={client.name}
+                text={applicationTypeOf(client).label}
+              />
             ),
           },
           {
-            head: 'Client id',
+            header: 'Client ID',
             width: '300px',
-            wide: true,
-            cell: ({ id }) => <Copyable value={id} label="client id" />,
+            hideOnMobile: true,
+            cell: ({ id }) => <Copyable value={id} label="client ID" />,
           },
-          { head: 'Status', width: '120px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge value={status} /> },
+          {
+            header: 'Created',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
         ]}
         empty={{
           icon: 'app',
-          title: 'No application is connected yet',
-          text: 'Register your application as a client; you get its id and a snippet that works.',
-          ...(may('createClient') && { action: 'New client', onAction: open }),
+          title: 'No clients yet',
+          text: 'Register your application as a client to get a client ID and a code snippet.',
+          ...(may('createClient') && { action: 'Create client', onAction: open }),
         }}
       />
       {params.has('new') && may('createClient') && <CreateClient onClose={() => setParams({}, { replace: true })} />}

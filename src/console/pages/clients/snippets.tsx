@@ -1,11 +1,11 @@
-/** Code that works as it stands: the real ids and addresses are in it. */
+/** Code snippets with the real ids and URLs of a client. */
 import { Alert, SegmentedControl } from '@mantine/core'
 import { useState } from 'react'
-import { Card } from '../../parts/card'
-import { CodeBlock } from '../../parts/code-block'
-import { Icon } from '../../parts/icon'
-import { kindOf } from './kinds'
-import { snippetsFor } from './snippet-texts'
+import { Card } from '../../components/card'
+import { CodeBlock } from '../../components/code-block'
+import { Icon } from '../../components/icon'
+import { applicationTypeOf } from './application-types'
+import { snippetsForType } from './snippet-templates'
 
 interface Props {
   client: { id: string; confidential: boolean; settings: Record<string, unknown> }
@@ -14,18 +14,19 @@ interface Props {
 
 export function Snippets({ client, issuerUrl }: Props) {
   const openid = client.settings['openid'] as { redirect_uris?: string[]; response_signature_alg?: string } | undefined
-  const kind = kindOf(client)
+  const applicationType = applicationTypeOf(client)
   const registered = openid?.redirect_uris ?? []
-  // A program waits on a port of its own, whatever else is registered for phones.
-  const callback = registered.find((uri) => kind.name !== 'native' || uri.startsWith('http:')) ?? registered[0]
-  const snippets = snippetsFor(kind.name, {
+  // The snippet for native apps listens on a loopback port, so it prefers an http redirect URI.
+  const redirectUri =
+    registered.find((uri) => applicationType.name !== 'native' || uri.startsWith('http:')) ?? registered[0]
+  const snippets = snippetsForType(applicationType.name, {
     issuer: issuerUrl,
     clientId: client.id,
-    callback: callback ?? kind.callback,
+    redirectUri: redirectUri ?? applicationType.exampleRedirectUri,
     algorithm: openid?.response_signature_alg ?? 'ES256',
   })
-  const [chosen, setChosen] = useState(snippets[0]!.label)
-  const snippet = snippets.find(({ label }) => label === chosen) ?? snippets[0]!
+  const [selectedLabel, setSelectedLabel] = useState(snippets[0]!.label)
+  const snippet = snippets.find(({ label }) => label === selectedLabel) ?? snippets[0]!
   return (
     <Card
       title="Connect your application"
@@ -35,16 +36,17 @@ export function Snippets({ client, issuerUrl }: Props) {
           <SegmentedControl
             size="xs"
             value={snippet.label}
-            onChange={setChosen}
+            onChange={setSelectedLabel}
             data={snippets.map(({ label }) => label)}
             aria-label="Language"
           />
         )
       }
     >
-      {kind.callback !== '' && !callback && (
-        <Alert mb="md" variant="light" icon={<Icon name="external" />} title="No callback yet">
-          Nobody can come back to the application. Add {kind.callback}, or its own address, under Settings.
+      {applicationType.exampleRedirectUri !== '' && !redirectUri && (
+        <Alert mb="md" variant="light" icon={<Icon name="external" />} title="No redirect URI yet">
+          Users cannot return to the application after they sign in. Add {applicationType.exampleRedirectUri}, or its
+          real redirect URI, under Settings.
         </Alert>
       )}
       {snippet.steps.map(({ title, code }) => (

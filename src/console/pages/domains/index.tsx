@@ -1,25 +1,25 @@
-/** The custom domains of an account: added, proved by a DNS record, given to an issuer. */
+/** The custom domains of an account: add, verify with a DNS record, assign to an issuer. */
 import { Button, Group, Select, Stack, Text } from '@mantine/core'
 import { assignDomain, createDomain, deleteDomain, domains, unassignDomain, verifyDomain } from 'documents/domains'
 import type { CreateDomainInput, DomainFieldsFragment } from 'documents/types'
 import { useState } from 'react'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { Card, DescriptionList } from '../../components/card'
+import { CodeBlock } from '../../components/code-block'
+import { DangerZone } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { searchableSelectProps, useIssuerOptions, withSelectedOption } from '../../components/searchable-options'
+import { ErrorState, PageLoading } from '../../components/states'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { Fault } from '../../graphql/fault'
-import { tellFault, useAsk, useRun } from '../../graphql/hooks'
-import { FindingsAt } from '../../health/findings'
+import { showError, useMutation, useQuery } from '../../graphql/hooks'
+import { RequestError } from '../../graphql/request-error'
+import { ResourceFindings } from '../../health/findings'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Card, Facts } from '../../parts/card'
-import { soughtBy, useIssuerChoices, withOne } from '../../parts/choices'
-import { CodeBlock } from '../../parts/code-block'
-import { DangerZone } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Moment, Status } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 
 const fields: Field<CreateDomainInput>[] = [
   {
@@ -28,7 +28,7 @@ const fields: Field<CreateDomainInput>[] = [
     label: 'Domain',
     required: true,
     placeholder: 'login.example.com',
-    hint: 'People will see it while they sign in.',
+    hint: 'Users see it while they sign in.',
   },
 ]
 
@@ -46,23 +46,23 @@ export default function Domains() {
 }
 
 function DomainList() {
-  const { accountId, may } = usePlace()
+  const { accountId, may } = useConsoleContext()
   const [, navigate] = useLocation()
   const [params, setParams] = useSearchParams()
-  const run = useRun()
+  const mutate = useMutation()
   const open = () => setParams({ new: '1' }, { replace: true })
   const create = async (input: CreateDomainInput) => {
-    const { createDomain: made } = await run(
+    const { createDomain: created } = await mutate(
       createDomain,
       { accountId, input },
-      { done: 'Domain added', typenames: ['Domain'] },
+      { successMessage: 'Domain added', typenames: ['Domain'] },
     )
-    navigate(`${accountHref(accountId)}/domains/${made.id}`)
+    navigate(`${accountHref(accountId)}/domains/${created.id}`)
   }
   return (
     <Page
       title="Domains"
-      lead="Let people sign in at an address of your own."
+      lead="Serve your sign-in pages on your own domain."
       actions={
         may('createDomain') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
@@ -80,26 +80,31 @@ function DomainList() {
         href={({ id }) => `${accountHref(accountId)}/domains/${id}`}
         columns={[
           {
-            head: 'Domain',
+            header: 'Domain',
             cell: ({ host, issuerId }) => (
-              <Named mark={<Icon name="globe" />} name={host} text={issuerId ?? 'given to no issuer'} />
+              <NameCell mark={<Icon name="globe" />} name={host} text={issuerId ?? 'not assigned'} />
             ),
           },
-          { head: 'Status', width: '130px', cell: (domain) => <Status value={statusOf(domain)} /> },
-          { head: 'Added', width: '140px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '130px', cell: (domain) => <StatusBadge value={statusOf(domain)} /> },
+          {
+            header: 'Added',
+            width: '140px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
         ]}
         empty={{
           icon: 'globe',
-          title: 'No domain yet',
-          text: 'Add a domain of yours, prove it with one DNS record, and give it to an issuer.',
+          title: 'No domains yet',
+          text: 'Add a domain, verify it with a DNS record, and assign it to an issuer.',
           ...(may('createDomain') && { action: 'Add domain', onAction: open }),
         }}
       />
       {params.has('new') && may('createDomain') && (
         <CreateDialog
-          title="Add a domain"
+          title="Add domain"
           fields={fields}
-          submit="Add domain"
+          submitLabel="Add domain"
           create={create}
           onClose={() => setParams({}, { replace: true })}
         />
@@ -108,43 +113,47 @@ function DomainList() {
   )
 }
 
-/** An account has at most twenty, so that one of them is found in the list of all. */
+/** Finds the domain in the list of all domains; an account has at most 20. */
 function DomainPage({ domainId }: { domainId: string }) {
-  const { accountId, may } = usePlace()
+  const { accountId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const { data, fault, loading, again } = useAsk(domains, { accountId, limit: 100 }, { typename: 'Domain' })
+  const mutate = useMutation()
+  const { data, error, loading, refetch } = useQuery(domains, { accountId, limit: 100 }, { typename: 'Domain' })
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const domain = data.domains.data.find(({ id }) => id === domainId)
-  if (!domain) return <FaultState fault={new Fault('NOT_FOUND', 'There is no such domain in this account.')} />
-  const list = `${accountHref(accountId)}/domains`
+  if (!domain) return <ErrorState error={new RequestError('NOT_FOUND', 'This account has no such domain.')} />
+  const listHref = `${accountHref(accountId)}/domains`
   const remove = async () => {
-    await run(deleteDomain, { accountId, domain: domain.id }, { done: 'Domain removed', typenames: ['Domain'] })
-    navigate(list)
+    await mutate(
+      deleteDomain,
+      { accountId, domain: domain.id },
+      { successMessage: 'Domain removed', typenames: ['Domain'] },
+    )
+    navigate(listHref)
   }
   return (
     <Page
       title={domain.host}
-      badge={<Status value={statusOf(domain)} />}
+      badge={<StatusBadge value={statusOf(domain)} />}
       crumbs={[
-        { label: 'Domains', href: list },
-        { label: domain.host, href: `${list}/${domainId}` },
+        { label: 'Domains', href: listHref },
+        { label: domain.host, href: `${listHref}/${domainId}` },
       ]}
     >
-      <FindingsAt path={`domains/${domain.host}`} />
-      <Proof domain={domain} />
-      {domain.verified && <Assignment domain={domain} />}
+      <ResourceFindings path={`domains/${domain.host}`} />
+      <DomainVerification domain={domain} />
+      {domain.verified && <IssuerAssignment domain={domain} />}
       {may('deleteDomain') && (
         <DangerZone
-          dangers={[
+          actions={[
             {
               title: 'Remove this domain',
-              text: 'Its issuer is reached at its own address only.',
+              text: 'The issuer stays available at its default URL.',
               label: 'Remove domain',
-              warning: 'Nobody can sign in at this address any more. To add it again, you have to prove it again.',
+              warning: 'Users can no longer sign in at this domain. To add it again, you have to verify it again.',
               name: domain.host,
-              run: remove,
+              onConfirm: remove,
             },
           ]}
         />
@@ -153,27 +162,27 @@ function DomainPage({ domainId }: { domainId: string }) {
   )
 }
 
-function Proof({ domain }: { domain: DomainFieldsFragment }) {
-  const { accountId, may } = usePlace()
-  const run = useRun()
+function DomainVerification({ domain }: { domain: DomainFieldsFragment }) {
+  const { accountId, may } = useConsoleContext()
+  const mutate = useMutation()
   const [busy, setBusy] = useState(false)
   const verify = async () => {
     setBusy(true)
     try {
-      await run(verifyDomain, { accountId, domain: domain.id }, { done: 'Domain verified' })
-    } catch (fault) {
-      tellFault(fault)
+      await mutate(verifyDomain, { accountId, domain: domain.id }, { successMessage: 'Domain verified' })
+    } catch (error) {
+      showError(error)
     }
     setBusy(false)
   }
   const { verification, verified, verifiedAt } = domain
   return (
     <Card
-      title={verified ? 'Proved to be yours' : 'Prove that it is yours'}
+      title={verified ? 'Ownership verified' : 'Verify ownership'}
       text={
         verified
-          ? 'The record may go; the domain stays verified.'
-          : 'Set this record where the DNS of the domain is kept, then verify. It can take minutes until it is seen.'
+          ? 'You can remove the DNS record; the domain stays verified.'
+          : 'Add this record to the DNS of the domain, then verify. DNS changes can take several minutes to become visible.'
       }
       actions={
         !verified &&
@@ -185,54 +194,54 @@ function Proof({ domain }: { domain: DomainFieldsFragment }) {
       }
     >
       <Stack gap="lg">
-        <Facts
+        <DescriptionList
           rows={[
             ['Type', verification.type === 'dns_txt' ? 'TXT' : verification.type],
-            verified ? ['Verified', <Moment key="at" at={verifiedAt} />] : undefined,
+            verified ? ['Verified', <RelativeTime key="at" at={verifiedAt} />] : undefined,
           ]}
         />
-        <CodeBlock title="Name of the record" code={verification.name} />
-        <CodeBlock title="Value of the record" code={verification.value} />
+        <CodeBlock title="Record name" code={verification.name} />
+        <CodeBlock title="Record value" code={verification.value} />
       </Stack>
     </Card>
   )
 }
 
-function Assignment({ domain }: { domain: DomainFieldsFragment }) {
-  const { accountId, may } = usePlace()
-  const run = useRun()
+function IssuerAssignment({ domain }: { domain: DomainFieldsFragment }) {
+  const { accountId, may } = useConsoleContext()
+  const mutate = useMutation()
   const [busy, setBusy] = useState(false)
-  const issuers = useIssuerChoices()
-  const give = async (issuerId: string | null) => {
+  const issuers = useIssuerOptions()
+  const changeIssuer = async (issuerId: string | null) => {
     setBusy(true)
     const ids = { accountId, domain: domain.id }
     try {
-      if (issuerId) await run(assignDomain, { ...ids, input: { issuerId } }, { done: 'Domain given to the issuer' })
-      else await run(unassignDomain, ids, { done: 'Domain taken from its issuer' })
-    } catch (fault) {
-      tellFault(fault)
+      if (issuerId) await mutate(assignDomain, { ...ids, input: { issuerId } }, { successMessage: 'Domain assigned' })
+      else await mutate(unassignDomain, ids, { successMessage: 'Domain unassigned' })
+    } catch (error) {
+      showError(error)
     }
     setBusy(false)
   }
   const { issuerId } = domain
   return (
-    <Card title="Issuer" text="Whose sign-in pages are shown at this domain.">
+    <Card title="Issuer" text="The issuer whose sign-in pages are served on this domain.">
       <Group align="flex-end">
         <Select
-          label="Given to"
+          label="Assigned to"
           placeholder="No issuer"
-          {...soughtBy(withOne(issuers, issuerId), issuerId ? [issuerId] : [])}
+          {...searchableSelectProps(withSelectedOption(issuers, issuerId), issuerId ? [issuerId] : [])}
           value={issuerId ?? null}
           disabled={busy || !may('assignDomain')}
           clearable={may('unassignDomain')}
-          clearButtonProps={{ 'aria-label': 'Take it from the issuer' }}
+          clearButtonProps={{ 'aria-label': 'Unassign the domain' }}
           w={320}
           maw="100%"
-          onChange={(value) => void give(value)}
+          onChange={(value) => void changeIssuer(value)}
         />
       </Group>
       <Text size="sm" c="dimmed" mt="md">
-        Besides, let the domain lead to this Gatehouse: a CNAME or address record to the host that serves your issuers.
+        Also point the domain to this deployment: add a CNAME or address record for the host that serves your issuers.
       </Text>
     </Card>
   )

@@ -1,4 +1,4 @@
-/** Two small charts, in the colours of the console. What they show is told as text as well. */
+/** A bar chart and a ranked list, both readable by screen readers as text. */
 import { VisuallyHidden } from '@mantine/core'
 import classes from './events.module.css'
 
@@ -12,19 +12,19 @@ const HEIGHT = 220
 const LEFT = 44
 const BOTTOM = 24
 
-/** The next of 1, 2, 4, 6, 8, 10, 20, 40, … */
+/** Rounds up to the next of 1, 2, 4, 6, 8, 10, 20, 40, … */
 function roundUp(value: number): number {
   const power = 10 ** Math.floor(Math.log10(Math.max(1, value)))
   return power * ([1, 2, 4, 6, 8, 10].find((step) => step * power >= value) ?? 10)
 }
 
 export function BarChart({ label, bars }: { label: string; bars: readonly Bar[] }) {
-  const top = roundUp(Math.max(...bars.map(({ value }) => value)))
-  const room = HEIGHT - BOTTOM - 8
+  const maxValue = roundUp(Math.max(...bars.map(({ value }) => value)))
+  const plotHeight = HEIGHT - BOTTOM - 8
   const step = (WIDTH - LEFT) / bars.length
-  const every = Math.ceil(bars.length / 8)
-  const y = (value: number) => 8 + room - (value / top) * room
-  const ticks = top < 2 ? [0, top] : [0, top / 2, top]
+  const labelInterval = Math.ceil(bars.length / 8)
+  const y = (value: number) => 8 + plotHeight - (value / maxValue) * plotHeight
+  const ticks = maxValue < 2 ? [0, maxValue] : [0, maxValue / 2, maxValue]
   return (
     <>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} className={classes.chart} aria-hidden="true">
@@ -43,12 +43,12 @@ export function BarChart({ label, bars }: { label: string; bars: readonly Bar[] 
               x={LEFT + at * step + step * 0.15}
               width={step * 0.7}
               y={y(bar.value)}
-              height={8 + room - y(bar.value)}
+              height={8 + plotHeight - y(bar.value)}
               rx={Math.min(3, step * 0.2)}
             >
               <title>{`${bar.label}: ${bar.value.toLocaleString('en')}`}</title>
             </rect>
-            {at % every === 0 && (
+            {at % labelInterval === 0 && (
               <text x={LEFT + at * step + step / 2} y={HEIGHT - 6} textAnchor="middle">
                 {bar.label}
               </text>
@@ -74,7 +74,7 @@ export function BarChart({ label, bars }: { label: string; bars: readonly Bar[] 
 }
 
 /** @param rows the largest first */
-export function Ranking({ label, rows }: { label: string; rows: readonly Bar[] }) {
+export function RankedList({ label, rows }: { label: string; rows: readonly Bar[] }) {
   const top = Math.max(1, ...rows.map(({ value }) => value))
   return (
     <ul className={classes.ranks} aria-label={label}>

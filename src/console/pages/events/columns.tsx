@@ -1,33 +1,33 @@
 import type { AuditEventFieldsFragment } from 'documents/types'
-import { type Column, Named } from '../../list/list-table'
-import { Moment } from '../../parts/values'
+import { RelativeTime } from '../../components/values'
+import { type Column, NameCell } from '../../list/list-table'
 
 type Actor = AuditEventFieldsFragment['actor']
 
-const nameless: Record<string, string> = { system: 'Gatehouse', unauthenticated: 'Somebody' }
-const kinds: Record<string, string> = { api_key: 'API key', unauthenticated: 'not signed in' }
+const unnamedActors: Record<string, string> = { system: 'Gatehouse', unauthenticated: 'Anonymous' }
+const actorTypeLabels: Record<string, string> = { api_key: 'API key', unauthenticated: 'not signed in' }
 
 export const actorName = ({ type, name, id }: Actor): string =>
-  name ?? nameless[type] ?? id ?? type.replaceAll('_', ' ')
+  name ?? unnamedActors[type] ?? id ?? type.replaceAll('_', ' ')
 
-/** @returns `user`, `API key of an operator` */
+/** @returns for example `user` or `API key of an operator` */
 export const actorKind = ({ type, operator }: Actor): string =>
-  `${kinds[type] ?? type.replaceAll('_', ' ')}${operator ? ' of an operator' : ''}`
+  `${actorTypeLabels[type] ?? type.replaceAll('_', ' ')}${operator ? ' of an operator' : ''}`
 
-/** What a list of events shows of each. */
+/** Columns of event lists. */
 export const eventColumns: Column<AuditEventFieldsFragment>[] = [
-  { head: 'Event', cell: ({ type, id }) => <Named name={type} text={id} /> },
+  { header: 'Event', cell: ({ type, id }) => <NameCell name={type} text={id} /> },
   {
-    head: 'By',
+    header: 'Actor',
     width: '220px',
-    wide: true,
-    cell: ({ actor }) => <Named name={actorName(actor)} text={actorKind(actor)} />,
+    hideOnMobile: true,
+    cell: ({ actor }) => <NameCell name={actorName(actor)} text={actorKind(actor)} />,
   },
   {
-    head: 'About',
+    header: 'Target',
     width: '250px',
-    wide: true,
-    cell: ({ target }) => <Named name={target.type.replaceAll('_', ' ')} text={target.id} />,
+    hideOnMobile: true,
+    cell: ({ target }) => <NameCell name={target.type.replaceAll('_', ' ')} text={target.id} />,
   },
-  { head: 'When', width: '140px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { header: 'Time', width: '140px', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
 ]

@@ -1,57 +1,62 @@
-/** One event, wholly: who, what, where from, and what was different afterwards. */
+/** The page of an event: actor, target, request, data and changes. */
 import { event as eventQuery } from 'documents/events'
-import { catalogue } from 'documents/tables'
-import { useAsk } from '../../graphql/hooks'
-import { Card, Facts } from '../../parts/card'
-import { CodeBlock } from '../../parts/code-block'
-import { Page } from '../../parts/page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
+import { eventCatalog } from 'documents/tables'
+import { Card, DescriptionList } from '../../components/card'
+import { CodeBlock } from '../../components/code-block'
+import { Page } from '../../components/page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
+import { useQuery } from '../../graphql/hooks'
 import { actorKind, actorName } from './columns'
 
 export function EventPage({ eventId }: { eventId: string }) {
-  const { accountId } = usePlace()
-  const { data, fault, loading, again } = useAsk(eventQuery, { accountId, eventId })
+  const { accountId } = useConsoleContext()
+  const { data, error, loading, refetch } = useQuery(eventQuery, { accountId, eventId })
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { event } = data
-  const list = `${accountHref(accountId)}/events`
-  const id = (label: string, value: string | null | undefined) =>
-    value ? ([label, <Copyable key={label} value={value} label={label.toLowerCase()} />] as const) : undefined
+  const listHref = `${accountHref(accountId)}/events`
+  const idRow = (label: string, value: string | null | undefined) =>
+    value
+      ? ([
+          label,
+          <Copyable key={label} value={value} label={`${label.charAt(0).toLowerCase()}${label.slice(1)}`} />,
+        ] as const)
+      : undefined
   return (
     <Page
       title={event.type}
-      lead={catalogue[event.type]}
+      lead={eventCatalog[event.type]}
       crumbs={[
-        { label: 'Events', href: list },
-        { label: event.type, href: `${list}/${eventId}` },
+        { label: 'Events', href: listHref },
+        { label: event.type, href: `${listHref}/${eventId}` },
       ]}
     >
-      <Card title="What happened">
-        <Facts
+      <Card title="Event">
+        <DescriptionList
           rows={[
-            ['When', <Moment key="when" at={event.createdAt} />],
-            ['By', `${actorName(event.actor)}, ${actorKind(event.actor)}`],
-            id('Actor id', event.actor.id),
-            id(`About (${event.target.type.replaceAll('_', ' ')})`, event.target.id),
-            id('Issuer id', event.issuerId),
-            id('Organization id', event.orgId),
-            id('User id', event.userId),
-            id('Client id', event.clientId),
-            id('Agent id', event.agentId),
-            id('Session id', event.sessionId),
-            id('Event id', event.id),
+            ['Time', <RelativeTime key="time" at={event.createdAt} />],
+            ['Actor', `${actorName(event.actor)}, ${actorKind(event.actor)}`],
+            idRow('Actor ID', event.actor.id),
+            idRow(`Target (${event.target.type.replaceAll('_', ' ')})`, event.target.id),
+            idRow('Issuer ID', event.issuerId),
+            idRow('Organization ID', event.orgId),
+            idRow('User ID', event.userId),
+            idRow('Client ID', event.clientId),
+            idRow('Agent ID', event.agentId),
+            idRow('Session ID', event.sessionId),
+            idRow('Event ID', event.id),
           ]}
         />
       </Card>
-      <Card title="Where from">
-        <Facts
+      <Card title="Request">
+        <DescriptionList
           rows={[
-            ['Address', event.context.ipAddress ?? 'unknown'],
+            ['IP address', event.context.ipAddress ?? 'unknown'],
             ['Request', event.context.method ? `${event.context.method} ${event.context.path ?? ''}` : 'none'],
-            id('Request id', event.context.requestId),
-            ['Program', event.context.userAgent ?? 'unknown'],
+            idRow('Request ID', event.context.requestId),
+            ['User agent', event.context.userAgent ?? 'unknown'],
           ]}
         />
       </Card>

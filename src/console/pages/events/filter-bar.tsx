@@ -1,30 +1,34 @@
 import { Group, MultiSelect, Select, TextInput } from '@mantine/core'
 import { useDebouncedCallback } from '@mantine/hooks'
 import { useEffect, useState } from 'react'
-import { inGroups } from '../../form/fields'
-import { soughtBy, useIssuerChoices, withOne } from '../../parts/choices'
-import { usePlace } from '../../place'
+import { searchableSelectProps, useIssuerOptions, withSelectedOption } from '../../components/searchable-options'
+import { useConsoleContext } from '../../console-context'
+import { groupOptions } from '../../form/fields'
+import { eventTypeOptions } from './event-types'
 import classes from './events.module.css'
-import { eventTypes } from './types'
 import type { useEventFilter } from './use-event-filter'
 
 type Filter = ReturnType<typeof useEventFilter>
 
-/** @param span may the time be chosen? Not where only what happens now is shown. */
-export function EventFilterBar({ filter, set, span }: Pick<Filter, 'filter' | 'set'> & { span: boolean }) {
-  const { may } = usePlace()
-  const issuers = useIssuerChoices()
+/** @param showTimeRange whether to offer From and Until; live events and charts have no use for them */
+export function EventFilterBar({
+  filter,
+  set,
+  showTimeRange,
+}: Pick<Filter, 'filter' | 'set'> & { showTimeRange: boolean }) {
+  const { may } = useConsoleContext()
+  const issuers = useIssuerOptions()
   return (
     <Group gap="xs" className={classes.filters}>
       <MultiSelect
-        aria-label="Types"
+        aria-label="Event types"
         placeholder={filter.eventTypes ? undefined : 'Any type'}
-        data={inGroups(eventTypes)}
+        data={groupOptions(eventTypeOptions)}
         value={filter.eventTypes ?? []}
         onChange={(types) => set('eventTypes', types)}
         searchable
         clearable
-        clearButtonProps={{ 'aria-label': 'Clear the types' }}
+        clearButtonProps={{ 'aria-label': 'Clear event types' }}
         hidePickedOptions
         size="sm"
         className={classes.types}
@@ -33,7 +37,10 @@ export function EventFilterBar({ filter, set, span }: Pick<Filter, 'filter' | 's
         <Select
           aria-label="Issuer"
           placeholder="Any issuer"
-          {...soughtBy(withOne(issuers, filter.issuerId), filter.issuerId ? [filter.issuerId] : [])}
+          {...searchableSelectProps(
+            withSelectedOption(issuers, filter.issuerId),
+            filter.issuerId ? [filter.issuerId] : [],
+          )}
           value={filter.issuerId ?? null}
           onChange={(value) => set('issuerId', value ?? '')}
           clearable
@@ -41,12 +48,12 @@ export function EventFilterBar({ filter, set, span }: Pick<Filter, 'filter' | 's
           w={170}
         />
       )}
-      <IdField label="User id" value={filter.userId} onChange={(value) => set('userId', value)} />
-      <IdField label="Client id" value={filter.clientId} onChange={(value) => set('clientId', value)} />
-      {span && (
+      <IdField label="User ID" value={filter.userId} onChange={(value) => set('userId', value)} />
+      <IdField label="Client ID" value={filter.clientId} onChange={(value) => set('clientId', value)} />
+      {showTimeRange && (
         <>
-          <MomentField label="From" value={filter.after} onChange={(value) => set('after', value)} />
-          <MomentField label="Until" value={filter.before} onChange={(value) => set('before', value)} />
+          <DatetimeField label="From" value={filter.after} onChange={(value) => set('after', value)} />
+          <DatetimeField label="Until" value={filter.before} onChange={(value) => set('before', value)} />
         </>
       )}
     </Group>
@@ -55,7 +62,7 @@ export function EventFilterBar({ filter, set, span }: Pick<Filter, 'filter' | 's
 
 function IdField({ label, value = '', onChange }: FieldProps<string>) {
   const [text, setText] = useState(value)
-  const send = useDebouncedCallback((next: string) => onChange(next.trim()), 300)
+  const onChangeDebounced = useDebouncedCallback((next: string) => onChange(next.trim()), 300)
   useEffect(() => setText(value), [value])
   return (
     <TextInput
@@ -66,7 +73,7 @@ function IdField({ label, value = '', onChange }: FieldProps<string>) {
       value={text}
       onChange={(event) => {
         setText(event.currentTarget.value)
-        send(event.currentTarget.value)
+        onChangeDebounced(event.currentTarget.value)
       }}
     />
   )
@@ -78,7 +85,7 @@ interface FieldProps<Value> {
   onChange: (value: Value | undefined) => void
 }
 
-function MomentField({ label, value, onChange }: FieldProps<number>) {
+function DatetimeField({ label, value, onChange }: FieldProps<number>) {
   const local = value === undefined ? '' : new Date(value - new Date(value).getTimezoneOffset() * 60_000)
   return (
     <TextInput

@@ -1,12 +1,12 @@
-/** The audit trail of an account: a list, what happens now, and charts. */
+/** The audit log of an account: a list, live events and charts. */
 import { events } from 'documents/events'
 import { lazy, Suspense } from 'react'
 import { Route, Switch } from 'wouter'
+import { Card } from '../../components/card'
+import { DetailPage } from '../../components/detail-page'
+import { PageLoading } from '../../components/states'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { List } from '../../list/list-page'
-import { Card } from '../../parts/card'
-import { DetailPage } from '../../parts/detail-page'
-import { PageLoading } from '../../parts/states'
-import { accountHref, usePlace } from '../../place'
 import { eventColumns } from './columns'
 import { EventPage } from './event'
 import { EventFilterBar } from './filter-bar'
@@ -20,21 +20,21 @@ export default function Events() {
     <Switch>
       <Route path="/accounts/:accountId/events/:eventId">
         {({ eventId }) =>
-          eventId === 'live' || eventId === 'charts' ? <Trail /> : <EventPage key={eventId} eventId={eventId!} />
+          eventId === 'live' || eventId === 'charts' ? <AuditLog /> : <EventPage key={eventId} eventId={eventId!} />
         }
       </Route>
-      <Route>{() => <Trail />}</Route>
+      <Route>{() => <AuditLog />}</Route>
     </Switch>
   )
 }
 
-function Trail() {
-  const { accountId, may } = usePlace()
+function AuditLog() {
+  const { accountId, may } = useConsoleContext()
   const href = `${accountHref(accountId)}/events`
   return (
     <DetailPage
       title="Events"
-      lead="Everything that happened in this account, and who did it."
+      lead="The audit log of this account: sign-ins and changes, with their actors."
       href={href}
       crumbs={[{ label: 'Events', href }]}
       tabs={[
@@ -43,7 +43,7 @@ function Trail() {
         {
           path: 'charts',
           label: 'Charts',
-          offered: may('eventAggregate'),
+          isVisible: may('eventAggregate'),
           content: () => (
             <Suspense fallback={<PageLoading />}>
               <Charts />
@@ -56,12 +56,12 @@ function Trail() {
 }
 
 function AllEvents() {
-  const { accountId } = usePlace()
+  const { accountId } = useConsoleContext()
   const { filter, set, isFiltered } = useEventFilter()
   return (
     <>
       <Card flush>
-        <EventFilterBar filter={filter} set={set} span />
+        <EventFilterBar filter={filter} set={set} showTimeRange />
       </Card>
       <List
         label="Events"
@@ -73,8 +73,8 @@ function AllEvents() {
         columns={eventColumns}
         empty={
           isFiltered
-            ? { icon: 'search', title: 'Nothing matches', text: 'Try another type, a longer time or fewer filters.' }
-            : { icon: 'pulse', title: 'Nothing has happened yet', text: 'Sign-ins and changes appear here.' }
+            ? { icon: 'search', title: 'No results', text: 'Try another type, a longer time range or fewer filters.' }
+            : { icon: 'pulse', title: 'No events yet', text: 'Sign-ins and changes appear here.' }
         }
       />
     </>

@@ -1,43 +1,43 @@
-/** Events as they happen. */
+/** A live stream of events. */
 import { Button } from '@mantine/core'
 import { useState } from 'react'
+import { Card } from '../../components/card'
+import { Icon } from '../../components/icon'
+import { EmptyState } from '../../components/states'
+import { StatusBadge } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { ListTable } from '../../list/list-table'
-import { Card } from '../../parts/card'
-import { Icon } from '../../parts/icon'
-import { EmptyState } from '../../parts/states'
-import { Status } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
 import { eventColumns } from './columns'
 import classes from './events.module.css'
 import { EventFilterBar } from './filter-bar'
 import { useEventFilter } from './use-event-filter'
-import { useTail } from './use-tail'
+import { useLiveEvents } from './use-live-events'
 
 export function LiveEvents() {
   const { filter, set } = useEventFilter()
   return (
     <Card flush>
-      <EventFilterBar filter={filter} set={set} span={false} />
-      {/* Another filter is another stream. */}
-      <Tail key={JSON.stringify(filter)} filter={filter} />
+      <EventFilterBar filter={filter} set={set} showTimeRange={false} />
+      {/* A changed filter starts a new stream. */}
+      <LiveEventList key={JSON.stringify(filter)} filter={filter} />
     </Card>
   )
 }
 
-function Tail({ filter }: { filter: ReturnType<typeof useEventFilter>['filter'] }) {
-  const { accountId } = usePlace()
+function LiveEventList({ filter }: { filter: ReturnType<typeof useEventFilter>['filter'] }) {
+  const { accountId } = useConsoleContext()
   const [paused, setPaused] = useState(false)
-  const { events, isOpen } = useTail(accountId, filter, paused)
+  const { events, isConnected } = useLiveEvents(accountId, filter, paused)
   return (
     <>
       <div className={classes.live}>
         <span role="status">
-          <Status value={paused ? 'paused' : isOpen ? 'active' : 'pending'} />{' '}
+          <StatusBadge value={paused ? 'paused' : isConnected ? 'active' : 'pending'} />{' '}
           {paused
-            ? 'Nothing is lost: what happens meanwhile comes when you go on.'
-            : isOpen
+            ? 'Events that occur during the pause appear when you resume.'
+            : isConnected
               ? 'Listening'
-              : 'Connecting. What happens meanwhile comes as well.'}
+              : 'Connecting. Events that occur in the meantime appear as well.'}
         </span>
         <Button
           size="xs"
@@ -45,12 +45,12 @@ function Tail({ filter }: { filter: ReturnType<typeof useEventFilter>['filter'] 
           leftSection={<Icon name={paused ? 'play' : 'pause'} size={14} />}
           onClick={() => setPaused(!paused)}
         >
-          {paused ? 'Go on' : 'Pause'}
+          {paused ? 'Resume' : 'Pause'}
         </Button>
       </div>
       {events.length === 0 ? (
-        <EmptyState icon="pulse" title="Waiting for something to happen">
-          Sign in somewhere or change something: it appears here at once.
+        <EmptyState icon="pulse" title="Waiting for events">
+          New events appear here immediately. To see one, sign in to an application or change a setting.
         </EmptyState>
       ) : (
         <ListTable

@@ -10,24 +10,24 @@ export interface EventFilter {
   before?: number
 }
 
-/** What somebody looks for in the events, as the address says it: `?eventTypes=user.created&after=…`. */
+/** The event filter, stored in the URL: `?eventTypes=user.created&after=…`. */
 export function useEventFilter() {
   const [params, setParams] = useSearchParams()
   const key = params.toString()
   const filter = useMemo((): EventFilter => {
-    const asked = new URLSearchParams(key)
-    const found: EventFilter = {}
+    const searchParams = new URLSearchParams(key)
+    const eventFilter: EventFilter = {}
     for (const name of ['issuerId', 'userId', 'clientId'] as const) {
-      const value = asked.get(name)
-      if (value) found[name] = value
+      const value = searchParams.get(name)
+      if (value) eventFilter[name] = value
     }
     for (const name of ['after', 'before'] as const) {
-      const at = Number(asked.get(name))
-      if (at > 0) found[name] = at
+      const at = Number(searchParams.get(name))
+      if (at > 0) eventFilter[name] = at
     }
-    const types = asked.getAll('eventTypes')
-    if (types.length > 0) found.eventTypes = types
-    return found
+    const types = searchParams.getAll('eventTypes')
+    if (types.length > 0) eventFilter.eventTypes = types
+    return eventFilter
   }, [key])
   const set = (name: keyof EventFilter, value: string | number | string[] | undefined) =>
     setParams(
@@ -41,11 +41,11 @@ export function useEventFilter() {
       },
       { replace: true },
     )
-  /** Of an address that shows the same: for the other tabs. */
+  /** Query string with the same filter, for links to the other tabs. */
   const search = useMemo(() => {
-    const kept = new URLSearchParams(key)
-    kept.delete('cursor')
-    return kept.size > 0 ? `?${kept}` : ''
+    const remaining = new URLSearchParams(key)
+    remaining.delete('cursor')
+    return remaining.size > 0 ? `?${remaining}` : ''
   }, [key])
   return { filter, set, search, isFiltered: Object.keys(filter).length > 0 }
 }

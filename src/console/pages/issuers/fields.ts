@@ -1,17 +1,17 @@
-/** The settings of an issuer, as tables of fields (specification 2.3). */
+/** The fields of the issuer settings (docs/contract.md#issuer-settings). */
 import type { UpdateIssuerInput } from 'documents/types'
 import type { Field } from '../../form/fields'
 
-type Fields = Field<UpdateIssuerInput>[]
+type IssuerFields = Field<UpdateIssuerInput>[]
 
-export const general: Fields = [
+export const generalFields: IssuerFields = [
   { kind: 'text', path: 'name', label: 'Name', required: true },
-  { kind: 'long', path: 'description', label: 'Description', hint: 'Markdown. For your own people.' },
+  { kind: 'textarea', path: 'description', label: 'Description', hint: 'Internal description, in Markdown.' },
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'status',
     label: 'Status',
-    hint: 'A disabled issuer signs nobody in and issues no tokens.',
+    hint: 'A disabled issuer does not sign users in and does not issue tokens.',
     options: [
       { value: 'active', label: 'Active' },
       { value: 'disabled', label: 'Disabled' },
@@ -21,54 +21,55 @@ export const general: Fields = [
     kind: 'list',
     path: 'availableScopes',
     label: 'Available scopes',
-    hint: 'Scopes of your own, such as orders:read. A list for your people and applications: clients have their own.',
+    hint: 'Custom scopes, such as orders:read. For reference only: the scopes of a client are set on the client.',
   },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
+  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
-export const signup: Fields = [
+export const signupFields: IssuerFields = [
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'settings.signup.mode',
-    label: 'Who may sign up',
-    otherwise: 'open',
+    label: 'Who can sign up',
+    defaultValue: 'open',
     options: [
-      { value: 'open', label: 'Everybody' },
-      { value: 'invite_only', label: 'Only who is invited' },
+      { value: 'open', label: 'Anyone' },
+      { value: 'invite_only', label: 'Invited users only' },
     ],
   },
   {
     kind: 'list',
     path: 'settings.signup.allowed_domains',
-    label: 'Only from these mail domains',
+    label: 'Allowed email domains',
+    hint: 'Only addresses of these domains can sign up. Leave empty to allow all.',
     placeholder: 'example.com',
   },
-  { kind: 'list', path: 'settings.signup.blocked_domains', label: 'Never from these mail domains' },
+  { kind: 'list', path: 'settings.signup.blocked_domains', label: 'Blocked email domains' },
   {
     kind: 'toggle',
     path: 'settings.signup.require_email_verification',
-    label: 'Ask people to confirm their email address',
+    label: 'Require email verification',
   },
   {
     kind: 'toggle',
     path: 'settings.signup.require_admin_approval',
-    label: 'An administrator approves each sign-up',
-    hint: 'They wait at the approval desk until somebody decides.',
+    label: 'Require administrator approval',
+    hint: 'New users wait under Approvals until an administrator approves or denies them.',
   },
 ]
 
-export const security: Fields = [
+export const securityFields: IssuerFields = [
   {
     kind: 'toggle',
     path: 'settings.security.mfa_required',
-    label: 'Ask everybody for a second factor',
-    hint: 'A passkey counts as both.',
+    label: 'Require multi-factor authentication',
+    hint: 'A passkey counts as both factors.',
   },
   {
     kind: 'number',
     path: 'settings.security.password_policy.min_length',
-    label: 'Shortest password',
-    hint: 'At least 8. NIST asks for 15 where there is no second factor.',
+    label: 'Minimum password length',
+    hint: 'At least 8. NIST SP 800-63B requires 15 if there is no second factor.',
     min: 8,
     max: 128,
     placeholder: '8',
@@ -76,71 +77,85 @@ export const security: Fields = [
   {
     kind: 'toggle',
     path: 'settings.security.password_policy.disallow_common',
-    label: 'Refuse passwords that many people use',
-    otherwise: true,
+    label: 'Block common passwords',
+    defaultValue: true,
   },
   {
     kind: 'toggle',
     path: 'settings.security.password_policy.check_breached',
-    label: 'Refuse passwords that have leaked somewhere',
-    hint: 'Asks a service outside, which learns five of the forty digits of a hash. Without its answer the password is taken.',
+    label: 'Block breached passwords',
+    hint: 'Sends the first 5 of 40 digits of the SHA-1 hash to an external service. If the service does not respond, the password is accepted.',
   },
   {
     kind: 'toggle',
     path: 'settings.security.password_policy.disallow_user_info',
-    label: 'Refuse passwords that hold the user’s name or address',
-    otherwise: true,
+    label: 'Block passwords that contain the user’s name or email address',
+    defaultValue: true,
   },
   {
     kind: 'list',
     path: 'settings.security.cors_origins',
-    label: 'Origins that may call the token endpoints from a browser',
+    label: 'Allowed CORS origins',
+    hint: 'Origins that can call the token endpoints from a browser.',
     placeholder: 'https://app.example.com',
   },
 ]
 
-const rules = 'settings.security.redirect_uri_rules'
+const RULES_PATH = 'settings.security.redirect_uri_rules'
 
-export const redirectUris: Fields = [
+export const redirectUriFields: IssuerFields = [
   {
     kind: 'toggle',
-    path: `${rules}.allow_loopback`,
+    path: `${RULES_PATH}.allow_loopback`,
     label: 'Allow loopback redirect URIs',
-    hint: 'On 127.0.0.1, [::1] and localhost: for development and native applications.',
-    otherwise: true,
+    hint: '127.0.0.1, [::1] and localhost, for development and native applications.',
+    defaultValue: true,
   },
   {
     kind: 'toggle',
-    path: `${rules}.allow_private_use_schemes`,
+    path: `${RULES_PATH}.allow_private_use_schemes`,
     label: 'Allow private-use URI schemes',
-    hint: 'Of native applications, such as com.example.app:/callback.',
-    otherwise: true,
+    hint: 'Used by native applications, such as com.example.app:/callback.',
+    defaultValue: true,
   },
   {
     kind: 'list',
-    path: `${rules}.allowed_hosts`,
+    path: `${RULES_PATH}.allowed_hosts`,
     label: 'Allowed hosts',
-    hint: 'Of all other redirect URIs. Empty: any host. *.example.com allows exactly one more label.',
+    hint: 'Hosts of all other redirect URIs. Leave empty to allow all. *.example.com matches exactly one more label.',
     placeholder: 'app.example.com',
     emptyIsNull: true,
   },
 ]
 
-export const sessions: Fields = [
-  { kind: 'number', path: 'settings.sessions.absolute_lifetime', label: 'At most signed in for', unit: 's', min: 1 },
+export const sessionFields: IssuerFields = [
+  {
+    kind: 'number',
+    path: 'settings.sessions.absolute_lifetime',
+    label: 'Maximum session lifetime',
+    hint: 'Users have to sign in again after this time.',
+    unit: 's',
+    min: 1,
+  },
   {
     kind: 'number',
     path: 'settings.sessions.idle_timeout',
-    label: 'Signed out after doing nothing for',
+    label: 'Idle timeout',
+    hint: 'A session ends after this time without activity.',
     unit: 's',
     min: 1,
   },
 ]
 
-export const branding: Fields = [
-  { kind: 'text', path: 'settings.branding.display_name', label: 'Name that people see' },
-  { kind: 'url', path: 'settings.branding.logo_url', label: 'Logo', placeholder: 'https://example.com/logo.svg' },
-  { kind: 'colour', path: 'settings.branding.theme.primary_color', label: 'Primary colour', placeholder: '#2f5bea' },
-  { kind: 'colour', path: 'settings.branding.theme.background_color', label: 'Background', placeholder: '#f3f5fa' },
-  { kind: 'colour', path: 'settings.branding.theme.text_color', label: 'Text' },
+export const brandingFields: IssuerFields = [
+  { kind: 'text', path: 'settings.branding.display_name', label: 'Display name' },
+  { kind: 'url', path: 'settings.branding.logo_url', label: 'Logo URL', placeholder: 'https://example.com/logo.svg' },
+  { kind: 'color', path: 'settings.branding.theme.primary_color', label: 'Primary color', placeholder: '#2f5bea' },
+  {
+    kind: 'color',
+    path: 'settings.branding.theme.background_color',
+    label: 'Background color',
+    placeholder: '#f3f5fa',
+  },
+  { kind: 'color', path: 'settings.branding.theme.text_color', label: 'Text color' },
 ]

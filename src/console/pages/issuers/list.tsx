@@ -3,52 +3,61 @@ import { Button } from '@mantine/core'
 import { createAuthMethod, createIssuer, issuers } from 'documents/issuers'
 import type { CreateIssuerInput } from 'documents/types'
 import { useLocation, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { useRun } from '../../graphql/hooks'
+import { useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 
 const fields: Field<CreateIssuerInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true, placeholder: 'Acme customers' },
-  { kind: 'long', path: 'description', label: 'Description', hint: 'Who signs in here? For your own people.' },
   {
-    kind: 'choice',
+    kind: 'textarea',
+    path: 'description',
+    label: 'Description',
+    hint: 'Internal. For example, which users sign in here.',
+  },
+  {
+    kind: 'select',
     path: 'settings.signup.mode',
-    label: 'Who may sign up',
+    label: 'Who can sign up',
     options: [
-      { value: 'open', label: 'Everybody' },
-      { value: 'invite_only', label: 'Only who is invited' },
+      { value: 'open', label: 'Anyone' },
+      { value: 'invite_only', label: 'Invited users only' },
     ],
   },
 ]
 
 export default function Issuers() {
-  const { accountId, may } = usePlace()
+  const { accountId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  // So that other pages can lead to the open dialogue.
+  // In the URL, so that other pages can link to the open dialog.
   const [params, setParams] = useSearchParams()
-  const run = useRun()
+  const mutate = useMutation()
   const open = () => setParams({ new: '1' }, { replace: true })
   const create = async (input: CreateIssuerInput) => {
-    const { createIssuer: made } = await run(createIssuer, { accountId, input }, { done: 'Issuer made' })
-    // An issuer without a way to sign in is of no use to anybody.
+    const { createIssuer: created } = await mutate(
+      createIssuer,
+      { accountId, input },
+      { successMessage: 'Issuer created' },
+    )
+    // Without an authentication method, users could not sign in.
     const password = { name: 'Password', method: 'password' as const }
-    await run(createAuthMethod, { accountId, issuerId: made.id, input: password })
-    navigate(issuerHref(accountId, made.id))
+    await mutate(createAuthMethod, { accountId, issuerId: created.id, input: password })
+    navigate(issuerHref(accountId, created.id))
   }
   return (
     <Page
       title="Issuers"
-      lead="Each issuer is an identity provider: its own people, applications, rules and looks."
+      lead="Each issuer is an identity provider with its own users, clients, settings and branding."
       actions={
         may('createIssuer') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New issuer
+            Create issuer
           </Button>
         )
       }
@@ -60,30 +69,35 @@ export default function Issuers() {
         page={(data) => data.issuers}
         typename="Issuer"
         href={({ id }) => issuerHref(accountId, id)}
-        search={{ name: 'search', placeholder: 'Search by name or id' }}
+        search={{ name: 'search', placeholder: 'Search by name or ID' }}
         columns={[
           {
-            head: 'Name',
+            header: 'Name',
             cell: ({ name, id, description }) => (
-              <Named mark={<Icon name="gate" />} name={name} text={description ?? id} />
+              <NameCell mark={<Icon name="gate" />} name={name} text={description ?? id} />
             ),
           },
-          { head: 'Status', width: '130px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Made', width: '140px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '130px', cell: ({ status }) => <StatusBadge value={status} /> },
+          {
+            header: 'Created',
+            width: '140px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
         ]}
         empty={{
           icon: 'gate',
-          title: 'No issuer yet',
-          text: 'An issuer signs people in. Give it a name; everything else has good defaults.',
-          ...(may('createIssuer') && { action: 'New issuer', onAction: open }),
+          title: 'No issuers yet',
+          text: 'An issuer signs users in to your applications. It only needs a name; all settings have defaults.',
+          ...(may('createIssuer') && { action: 'Create issuer', onAction: open }),
         }}
       />
       {params.has('new') && may('createIssuer') && (
         <CreateDialog
-          title="New issuer"
+          title="Create issuer"
           fields={fields}
           initial={{ settings: { signup: { mode: 'invite_only' } } }}
-          submit="Make issuer"
+          submitLabel="Create issuer"
           create={create}
           onClose={() => setParams({}, { replace: true })}
         />

@@ -1,25 +1,25 @@
-/** An issuer at a glance: its addresses, and the newest of what it holds. */
+/** The overview of an issuer: endpoints, health, newest clients and users. */
 import { SimpleGrid } from '@mantine/core'
 import { issuerOverview } from 'documents/issuers'
 import type { ReactNode } from 'react'
-import { useAsk } from '../../graphql/hooks'
+import { Card, DescriptionList } from '../../components/card'
+import { Icon } from '../../components/icon'
+import { LinkButton } from '../../components/link'
+import { Page } from '../../components/page'
+import { EmptyState, ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
+import { useQuery } from '../../graphql/hooks'
 import { HealthCard } from '../../health/findings'
-import { ListTable, Named } from '../../list/list-table'
-import { Card, Facts } from '../../parts/card'
-import { Icon } from '../../parts/icon'
-import { LinkButton } from '../../parts/link'
-import { Page } from '../../parts/page'
-import { EmptyState, FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
-import { kindOf } from '../clients/kinds'
+import { ListTable, NameCell } from '../../list/list-table'
+import { applicationTypeOf } from '../clients/application-types'
 import { initialsOf, userName } from '../users/names'
 
 export default function IssuerOverview() {
-  const { accountId, issuerId, may } = usePlace()
-  const { data, fault, loading, again } = useAsk(issuerOverview, { accountId, issuerId }, { typename: 'Client' })
+  const { accountId, issuerId, may } = useConsoleContext()
+  const { data, error, loading, refetch } = useQuery(issuerOverview, { accountId, issuerId }, { typename: 'Client' })
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { issuer } = data
   const base = issuerHref(accountId, issuerId)
   const methods = issuer.authMethods.data
@@ -28,7 +28,7 @@ export default function IssuerOverview() {
   return (
     <Page
       title={issuer.name}
-      badge={<Status value={issuer.status} />}
+      badge={<StatusBadge value={issuer.status} />}
       {...(issuer.description && { lead: issuer.description })}
       actions={
         may('createClient') &&
@@ -39,33 +39,33 @@ export default function IssuerOverview() {
         )
       }
     >
-      <Card title="Addresses" text="What applications need to know of this issuer.">
-        <Facts
+      <Card title="Endpoints" text="URLs that applications need to use this issuer.">
+        <DescriptionList
           rows={[
-            ['Issuer', <Copyable key="url" value={issuer.url} label="issuer address" />],
+            ['Issuer', <Copyable key="url" value={issuer.url} label="issuer URL" />],
             [
               'Discovery',
               <Copyable
                 key="discovery"
                 value={`${issuer.url}/.well-known/openid-configuration`}
-                label="discovery address"
+                label="discovery URL"
               />,
             ],
-            ['Issuer id', <Copyable key="id" value={issuer.id} label="issuer id" />],
-            ['People sign in with', methods.length === 0 ? 'nothing yet' : methods.join(', ')],
+            ['Issuer ID', <Copyable key="id" value={issuer.id} label="issuer ID" />],
+            ['Authentication methods', methods.length === 0 ? 'none' : methods.join(', ')],
           ]}
         />
       </Card>
       <HealthCard />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing={20} mt={20} className="gh-grid">
-        <Newest title="Clients" href={`${base}/clients`} count={issuer.clients.data.length}>
+        <LatestCard title="Clients" href={`${base}/clients`} count={issuer.clients.data.length}>
           {issuer.clients.data.length === 0 ? (
             <EmptyState
               icon="app"
               title="Connect an application"
-              {...(may('createClient') && { action: 'New client', href: `${base}/clients?new=1` })}
+              {...(may('createClient') && { action: 'Create client', href: `${base}/clients?new=1` })}
             >
-              Register it as a client and copy the snippet into its code.
+              Register it as a client and copy the snippet into your code.
             </EmptyState>
           ) : (
             <ListTable
@@ -74,24 +74,33 @@ export default function IssuerOverview() {
               href={({ id }) => `${base}/clients/${id}`}
               columns={[
                 {
-                  head: 'Name',
+                  header: 'Name',
                   cell: (client) => (
-                    <Named mark={<Icon name={kindOf(client).icon} />} name={client.name} text={kindOf(client).label} />
+                    <NameCell
+                      mark={<Icon name={applicationTypeOf(client).icon} />}
+                      name={client.name}
+                      text={applicationTypeOf(client).label}
+                    />
                   ),
                 },
-                { head: 'Made', width: '130px', align: 'right', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+                {
+                  header: 'Created',
+                  width: '130px',
+                  align: 'right',
+                  cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+                },
               ]}
             />
           )}
-        </Newest>
-        <Newest title="Users" href={`${base}/users`} count={issuer.users.data.length}>
+        </LatestCard>
+        <LatestCard title="Users" href={`${base}/users`} count={issuer.users.data.length}>
           {issuer.users.data.length === 0 ? (
             <EmptyState
               icon="users"
-              title="Nobody is here yet"
-              {...(may('createUser') && { action: 'New user', href: `${base}/users?new=1` })}
+              title="No users yet"
+              {...(may('createUser') && { action: 'Create user', href: `${base}/users?new=1` })}
             >
-              Make a user to try signing in, or let people sign up.
+              Create a user to try signing in, or let users sign up.
             </EmptyState>
           ) : (
             <ListTable
@@ -100,27 +109,32 @@ export default function IssuerOverview() {
               href={({ id }) => `${base}/users/${id}`}
               columns={[
                 {
-                  head: 'Name',
-                  cell: (user) => <Named mark={initialsOf(user)} name={userName(user)} text={user.id} />,
+                  header: 'Name',
+                  cell: (user) => <NameCell mark={initialsOf(user)} name={userName(user)} text={user.id} />,
                 },
-                { head: 'Joined', width: '130px', align: 'right', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+                {
+                  header: 'Created',
+                  width: '130px',
+                  align: 'right',
+                  cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+                },
               ]}
             />
           )}
-        </Newest>
+        </LatestCard>
       </SimpleGrid>
     </Page>
   )
 }
 
-interface NewestProps {
+interface LatestCardProps {
   title: string
   href: string
   count: number
   children: ReactNode
 }
 
-const Newest = ({ title, href, count, children }: NewestProps) => (
+const LatestCard = ({ title, href, count, children }: LatestCardProps) => (
   <Card
     flush
     title={title}

@@ -1,45 +1,45 @@
-/** How an issuer behaves and looks. */
+/** The settings of an issuer. */
 import { deleteIssuer, issuer as issuerQuery, updateIssuer } from 'documents/issuers'
 import type { UpdateIssuerInput } from 'documents/types'
 import { useLocation } from 'wouter'
-import { EditForm, versionOf } from '../../form/edit-form'
-import { useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { FindingsOfFields, OtherFindings } from '../../health/findings'
-import { DangerZone } from '../../parts/confirm'
-import { DetailPage } from '../../parts/detail-page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { accountHref, issuerHref, usePlace } from '../../place'
-import { Notes } from '../notes/notes'
-import { branding, general, redirectUris, security, sessions, signup } from './fields'
-import { LoginPreview } from './preview'
+import { DangerZone } from '../../components/confirm-dialog'
+import { DetailPage } from '../../components/detail-page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { accountHref, issuerHref, useConsoleContext } from '../../console-context'
+import { EditForm, etagOf } from '../../form/edit-form'
+import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
+import { FieldFindingsProvider, SectionFindings } from '../../health/findings'
+import { NotesPanel } from '../notes/notes'
+import { brandingFields, generalFields, redirectUriFields, securityFields, sessionFields, signupFields } from './fields'
+import { LoginPreview } from './login-preview'
 
 export default function IssuerSettings() {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
-  const { data, fault, loading, again } = useAsk(issuerQuery, { accountId, issuerId })
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
+  const { data, error, loading, refetch } = useQuery(issuerQuery, { accountId, issuerId })
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { issuer } = data
   const href = `${issuerHref(accountId, issuerId)}/settings`
-  const form = {
-    thing: issuer,
+  const formProps = {
+    resource: issuer,
     editable: may('updateIssuer'),
     save: (input: UpdateIssuerInput, ifMatch: string) =>
-      run(updateIssuer, { accountId, issuerId, input, ifMatch }, { done: 'Issuer saved' }),
-    reload: async () => (await fresh(issuerQuery, { accountId, issuerId })).issuer,
+      mutate(updateIssuer, { accountId, issuerId, input, ifMatch }, { successMessage: 'Issuer saved' }),
+    reload: async () => (await fetchLatest(issuerQuery, { accountId, issuerId })).issuer,
   }
   const remove = async () => {
-    await run(
+    await mutate(
       deleteIssuer,
-      { accountId, issuerId, ifMatch: versionOf(issuer) },
-      { done: 'Issuer deleted', typenames: ['Issuer'] },
+      { accountId, issuerId, ifMatch: etagOf(issuer) },
+      { successMessage: 'Issuer deleted', typenames: ['Issuer'] },
     )
     navigate(`${accountHref(accountId)}/issuers`)
   }
   return (
-    <FindingsOfFields>
+    <FieldFindingsProvider>
       <DetailPage
         title="Issuer settings"
         href={href}
@@ -50,17 +50,18 @@ export default function IssuerSettings() {
             label: 'General',
             content: () => (
               <>
-                <EditForm key="general" title="General" fields={general} {...form} />
+                <EditForm key="general" title="General" fields={generalFields} {...formProps} />
                 {may('deleteIssuer') && (
                   <DangerZone
-                    dangers={[
+                    actions={[
                       {
                         title: 'Delete this issuer',
-                        text: 'Sign-ins fail at once, and its clients go with it.',
+                        text: 'Deletes the issuer and its clients. Sign-ins fail immediately.',
                         label: 'Delete issuer',
-                        warning: 'Nobody can sign in through it any more, and every application of it stops working.',
+                        warning:
+                          'Users can no longer sign in through this issuer, and all its applications stop working.',
                         name: issuer.name,
-                        run: remove,
+                        onConfirm: remove,
                       },
                     ]}
                   />
@@ -73,8 +74,8 @@ export default function IssuerSettings() {
             label: 'Sign-up',
             content: () => (
               <>
-                <OtherFindings within={['settings.signup']} fields={signup} />
-                <EditForm key="sign-up" title="Who may sign up" fields={signup} {...form} />
+                <SectionFindings sections={['settings.signup']} fields={signupFields} />
+                <EditForm key="sign-up" title="Sign-up" fields={signupFields} {...formProps} />
               </>
             ),
           },
@@ -83,24 +84,29 @@ export default function IssuerSettings() {
             label: 'Security',
             content: () => (
               <>
-                <OtherFindings
-                  within={['settings.security', 'settings.sessions']}
-                  fields={[...security, ...redirectUris, ...sessions]}
+                <SectionFindings
+                  sections={['settings.security', 'settings.sessions']}
+                  fields={[...securityFields, ...redirectUriFields, ...sessionFields]}
                 />
-                <EditForm key="security" title="Passwords and second factors" fields={security} {...form} />
+                <EditForm
+                  key="security"
+                  title="Passwords and multi-factor authentication"
+                  fields={securityFields}
+                  {...formProps}
+                />
                 <EditForm
                   key="redirect-uris"
                   title="Redirect URIs"
-                  text="Which redirect URIs clients may have. A client that does not comply keeps working until its settings change or it is enabled again."
-                  fields={redirectUris}
-                  {...form}
+                  text="Rules for the redirect URIs of clients. A client that does not comply keeps working until its settings change or it is enabled again."
+                  fields={redirectUriFields}
+                  {...formProps}
                 />
                 <EditForm
                   key="sessions"
                   title="Sessions"
-                  text="How long people stay signed in. Times are in seconds."
-                  fields={sessions}
-                  {...form}
+                  text="How long users stay signed in. Times are in seconds."
+                  fields={sessionFields}
+                  {...formProps}
                 />
               </>
             ),
@@ -112,9 +118,9 @@ export default function IssuerSettings() {
               <EditForm
                 key="branding"
                 title="Branding"
-                text="How the hosted sign-in pages look. The preview shows what you type, before it is saved."
-                fields={branding}
-                {...form}
+                text="How the hosted sign-in pages look. The preview shows unsaved changes."
+                fields={brandingFields}
+                {...formProps}
                 aside={(values) => <LoginPreview values={values} issuerName={issuer.name} />}
               />
             ),
@@ -122,11 +128,11 @@ export default function IssuerSettings() {
           {
             path: 'notes',
             label: 'Notes',
-            offered: may('notes'),
-            content: () => <Notes type="issuer" id={issuerId} name={issuer.name} />,
+            isVisible: may('notes'),
+            content: () => <NotesPanel type="issuer" id={issuerId} name={issuer.name} />,
           },
         ]}
       />
-    </FindingsOfFields>
+    </FieldFindingsProvider>
   )
 }

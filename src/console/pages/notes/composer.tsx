@@ -1,4 +1,4 @@
-/** Where a note is written: `@` proposes people, `[[` proposes things, both from the server. */
+/** The editor of a note: `@` suggests users and `[[` suggests other resources, both searched by the server. */
 import { Text, Textarea } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { clients } from 'documents/clients'
@@ -6,11 +6,11 @@ import { organizations } from 'documents/organizations'
 import { users } from 'documents/users'
 import { useId, useRef, useState } from 'react'
 import { flushSync } from 'react-dom'
-import { useAsk } from '../../graphql/hooks'
-import { Icon, type IconName } from '../../parts/icon'
-import { usePlace } from '../../place'
+import { Icon, type IconName } from '../../components/icon'
+import { useConsoleContext } from '../../console-context'
+import { useQuery } from '../../graphql/hooks'
 import { userName } from '../users/names'
-import { nameForNote } from './links'
+import { toReferenceName } from './note-references'
 import classes from './notes.module.css'
 
 interface Props {
@@ -18,28 +18,28 @@ interface Props {
   placeholder?: string
   value: string
   onChange: (value: string) => void
-  /** Ctrl or ⌘ with Enter. */
+  /** Called on Ctrl+Enter and ⌘+Enter. */
   onSend: () => void
   error?: string | undefined
   disabled?: boolean
 }
 
-interface Trigger {
-  kind: 'person' | 'thing'
-  sought: string
-  from: number
+interface AutocompleteTrigger {
+  kind: 'mention' | 'reference'
+  query: string
+  start: number
 }
 
-/** What stands before the cursor, if it asks for a proposal. */
-function triggerIn(text: string, cursor: number): Trigger | undefined {
+/** Returns the mention or reference that is being typed before the cursor, if any. */
+function findTrigger(text: string, cursor: number): AutocompleteTrigger | undefined {
   const before = text.slice(0, cursor)
-  const person = /(?:^|[\s(])@([\p{L}\p{N}._@-]{0,40})$/u.exec(before)
-  if (person) return { kind: 'person', sought: person[1]!, from: cursor - person[1]!.length - 1 }
-  const thing = /\[\[([^[\]\n|:]{0,40})$/.exec(before)
-  return thing ? { kind: 'thing', sought: thing[1]!, from: cursor - thing[0].length } : undefined
+  const mention = /(?:^|[\s(])@([\p{L}\p{N}._@-]{0,40})$/u.exec(before)
+  if (mention) return { kind: 'mention', query: mention[1]!, start: cursor - mention[1]!.length - 1 }
+  const reference = /\[\[([^[\]\n|:]{0,40})$/.exec(before)
+  return reference ? { kind: 'reference', query: reference[1]!, start: cursor - reference[0].length } : undefined
 }
 
-interface Proposal {
+interface Suggestion {
   id: string
   name: string
   icon: IconName
@@ -49,26 +49,26 @@ interface Proposal {
 export function Composer({ label, placeholder, value, onChange, onSend, error, disabled }: Props) {
   const field = useRef<HTMLTextAreaElement>(null)
   const listId = useId()
-  const [trigger, setTrigger] = useState<Trigger>()
-  const [marked, setMarked] = useState(0)
-  const proposals = useProposals(trigger)
-  const isOpen = trigger !== undefined && proposals.length > 0
-  const current = Math.min(marked, proposals.length - 1)
+  const [trigger, setTrigger] = useState<AutocompleteTrigger>()
+  const [highlighted, setHighlighted] = useState(0)
+  const suggestions = useSuggestions(trigger)
+  const isOpen = trigger !== undefined && suggestions.length > 0
+  const current = Math.min(highlighted, suggestions.length - 1)
 
-  const look = () => {
+  const updateTrigger = () => {
     const { value: text, selectionStart } = field.current!
-    setTrigger(triggerIn(text, selectionStart))
+    setTrigger(findTrigger(text, selectionStart))
   }
-  const take = ({ text }: Proposal) => {
+  const insertSuggestion = ({ text }: Suggestion) => {
     if (!trigger || !field.current) return
     const cursor = field.current.selectionStart
     const rest = value.slice(cursor)
-    // At once: the cursor stands behind it before the next letter comes.
+    // Renders synchronously, so that the cursor is behind the inserted text before the next key event.
     flushSync(() => {
-      onChange(`${value.slice(0, trigger.from)}${text}${rest.startsWith(' ') ? '' : ' '}${rest}`)
+      onChange(`${value.slice(0, trigger.start)}${text}${rest.startsWith(' ') ? '' : ' '}${rest}`)
       setTrigger(undefined)
     })
-    const end = trigger.from + text.length + 1
+    const end = trigger.start + text.length + 1
     field.current.focus()
     field.current.setSelectionRange(end, end)
   }
@@ -82,10 +82,10 @@ export function Composer({ label, placeholder, value, onChange, onSend, error, d
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key]
     if (step !== undefined) {
       event.preventDefault()
-      setMarked((current + step + proposals.length) % proposals.length)
+      setHighlighted((current + step + suggestions.length) % suggestions.length)
     } else if (event.key === 'Enter' || event.key === 'Tab') {
       event.preventDefault()
-      take(proposals[current]!)
+      insertSuggestion(suggestions[current]!)
     } else if (event.key === 'Escape') {
       event.stopPropagation()
       setTrigger(undefined)
@@ -109,32 +109,32 @@ export function Composer({ label, placeholder, value, onChange, onSend, error, d
         aria-activedescendant={isOpen ? `${listId}-${current}` : undefined}
         onChange={(event) => {
           onChange(event.currentTarget.value)
-          setMarked(0)
-          look()
+          setHighlighted(0)
+          updateTrigger()
         }}
-        onClick={look}
+        onClick={updateTrigger}
         onBlur={() => setTrigger(undefined)}
         onKeyDown={onKeyDown}
       />
       {isOpen && (
-        <div role="listbox" id={listId} aria-label="Proposals" className={classes.proposals}>
-          {proposals.map((proposal, at) => (
-            // biome-ignore lint/a11y/useFocusableInteractive: the cursor stays in the text (aria-activedescendant)
-            // biome-ignore lint/a11y/useKeyWithClickEvents: keys are heard where the cursor is
+        <div role="listbox" id={listId} aria-label="Suggestions" className={classes.suggestions}>
+          {suggestions.map((suggestion, at) => (
+            // biome-ignore lint/a11y/useFocusableInteractive: the focus stays in the text field (aria-activedescendant)
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the text field handles the keys
             <div
-              key={proposal.id}
+              key={suggestion.id}
               role="option"
               id={`${listId}-${at}`}
               aria-selected={at === current}
-              className={classes.proposal}
-              // Before the field loses the cursor.
+              className={classes.suggestion}
+              // Keeps the focus in the text field.
               onMouseDown={(event) => event.preventDefault()}
-              onClick={() => take(proposal)}
+              onClick={() => insertSuggestion(suggestion)}
             >
-              <Icon name={proposal.icon} size={15} />
-              <span>{proposal.name}</span>
+              <Icon name={suggestion.icon} size={15} />
+              <span>{suggestion.name}</span>
               <Text span size="xs" c="dimmed" ff="monospace" ml="auto">
-                …{proposal.id.slice(-6)}
+                …{suggestion.id.slice(-6)}
               </Text>
             </div>
           ))}
@@ -144,34 +144,43 @@ export function Composer({ label, placeholder, value, onChange, onSend, error, d
   )
 }
 
-/** People or things of the issuer by the letters typed so far. */
-function useProposals(trigger: Trigger | undefined): Proposal[] {
-  const { accountId, issuerId, may } = usePlace()
-  const [sought] = useDebouncedValue(trigger?.sought ?? '', 150)
+/** Searches users, or other resources of the issuer, for the text typed so far. */
+function useSuggestions(trigger: AutocompleteTrigger | undefined): Suggestion[] {
+  const { accountId, issuerId, may } = useConsoleContext()
+  const [debouncedQuery] = useDebouncedValue(trigger?.query ?? '', 150)
   const ids = { accountId, issuerId }
   const inIssuer = issuerId !== ''
-  const isPerson = inIssuer && trigger?.kind === 'person'
-  const isThing = inIssuer && trigger?.kind === 'thing'
-  const people = useAsk(users, { ...ids, limit: 6, search: sought || null }, { pause: !isPerson || !may('users') })
-  const apps = useAsk(clients, { ...ids, limit: 4, search: sought || null }, { pause: !isThing || !may('clients') })
-  const orgs = useAsk(
-    organizations,
-    { ...ids, limit: 4, search: sought || null },
-    { pause: !isThing || !may('organizations') },
+  const isMention = inIssuer && trigger?.kind === 'mention'
+  const isReference = inIssuer && trigger?.kind === 'reference'
+  const usersQuery = useQuery(
+    users,
+    { ...ids, limit: 6, search: debouncedQuery || null },
+    { pause: !isMention || !may('users') },
   )
-  if (isPerson) {
-    return (people.data?.users.data ?? []).map((user) => {
-      const name = nameForNote(userName(user))
+  const clientsQuery = useQuery(
+    clients,
+    { ...ids, limit: 4, search: debouncedQuery || null },
+    { pause: !isReference || !may('clients') },
+  )
+  const organizationsQuery = useQuery(
+    organizations,
+    { ...ids, limit: 4, search: debouncedQuery || null },
+    { pause: !isReference || !may('organizations') },
+  )
+  if (isMention) {
+    return (usersQuery.data?.users.data ?? []).map((user) => {
+      const name = toReferenceName(userName(user))
       return { id: user.id, name, icon: 'user', text: `@[${name}](${user.id})` }
     })
   }
-  if (!isThing) return []
-  const thing = (type: 'client' | 'org', icon: IconName) => (found: { id: string; name?: string | null }) => {
-    const name = nameForNote(found.name ?? found.id)
-    return { id: found.id, name, icon, text: `[[${type}:${found.id}|${name}]]` }
-  }
+  if (!isReference) return []
+  const toReferenceSuggestion =
+    (type: 'client' | 'org', icon: IconName) => (found: { id: string; name?: string | null }) => {
+      const name = toReferenceName(found.name ?? found.id)
+      return { id: found.id, name, icon, text: `[[${type}:${found.id}|${name}]]` }
+    }
   return [
-    ...(orgs.data?.organizations.data ?? []).map(thing('org', 'building')),
-    ...(apps.data?.clients.data ?? []).map(thing('client', 'app')),
+    ...(organizationsQuery.data?.organizations.data ?? []).map(toReferenceSuggestion('org', 'building')),
+    ...(clientsQuery.data?.clients.data ?? []).map(toReferenceSuggestion('client', 'app')),
   ]
 }

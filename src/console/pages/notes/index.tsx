@@ -1,24 +1,24 @@
-/** All notes of an account, whatever they are about; and one of them, to be read and edited. */
+/** All notes of an account: routes, list, and the page of a note. */
 import { Group } from '@mantine/core'
 import { deleteNote, note as noteQuery, notes, updateNote } from 'documents/notes'
 import type { NoteFieldsFragment, UpdateNoteInput } from 'documents/types'
 import { Route, Switch, useLocation } from 'wouter'
-import { EditForm, versionOf } from '../../form/edit-form'
+import { Card } from '../../components/card'
+import { DangerZone } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { LinkButton } from '../../components/link'
+import { Page } from '../../components/page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { RelativeTime } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
+import { EditForm, etagOf } from '../../form/edit-form'
 import type { Field } from '../../form/fields'
-import { useAsk, useFresh, useRun } from '../../graphql/hooks'
+import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Card } from '../../parts/card'
-import { DangerZone } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { LinkButton } from '../../parts/link'
-import { Page } from '../../parts/page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Moment } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
-import { usePerson } from '../../shell/person'
-import { authorOf, hrefOfThing, kinds, plainText } from './links'
+import { NameCell } from '../../list/list-table'
+import { useCurrentUser } from '../../shell/console-session'
 import { NoteCard } from './note-card'
+import { authorLabel, plainText, referenceHref, referenceTypes } from './note-references'
 
 export default function AllNotes() {
   return (
@@ -31,31 +31,31 @@ export default function AllNotes() {
   )
 }
 
-const subjects = ['user', 'org', 'client', 'issuer'] as const
+const subjectTypes = ['user', 'org', 'client', 'issuer'] as const
 const subjectName = ({ subjectType, subjectId }: NoteFieldsFragment) =>
-  `${kinds[subjectType].label} …${subjectId.slice(-6)}`
+  `${referenceTypes[subjectType].label} …${subjectId.slice(-6)}`
 
 function NoteList() {
-  const { accountId } = usePlace()
-  const person = usePerson()
+  const { accountId } = useConsoleContext()
+  const currentUser = useCurrentUser()
   return (
-    <Page
-      title="Notes"
-      lead="What your people have written about users, organizations, clients and issuers. Pinned first."
-    >
+    <Page title="Notes" lead="Internal notes about users, organizations, clients and issuers. Pinned notes come first.">
       <List
         label="Notes"
         query={notes}
         variables={{ accountId }}
         page={(data) => data.notes}
         typename="Note"
-        search={{ name: 'search', placeholder: 'Search by how it begins, or id' }}
+        search={{ name: 'search', placeholder: 'Search by first words or ID' }}
         href={({ id }) => `${accountHref(accountId)}/notes/${id}`}
         filters={[
           {
             name: 'subjectType',
-            label: 'About anything',
-            options: subjects.map((value) => ({ value, label: `About ${kinds[value].label.toLowerCase()}s` })),
+            label: 'Any subject',
+            options: subjectTypes.map((value) => ({
+              value,
+              label: `About ${referenceTypes[value].label.toLowerCase()}s`,
+            })),
           },
           {
             name: 'pinned',
@@ -66,83 +66,83 @@ function NoteList() {
               { value: 'false', label: 'Not pinned' },
             ],
           },
-          ...(person
+          ...(currentUser
             ? [
                 {
                   name: 'mentionsUserId',
-                  label: 'Mentions anybody',
-                  options: [{ value: person.id, label: 'Mentions me' }],
+                  label: 'Any mentions',
+                  options: [{ value: currentUser.id, label: 'Mentions me' }],
                 },
               ]
             : []),
         ]}
         columns={[
           {
-            head: 'Note',
+            header: 'Note',
             cell: (note) => (
-              <Named
-                mark={<Icon name={kinds[note.subjectType].icon} />}
+              <NameCell
+                mark={<Icon name={referenceTypes[note.subjectType].icon} />}
                 name={plainText(note.content)}
                 text={`${subjectName(note)}${note.pinned ? ' · pinned' : ''}`}
               />
             ),
           },
           {
-            head: 'By',
+            header: 'Author',
             width: '160px',
-            wide: true,
-            cell: ({ createdBy }) => authorOf(createdBy, person?.id),
+            hideOnMobile: true,
+            cell: ({ createdBy }) => authorLabel(createdBy, currentUser?.id),
           },
-          { head: 'Written', width: '130px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Created', width: '130px', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
         ]}
         empty={{
           icon: 'note',
-          title: 'No note yet',
-          text: 'Open a user, an organization, a client or an issuer and write what your people should know, under Notes.',
+          title: 'No notes yet',
+          text: 'To add a note, open a user, an organization, a client or an issuer, then Notes.',
         }}
       />
     </Page>
   )
 }
 
-const fields: Field<UpdateNoteInput>[] = [
+const noteFields: Field<UpdateNoteInput>[] = [
   {
-    kind: 'long',
+    kind: 'textarea',
     path: 'content',
     label: 'Text',
-    hint: 'Markdown. @[Name](user id) mentions somebody, [[org:id|Name]] refers to something.',
+    hint: 'Markdown. @[Name](user ID) mentions a user, [[org:ID|Name]] links to another resource.',
     required: true,
   },
   { kind: 'toggle', path: 'pinned', label: 'Pinned to the top' },
 ]
 
 function NotePage({ noteId }: { noteId: string }) {
-  const { accountId, may } = usePlace()
+  const { accountId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
   const ids = { accountId, noteId }
-  const { data, fault, loading, again } = useAsk(noteQuery, ids)
+  const { data, error, loading, refetch } = useQuery(noteQuery, ids)
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { note } = data
-  const list = `${accountHref(accountId)}/notes`
-  const subject = hrefOfThing({ accountId, issuerId: note.issuerId ?? '' }, note.subjectType, note.subjectId)
+  const listHref = `${accountHref(accountId)}/notes`
+  const subject = referenceHref({ accountId, issuerId: note.issuerId ?? '' }, note.subjectType, note.subjectId)
   const remove = async () => {
-    await run(deleteNote, { ...ids, ifMatch: versionOf(note) }, { done: 'Note deleted', typenames: ['Note'] })
-    navigate(list)
+    await mutate(deleteNote, { ...ids, ifMatch: etagOf(note) }, { successMessage: 'Note deleted', typenames: ['Note'] })
+    navigate(listHref)
   }
   return (
     <Page
       title="Note"
-      crumbs={[{ label: 'Notes', href: list }]}
+      crumbs={[{ label: 'Notes', href: listHref }]}
       actions={
         subject && (
           <Group gap="xs">
             <LinkButton
               href={note.subjectType === 'issuer' ? `${subject}/settings/notes` : `${subject}/notes`}
               variant="default"
-              leftSection={<Icon name={kinds[note.subjectType].icon} />}
+              leftSection={<Icon name={referenceTypes[note.subjectType].icon} />}
             >
               {subjectName(note)}
             </LinkButton>
@@ -151,27 +151,27 @@ function NotePage({ noteId }: { noteId: string }) {
       }
     >
       <Card flush>
-        <NoteCard note={note} withSubject />
+        <NoteCard note={note} showSubject />
       </Card>
       {may('updateNote') && (
         <EditForm
-          title="Edit"
-          fields={fields}
-          thing={note}
+          title="Edit note"
+          fields={noteFields}
+          resource={note}
           editable
-          save={(input, ifMatch) => run(updateNote, { ...ids, input, ifMatch }, { done: 'Note saved' })}
-          reload={async () => (await fresh(noteQuery, ids)).note}
+          save={(input, ifMatch) => mutate(updateNote, { ...ids, input, ifMatch }, { successMessage: 'Note saved' })}
+          reload={async () => (await fetchLatest(noteQuery, ids)).note}
         />
       )}
       {may('deleteNote') && (
         <DangerZone
-          dangers={[
+          actions={[
             {
               title: 'Delete this note',
-              text: 'For everybody, with its mentions and references.',
+              text: 'Deletes the note for all administrators, with its mentions and references.',
               label: 'Delete note',
-              warning: 'The note cannot be brought back.',
-              run: remove,
+              warning: 'This cannot be undone.',
+              onConfirm: remove,
             },
           ]}
         />

@@ -1,39 +1,39 @@
-/** One note as it stands among others. */
+/** A note in a list of notes. */
 import { ActionIcon, Badge, Group, Menu, Text } from '@mantine/core'
 import { deleteNote, updateNote } from 'documents/notes'
 import type { NoteFieldsFragment } from 'documents/types'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { versionOf } from '../../form/edit-form'
-import { tellFault, useRun } from '../../graphql/hooks'
-import { Confirm } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { TextLink } from '../../parts/link'
-import { Moment } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
-import { usePerson } from '../../shell/person'
-import { authorOf, kinds } from './links'
-import { Markdown, Thing } from './markdown'
+import { ConfirmDialog } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { TextLink } from '../../components/link'
+import { RelativeTime } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
+import { etagOf } from '../../form/edit-form'
+import { showError, useMutation } from '../../graphql/hooks'
+import { useCurrentUser } from '../../shell/console-session'
+import { Markdown, NoteReference } from './markdown'
+import { authorLabel, referenceTypes } from './note-references'
 import classes from './notes.module.css'
 
 export const noteHref = ({ accountId, id }: NoteFieldsFragment): string => `${accountHref(accountId)}/notes/${id}`
 
-/** @param withSubject where notes about several things stand together */
-export function NoteCard({ note, withSubject = false }: { note: NoteFieldsFragment; withSubject?: boolean }) {
-  const { accountId, issuerId, may } = usePlace()
-  const person = usePerson()
-  const run = useRun()
+/** @param showSubject for lists with notes about different resources */
+export function NoteCard({ note, showSubject = false }: { note: NoteFieldsFragment; showSubject?: boolean }) {
+  const { accountId, issuerId, may } = useConsoleContext()
+  const currentUser = useCurrentUser()
+  const mutate = useMutation()
   const [, navigate] = useLocation()
   const [removing, setRemoving] = useState(false)
-  const at = { accountId, noteId: note.id, ifMatch: versionOf(note) }
-  const place = { accountId, issuerId: note.issuerId ?? issuerId }
-  const author = authorOf(note.createdBy, person?.id)
+  const variables = { accountId, noteId: note.id, ifMatch: etagOf(note) }
+  const context = { accountId, issuerId: note.issuerId ?? issuerId }
+  const author = authorLabel(note.createdBy, currentUser?.id)
   const pin = () =>
-    run(
+    mutate(
       updateNote,
-      { ...at, input: { pinned: !note.pinned } },
-      { done: note.pinned ? 'No longer pinned' : 'Pinned' },
-    ).catch(tellFault)
+      { ...variables, input: { pinned: !note.pinned } },
+      { successMessage: note.pinned ? 'Note unpinned' : 'Note pinned' },
+    ).catch(showError)
   return (
     <article className={classes.note} data-pinned={note.pinned || undefined} aria-label={`Note by ${author}`}>
       <Group gap={8} wrap="nowrap" align="center">
@@ -41,7 +41,7 @@ export function NoteCard({ note, withSubject = false }: { note: NoteFieldsFragme
           {author}
         </Text>
         <TextLink href={noteHref(note)} c="dimmed" size="xs" underline="hover">
-          <Moment at={note.createdAt} />
+          <RelativeTime at={note.createdAt} />
         </TextLink>
         {note.updatedAt > note.createdAt && (
           <Text c="dimmed" size="xs">
@@ -76,28 +76,28 @@ export function NoteCard({ note, withSubject = false }: { note: NoteFieldsFragme
           </Menu>
         )}
       </Group>
-      {withSubject && (
+      {showSubject && (
         <Text size="xs" c="dimmed" component="div" mt={4}>
           About{' '}
-          <Thing
-            place={place}
+          <NoteReference
+            context={context}
             type={note.subjectType}
             id={note.subjectId}
-            text={`${kinds[note.subjectType].label} …${note.subjectId.slice(-6)}`}
+            text={`${referenceTypes[note.subjectType].label} …${note.subjectId.slice(-6)}`}
             withIcon
           />
         </Text>
       )}
-      <Markdown content={note.content} place={place} />
+      <Markdown content={note.content} context={context} />
       {removing && (
-        <Confirm
+        <ConfirmDialog
           title="Delete this note"
           label="Delete"
-          run={() => run(deleteNote, at, { done: 'Note deleted', typenames: ['Note'] })}
+          onConfirm={() => mutate(deleteNote, variables, { successMessage: 'Note deleted', typenames: ['Note'] })}
           onClose={() => setRemoving(false)}
         >
-          It is gone for everybody, with the mentions and references in it.
-        </Confirm>
+          The note is deleted for all administrators, with its mentions and references. This cannot be undone.
+        </ConfirmDialog>
       )}
     </article>
   )

@@ -1,30 +1,30 @@
-/** The notes about one thing, and those elsewhere that point to it: a tab for the page of any subject. */
+/** The Notes tab of a resource: notes about it, and other notes that reference it. */
 import { Button, Group, Stack, Switch, Text } from '@mantine/core'
 import { createNote, noteBacklinks, notes } from 'documents/notes'
 import type { NoteSubject } from 'documents/types'
 import { useState } from 'react'
-import type { Fault } from '../../graphql/fault'
-import { useAsk, useRun } from '../../graphql/hooks'
-import { Card } from '../../parts/card'
-import { EmptyState, FaultState, RowsLoading } from '../../parts/states'
-import { usePlace } from '../../place'
+import { Card } from '../../components/card'
+import { EmptyState, ErrorState, RowsLoading } from '../../components/states'
+import { useConsoleContext } from '../../console-context'
+import { useMutation, useQuery } from '../../graphql/hooks'
+import type { RequestError } from '../../graphql/request-error'
 import { Composer } from './composer'
 import { NoteCard } from './note-card'
 
 interface Props {
   type: NoteSubject
   id: string
-  /** Of the subject, for people. */
+  /** Display name of the resource. */
   name: string
 }
 
-const PAGE = 20
-const MOST = 100
+const PAGE_SIZE = 20
+const MAX_NOTES = 100
 
-export function Notes({ type, id, name }: Props) {
-  const { accountId, may } = usePlace()
-  const [limit, setLimit] = useState(PAGE)
-  const { data, fault, loading, again } = useAsk(
+export function NotesPanel({ type, id, name }: Props) {
+  const { accountId, may } = useConsoleContext()
+  const [limit, setLimit] = useState(PAGE_SIZE)
+  const { data, error, loading, refetch } = useQuery(
     notes,
     { accountId, subjectType: type, subjectId: id, limit },
     { typename: 'Note' },
@@ -34,21 +34,21 @@ export function Notes({ type, id, name }: Props) {
     <>
       {may('createNote') && <NewNote type={type} id={id} name={name} />}
       <Card title="Notes" flush>
-        {fault && !found ? (
-          <FaultState fault={fault} again={again} />
+        {error && !found ? (
+          <ErrorState error={error} onRetry={refetch} />
         ) : loading || !found ? (
           <RowsLoading rows={3} />
         ) : found.data.length === 0 ? (
-          <EmptyState icon="note" title="Nothing written yet">
-            Notes are for your own people: what was agreed, why something is as it is. They are never shown to users.
+          <EmptyState icon="note" title="No notes yet">
+            Notes are internal, for example about agreements and decisions. They are never shown to users.
           </EmptyState>
         ) : (
           found.data.map((note) => <NoteCard key={note.id} note={note} />)
         )}
-        {found?.hasMore && limit < MOST && (
+        {found?.hasMore && limit < MAX_NOTES && (
           <Group justify="center" p="sm">
-            <Button variant="default" size="xs" onClick={() => setLimit((now) => Math.min(now + PAGE, MOST))}>
-              Older notes
+            <Button variant="default" size="xs" onClick={() => setLimit((now) => Math.min(now + PAGE_SIZE, MAX_NOTES))}>
+              Show older notes
             </Button>
           </Group>
         )}
@@ -58,47 +58,53 @@ export function Notes({ type, id, name }: Props) {
   )
 }
 
-/** Notes about other things that mention this user or refer to this thing. */
+/** Notes about other resources that mention this user or reference this resource. */
 function Backlinks({ type, id }: Omit<Props, 'name'>) {
-  const { accountId } = usePlace()
-  const referring = useAsk(noteBacklinks, { accountId, refType: type, refId: id, limit: 50 }, { typename: 'Note' })
-  const mentioning = useAsk(
+  const { accountId } = useConsoleContext()
+  const backlinksQuery = useQuery(
+    noteBacklinks,
+    { accountId, refType: type, refId: id, limit: 50 },
+    { typename: 'Note' },
+  )
+  const mentionsQuery = useQuery(
     notes,
     { accountId, mentionsUserId: id, limit: 50 },
     { typename: 'Note', pause: type !== 'user' },
   )
-  const all = [...(referring.data?.noteBacklinks.data ?? []), ...(mentioning.data?.notes.data ?? [])]
+  const all = [...(backlinksQuery.data?.noteBacklinks.data ?? []), ...(mentionsQuery.data?.notes.data ?? [])]
   const others = all.filter(({ subjectId }) => subjectId !== id)
-  const each = [...new Map(others.map((note) => [note.id, note])).values()].sort((a, b) => b.createdAt - a.createdAt)
-  if (each.length === 0) return null
+  const uniqueNotes = [...new Map(others.map((note) => [note.id, note])).values()].sort(
+    (a, b) => b.createdAt - a.createdAt,
+  )
+  if (uniqueNotes.length === 0) return null
   return (
-    <Card title="Pointing here" text="Notes about other things." flush>
-      {each.map((note) => (
-        <NoteCard key={note.id} note={note} withSubject />
+    <Card title="References" text="Notes about other resources that reference this one." flush>
+      {uniqueNotes.map((note) => (
+        <NoteCard key={note.id} note={note} showSubject />
       ))}
     </Card>
   )
 }
 
 function NewNote({ type, id, name }: Props) {
-  const { accountId, issuerId } = usePlace()
-  const run = useRun()
+  const { accountId, issuerId } = useConsoleContext()
+  const mutate = useMutation()
   const [content, setContent] = useState('')
   const [pinned, setPinned] = useState(false)
-  const [fault, setFault] = useState<string>()
+  const [errorMessage, setErrorMessage] = useState<string>()
   const [busy, setBusy] = useState(false)
   const send = async () => {
     if (content.trim() === '' || busy) return
     setBusy(true)
-    setFault(undefined)
+    setErrorMessage(undefined)
     const isInIssuer = type === 'user' || type === 'org'
     const input = { content, pinned, subjectType: type, subjectId: id, ...(isInIssuer && { issuerId }) }
     try {
-      await run(createNote, { accountId, input }, { done: 'Note kept' })
+      await mutate(createNote, { accountId, input }, { successMessage: 'Note added' })
       setContent('')
       setPinned(false)
-    } catch (trouble) {
-      setFault((trouble as Fault).details[0]?.message ?? (trouble as Fault).message)
+    } catch (error) {
+      setErrorMessage((error as RequestError).details[0]?.message ?? (error as RequestError).message)
     } finally {
       setBusy(false)
     }
@@ -108,9 +114,9 @@ function NewNote({ type, id, name }: Props) {
       <Stack gap="sm">
         <Composer
           label={`New note about ${name}`}
-          placeholder="Markdown. @ mentions somebody, [[ refers to something."
+          placeholder="Markdown. @ mentions a user, [[ links to another resource."
           value={content}
-          error={fault}
+          error={errorMessage}
           disabled={busy}
           onChange={setContent}
           onSend={() => void send()}
@@ -126,7 +132,7 @@ function NewNote({ type, id, name }: Props) {
               Ctrl Enter
             </Text>
             <Button onClick={() => void send()} disabled={content.trim() === ''} loading={busy}>
-              Keep note
+              Add note
             </Button>
           </Group>
         </Group>

@@ -1,8 +1,8 @@
-/** Organizations in a list, among all of an issuer or among those of one user. */
+/** Columns of organization lists. */
 import type { OrganizationStatus } from 'documents/types'
-import { type Column, Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Moment, Status } from '../../parts/values'
+import { Icon } from '../../components/icon'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { type Column, NameCell } from '../../list/list-table'
 
 interface Row {
   id: string
@@ -14,10 +14,10 @@ interface Row {
 
 export const organizationColumns: Column<Row>[] = [
   {
-    head: 'Name',
-    cell: ({ name, id }) => <Named mark={<Icon name="building" />} name={name ?? 'Without a name'} text={id} />,
+    header: 'Name',
+    cell: ({ name, id }) => <NameCell mark={<Icon name="building" />} name={name ?? 'Unnamed'} text={id} />,
   },
-  { head: 'Kind', width: '130px', wide: true, cell: ({ orgType }) => orgType ?? '–' },
-  { head: 'Status', width: '130px', cell: ({ status }) => <Status value={status} /> },
-  { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+  { header: 'Type', width: '130px', hideOnMobile: true, cell: ({ orgType }) => orgType ?? '–' },
+  { header: 'Status', width: '130px', cell: ({ status }) => <StatusBadge value={status} /> },
+  { header: 'Created', width: '130px', hideOnMobile: true, cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
 ]

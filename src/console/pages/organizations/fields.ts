@@ -1,4 +1,4 @@
-/** The fields of an organization, by the form that they are in. */
+/** The fields of organization forms. */
 import type { UpdateOrganizationInput } from 'documents/types'
 import type { Field } from '../../form/fields'
 
@@ -8,59 +8,69 @@ export const organizationTypes = [
   { value: 'government', label: 'Government' },
 ]
 
-export const general: Field<UpdateOrganizationInput>[] = [
+export const generalFields: Field<UpdateOrganizationInput>[] = [
   { kind: 'text', path: 'name', label: 'Name' },
-  { kind: 'long', path: 'description', label: 'Description' },
-  { kind: 'choice', path: 'orgType', label: 'Kind', options: organizationTypes },
-  { kind: 'url', path: 'logoUrl', label: 'Logo', placeholder: 'https://example.com/logo.svg' },
+  { kind: 'textarea', path: 'description', label: 'Description' },
+  { kind: 'select', path: 'orgType', label: 'Type', options: organizationTypes },
+  { kind: 'url', path: 'logoUrl', label: 'Logo URL', placeholder: 'https://example.com/logo.svg' },
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'status',
     label: 'Status',
-    hint: 'A suspended organization gives its members nothing, and its keys stop working.',
+    hint: 'Members of a suspended organization have no scopes in it, and its API keys stop working.',
     options: [
       { value: 'active', label: 'Active' },
       { value: 'suspended', label: 'Suspended' },
     ],
   },
-  { kind: 'text', path: 'statusReason', label: 'Why', when: ({ status }) => status !== 'active' },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
+  { kind: 'text', path: 'statusReason', label: 'Reason', visibleWhen: ({ status }) => status !== 'active' },
+  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
-export const membership: Field<UpdateOrganizationInput>[] = [
+export const membershipFields: Field<UpdateOrganizationInput>[] = [
   {
     kind: 'list',
     path: 'defaultMemberScopes',
-    label: 'Scopes of every member',
-    hint: 'What every active member has.',
+    label: 'Default member scopes',
+    hint: 'Scopes that every active member has.',
     placeholder: 'orders:read',
   },
   {
     kind: 'list',
     path: 'scopes',
-    label: 'Scopes of the organization',
-    hint: 'For your applications to read. Members and API keys have scopes of their own.',
+    label: 'Organization scopes',
+    hint: 'For your applications to read. They do not apply to members and API keys.',
   },
-  { kind: 'list', path: 'creatorScopes', label: 'Scopes of whoever makes it' },
-  { kind: 'number', path: 'maxMembers', label: 'At most', unit: 'members', min: 1, placeholder: 'any number' },
-  { kind: 'toggle', path: 'invitationEnabled', label: 'People can be invited by email' },
   {
-    kind: 'long',
+    kind: 'list',
+    path: 'creatorScopes',
+    label: 'Creator scopes',
+    hint: 'Additional scopes of the user who creates the organization.',
+  },
+  { kind: 'number', path: 'maxMembers', label: 'Maximum members', unit: 'members', min: 1, placeholder: 'unlimited' },
+  { kind: 'toggle', path: 'invitationEnabled', label: 'Allow invitations by email' },
+  {
+    kind: 'textarea',
     path: 'invitationMessage',
-    label: 'What invitations say',
-    hint: 'Above the link, unless an invitation says something else.',
-    when: ({ invitationEnabled }) => invitationEnabled === true,
+    label: 'Invitation message',
+    hint: 'Shown above the link, unless the invitation has its own message.',
+    visibleWhen: ({ invitationEnabled }) => invitationEnabled === true,
   },
 ]
 
-export const signIn: Field<UpdateOrganizationInput>[] = [
-  { kind: 'toggle', path: 'security.mfa_required', label: 'Members need a second factor' },
+export const securityFields: Field<UpdateOrganizationInput>[] = [
+  {
+    kind: 'toggle',
+    path: 'security.mfa_required',
+    label: 'Require multi-factor authentication',
+    hint: 'For sign-ins whose tokens name this organization.',
+  },
 ]
 
-export const particulars: Field<UpdateOrganizationInput>[] = [
-  { kind: 'links', path: 'socialLinks', label: 'Links', hint: 'Its website, and where else it is found.' },
+export const additionalFields: Field<UpdateOrganizationInput>[] = [
+  { kind: 'links', path: 'socialLinks', label: 'Links', hint: 'Website and social profiles.' },
   { kind: 'json', path: 'contact', label: 'Contact' },
   { kind: 'json', path: 'address', label: 'Address' },
   { kind: 'json', path: 'businessDetails', label: 'Business details', hint: 'Legal name, tax number …' },
-  { kind: 'json', path: 'customFields', label: 'Fields of your own' },
+  { kind: 'json', path: 'customFields', label: 'Custom fields' },
 ]

@@ -1,4 +1,4 @@
-/** The groups of an organization: the list, and one of them with its members. */
+/** The groups of an organization: routes, list, and the page of a group with its members. */
 import { ActionIcon, Button, Group } from '@mantine/core'
 import {
   addOrganizationGroupMember,
@@ -18,21 +18,21 @@ import type {
 } from 'documents/types'
 import { useMemo, useState } from 'react'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { DangerZone } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { LinkButton } from '../../components/link'
+import { useAccumulatedOptions, useDebouncedSearch } from '../../components/searchable-options'
+import { ErrorState, PageLoading } from '../../components/states'
+import { RelativeTime } from '../../components/values'
+import { useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
-import { EditForm, versionOf } from '../../form/edit-form'
+import { EditForm, etagOf } from '../../form/edit-form'
 import type { Field } from '../../form/fields'
-import { tellFault, useAsk, useFresh, useRun } from '../../graphql/hooks'
+import { showError, useMutation, useQuery, useRefetch } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { useKnown, useSought } from '../../parts/choices'
-import { DangerZone } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { LinkButton } from '../../parts/link'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Moment } from '../../parts/values'
-import { usePlace } from '../../place'
-import { MemberCell, memberName, memberSearch, Words } from './members'
-import { useOrganization } from './place'
+import { NameCell } from '../../list/list-table'
+import { MemberCell, memberName, memberSearch, TagList } from './members'
+import { useOrganization } from './organization-context'
 
 const typenames = ['OrganizationGroup', 'OrganizationMember']
 
@@ -40,39 +40,45 @@ export function Groups() {
   return (
     <Switch>
       <Route path="/accounts/:accountId/issuers/:issuerId/organizations/:orgId/groups/:groupId">
-        {({ groupId }) => <GroupView key={groupId} groupId={groupId!} />}
+        {({ groupId }) => <GroupPage key={groupId} groupId={groupId!} />}
       </Route>
       <Route>{() => <GroupList />}</Route>
     </Switch>
   )
 }
 
-const newFields: Field<CreateOrganizationGroupInput>[] = [
+const createGroupFields: Field<CreateOrganizationGroupInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true, placeholder: 'Purchasing' },
-  { kind: 'long', path: 'description', label: 'Description' },
-  { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'What all its members may do.', placeholder: 'orders:write' },
+  { kind: 'textarea', path: 'description', label: 'Description' },
+  {
+    kind: 'list',
+    path: 'scopes',
+    label: 'Scopes',
+    hint: 'Scopes that all members of the group get.',
+    placeholder: 'orders:write',
+  },
 ]
 
 function GroupList() {
   const { ids, href, may } = useOrganization()
   const [, navigate] = useLocation()
   const [params, setParams] = useSearchParams()
-  const run = useRun()
+  const mutate = useMutation()
   const open = () => setParams({ new: '1' }, { replace: true })
   const create = async (input: CreateOrganizationGroupInput) => {
-    const { createOrganizationGroup: made } = await run(
+    const { createOrganizationGroup: created } = await mutate(
       createOrganizationGroup,
       { ...ids, input },
-      { done: 'Group made' },
+      { successMessage: 'Group created' },
     )
-    navigate(`${href}/groups/${made.id}`)
+    navigate(`${href}/groups/${created.id}`)
   }
   return (
     <>
       {may('createOrganizationGroup') && (
         <Group gap="xs" mb="md">
           <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New group
+            Create group
           </Button>
         </Group>
       )}
@@ -86,27 +92,32 @@ function GroupList() {
         href={({ id }) => `${href}/groups/${id}`}
         columns={[
           {
-            head: 'Name',
+            header: 'Name',
             cell: ({ name, description }) => (
-              <Named mark={<Icon name="users" />} name={name} {...(description && { text: description })} />
+              <NameCell mark={<Icon name="users" />} name={name} {...(description && { text: description })} />
             ),
           },
-          { head: 'Scopes', wide: true, cell: ({ scopes }) => <Words words={scopes} none="none" /> },
-          { head: 'Members', width: '100px', align: 'right', cell: ({ memberCount }) => memberCount },
-          { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Scopes', hideOnMobile: true, cell: ({ scopes }) => <TagList tags={scopes} emptyText="none" /> },
+          { header: 'Members', width: '100px', align: 'right', cell: ({ memberCount }) => memberCount },
+          {
+            header: 'Created',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
         ]}
         empty={{
           icon: 'users',
-          title: 'No group yet',
-          text: 'A group gives its scopes to all its members: make one for each job, such as purchasing, and put people into it.',
-          ...(may('createOrganizationGroup') && { action: 'New group', onAction: open }),
+          title: 'No groups yet',
+          text: 'A group grants its scopes to all its members. Create one for each role, such as purchasing, and add members to it.',
+          ...(may('createOrganizationGroup') && { action: 'Create group', onAction: open }),
         }}
       />
       {params.has('new') && may('createOrganizationGroup') && (
         <CreateDialog
-          title="New group"
-          fields={newFields}
-          submit="Make group"
+          title="Create group"
+          fields={createGroupFields}
+          submitLabel="Create group"
           create={create}
           onClose={() => setParams({}, { replace: true })}
         />
@@ -115,33 +126,37 @@ function GroupList() {
   )
 }
 
-const fields: Field<UpdateOrganizationGroupInput>[] = [
+const groupFields: Field<UpdateOrganizationGroupInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true },
-  { kind: 'long', path: 'description', label: 'Description' },
-  { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'What all its members may do.' },
+  { kind: 'textarea', path: 'description', label: 'Description' },
+  { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'Scopes that all members of the group get.' },
   { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
 ]
 
-function GroupView({ groupId }: { groupId: string }) {
+function GroupPage({ groupId }: { groupId: string }) {
   const { ids, href, may } = useOrganization()
-  const { may: mayHere } = usePlace()
+  const { may: mayInIssuer } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
   const [adding, setAdding] = useState(false)
-  const at = { ...ids, groupId }
-  const { data, fault, loading, again } = useAsk(organizationGroup, at)
+  const groupIds = { ...ids, groupId }
+  const { data, error, loading, refetch } = useQuery(organizationGroup, groupIds)
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const group = data.organizationGroup
-  const leave = (member: NamedMemberFieldsFragment) =>
-    run(
+  const removeMember = (member: NamedMemberFieldsFragment) =>
+    mutate(
       removeOrganizationGroupMember,
-      { ...at, memberId: member.memberId },
-      { done: `${memberName(member)} is no longer in ${group.name}`, typenames },
-    ).catch(tellFault)
+      { ...groupIds, memberId: member.memberId },
+      { successMessage: `${memberName(member)} removed from ${group.name}`, typenames },
+    ).catch(showError)
   const remove = async () => {
-    await run(deleteOrganizationGroup, { ...at, ifMatch: versionOf(group) }, { done: 'Group deleted', typenames })
+    await mutate(
+      deleteOrganizationGroup,
+      { ...groupIds, ifMatch: etagOf(group) },
+      { successMessage: 'Group deleted', typenames },
+    )
     navigate(`${href}/groups`)
   }
   return (
@@ -157,30 +172,37 @@ function GroupView({ groupId }: { groupId: string }) {
         </LinkButton>
         {may('addOrganizationGroupMember') && (
           <Button leftSection={<Icon name="plus" />} onClick={() => setAdding(true)}>
-            Put somebody into it
+            Add member
           </Button>
         )}
       </Group>
       <EditForm
         title={group.name}
-        fields={fields}
-        thing={group}
+        fields={groupFields}
+        resource={group}
         editable={may('updateOrganizationGroup')}
-        save={(input, ifMatch) => run(updateOrganizationGroup, { ...at, input, ifMatch }, { done: 'Group saved' })}
-        reload={async () => (await fresh(organizationGroup, at)).organizationGroup}
+        save={(input, ifMatch) =>
+          mutate(updateOrganizationGroup, { ...groupIds, input, ifMatch }, { successMessage: 'Group saved' })
+        }
+        reload={async () => (await fetchLatest(organizationGroup, groupIds)).organizationGroup}
       />
       <List
         label={`Members of ${group.name}`}
         query={organizationGroupMembers}
-        variables={{ ...at, named: mayHere('users') }}
+        variables={{ ...groupIds, named: mayInIssuer('users') }}
         page={(found) => found.organizationGroupMembers}
         typename="OrganizationMember"
-        {...(mayHere('users') && { search: memberSearch })}
+        {...(mayInIssuer('users') && { search: memberSearch })}
         columns={[
-          { head: 'Member', cell: (member) => <MemberCell member={member} /> },
-          { head: 'Joined', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Member', cell: (member) => <MemberCell member={member} /> },
           {
-            head: '',
+            header: 'Joined',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
+          {
+            header: '',
             width: '72px',
             align: 'right',
             cell: (member) =>
@@ -188,8 +210,8 @@ function GroupView({ groupId }: { groupId: string }) {
                 <ActionIcon
                   variant="subtle"
                   color="gray"
-                  aria-label={`Take ${memberName(member)} out`}
-                  onClick={() => void leave(member)}
+                  aria-label={`Remove ${memberName(member)}`}
+                  onClick={() => void removeMember(member)}
                 >
                   <Icon name="close" />
                 </ActionIcon>
@@ -198,37 +220,37 @@ function GroupView({ groupId }: { groupId: string }) {
         ]}
         empty={{
           icon: 'users',
-          title: 'Nobody is in this group',
-          text: 'Members of the organization can be put into it; they get its scopes at once.',
+          title: 'No members yet',
+          text: 'Add members of the organization. They get the scopes of the group immediately.',
         }}
       />
       {may('deleteOrganizationGroup') && (
         <DangerZone
-          dangers={[
+          actions={[
             {
               title: 'Delete this group',
-              text: 'Its members lose the scopes that they have from it.',
+              text: 'Members lose the scopes of this group.',
               label: 'Delete group',
-              warning: 'The members stay in the organization, without the scopes of this group.',
+              warning: 'The members stay in the organization, but lose the scopes of this group.',
               name: group.name,
-              run: remove,
+              onConfirm: remove,
             },
           ]}
         />
       )}
-      {adding && <Join groupId={groupId} name={group.name} onClose={() => setAdding(false)} />}
+      {adding && <AddGroupMemberDialog groupId={groupId} name={group.name} onClose={() => setAdding(false)} />}
     </>
   )
 }
 
-function Join({ groupId, name, onClose }: { groupId: string; name: string; onClose: () => void }) {
+function AddGroupMemberDialog({ groupId, name, onClose }: { groupId: string; name: string; onClose: () => void }) {
   const { ids } = useOrganization()
-  const { may: mayHere } = usePlace()
-  const run = useRun()
-  const named = mayHere('users')
-  const [search, onSearch] = useSought()
-  const asked = { ...ids, limit: 100, named, search: named ? search : null }
-  const { data } = useAsk(organizationMembers, asked, { typename: 'OrganizationMember' })
+  const { may: mayInIssuer } = useConsoleContext()
+  const mutate = useMutation()
+  const canSeeUsers = mayInIssuer('users')
+  const [search, onSearch] = useDebouncedSearch()
+  const variables = { ...ids, limit: 100, named: canSeeUsers, search: canSeeUsers ? search : null }
+  const { data } = useQuery(organizationMembers, variables, { typename: 'OrganizationMember' })
   const page = data?.organizationMembers
   const found = useMemo(
     () =>
@@ -237,27 +259,37 @@ function Join({ groupId, name, onClose }: { groupId: string; name: string; onClo
         .map((member) => ({ value: member.memberId, label: memberName(member) })),
     [page, groupId],
   )
-  const options = useKnown(found)
-  const joinFields = useMemo((): Field<{ memberId: string }>[] => {
-    const isNobodyLeft = page !== undefined && !page.hasMore && options.length === 0
+  const options = useAccumulatedOptions(found)
+  const memberFields = useMemo((): Field<{ memberId: string }>[] => {
+    const isComplete = page !== undefined && !page.hasMore && options.length === 0
     return [
       {
-        kind: 'choice',
+        kind: 'select',
         path: 'memberId',
         label: 'Member',
         required: true,
         placeholder: 'Type a name, username or email',
-        hint: isNobodyLeft ? 'Every member of the organization is in it already.' : undefined,
+        hint: isComplete ? 'All members of the organization are already in this group.' : undefined,
         options,
-        ...(named && { onSearch }),
+        ...(canSeeUsers && { onSearch }),
       },
     ]
-  }, [page, options, named, onSearch])
-  const join = async (input: { memberId: string }) => {
-    await run(addOrganizationGroupMember, { ...ids, groupId, input }, { done: `Put into ${name}`, typenames })
+  }, [page, options, canSeeUsers, onSearch])
+  const addMember = async (input: { memberId: string }) => {
+    await mutate(
+      addOrganizationGroupMember,
+      { ...ids, groupId, input },
+      { successMessage: `Added to ${name}`, typenames },
+    )
     onClose()
   }
   return (
-    <CreateDialog title={`Into ${name}`} fields={joinFields} submit="Put into it" create={join} onClose={onClose} />
+    <CreateDialog
+      title={`Add a member to ${name}`}
+      fields={memberFields}
+      submitLabel="Add member"
+      create={addMember}
+      onClose={onClose}
+    />
   )
 }

@@ -1,28 +1,28 @@
-/** The organizations of an issuer: the list, and one of them. */
+/** The organizations of an issuer: routes, list, and the dialog that creates one. */
 import { Button } from '@mantine/core'
 import { createOrganization, organizations } from 'documents/organizations'
 import type { CreateOrganizationInput } from 'documents/types'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { issuerHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { useRun } from '../../graphql/hooks'
+import { useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { issuerHref, usePlace } from '../../place'
 import { organizationColumns } from './columns'
 import { organizationTypes } from './fields'
 import { OrganizationPage } from './organization'
-import { OrganizationPlaceOf } from './place'
+import { OrganizationProvider } from './organization-context'
 
 export default function Organizations() {
   return (
     <Switch>
       <Route path="/accounts/:accountId/issuers/:issuerId/organizations/:orgId/*?">
         {({ orgId }) => (
-          <OrganizationPlaceOf key={orgId} orgId={orgId!}>
+          <OrganizationProvider key={orgId} orgId={orgId!}>
             <OrganizationPage />
-          </OrganizationPlaceOf>
+          </OrganizationProvider>
         )}
       </Route>
       <Route>{() => <OrganizationList />}</Route>
@@ -36,18 +36,18 @@ const yesOrNo = (yes: string, no: string) => [
 ]
 
 function OrganizationList() {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [params, setParams] = useSearchParams()
   const open = () => setParams({ new: '1' }, { replace: true })
   const base = `${issuerHref(accountId, issuerId)}/organizations`
   return (
     <Page
       title="Organizations"
-      lead="Companies and teams among the users of this issuer. Members, groups and scopes appear in their tokens."
+      lead="Companies and teams of the users of this issuer. Tokens contain the memberships, groups and scopes."
       actions={
         may('createOrganization') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New organization
+            Create organization
           </Button>
         )
       }
@@ -59,7 +59,7 @@ function OrganizationList() {
         page={(data) => data.organizations}
         typename="Organization"
         href={({ id }) => `${base}/${id}`}
-        search={{ name: 'search', placeholder: 'Search by name or id' }}
+        search={{ name: 'search', placeholder: 'Search by name or ID' }}
         filters={[
           {
             name: 'status',
@@ -68,23 +68,23 @@ function OrganizationList() {
           },
           {
             name: 'invitationEnabled',
-            label: 'Any way in',
+            label: 'Any invitation setting',
             boolean: true,
-            options: yesOrNo('By invitation too', 'Without invitations'),
+            options: yesOrNo('Invitations allowed', 'Invitations not allowed'),
           },
           {
             name: 'mfaRequired',
-            label: 'Any sign-in',
+            label: 'Any MFA setting',
             boolean: true,
-            options: yesOrNo('Two factors needed', 'One factor is enough'),
+            options: yesOrNo('MFA required', 'MFA not required'),
           },
         ]}
         columns={organizationColumns}
         empty={{
           icon: 'building',
-          title: 'No organization yet',
-          text: 'If your customers are companies, make one for each: its people become members, with scopes and groups that your applications find in their tokens.',
-          ...(may('createOrganization') && { action: 'New organization', onAction: open }),
+          title: 'No organizations yet',
+          text: 'Create an organization for each customer that is a company. Its users become members, and their tokens contain their scopes and groups.',
+          ...(may('createOrganization') && { action: 'Create organization', onAction: open }),
         }}
       />
       {params.has('new') && may('createOrganization') && (
@@ -96,32 +96,36 @@ function OrganizationList() {
 
 const fields: Field<CreateOrganizationInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true, placeholder: 'Hopper Industries' },
-  { kind: 'choice', path: 'orgType', label: 'Kind', options: organizationTypes },
-  { kind: 'long', path: 'description', label: 'Description' },
+  { kind: 'select', path: 'orgType', label: 'Type', options: organizationTypes },
+  { kind: 'textarea', path: 'description', label: 'Description' },
   {
     kind: 'list',
     path: 'defaultMemberScopes',
-    label: 'Scopes of every member',
-    hint: 'What everybody in it may do, such as orders:read.',
+    label: 'Default member scopes',
+    hint: 'Scopes that every active member has, such as orders:read.',
   },
-  { kind: 'toggle', path: 'invitationEnabled', label: 'People can be invited by email' },
+  { kind: 'toggle', path: 'invitationEnabled', label: 'Allow invitations by email' },
 ]
 
 function CreateOrganization({ onClose }: { onClose: () => void }) {
-  const { accountId, issuerId } = usePlace()
+  const { accountId, issuerId } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
+  const mutate = useMutation()
   const create = async (input: CreateOrganizationInput) => {
     const ids = { accountId, issuerId }
-    const { createOrganization: made } = await run(createOrganization, { ...ids, input }, { done: 'Organization made' })
-    navigate(`${issuerHref(accountId, issuerId)}/organizations/${made.id}`)
+    const { createOrganization: created } = await mutate(
+      createOrganization,
+      { ...ids, input },
+      { successMessage: 'Organization created' },
+    )
+    navigate(`${issuerHref(accountId, issuerId)}/organizations/${created.id}`)
   }
   return (
     <CreateDialog
-      title="New organization"
+      title="Create organization"
       fields={fields}
       initial={{ orgType: 'business', invitationEnabled: true }}
-      submit="Make organization"
+      submitLabel="Create organization"
       create={create}
       onClose={onClose}
     />

@@ -1,4 +1,4 @@
-/** Who has been invited into an organization, and what became of it. */
+/** The invitations of an organization and their status. */
 import { ActionIcon, Alert, Button, Group, Menu } from '@mantine/core'
 import {
   createOrganizationInvitation,
@@ -9,37 +9,41 @@ import {
 import type { CreateOrganizationInvitationInput, InvitationFieldsFragment } from 'documents/types'
 import { useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { ConfirmDialog } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { RelativeTime, StatusBadge } from '../../components/values'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { tellFault, useRun } from '../../graphql/hooks'
+import { showError, useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Confirm } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { Moment, Status } from '../../parts/values'
-import { Words } from './members'
-import { useGroups, useOrganization } from './place'
+import { NameCell } from '../../list/list-table'
+import { TagList } from './members'
+import { useGroupOptions, useOrganization } from './organization-context'
 
 export function Invitations({ enabled }: { enabled: boolean }) {
   const { ids, may } = useOrganization()
-  const run = useRun()
+  const mutate = useMutation()
   const [params, setParams] = useSearchParams()
-  const [withdrawing, setWithdrawing] = useState<InvitationFieldsFragment>()
-  const offered = enabled && may('createOrganizationInvitation')
+  const [revoking, setRevoking] = useState<InvitationFieldsFragment>()
+  const canInvite = enabled && may('createOrganizationInvitation')
   const open = () => setParams({ new: '1' }, { replace: true })
   const resend = ({ id, email }: InvitationFieldsFragment) =>
-    run(resendOrganizationInvitation, { ...ids, invitationId: id }, { done: `Sent to ${email} again` }).catch(tellFault)
+    mutate(
+      resendOrganizationInvitation,
+      { ...ids, invitationId: id },
+      { successMessage: `Invitation to ${email} resent` },
+    ).catch(showError)
   return (
     <>
       {!enabled && (
-        <Alert mb="md" variant="light" icon={<Icon name="mail" />} title="Nobody can be invited">
-          The organization does not allow invitations. An administrator can change that under Settings.
+        <Alert mb="md" variant="light" icon={<Icon name="mail" />} title="Invitations are disabled">
+          An administrator can enable them in the settings of the organization.
         </Alert>
       )}
-      {offered && (
+      {canInvite && (
         <Group gap="xs" mb="md">
           <Button leftSection={<Icon name="mail" />} onClick={open}>
-            Invite somebody
+            Invite member
           </Button>
         </Group>
       )}
@@ -59,17 +63,31 @@ export function Invitations({ enabled }: { enabled: boolean }) {
         ]}
         columns={[
           {
-            head: 'To',
+            header: 'To',
             cell: ({ email, message }) => (
-              <Named mark={<Icon name="mail" />} name={email} {...(message && { text: message })} />
+              <NameCell mark={<Icon name="mail" />} name={email} {...(message && { text: message })} />
             ),
           },
-          { head: 'Scopes', wide: true, cell: ({ scopes }) => <Words words={scopes} none="those of every member" /> },
-          { head: 'Status', width: '125px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Sent', width: '120px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
-          { head: 'Ends', width: '120px', wide: true, cell: ({ expiresAt }) => <Moment at={expiresAt} /> },
           {
-            head: '',
+            header: 'Scopes',
+            hideOnMobile: true,
+            cell: ({ scopes }) => <TagList tags={scopes} emptyText="defaults only" />,
+          },
+          { header: 'Status', width: '125px', cell: ({ status }) => <StatusBadge value={status} /> },
+          {
+            header: 'Sent',
+            width: '120px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
+          {
+            header: 'Expires',
+            width: '120px',
+            hideOnMobile: true,
+            cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
+          },
+          {
+            header: '',
             width: '72px',
             align: 'right',
             cell: (invitation) =>
@@ -77,23 +95,23 @@ export function Invitations({ enabled }: { enabled: boolean }) {
               (may('resendOrganizationInvitation') || may('revokeOrganizationInvitation')) && (
                 <Menu position="bottom-end">
                   <Menu.Target>
-                    <ActionIcon variant="subtle" color="gray" aria-label={`Invitation of ${invitation.email}`}>
+                    <ActionIcon variant="subtle" color="gray" aria-label={`Invitation to ${invitation.email}`}>
                       <Icon name="chevronDown" />
                     </ActionIcon>
                   </Menu.Target>
                   <Menu.Dropdown>
                     {may('resendOrganizationInvitation') && (
                       <Menu.Item leftSection={<Icon name="refresh" />} onClick={() => void resend(invitation)}>
-                        Send again
+                        Resend
                       </Menu.Item>
                     )}
                     {may('revokeOrganizationInvitation') && (
                       <Menu.Item
                         color="red"
                         leftSection={<Icon name="close" />}
-                        onClick={() => setWithdrawing(invitation)}
+                        onClick={() => setRevoking(invitation)}
                       >
-                        Withdraw …
+                        Revoke …
                       </Menu.Item>
                     )}
                   </Menu.Dropdown>
@@ -103,52 +121,67 @@ export function Invitations({ enabled }: { enabled: boolean }) {
         ]}
         empty={{
           icon: 'mail',
-          title: 'Nobody has been invited',
-          text: 'An invitation goes to an email address; whoever follows its link becomes a member, and a user if need be.',
-          ...(offered && { action: 'Invite somebody', onAction: open }),
+          title: 'No invitations yet',
+          text: 'Invite people by email. With the link in the invitation, they become members, and users if they are not yet.',
+          ...(canInvite && { action: 'Invite member', onAction: open }),
         }}
       />
-      {params.has('new') && offered && <Invite onClose={() => setParams({}, { replace: true })} />}
-      {withdrawing && (
-        <Confirm
-          title={`Withdraw the invitation of ${withdrawing.email}`}
-          label="Withdraw"
-          run={() =>
-            run(
+      {params.has('new') && canInvite && <InviteDialog onClose={() => setParams({}, { replace: true })} />}
+      {revoking && (
+        <ConfirmDialog
+          title={`Revoke the invitation to ${revoking.email}`}
+          label="Revoke invitation"
+          onConfirm={() =>
+            mutate(
               revokeOrganizationInvitation,
-              { ...ids, invitationId: withdrawing.id },
-              { done: 'Invitation withdrawn' },
+              { ...ids, invitationId: revoking.id },
+              { successMessage: 'Invitation revoked' },
             )
           }
-          onClose={() => setWithdrawing(undefined)}
+          onClose={() => setRevoking(undefined)}
         >
-          Its link works no more. You can invite the same address again.
-        </Confirm>
+          The link in the invitation stops working. You can invite the same address again.
+        </ConfirmDialog>
       )}
     </>
   )
 }
 
-function Invite({ onClose }: { onClose: () => void }) {
+function InviteDialog({ onClose }: { onClose: () => void }) {
   const { ids } = useOrganization()
-  const run = useRun()
-  const { options, onSearch } = useGroups()
+  const mutate = useMutation()
+  const { options, onSearch } = useGroupOptions()
   const fields = useMemo(
     (): Field<CreateOrganizationInvitationInput>[] => [
       { kind: 'email', path: 'email', label: 'Email address', required: true, placeholder: 'grace@example.com' },
-      { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'Besides those that every member has.' },
+      { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'In addition to the default member scopes.' },
       ...(options.length > 0
-        ? [{ kind: 'choices' as const, path: 'groups' as const, label: 'Groups', options, onSearch }]
+        ? [{ kind: 'multiselect' as const, path: 'groups' as const, label: 'Groups', options, onSearch }]
         : []),
-      { kind: 'long', path: 'message', label: 'Message', hint: 'Instead of the organization’s own words.' },
+      {
+        kind: 'textarea',
+        path: 'message',
+        label: 'Message',
+        hint: 'Replaces the invitation message of the organization.',
+      },
     ],
     [options, onSearch],
   )
   const invite = async (input: CreateOrganizationInvitationInput) => {
-    await run(createOrganizationInvitation, { ...ids, input }, { done: `Invitation sent to ${input.email}` })
+    await mutate(
+      createOrganizationInvitation,
+      { ...ids, input },
+      { successMessage: `Invitation sent to ${input.email}` },
+    )
     onClose()
   }
   return (
-    <CreateDialog title="Invite somebody" fields={fields} submit="Send invitation" create={invite} onClose={onClose} />
+    <CreateDialog
+      title="Invite member"
+      fields={fields}
+      submitLabel="Send invitation"
+      create={invite}
+      onClose={onClose}
+    />
   )
 }

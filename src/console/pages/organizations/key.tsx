@@ -1,4 +1,4 @@
-/** One API key of an organization: what it may do, and the means to change its secret or end it. */
+/** The page of an organization's API key: access, settings, and actions that rotate, block or revoke it. */
 import { Button, Group } from '@mantine/core'
 import {
   blockOrganizationApiKey,
@@ -9,40 +9,40 @@ import {
   updateOrganizationApiKey,
 } from 'documents/organization-keys'
 import { useMemo, useState } from 'react'
+import { Card, DescriptionList } from '../../components/card'
+import { ConfirmDialog, DangerZone } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { LinkButton } from '../../components/link'
+import { SecretDialog } from '../../components/secret'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
 import { EditForm } from '../../form/edit-form'
-import { tellFault, useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { Card, Facts } from '../../parts/card'
-import { Confirm, DangerZone } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { LinkButton } from '../../parts/link'
-import { SecretDialog } from '../../parts/secret'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { changeOf, formOf, type KeyForm, moreFields, organizationReachFields } from '../api-keys/fields'
-import { useOrganization } from './place'
+import { showError, useMutation, useQuery, useRefetch } from '../../graphql/hooks'
+import { detailFields, type KeyForm, organizationAccessFields, toKeyForm, toKeyUpdate } from '../api-keys/fields'
+import { useOrganization } from './organization-context'
 
-export function KeyView({ keyId }: { keyId: string }) {
+export function OrganizationKeyPage({ keyId }: { keyId: string }) {
   const { ids, href, may, scopes } = useOrganization()
-  const run = useRun()
-  const fresh = useFresh()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
   const [rotating, setRotating] = useState(false)
   const [secret, setSecret] = useState<string>()
-  const at = { ...ids, keyId }
-  const { data, fault, loading, again } = useAsk(organizationApiKey, at)
-  const reach = useMemo(() => organizationReachFields(scopes), [scopes])
-  const thing = useMemo(() => data && formOf(data.organizationApiKey), [data])
+  const keyIds = { ...ids, keyId }
+  const { data, error, loading, refetch } = useQuery(organizationApiKey, keyIds)
+  const accessFieldList = useMemo(() => organizationAccessFields(scopes), [scopes])
+  const keyForm = useMemo(() => data && toKeyForm(data.organizationApiKey), [data])
   if (loading) return <PageLoading />
-  if (fault || !data || !thing) return <FaultState fault={fault!} again={again} />
+  if (error || !data || !keyForm) return <ErrorState error={error!} onRetry={refetch} />
   const key = data.organizationApiKey
-  const lives = key.status !== 'revoked' && key.status !== 'expired'
-  const reload = async () => formOf((await fresh(organizationApiKey, at)).organizationApiKey)
+  const isUsable = key.status !== 'revoked' && key.status !== 'expired'
+  const reload = async () => toKeyForm((await fetchLatest(organizationApiKey, keyIds)).organizationApiKey)
   const save = async (typed: KeyForm, ifMatch: string) => {
-    const input = changeOf(typed, await reload())
-    await run(updateOrganizationApiKey, { ...at, input, ifMatch }, { done: 'Key saved' })
+    const input = toKeyUpdate(typed, await reload())
+    await mutate(updateOrganizationApiKey, { ...keyIds, input, ifMatch }, { successMessage: 'Key saved' })
   }
-  const form = { thing, editable: lives && may('updateOrganizationApiKey'), save, reload }
+  const formProps = { resource: keyForm, editable: isUsable && may('updateOrganizationApiKey'), save, reload }
   const rotate = async () => {
-    const { rotateOrganizationApiKey: rotated } = await run(rotateOrganizationApiKey, at)
+    const { rotateOrganizationApiKey: rotated } = await mutate(rotateOrganizationApiKey, keyIds)
     setSecret(rotated.secretPlain ?? undefined)
   }
   return (
@@ -61,7 +61,9 @@ export function KeyView({ keyId }: { keyId: string }) {
             <Button
               variant="default"
               leftSection={<Icon name="pause" />}
-              onClick={() => void run(blockOrganizationApiKey, at, { done: 'Key blocked' }).catch(tellFault)}
+              onClick={() =>
+                void mutate(blockOrganizationApiKey, keyIds, { successMessage: 'Key blocked' }).catch(showError)
+              }
             >
               Block
             </Button>
@@ -70,7 +72,9 @@ export function KeyView({ keyId }: { keyId: string }) {
             <Button
               variant="default"
               leftSection={<Icon name="play" />}
-              onClick={() => void run(unblockOrganizationApiKey, at, { done: 'Key works again' }).catch(tellFault)}
+              onClick={() =>
+                void mutate(unblockOrganizationApiKey, keyIds, { successMessage: 'Key unblocked' }).catch(showError)
+              }
             >
               Unblock
             </Button>
@@ -83,41 +87,46 @@ export function KeyView({ keyId }: { keyId: string }) {
         </Group>
       </Group>
       <Card title={key.name}>
-        <Facts
+        <DescriptionList
           rows={[
-            ['Key id', <Copyable key="id" value={key.id} label="key id" />],
-            ['Status', <Status key="status" value={key.status} />],
-            ['Secret', `ends in ${key.secretHint}`],
-            ['Ends', <Moment key="ends" at={key.expiresAt} />],
-            ['Made', <Moment key="made" at={key.createdAt} />],
-            key.statusReason ? ['Why it is so', key.statusReason] : undefined,
+            ['Key ID', <Copyable key="id" value={key.id} label="key ID" />],
+            ['Status', <StatusBadge key="status" value={key.status} />],
+            ['Secret', `stored as a hash; ends in ${key.secretHint}`],
+            ['Expires', <RelativeTime key="expires" at={key.expiresAt} />],
+            ['Created', <RelativeTime key="created" at={key.createdAt} />],
+            key.statusReason ? ['Status reason', key.statusReason] : undefined,
           ]}
         />
       </Card>
-      <EditForm key="reach" title="What it may do" fields={reach} {...form} />
-      <EditForm key="general" title="General" fields={moreFields} {...form} />
-      {lives && may('revokeOrganizationApiKey') && (
+      <EditForm key="access" title="Access" fields={accessFieldList} {...formProps} />
+      <EditForm key="general" title="General" fields={detailFields} {...formProps} />
+      {isUsable && may('revokeOrganizationApiKey') && (
         <DangerZone
-          dangers={[
+          actions={[
             {
               title: 'Revoke this key',
-              text: 'It stops working at once, for ever.',
+              text: 'Permanently disables the key.',
               label: 'Revoke key',
-              warning: 'Whatever uses this key is refused from now on. A revoked key cannot come back.',
+              warning: 'Requests with this key are refused immediately. This cannot be undone.',
               name: key.name,
-              run: () => run(revokeOrganizationApiKey, at, { done: 'Key revoked' }),
+              onConfirm: () => mutate(revokeOrganizationApiKey, keyIds, { successMessage: 'Key revoked' }),
             },
           ]}
         />
       )}
       {rotating && (
-        <Confirm title="Rotate the secret" label="Make a new secret" run={rotate} onClose={() => setRotating(false)}>
-          The present secret works for 15 more minutes, so that you can put the new one in its place.
-        </Confirm>
+        <ConfirmDialog
+          title="Rotate secret"
+          label="Create new secret"
+          onConfirm={rotate}
+          onClose={() => setRotating(false)}
+        >
+          You get a new secret. The current secret stays valid for 15 minutes, so that you can replace it everywhere.
+        </ConfirmDialog>
       )}
       {secret && (
         <SecretDialog
-          title="The new secret"
+          title="New secret"
           secrets={[{ label: 'Secret', value: secret }]}
           fileName={`${key.id}.txt`}
           onClose={() => setSecret(undefined)}

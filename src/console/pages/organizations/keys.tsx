@@ -1,59 +1,59 @@
-/** The API keys by which a backend acts as the organization. */
+/** API keys with which a backend acts as the organization. */
 import { Button, Group } from '@mantine/core'
 import { createOrganizationApiKey, organizationApiKeys } from 'documents/organization-keys'
 import type { CreateOrganizationApiKeyInput } from 'documents/types'
 import { useMemo, useState } from 'react'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { SecretDialog } from '../../components/secret'
+import { RelativeTime, StatusBadge } from '../../components/values'
 import { CreateDialog } from '../../form/create-dialog'
-import { useRun } from '../../graphql/hooks'
+import { useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { SecretDialog } from '../../parts/secret'
-import { Moment, Status } from '../../parts/values'
-import { generalFields, type KeyForm, organizationReachFields, restrictionsFor } from '../api-keys/fields'
-import { KeyView } from './key'
-import { Words } from './members'
-import { useOrganization } from './place'
+import { NameCell } from '../../list/list-table'
+import { buildRestrictions, generalFields, type KeyForm, organizationAccessFields } from '../api-keys/fields'
+import { OrganizationKeyPage } from './key'
+import { TagList } from './members'
+import { useOrganization } from './organization-context'
 
-/** How long a key works unless something else is chosen (milliseconds). */
-const DEFAULT_LIFE = 90 * 86_400_000
+/** Default lifetime of a new key (milliseconds). */
+const DEFAULT_LIFETIME_MS = 90 * 86_400_000
 
 export function OrganizationKeys() {
   return (
     <Switch>
       <Route path="/accounts/:accountId/issuers/:issuerId/organizations/:orgId/keys/:keyId">
-        {({ keyId }) => <KeyView key={keyId} keyId={keyId!} />}
+        {({ keyId }) => <OrganizationKeyPage key={keyId} keyId={keyId!} />}
       </Route>
-      <Route>{() => <KeyList />}</Route>
+      <Route>{() => <OrganizationKeyList />}</Route>
     </Switch>
   )
 }
 
-function KeyList() {
+function OrganizationKeyList() {
   const { ids, href, may, scopes } = useOrganization()
   const [, navigate] = useLocation()
   const [params, setParams] = useSearchParams()
-  const [made, setMade] = useState<{ id: string; secret: string }>()
-  const run = useRun()
+  const [created, setCreated] = useState<{ id: string; secret: string }>()
+  const mutate = useMutation()
   const open = () => setParams({ new: '1' }, { replace: true })
-  const fields = useMemo(() => [...generalFields, ...organizationReachFields(scopes)], [scopes])
-  const create = async ({ reach, restrictions, ...typed }: KeyForm) => {
+  const fields = useMemo(() => [...generalFields, ...organizationAccessFields(scopes)], [scopes])
+  const create = async ({ accessMode, restrictions, ...typed }: KeyForm) => {
     const input: CreateOrganizationApiKeyInput = {
       ...typed,
       type: 'api_key',
-      restrictions: { ...restrictionsFor(reach ?? 'some', restrictions ?? {}) },
+      restrictions: { ...buildRestrictions(accessMode ?? 'some', restrictions ?? {}) },
     }
-    const { createOrganizationApiKey: key } = await run(createOrganizationApiKey, { ...ids, input })
+    const { createOrganizationApiKey: key } = await mutate(createOrganizationApiKey, { ...ids, input })
     setParams({}, { replace: true })
-    if (key.secretPlain) setMade({ id: key.id, secret: key.secretPlain })
+    if (key.secretPlain) setCreated({ id: key.id, secret: key.secretPlain })
   }
   return (
     <>
       {may('createOrganizationApiKey') && (
         <Group gap="xs" mb="md">
           <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New key
+            Create key
           </Button>
         </Group>
       )}
@@ -73,48 +73,52 @@ function KeyList() {
         ]}
         columns={[
           {
-            head: 'Name',
+            header: 'Name',
             cell: ({ name, secretHint }) => (
-              <Named mark={<Icon name="key" />} name={name} text={`ends in ${secretHint}`} />
+              <NameCell mark={<Icon name="key" />} name={name} text={`ends in ${secretHint}`} />
             ),
           },
-          { head: 'Scopes', wide: true, cell: ({ scopes }) => <Words words={scopes ?? []} none="all" /> },
-          { head: 'Status', width: '125px', cell: ({ status }) => <Status value={status} /> },
           {
-            head: 'Ends',
+            header: 'Scopes',
+            hideOnMobile: true,
+            cell: ({ scopes }) => <TagList tags={scopes ?? []} emptyText="all" />,
+          },
+          { header: 'Status', width: '125px', cell: ({ status }) => <StatusBadge value={status} /> },
+          {
+            header: 'Expires',
             width: '120px',
-            wide: true,
-            cell: ({ expiresAt }) => <Moment at={expiresAt} />,
+            hideOnMobile: true,
+            cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
           },
         ]}
         empty={{
           icon: 'key',
-          title: 'No key yet',
-          text: 'With a key, a backend of this organization calls the Core API as the organization, not as one of its people.',
-          ...(may('createOrganizationApiKey') && { action: 'New key', onAction: open }),
+          title: 'No API keys yet',
+          text: 'With an API key, a backend calls the Core API as this organization instead of as a user.',
+          ...(may('createOrganizationApiKey') && { action: 'Create key', onAction: open }),
         }}
       />
       {params.has('new') && may('createOrganizationApiKey') && (
         <CreateDialog
-          title="New API key"
+          title="Create API key"
           fields={fields}
-          initial={{ reach: 'some', expiresAt: Date.now() + DEFAULT_LIFE }}
-          submit="Make key"
+          initial={{ accessMode: 'some', expiresAt: Date.now() + DEFAULT_LIFETIME_MS }}
+          submitLabel="Create key"
           create={create}
           onClose={() => setParams({}, { replace: true })}
         />
       )}
-      {made && (
+      {created && (
         <SecretDialog
-          title="Your organization’s key"
+          title="Organization API key"
           secrets={[
-            { label: 'Key id', value: made.id },
-            { label: 'Secret', value: made.secret },
+            { label: 'Key ID', value: created.id },
+            { label: 'Secret', value: created.secret },
           ]}
-          fileName={`${made.id}.txt`}
+          fileName={`${created.id}.txt`}
           onClose={() => {
-            setMade(undefined)
-            navigate(`${href}/keys/${made.id}`)
+            setCreated(undefined)
+            navigate(`${href}/keys/${created.id}`)
           }}
         />
       )}

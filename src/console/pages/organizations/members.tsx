@@ -1,4 +1,4 @@
-/** Who belongs to an organization, and what each may do there. */
+/** The members of an organization, their scopes and groups. */
 import { ActionIcon, Badge, Button, Group, Menu } from '@mantine/core'
 import {
   addOrganizationMember,
@@ -13,36 +13,37 @@ import type {
 } from 'documents/types'
 import { useMemo, useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { ConfirmDialog } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { TextLink } from '../../components/link'
+import type { SearchableOptions } from '../../components/searchable-options'
+import { type SelectedUser, UserPicker } from '../../components/user-picker'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { Fault } from '../../graphql/fault'
-import { tellFault, useRun } from '../../graphql/hooks'
+import { showError, useMutation } from '../../graphql/hooks'
+import { RequestError } from '../../graphql/request-error'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import type { Choices } from '../../parts/choices'
-import { Confirm } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { TextLink } from '../../parts/link'
-import { type Picked, UserPicker } from '../../parts/user-picker'
-import { Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 import { initialsOf, userName } from '../users/names'
-import { useGroups, useOrganization } from './place'
+import { useGroupOptions, useOrganization } from './organization-context'
 
 export const memberSearch = { name: 'search', placeholder: 'Search by username, name or email' }
 
-const unknown = { profile: {} }
+const unnamedUser = { profile: {} }
 export const memberName = ({ user, memberId }: NamedMemberFieldsFragment): string =>
-  userName({ ...(user ?? unknown), id: memberId })
-const initials = ({ user, memberId }: NamedMemberFieldsFragment) => initialsOf({ ...(user ?? unknown), id: memberId })
+  userName({ ...(user ?? unnamedUser), id: memberId })
+const initials = ({ user, memberId }: NamedMemberFieldsFragment) =>
+  initialsOf({ ...(user ?? unnamedUser), id: memberId })
 
-/** Who it is, with the way to the user's own page. */
+/** A member, with a link to the page of the user. */
 export function MemberCell({ member }: { member: NamedMemberFieldsFragment }) {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const name = memberName(member)
   const href = `${issuerHref(accountId, issuerId)}/users/${member.memberId}`
   return (
-    <Named
+    <NameCell
       mark={initials(member)}
       name={
         may('user') ? (
@@ -58,38 +59,38 @@ export function MemberCell({ member }: { member: NamedMemberFieldsFragment }) {
   )
 }
 
-/** A few short words, one beside the other. */
-export function Words({ words, none = '–' }: { words: readonly string[]; none?: string }) {
-  if (words.length === 0) return none
+/** Shows up to three tags, and how many more there are. */
+export function TagList({ tags, emptyText = '–' }: { tags: readonly string[]; emptyText?: string }) {
+  if (tags.length === 0) return emptyText
   return (
     <Group gap={4}>
-      {words.slice(0, 3).map((word) => (
-        <Badge key={word} variant="default" size="sm" tt="none" fw={500}>
-          {word}
+      {tags.slice(0, 3).map((tag) => (
+        <Badge key={tag} variant="default" size="sm" tt="none" fw={500}>
+          {tag}
         </Badge>
       ))}
-      {words.length > 3 && `and ${words.length - 3} more`}
+      {tags.length > 3 && `and ${tags.length - 3} more`}
     </Group>
   )
 }
 
 export function Members() {
   const { ids, may } = useOrganization()
-  const { may: mayHere } = usePlace()
-  const run = useRun()
-  const groups = useGroups()
+  const { may: mayInIssuer } = useConsoleContext()
+  const mutate = useMutation()
+  const groupOptions = useGroupOptions()
   const [params, setParams] = useSearchParams()
   const [editing, setEditing] = useState<NamedMemberFieldsFragment>()
   const [removing, setRemoving] = useState<NamedMemberFieldsFragment>()
   const open = () => setParams({ new: '1' }, { replace: true })
-  // Somebody is added by name, so names must be seen.
-  const mayAdd = may('addOrganizationMember') && mayHere('users')
+  // Members are selected by name, so the caller must be allowed to list users.
+  const mayAdd = may('addOrganizationMember') && mayInIssuer('users')
   const setStatus = ({ memberId }: NamedMemberFieldsFragment, status: 'active' | 'suspended') =>
-    run(
+    mutate(
       updateOrganizationMember,
       { ...ids, memberId, input: { status } },
-      { done: status === 'active' ? 'Member is active again' : 'Member suspended' },
-    ).catch(tellFault)
+      { successMessage: status === 'active' ? 'Member reactivated' : 'Member suspended' },
+    ).catch(showError)
   return (
     <>
       {mayAdd && (
@@ -102,10 +103,10 @@ export function Members() {
       <List
         label="Members"
         query={organizationMembers}
-        variables={{ ...ids, named: mayHere('users') }}
+        variables={{ ...ids, named: mayInIssuer('users') }}
         page={(data) => data.organizationMembers}
         typename="OrganizationMember"
-        {...(mayHere('users') && { search: memberSearch })}
+        {...(mayInIssuer('users') && { search: memberSearch })}
         filters={[
           {
             name: 'status',
@@ -114,22 +115,27 @@ export function Members() {
           },
         ]}
         columns={[
-          { head: 'Member', cell: (member) => <MemberCell member={member} /> },
+          { header: 'Member', cell: (member) => <MemberCell member={member} /> },
           {
-            head: 'Scopes in force',
-            wide: true,
-            cell: ({ effectiveScopes }) => <Words words={effectiveScopes} none="none" />,
+            header: 'Effective scopes',
+            hideOnMobile: true,
+            cell: ({ effectiveScopes }) => <TagList tags={effectiveScopes} emptyText="none" />,
           },
           {
-            head: 'Groups',
+            header: 'Groups',
             width: '170px',
-            wide: true,
-            cell: ({ groups: own }) => <Words words={own.map(groups.nameOf)} />,
+            hideOnMobile: true,
+            cell: ({ groups: own }) => <TagList tags={own.map(groupOptions.nameOf)} />,
           },
-          { head: 'Status', width: '125px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Joined', width: '120px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '125px', cell: ({ status }) => <StatusBadge value={status} /> },
           {
-            head: '',
+            header: 'Joined',
+            width: '120px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
+          {
+            header: '',
             width: '72px',
             align: 'right',
             cell: (member) =>
@@ -175,28 +181,30 @@ export function Members() {
         ]}
         empty={{
           icon: 'users',
-          title: 'Nobody is a member yet',
-          text: 'Add users of this issuer, or invite people by email. What a member may do is in the tokens for this organization.',
+          title: 'No members yet',
+          text: 'Add users of this issuer, or invite people by email. Tokens for this organization contain the scopes of the member.',
           ...(mayAdd && { action: 'Add member', onAction: open }),
         }}
       />
-      {params.has('new') && mayAdd && <AddMember groups={groups} onClose={() => setParams({}, { replace: true })} />}
-      {editing && <EditMember member={editing} groups={groups} onClose={() => setEditing(undefined)} />}
+      {params.has('new') && mayAdd && (
+        <AddMember groups={groupOptions} onClose={() => setParams({}, { replace: true })} />
+      )}
+      {editing && <EditMember member={editing} groups={groupOptions} onClose={() => setEditing(undefined)} />}
       {removing && (
-        <Confirm
+        <ConfirmDialog
           title={`Remove ${memberName(removing)}`}
           label="Remove"
-          run={() =>
-            run(
+          onConfirm={() =>
+            mutate(
               removeOrganizationMember,
               { ...ids, memberId: removing.memberId },
-              { done: 'Member removed', typenames: ['OrganizationMember', 'OrganizationGroup'] },
+              { successMessage: 'Member removed', typenames: ['OrganizationMember', 'OrganizationGroup'] },
             )
           }
           onClose={() => setRemoving(undefined)}
         >
-          The user leaves the organization and its groups, and stays a user of the issuer.
-        </Confirm>
+          The user is removed from the organization and its groups, but stays a user of the issuer.
+        </ConfirmDialog>
       )}
     </>
   )
@@ -208,19 +216,19 @@ interface MemberForm {
   groups?: string[] | null
 }
 
-const memberFields = (groups: Choices): Field<MemberForm>[] => [
+const memberFields = (groups: SearchableOptions): Field<MemberForm>[] => [
   { kind: 'text', path: 'userTitle', label: 'Title', placeholder: 'Head of Purchasing' },
   {
     kind: 'list',
     path: 'scopes',
-    label: 'Scopes of its own',
-    hint: 'Besides those of the organization and of its groups.',
+    label: 'Additional scopes',
+    hint: 'In addition to the default member scopes and those of the groups.',
     placeholder: 'orders:approve',
   },
   ...(groups.options.length > 0
     ? [
         {
-          kind: 'choices' as const,
+          kind: 'multiselect' as const,
           path: 'groups' as const,
           label: 'Groups',
           options: groups.options,
@@ -230,27 +238,27 @@ const memberFields = (groups: Choices): Field<MemberForm>[] => [
     : []),
 ]
 
-function AddMember({ groups, onClose }: { groups: Choices; onClose: () => void }) {
+function AddMember({ groups, onClose }: { groups: SearchableOptions; onClose: () => void }) {
   const { ids } = useOrganization()
-  const run = useRun()
-  const [picked, setPicked] = useState<Picked>()
-  const [missing, setMissing] = useState(false)
+  const mutate = useMutation()
+  const [selectedUser, setSelectedUser] = useState<SelectedUser>()
+  const [isUserMissing, setIsUserMissing] = useState(false)
   const fields = useMemo(() => memberFields(groups), [groups])
   const create = async (typed: MemberForm) => {
-    setMissing(!picked)
-    if (!picked) throw new Fault('INVALID_REQUEST', 'Choose who is to join.')
-    const input: AddOrganizationMemberInput = { ...typed, memberId: picked.id }
-    await run(addOrganizationMember, { ...ids, input }, { done: 'Member added' })
+    setIsUserMissing(!selectedUser)
+    if (!selectedUser) throw new RequestError('INVALID_REQUEST', 'Select a user.')
+    const input: AddOrganizationMemberInput = { ...typed, memberId: selectedUser.id }
+    await mutate(addOrganizationMember, { ...ids, input }, { successMessage: 'Member added' })
     onClose()
   }
   return (
-    <CreateDialog title="Add a member" fields={fields} submit="Add member" create={create} onClose={onClose}>
+    <CreateDialog title="Add member" fields={fields} submitLabel="Add member" create={create} onClose={onClose}>
       <div className="gh-above">
         <UserPicker
           label="User"
-          picked={picked}
-          onPick={setPicked}
-          error={missing && !picked ? 'Choose who is to join.' : undefined}
+          selected={selectedUser}
+          onSelect={setSelectedUser}
+          error={isUserMissing && !selectedUser ? 'Select a user.' : undefined}
         />
       </div>
     </CreateDialog>
@@ -259,19 +267,22 @@ function AddMember({ groups, onClose }: { groups: Choices; onClose: () => void }
 
 interface EditProps {
   member: NamedMemberFieldsFragment
-  groups: Choices
+  groups: SearchableOptions
   onClose: () => void
 }
 
 function EditMember({ member, groups, onClose }: EditProps) {
   const { ids } = useOrganization()
-  const run = useRun()
+  const mutate = useMutation()
   const fields = useMemo(() => memberFields(groups), [groups])
   const save = async (_: MemberForm, values: Record<string, unknown>) => {
     const { userTitle, ...rest } = values
     const input: UpdateOrganizationMemberInput = { ...rest, userTitle: String(userTitle ?? '') || null }
-    const at = { ...ids, memberId: member.memberId, input }
-    await run(updateOrganizationMember, at, { done: 'Member saved', typenames: ['OrganizationGroup'] })
+    const variables = { ...ids, memberId: member.memberId, input }
+    await mutate(updateOrganizationMember, variables, {
+      successMessage: 'Member saved',
+      typenames: ['OrganizationGroup'],
+    })
     onClose()
   }
   return (
@@ -279,7 +290,7 @@ function EditMember({ member, groups, onClose }: EditProps) {
       title={`Role of ${memberName(member)}`}
       fields={fields}
       initial={member}
-      submit="Save changes"
+      submitLabel="Save changes"
       create={save}
       onClose={onClose}
     />

@@ -1,60 +1,60 @@
-/** One organization: its settings, and tabs for all that belongs to it. */
+/** The page of an organization: settings, and tabs for everything that belongs to it. */
 import { deleteOrganization, organization as organizationQuery, updateOrganization } from 'documents/organizations'
 import type { UpdateOrganizationInput } from 'documents/types'
 import { useLocation } from 'wouter'
-import { EditForm, versionOf } from '../../form/edit-form'
-import { useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { Card, Facts } from '../../parts/card'
-import { DangerZone } from '../../parts/confirm'
-import { DetailPage } from '../../parts/detail-page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
-import { Notes } from '../notes/notes'
-import { general, membership, particulars, signIn } from './fields'
+import { Card, DescriptionList } from '../../components/card'
+import { DangerZone } from '../../components/confirm-dialog'
+import { DetailPage } from '../../components/detail-page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
+import { EditForm, etagOf } from '../../form/edit-form'
+import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
+import { NotesPanel } from '../notes/notes'
+import { additionalFields, generalFields, membershipFields, securityFields } from './fields'
 import { Groups } from './groups'
 import { Invitations } from './invitations'
 import { OrganizationKeys } from './keys'
 import { Members } from './members'
-import { useOrganization } from './place'
+import { useOrganization } from './organization-context'
 
 export function OrganizationPage() {
   const { ids, href, may } = useOrganization()
-  const { may: mayHere } = usePlace()
+  const { may: mayInIssuer } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
-  const { data, fault, loading, again } = useAsk(organizationQuery, ids)
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
+  const { data, error, loading, refetch } = useQuery(organizationQuery, ids)
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { organization } = data
-  const name = organization.name ?? 'Without a name'
-  const list = `${issuerHref(ids.accountId, ids.issuerId)}/organizations`
-  const form = {
-    thing: organization,
+  const name = organization.name ?? 'Unnamed'
+  const listHref = `${issuerHref(ids.accountId, ids.issuerId)}/organizations`
+  const formProps = {
+    resource: organization,
     editable: may('updateOrganization'),
     save: ({ security, ...rest }: UpdateOrganizationInput, ifMatch: string) => {
-      // It is replaced as a whole, so what no field shows goes along.
+      // `security` is replaced as a whole, so keys without a field must be sent as well.
       const input = {
         ...rest,
         ...(security && { security: { ...organization.security, ...security } }),
       }
-      return run(updateOrganization, { ...ids, input, ifMatch }, { done: 'Organization saved' })
+      return mutate(updateOrganization, { ...ids, input, ifMatch }, { successMessage: 'Organization saved' })
     },
-    reload: async () => (await fresh(organizationQuery, ids)).organization,
+    reload: async () => (await fetchLatest(organizationQuery, ids)).organization,
   }
   const remove = async () => {
-    const at = { ...ids, ifMatch: versionOf(organization) }
-    await run(deleteOrganization, at, { done: 'Organization deleted', typenames: ['Organization'] })
-    navigate(list)
+    const variables = { ...ids, ifMatch: etagOf(organization) }
+    await mutate(deleteOrganization, variables, { successMessage: 'Organization deleted', typenames: ['Organization'] })
+    navigate(listHref)
   }
   return (
     <DetailPage
       title={name}
-      badge={<Status value={organization.status} />}
+      badge={<StatusBadge value={organization.status} />}
       href={href}
       crumbs={[
-        { label: 'Organizations', href: list },
+        { label: 'Organizations', href: listHref },
         { label: name, href },
       ]}
       tabs={[
@@ -64,75 +64,76 @@ export function OrganizationPage() {
           content: () => (
             <>
               <Card title="Identity">
-                <Facts
+                <DescriptionList
                   rows={[
-                    ['Organization id', <Copyable key="id" value={organization.id} label="organization id" />],
-                    ['Kind', organization.orgType ?? 'not said'],
+                    ['Organization ID', <Copyable key="id" value={organization.id} label="organization ID" />],
+                    ['Type', organization.orgType ?? 'not set'],
                     ['Invitations', organization.invitationEnabled ? 'allowed' : 'not allowed'],
-                    ['Members at most', organization.maxMembers ?? 'any number'],
-                    organization.statusReason ? ['Why it is so', organization.statusReason] : undefined,
-                    ['Made', <Moment key="made" at={organization.createdAt} />],
+                    ['Maximum members', organization.maxMembers ?? 'unlimited'],
+                    organization.statusReason ? ['Status reason', organization.statusReason] : undefined,
+                    ['Created', <RelativeTime key="created" at={organization.createdAt} />],
                   ]}
                 />
               </Card>
-              <EditForm key="general" title="General" fields={general} {...form} />
+              <EditForm key="general" title="General" fields={generalFields} {...formProps} />
             </>
           ),
         },
         {
           path: 'members',
           label: 'Members',
-          offered: may('organizationMembers'),
+          isVisible: may('organizationMembers'),
           content: () => <Members />,
         },
         {
           path: 'groups',
           label: 'Groups',
-          offered: may('organizationGroups'),
+          isVisible: may('organizationGroups'),
           content: () => <Groups />,
         },
         {
           path: 'invitations',
           label: 'Invitations',
-          offered: may('organizationInvitations'),
+          isVisible: may('organizationInvitations'),
           content: () => <Invitations enabled={organization.invitationEnabled} />,
         },
         {
           path: 'keys',
           label: 'API keys',
-          offered: may('organizationApiKeys'),
+          isVisible: may('organizationApiKeys'),
           content: () => <OrganizationKeys />,
         },
         {
           path: 'notes',
           label: 'Notes',
-          offered: mayHere('notes'),
-          content: () => <Notes type="org" id={ids.orgId} name={name} />,
+          isVisible: mayInIssuer('notes'),
+          content: () => <NotesPanel type="org" id={ids.orgId} name={name} />,
         },
         {
           path: 'settings',
           label: 'Settings',
           content: () => (
             <>
-              <EditForm key="membership" title="Membership" fields={membership} {...form} />
+              <EditForm key="membership" title="Membership" fields={membershipFields} {...formProps} />
               <EditForm
                 key="sign-in"
-                title="Signing in"
-                text="Kept with the organization, for your applications and lists to go by."
-                fields={signIn}
-                {...form}
+                title="Sign-in"
+                text="Rules for signing in to this organization."
+                fields={securityFields}
+                {...formProps}
               />
-              <EditForm key="particulars" title="Particulars" fields={particulars} {...form} />
+              <EditForm key="additional" title="Additional information" fields={additionalFields} {...formProps} />
               {may('deleteOrganization') && (
                 <DangerZone
-                  dangers={[
+                  actions={[
                     {
                       title: 'Delete this organization',
-                      text: 'Its keys are revoked and its members leave it. The people stay users.',
+                      text: 'Revokes its API keys and removes its members. The users are not deleted.',
                       label: 'Delete organization',
-                      warning: 'This is permanent: keys are revoked, memberships, groups and invitations are removed.',
+                      warning:
+                        'API keys are revoked, and memberships, groups and invitations are removed. This cannot be undone.',
                       name: organization.name ?? organization.id,
-                      run: remove,
+                      onConfirm: remove,
                     },
                   ]}
                 />

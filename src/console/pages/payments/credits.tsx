@@ -1,41 +1,52 @@
-/** The prepaid credit of an account: what is left, what moved it, how to add to it. */
+/** The prepaid credit of an account: balance, ledger, and how to top it up. */
 import { Text } from '@mantine/core'
 import { ledgerEntries } from 'documents/payments'
-import { useAsk } from '../../graphql/hooks'
+import { Card } from '../../components/card'
+import { CodeBlock } from '../../components/code-block'
+import { LinkButton } from '../../components/link'
+import { Page } from '../../components/page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
+import { useQuery } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Card } from '../../parts/card'
-import { CodeBlock } from '../../parts/code-block'
-import { LinkButton } from '../../parts/link'
-import { Page } from '../../parts/page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
-import { money, signedMoney } from './money'
+import { NameCell } from '../../list/list-table'
+import { formatSignedUsd, formatUsd } from './money'
 
-const titles: Record<string, string> = { topup: 'Top-up', charge: 'Charge', refund: 'Refund', adjustment: 'Adjustment' }
+const entryTypeLabels: Record<string, string> = {
+  topup: 'Top-up',
+  charge: 'Charge',
+  refund: 'Refund',
+  adjustment: 'Adjustment',
+}
 
-const topUp = (accountId: string) => `# 1. What is to be paid? The answer is 402, with what to sign in PAYMENT-REQUIRED.
+const topUpSnippet = (
+  accountId: string,
+) => `# 1. Request the price. The response is 402, with the payment to sign in PAYMENT-REQUIRED.
 curl -i -u "$KEY_ID:$KEY_SECRET" -H 'Content-Type: application/json' \\
   -d '{"amount_μusd": 5000000}' \\
   ${location.origin}/v1/accounts/${accountId}/credits/topups
 
-# 2. Sign that with a wallet (x402, version 2) and send the same again with it.
+# 2. Sign it with a wallet (x402, version 2) and repeat the request with the signature.
 curl -i -u "$KEY_ID:$KEY_SECRET" -H 'Content-Type: application/json' \\
   -H "PAYMENT-SIGNATURE: $SIGNED" -d '{"amount_μusd": 5000000}' \\
   ${location.origin}/v1/accounts/${accountId}/credits/topups`
 
 export default function Credits() {
-  const { accountId, may } = usePlace()
-  // Each entry says what was left after it.
-  const { data, fault, loading, again } = useAsk(ledgerEntries, { accountId, limit: 1 }, { typename: 'LedgerEntry' })
+  const { accountId, may } = useConsoleContext()
+  // Each entry contains the balance after it.
+  const { data, error, loading, refetch } = useQuery(
+    ledgerEntries,
+    { accountId, limit: 1 },
+    { typename: 'LedgerEntry' },
+  )
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const balance = data.ledgerEntries.data[0]?.balanceMicroUsd ?? 0
   return (
     <Page
       title="Credits"
-      lead="Prepaid credit that priced operations are paid from."
+      lead="Prepaid credit that pays for priced operations."
       actions={
         may('paymentMethods') && (
           <LinkButton href={`${accountHref(accountId)}/payment-methods`} variant="default">
@@ -46,15 +57,15 @@ export default function Credits() {
     >
       <Card title="Balance">
         <Text fz={30} fw={620} lh={1.2}>
-          {money(balance)}
+          {formatUsd(balance)}
         </Text>
       </Card>
       {may('createTopup') && (
         <Card
           title="Top up"
-          text="Credit is paid for by a wallet, without a person: a program asks what it costs, signs, and sends it again."
+          text="A program pays for credit with a wallet: it requests the price, signs the payment, and repeats the request."
         >
-          <CodeBlock title="Top up by 5 dollars" code={topUp(accountId)} />
+          <CodeBlock title="Top up by 5 dollars" code={topUpSnippet(accountId)} />
         </Card>
       )}
       <List
@@ -65,36 +76,43 @@ export default function Credits() {
         typename="LedgerEntry"
         columns={[
           {
-            head: 'Movement',
-            cell: ({ type, description, id }) => <Named name={titles[type] ?? type} text={description ?? id} />,
+            header: 'Entry',
+            cell: ({ type, description, id }) => (
+              <NameCell name={entryTypeLabels[type] ?? type} text={description ?? id} />
+            ),
           },
           {
-            head: 'Reference',
+            header: 'Reference',
             width: '240px',
-            wide: true,
+            hideOnMobile: true,
             cell: ({ paymentReference }) =>
               paymentReference ? <Copyable value={paymentReference} label="payment reference" /> : '–',
           },
-          { head: 'Amount', width: '120px', align: 'right', cell: ({ amountMicroUsd }) => signedMoney(amountMicroUsd) },
           {
-            head: 'After it',
+            header: 'Amount',
             width: '120px',
             align: 'right',
-            wide: true,
-            cell: ({ balanceMicroUsd }) => money(balanceMicroUsd),
+            cell: ({ amountMicroUsd }) => formatSignedUsd(amountMicroUsd),
           },
           {
-            head: 'When',
+            header: 'Balance',
+            width: '120px',
+            align: 'right',
+            hideOnMobile: true,
+            cell: ({ balanceMicroUsd }) => formatUsd(balanceMicroUsd),
+          },
+          {
+            header: 'Time',
             width: '130px',
             align: 'right',
-            wide: true,
-            cell: ({ createdAt }) => <Moment at={createdAt} />,
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
           },
         ]}
         empty={{
           icon: 'card',
-          title: 'Nothing has moved yet',
-          text: 'Top-ups and what operations cost appear here, newest first, with the balance after each.',
+          title: 'No ledger entries yet',
+          text: 'Top-ups and charges appear here, newest first, each with the balance after it.',
         }}
       />
     </Page>

@@ -1,19 +1,19 @@
-/** How an account pays. At most one method is active; while there is one, priced operations are charged. */
+/** The payment methods of an account. At most one is active; while one is, priced operations are charged. */
 import { ActionIcon, Button, Menu } from '@mantine/core'
 import { createPaymentMethod, deletePaymentMethod, paymentMethods, updatePaymentMethod } from 'documents/payments'
 import type { CreatePaymentMethodInput, PaymentMethodFieldsFragment, UpdatePaymentMethodInput } from 'documents/types'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { ConfirmDialog } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { tellFault, useRun } from '../../graphql/hooks'
+import { showError, useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Confirm } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { Moment, Status } from '../../parts/values'
-import { usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 
 type Method = PaymentMethodFieldsFragment
 
@@ -22,26 +22,26 @@ const fields: Field<UpdatePaymentMethodInput>[] = [
   {
     kind: 'list',
     path: 'allowedPayerWallets',
-    label: 'Wallets that may pay',
-    hint: 'Empty: whoever pays.',
+    label: 'Allowed wallets',
+    hint: 'Wallets that can pay with this method. Leave empty to allow all.',
     placeholder: '0x…',
   },
 ]
 
 export default function PaymentMethods() {
-  const { accountId, may } = usePlace()
+  const { accountId, may } = useConsoleContext()
   const [params, setParams] = useSearchParams()
-  const run = useRun()
+  const mutate = useMutation()
   const [editing, setEditing] = useState<Method>()
   const [removing, setRemoving] = useState<Method>()
   const open = () => setParams({ new: '1' }, { replace: true })
   const close = () => setParams({}, { replace: true })
   const typenames = ['PaymentMethod', 'Account']
-  const update = (method: Method, input: UpdatePaymentMethodInput, done: string) =>
-    run(updatePaymentMethod, { accountId, methodId: method.id, input }, { done, typenames })
+  const update = (method: Method, input: UpdatePaymentMethodInput, successMessage: string) =>
+    mutate(updatePaymentMethod, { accountId, methodId: method.id, input }, { successMessage, typenames })
   const create = async (typed: UpdatePaymentMethodInput) => {
     const input: CreatePaymentMethodInput = { ...typed, type: 'x402' }
-    await run(createPaymentMethod, { accountId, input }, { done: 'Payment method added', typenames })
+    await mutate(createPaymentMethod, { accountId, input }, { successMessage: 'Payment method added', typenames })
     close()
   }
   const save = async (typed: UpdatePaymentMethodInput) => {
@@ -53,7 +53,7 @@ export default function PaymentMethods() {
   return (
     <Page
       title="Payment methods"
-      lead="While one is active, priced operations of this account are paid from its credit."
+      lead="While a payment method is active, priced operations of this account are paid from its credit."
       actions={
         may('createPaymentMethod') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
@@ -70,22 +70,27 @@ export default function PaymentMethods() {
         typename="PaymentMethod"
         columns={[
           {
-            head: 'Method',
+            header: 'Method',
             cell: (method) => (
-              <Named mark={<Icon name="card" />} name={nameOf(method)} text={`${method.type}, ${method.id}`} />
+              <NameCell mark={<Icon name="card" />} name={nameOf(method)} text={`${method.type}, ${method.id}`} />
             ),
           },
           {
-            head: 'Who may pay',
+            header: 'Allowed wallets',
             width: '180px',
-            wide: true,
+            hideOnMobile: true,
             cell: ({ allowedPayerWallets: wallets }) =>
-              wallets?.length ? `${wallets.length} ${wallets.length === 1 ? 'wallet' : 'wallets'}` : 'whoever does',
+              wallets?.length ? `${wallets.length} ${wallets.length === 1 ? 'wallet' : 'wallets'}` : 'all',
           },
-          { head: 'Status', width: '120px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Added', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge value={status} /> },
           {
-            head: '',
+            header: 'Added',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
+          {
+            header: '',
             width: '76px',
             align: 'right',
             cell: (method) =>
@@ -99,7 +104,7 @@ export default function PaymentMethods() {
                   </Menu.Target>
                   <Menu.Dropdown>
                     <Menu.Item leftSection={<Icon name="settings" />} onClick={() => setEditing(method)}>
-                      Change …
+                      Edit …
                     </Menu.Item>
                     <Menu.Item
                       leftSection={<Icon name={method.enabled ? 'pause' : 'play'} />}
@@ -108,7 +113,7 @@ export default function PaymentMethods() {
                           method,
                           { enabled: !method.enabled },
                           method.enabled ? 'Payment method disabled' : 'Payment method enabled',
-                        ).catch(tellFault)
+                        ).catch(showError)
                       }
                     >
                       {method.enabled ? 'Disable' : 'Enable'}
@@ -125,40 +130,46 @@ export default function PaymentMethods() {
         ]}
         empty={{
           icon: 'card',
-          title: 'No payment method',
-          text: 'Without one nothing is charged. With one, operations that have a price are paid from prepaid credit.',
+          title: 'No payment methods yet',
+          text: 'Without a payment method, nothing is charged. With one, priced operations are paid from prepaid credit.',
           ...(may('createPaymentMethod') && { action: 'Add payment method', onAction: open }),
         }}
       />
       {params.has('new') && may('createPaymentMethod') && (
-        <CreateDialog title="Add a payment method" fields={fields} submit="Add" create={create} onClose={close} />
+        <CreateDialog
+          title="Add payment method"
+          fields={fields}
+          submitLabel="Add payment method"
+          create={create}
+          onClose={close}
+        />
       )}
       {editing && (
         <CreateDialog
-          title="Change the payment method"
+          title="Edit payment method"
           fields={fields}
           initial={editing}
-          submit="Save"
+          submitLabel="Save changes"
           create={save}
           onClose={() => setEditing(undefined)}
         />
       )}
       {removing && (
-        <Confirm
-          title="Remove the payment method"
-          label="Remove"
+        <ConfirmDialog
+          title="Remove payment method"
+          label="Remove payment method"
           name={nameOf(removing)}
-          run={() =>
-            run(
+          onConfirm={() =>
+            mutate(
               deletePaymentMethod,
               { accountId, methodId: removing.id },
-              { done: 'Payment method removed', typenames },
+              { successMessage: 'Payment method removed', typenames },
             )
           }
           onClose={() => setRemoving(undefined)}
         >
-          Credit can no longer be topped up with it. It stays in the list as removed.
-        </Confirm>
+          This method can no longer top up credit. It stays in the list as removed.
+        </ConfirmDialog>
       )}
     </Page>
   )

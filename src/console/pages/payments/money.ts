@@ -7,6 +7,6 @@ const dollars = new Intl.NumberFormat('en', {
 })
 
 /** @param microUsd millionths of a US dollar */
-export const money = (microUsd: number): string => dollars.format(microUsd / 1_000_000)
+export const formatUsd = (microUsd: number): string => dollars.format(microUsd / 1_000_000)
 
-export const signedMoney = (microUsd: number): string => `${microUsd > 0 ? '+' : ''}${money(microUsd)}`
+export const formatSignedUsd = (microUsd: number): string => `${microUsd > 0 ? '+' : ''}${formatUsd(microUsd)}`

@@ -2,71 +2,72 @@
 import { Text } from '@mantine/core'
 import { keyRotations } from 'documents/events'
 import { issuer as issuerQuery } from 'documents/issuers'
-import { useAsk } from '../../graphql/hooks'
-import { FindingsAt } from '../../health/findings'
+import { Card, DescriptionList } from '../../components/card'
+import { CodeBlock } from '../../components/code-block'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime } from '../../components/values'
+import { accountHref, issuerHref, useConsoleContext } from '../../console-context'
+import { useQuery } from '../../graphql/hooks'
+import { ResourceFindings } from '../../health/findings'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Card, Facts } from '../../parts/card'
-import { CodeBlock } from '../../parts/code-block'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment } from '../../parts/values'
-import { accountHref, issuerHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 
 /** The next monthly rotation: 01:00 UTC on the last day of this month or the next. */
 function nextRotation(now: number): number {
   const date = new Date(now)
-  const ofMonth = (ahead: number) => Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1 + ahead, 0, 1)
-  return ofMonth(0) > now ? ofMonth(0) : ofMonth(1)
+  const lastDayOfMonth = (monthOffset: number) =>
+    Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + 1 + monthOffset, 0, 1)
+  return lastDayOfMonth(0) > now ? lastDayOfMonth(0) : lastDayOfMonth(1)
 }
 
-/** The data of an event; one of an earlier version has the published keys by algorithm in `kids`. */
-interface Rotation {
+/** The data of a rotation event. Events of earlier versions have the published keys by algorithm in `kids`. */
+interface RotationData {
   reason?: string
   period?: string | null
   published?: { alg: string; kid: string }[]
   kids?: Record<string, string>
 }
 
-const publishedIn = ({ published, kids = {} }: Rotation) =>
+const publishedKeys = ({ published, kids = {} }: RotationData) =>
   published ?? Object.entries(kids).map(([alg, kid]) => ({ alg, kid }))
 
-function reasonOf({ reason, period }: Rotation): string {
+function rotationReason({ reason, period }: RotationData): string {
   if (reason === 'compromise') return 'Compromise'
   return period ? `Monthly, ${period}` : reason === 'monthly' ? 'Monthly' : 'On request'
 }
 
 export default function SigningKeys() {
-  const { accountId, issuerId, may } = usePlace()
-  const { data, fault, loading, again } = useAsk(issuerQuery, { accountId, issuerId })
+  const { accountId, issuerId, may } = useConsoleContext()
+  const { data, error, loading, refetch } = useQuery(issuerQuery, { accountId, issuerId })
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { issuer } = data
   return (
     <Page
       title="Signing keys"
-      lead="What tokens of this issuer are signed with."
+      lead="The keys that sign the tokens of this issuer."
       crumbs={[{ label: 'Signing keys', href: `${issuerHref(accountId, issuerId)}/signing-keys` }]}
     >
-      <FindingsAt path="signing_keys" />
+      <ResourceFindings path="signing_keys" />
       <Card title="Published keys">
-        <Facts
+        <DescriptionList
           rows={[
-            ['Public keys', <Copyable key="jwks" value={`${issuer.url}/jwks.json`} label="address of the keys" />],
-            ['Algorithms', 'ES256, EdDSA, RS256; each client has one'],
-            ['Next rotation', <Moment key="next" at={nextRotation(Date.now())} />],
+            ['JWKS URL', <Copyable key="jwks" value={`${issuer.url}/jwks.json`} label="JWKS URL" />],
+            ['Algorithms', 'ES256, EdDSA, RS256; each client uses one of them'],
+            ['Next rotation', <RelativeTime key="next" at={nextRotation(Date.now())} />],
           ]}
         />
         <Text size="sm" c="dimmed" mt="lg">
-          The key set holds the current keys, the next ones, and those that signed before. The next keys start to sign
-          at 01:00 UTC on the last day of each month, and new next keys are published then, so applications that read
-          the address above need no change. Retired keys stay published for 45 days.
+          The key set contains the current keys, the next keys and retired keys. At 01:00 UTC on the last day of each
+          month, the next keys start to sign and new next keys are published. Applications that read the JWKS URL need
+          no change. Retired keys stay published for 45 days.
         </Text>
       </Card>
       <Card
         title="Replace compromised keys"
-        text="On the command line of this deployment. New keys sign at once, all old keys are removed, and the tokens they signed are no longer valid, personal tokens included."
+        text="Run this on the server. New keys sign immediately, all old keys are removed, and the tokens that they signed become invalid, including personal tokens."
       >
         <CodeBlock title="Replace all keys of this issuer" code={`gatehouse keys rotate --now --issuer ${issuer.id}`} />
       </Card>
@@ -80,11 +81,11 @@ export default function SigningKeys() {
           href={({ id }) => `${accountHref(accountId)}/events/${id}`}
           columns={[
             {
-              head: 'Published keys',
+              header: 'Published keys',
               cell: ({ data }) => {
-                const keys = publishedIn(data)
+                const keys = publishedKeys(data)
                 return (
-                  <Named
+                  <NameCell
                     mark={<Icon name="key" />}
                     name={keys.map(({ alg }) => alg).join(', ')}
                     text={keys.map(({ kid }) => kid).join(', ')}
@@ -92,13 +93,13 @@ export default function SigningKeys() {
                 )
               },
             },
-            { head: 'Reason', width: '180px', wide: true, cell: ({ data }) => reasonOf(data) },
-            { head: 'When', width: '130px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+            { header: 'Reason', width: '180px', hideOnMobile: true, cell: ({ data }) => rotationReason(data) },
+            { header: 'Time', width: '130px', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
           ]}
           empty={{
             icon: 'key',
-            title: 'No rotation yet',
-            text: 'The keys are those the issuer was created with. Each rotation appears here.',
+            title: 'No rotations yet',
+            text: 'The issuer still uses the keys that it was created with. Each rotation appears here.',
           }}
         />
       )}

@@ -1,4 +1,4 @@
-/** A browser's name for people, out of what it says of itself. */
+/** Names a device, such as "Firefox on Windows", by its User-Agent header. */
 const browsers: [RegExp, string][] = [
   [/\bEdg(?:e|A|iOS)?\//, 'Edge'],
   [/\bOPR\//, 'Opera'],
@@ -15,11 +15,11 @@ const systems: [RegExp, string][] = [
   [/CrOS/, 'ChromeOS'],
   [/Linux/, 'Linux'],
 ]
-const first = (list: [RegExp, string][], text: string): string | undefined =>
+const firstMatch = (list: [RegExp, string][], text: string): string | undefined =>
   list.find(([sign]) => sign.test(text))?.[1]
 
 export function deviceName(userAgent: string | null | undefined): string {
   if (!userAgent) return 'Unknown device'
-  const names = [first(browsers, userAgent), first(systems, userAgent)].filter(Boolean)
+  const names = [firstMatch(browsers, userAgent), firstMatch(systems, userAgent)].filter(Boolean)
   return names.length === 0 ? userAgent : names.join(' on ')
 }

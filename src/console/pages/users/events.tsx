@@ -1,10 +1,10 @@
-/** What a user did and what was done to it, the newest first. */
-import { userEvents } from 'documents/user-parts'
+/** Events by and about a user, newest first. */
+import { userEvents } from 'documents/user-tabs'
+import { Icon } from '../../components/icon'
+import { RelativeTime } from '../../components/values'
+import { useConsoleContext } from '../../console-context'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Moment } from '../../parts/values'
-import { usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 
 interface Actor {
   type: string
@@ -16,7 +16,7 @@ const actorName = ({ type, id, name }: Actor): string =>
   name ?? `${type.replaceAll('_', ' ')}${id ? ` …${id.slice(-6)}` : ''}`
 
 export function UserEvents({ userId }: { userId: string }) {
-  const { accountId, issuerId } = usePlace()
+  const { accountId, issuerId } = useConsoleContext()
   return (
     <List
       label="Events"
@@ -25,17 +25,17 @@ export function UserEvents({ userId }: { userId: string }) {
       page={(data) => data.events}
       typename="Event"
       columns={[
-        { head: 'Event', cell: ({ type, id }) => <Named mark={<Icon name="pulse" />} name={type} text={id} /> },
+        { header: 'Event', cell: ({ type, id }) => <NameCell mark={<Icon name="pulse" />} name={type} text={id} /> },
         {
-          head: 'By',
+          header: 'Actor',
           width: '200px',
-          wide: true,
+          hideOnMobile: true,
           cell: ({ actor }) => (actor.id === userId ? 'the user' : actorName(actor)),
         },
-        { head: 'From', width: '150px', wide: true, cell: ({ context }) => context.ipAddress ?? '–' },
-        { head: 'When', width: '130px', cell: ({ createdAt }) => <Moment at={createdAt} /> },
+        { header: 'IP address', width: '150px', hideOnMobile: true, cell: ({ context }) => context.ipAddress ?? '–' },
+        { header: 'Time', width: '130px', cell: ({ createdAt }) => <RelativeTime at={createdAt} /> },
       ]}
-      empty={{ icon: 'pulse', title: 'Nothing has happened yet', text: 'Sign-ins and changes appear here.' }}
+      empty={{ icon: 'pulse', title: 'No events yet', text: 'Sign-ins and changes appear here.' }}
     />
   )
 }

@@ -1,19 +1,19 @@
-/** The users of an issuer: the list, and one of them. */
+/** The users of an issuer: routes, list, and the dialog that creates one. */
 import { Button } from '@mantine/core'
 import type { CreateUserInput } from 'documents/types'
 import { createUser, createVerifier, users } from 'documents/users'
 import { lazy } from 'react'
 import { Redirect, Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { LinkButton } from '../../components/link'
+import { Page } from '../../components/page'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { tellFault, useRun } from '../../graphql/hooks'
+import { showError, useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { LinkButton } from '../../parts/link'
-import { Page } from '../../parts/page'
-import { Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 import { initialsOf, userName } from './names'
 import { UserPage } from './user'
 
@@ -22,7 +22,7 @@ const ImportUsers = lazy(() => import('./import'))
 export default function Users() {
   return (
     <Switch>
-      <Route path="/accounts/:accountId/issuers/:issuerId/users/import">{() => <Importing />}</Route>
+      <Route path="/accounts/:accountId/issuers/:issuerId/users/import">{() => <ImportRoute />}</Route>
       <Route path="/accounts/:accountId/issuers/:issuerId/users/:userId/*?">
         {({ userId }) => <UserPage key={userId} userId={userId!} />}
       </Route>
@@ -31,8 +31,8 @@ export default function Users() {
   )
 }
 
-function Importing() {
-  const { accountId, issuerId, may } = usePlace()
+function ImportRoute() {
+  const { accountId, issuerId, may } = useConsoleContext()
   if (!may('importUsers')) return <Redirect to={`${issuerHref(accountId, issuerId)}/users`} replace />
   return <ImportUsers />
 }
@@ -40,14 +40,14 @@ function Importing() {
 const statuses = ['active', 'suspended', 'blocked', 'pending_approval', 'disabled'] as const
 
 function UserList() {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [params, setParams] = useSearchParams()
   const open = () => setParams({ new: '1' }, { replace: true })
   const base = `${issuerHref(accountId, issuerId)}/users`
   return (
     <Page
       title="Users"
-      lead="People of this issuer. Usernames are shown on a user’s own page only."
+      lead="Users of this issuer. The page of a user shows the username."
       actions={
         <>
           {may('importUsers') && (
@@ -57,7 +57,7 @@ function UserList() {
           )}
           {may('createUser') && (
             <Button leftSection={<Icon name="plus" />} onClick={open}>
-              New user
+              Create user
             </Button>
           )}
         </>
@@ -80,18 +80,28 @@ function UserList() {
         ]}
         columns={[
           {
-            head: 'Name',
-            cell: (user) => <Named mark={initialsOf(user)} name={userName(user)} text={user.id} />,
+            header: 'Name',
+            cell: (user) => <NameCell mark={initialsOf(user)} name={userName(user)} text={user.id} />,
           },
-          { head: 'Signs in by', width: '130px', wide: true, cell: ({ usernameType }) => usernameType },
-          { head: 'Status', width: '175px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Joined', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          {
+            header: 'Sign-in identifier',
+            width: '160px',
+            hideOnMobile: true,
+            cell: ({ usernameType }) => (usernameType === 'unique' ? 'username' : usernameType),
+          },
+          { header: 'Status', width: '175px', cell: ({ status }) => <StatusBadge value={status} /> },
+          {
+            header: 'Created',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
         ]}
         empty={{
           icon: 'users',
-          title: 'Nobody is here yet',
-          text: 'Make a user to try signing in, or let people sign up under Settings.',
-          ...(may('createUser') && { action: 'New user', onAction: open }),
+          title: 'No users yet',
+          text: 'Create a user to try signing in, or let users sign up (Settings, Sign-up).',
+          ...(may('createUser') && { action: 'Create user', onAction: open }),
         }}
       />
       {params.has('new') && may('createUser') && <CreateUser onClose={() => setParams({}, { replace: true })} />}
@@ -99,15 +109,15 @@ function UserList() {
   )
 }
 
-const fields: Field<CreateUserInput & { password: string }>[] = [
+const createUserFields: Field<CreateUserInput & { password: string }>[] = [
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'usernameType',
-    label: 'Signs in by',
+    label: 'Sign-in identifier',
     options: [
       { value: 'email', label: 'Email address' },
       { value: 'phone', label: 'Phone number' },
-      { value: 'unique', label: 'A name of its own' },
+      { value: 'unique', label: 'Username' },
     ],
   },
   { kind: 'text', path: 'username', label: 'Username', required: true, placeholder: 'ada@example.com' },
@@ -116,29 +126,33 @@ const fields: Field<CreateUserInput & { password: string }>[] = [
     kind: 'password',
     path: 'password',
     label: 'Password',
-    hint: 'Leave it empty to add a way to sign in later; until then the user cannot.',
+    hint: 'Leave empty to add a credential later. The user cannot sign in without one.',
   },
 ]
 
 function CreateUser({ onClose }: { onClose: () => void }) {
-  const { accountId, issuerId } = usePlace()
+  const { accountId, issuerId } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
+  const mutate = useMutation()
   const create = async ({ password, ...input }: CreateUserInput & { password?: string }) => {
-    const { createUser: made } = await run(createUser, { accountId, issuerId, input }, { done: 'User made' })
+    const { createUser: created } = await mutate(
+      createUser,
+      { accountId, issuerId, input },
+      { successMessage: 'User created' },
+    )
     if (password) {
       const verifier = { type: 'password' as const, name: 'Password', password }
-      // The user is there whatever becomes of the password; it can be given on the next page.
-      await run(createVerifier, { accountId, issuerId, userId: made.id, input: verifier }).catch(tellFault)
+      // The user exists even if the password is refused; the next page can set another one.
+      await mutate(createVerifier, { accountId, issuerId, userId: created.id, input: verifier }).catch(showError)
     }
-    navigate(`${issuerHref(accountId, issuerId)}/users/${made.id}`)
+    navigate(`${issuerHref(accountId, issuerId)}/users/${created.id}`)
   }
   return (
     <CreateDialog
-      title="New user"
-      fields={fields}
+      title="Create user"
+      fields={createUserFields}
       initial={{ usernameType: 'email' }}
-      submit="Make user"
+      submitLabel="Create user"
       create={create}
       onClose={onClose}
     />

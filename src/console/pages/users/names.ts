@@ -1,18 +1,27 @@
-/** What to call a user. Lists do not hold usernames, so a profile's name or address has to do. */
-interface Known {
+/** Display names of users. Lists do not contain usernames, so the name or email of the profile is used. */
+interface NamedUser {
   id: string
   profile: Record<string, unknown>
   username?: string
 }
 
-const text = (value: unknown): string | undefined => (typeof value === 'string' && value !== '' ? value : undefined)
+const nonEmptyString = (value: unknown): string | undefined =>
+  typeof value === 'string' && value !== '' ? value : undefined
 
-export function userName({ id, profile, username }: Known): string {
-  const given = [text(profile['given_name']), text(profile['family_name'])].filter(Boolean).join(' ')
-  return text(profile['name']) ?? text(given) ?? text(profile['email']) ?? text(username) ?? `User …${id.slice(-6)}`
+export function userName({ id, profile, username }: NamedUser): string {
+  const fullName = [nonEmptyString(profile['given_name']), nonEmptyString(profile['family_name'])]
+    .filter(Boolean)
+    .join(' ')
+  return (
+    nonEmptyString(profile['name']) ??
+    nonEmptyString(fullName) ??
+    nonEmptyString(profile['email']) ??
+    nonEmptyString(username) ??
+    `User …${id.slice(-6)}`
+  )
 }
 
-export function initialsOf(user: Known): string {
+export function initialsOf(user: NamedUser): string {
   const name = userName(user)
   if (name.startsWith('User …')) return '·'
   const words = name.split(/[\s@._-]+/).filter(Boolean)

@@ -1,12 +1,12 @@
 /** The organizations that a user is a member of. */
-import { userOrganizations } from 'documents/user-parts'
+import { userOrganizations } from 'documents/user-tabs'
 import { useLocation } from 'wouter'
+import { issuerHref, useConsoleContext } from '../../console-context'
 import { List } from '../../list/list-page'
-import { issuerHref, usePlace } from '../../place'
 import { organizationColumns } from '../organizations/columns'
 
 export function UserOrganizations({ userId }: { userId: string }) {
-  const { accountId, issuerId } = usePlace()
+  const { accountId, issuerId } = useConsoleContext()
   const [, navigate] = useLocation()
   const base = `${issuerHref(accountId, issuerId)}/organizations`
   return (
@@ -20,9 +20,9 @@ export function UserOrganizations({ userId }: { userId: string }) {
       columns={organizationColumns}
       empty={{
         icon: 'building',
-        title: 'In no organization',
-        text: 'A user joins an organization by an invitation, or when you add it on the organization’s own page.',
-        action: 'To the organizations',
+        title: 'No organizations yet',
+        text: 'Users join an organization by invitation, or when you add them on the page of the organization.',
+        action: 'Open organizations',
         onAction: () => navigate(base),
       }}
     />

@@ -1,14 +1,14 @@
-/** Where a user is signed in, with the means to end that. */
+/** The sessions of a user, with actions that suspend, reactivate and revoke them. */
 import { ActionIcon, Button, Menu, Modal, Select, Stack, Switch, Textarea } from '@mantine/core'
 import { reactivateSession, revokeSession, sessions, suspendSession } from 'documents/sessions'
 import type { RevocationReason, SessionFieldsFragment, SuspensionReason } from 'documents/types'
 import { useState } from 'react'
-import { tellFault, useRun } from '../../graphql/hooks'
+import { Icon } from '../../components/icon'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { useConsoleContext } from '../../console-context'
+import { showError, useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Moment, Status } from '../../parts/values'
-import { usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 import { deviceName } from './device'
 
 const reasons = {
@@ -16,18 +16,20 @@ const reasons = {
   revoke: ['admin_action', 'security_event', 'token_compromised', 'user_logout', 'inactivity', 'other'],
 } as const
 
-interface Move {
+interface SessionAction {
   kind: 'suspend' | 'revoke'
   session: SessionFieldsFragment
 }
 
 export function UserSessions({ userId }: { userId: string }) {
-  const { accountId, issuerId, may } = usePlace()
-  const run = useRun()
-  const [move, setMove] = useState<Move>()
+  const { accountId, issuerId, may } = useConsoleContext()
+  const mutate = useMutation()
+  const [action, setAction] = useState<SessionAction>()
   const reactivate = (sessionId: string) =>
-    run(reactivateSession, { accountId, issuerId, sessionId }, { done: 'Session is active again' }).catch(tellFault)
-  const ended = ['revoked', 'expired']
+    mutate(reactivateSession, { accountId, issuerId, sessionId }, { successMessage: 'Session reactivated' }).catch(
+      showError,
+    )
+  const endedStatuses = ['revoked', 'expired']
   return (
     <>
       <List
@@ -48,29 +50,34 @@ export function UserSessions({ userId }: { userId: string }) {
         ]}
         columns={[
           {
-            head: 'Device',
+            header: 'Device',
             cell: ({ device }) => (
-              <Named
+              <NameCell
                 mark={<Icon name="device" />}
                 name={deviceName(device.userAgent)}
-                text={device.ipAddress ?? 'unknown address'}
+                text={device.ipAddress ?? 'unknown IP address'}
               />
             ),
           },
-          { head: 'Status', width: '130px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Signed in', width: '140px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '130px', cell: ({ status }) => <StatusBadge value={status} /> },
           {
-            head: 'Last seen',
+            header: 'Signed in',
             width: '140px',
-            wide: true,
-            cell: ({ lastActivityAt }) => <Moment at={lastActivityAt} />,
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
           },
           {
-            head: '',
+            header: 'Last seen',
+            width: '140px',
+            hideOnMobile: true,
+            cell: ({ lastActivityAt }) => <RelativeTime at={lastActivityAt} />,
+          },
+          {
+            header: '',
             width: '60px',
             align: 'right',
             cell: (session) =>
-              !ended.includes(session.status) &&
+              !endedStatuses.includes(session.status) &&
               may('revokeSession') && (
                 <Menu position="bottom-end">
                   <Menu.Target>
@@ -91,7 +98,7 @@ export function UserSessions({ userId }: { userId: string }) {
                       session.status === 'active' && (
                         <Menu.Item
                           leftSection={<Icon name="pause" />}
-                          onClick={() => setMove({ kind: 'suspend', session })}
+                          onClick={() => setAction({ kind: 'suspend', session })}
                         >
                           Suspend …
                         </Menu.Item>
@@ -100,7 +107,7 @@ export function UserSessions({ userId }: { userId: string }) {
                     <Menu.Item
                       color="red"
                       leftSection={<Icon name="close" />}
-                      onClick={() => setMove({ kind: 'revoke', session })}
+                      onClick={() => setAction({ kind: 'revoke', session })}
                     >
                       Revoke …
                     </Menu.Item>
@@ -109,49 +116,55 @@ export function UserSessions({ userId }: { userId: string }) {
               ),
           },
         ]}
-        empty={{ icon: 'device', title: 'Signed in nowhere', text: 'Sessions appear here when the user signs in.' }}
+        empty={{ icon: 'device', title: 'No sessions yet', text: 'Sessions appear here when the user signs in.' }}
       />
-      {move && <MoveDialog {...move} onClose={() => setMove(undefined)} />}
+      {action && <SessionActionDialog {...action} onClose={() => setAction(undefined)} />}
     </>
   )
 }
 
-function MoveDialog({ kind, session, onClose }: Move & { onClose: () => void }) {
-  const { accountId, issuerId } = usePlace()
-  const run = useRun()
+function SessionActionDialog({ kind, session, onClose }: SessionAction & { onClose: () => void }) {
+  const { accountId, issuerId } = useConsoleContext()
+  const mutate = useMutation()
   const [reason, setReason] = useState<string>(reasons[kind][0])
   const [details, setDetails] = useState('')
-  const [all, setAll] = useState(false)
+  const [appliesToAll, setAppliesToAll] = useState(false)
   const [busy, setBusy] = useState(false)
   const isSuspension = kind === 'suspend'
-  const go = async () => {
+  const submit = async () => {
     setBusy(true)
-    const at = { accountId, issuerId, sessionId: session.id }
+    const variables = { accountId, issuerId, sessionId: session.id }
     const reasonDetails = details.trim() || null
     try {
       await (isSuspension
-        ? run(
+        ? mutate(
             suspendSession,
-            { ...at, input: { reason: reason as SuspensionReason, reasonDetails, suspendAllUserSessions: all } },
-            { done: all ? 'All sessions suspended' : 'Session suspended' },
+            {
+              ...variables,
+              input: { reason: reason as SuspensionReason, reasonDetails, suspendAllUserSessions: appliesToAll },
+            },
+            { successMessage: appliesToAll ? 'All sessions suspended' : 'Session suspended' },
           )
-        : run(
+        : mutate(
             revokeSession,
-            { ...at, input: { reason: reason as RevocationReason, reasonDetails, revokeAllUserSessions: all } },
-            { done: all ? 'All sessions revoked' : 'Session revoked' },
+            {
+              ...variables,
+              input: { reason: reason as RevocationReason, reasonDetails, revokeAllUserSessions: appliesToAll },
+            },
+            { successMessage: appliesToAll ? 'All sessions revoked' : 'Session revoked' },
           ))
       onClose()
-    } catch (fault) {
-      tellFault(fault)
+    } catch (error) {
+      showError(error)
       setBusy(false)
     }
   }
   return (
-    <Modal opened onClose={onClose} title={isSuspension ? 'Suspend the session' : 'Revoke the session'}>
+    <Modal opened onClose={onClose} title={isSuspension ? 'Suspend session' : 'Revoke session'}>
       <Stack gap="md">
         {isSuspension
-          ? 'Its tokens stop working until somebody reactivates it.'
-          : 'The user is signed out there for good; its applications are told.'}
+          ? 'The tokens of the session stop working until you reactivate it.'
+          : 'The session ends permanently, and its applications are notified.'}
         <Select
           label="Reason"
           value={reason}
@@ -161,16 +174,16 @@ function MoveDialog({ kind, session, onClose }: Move & { onClose: () => void }) 
         />
         <Textarea
           label="Details"
-          description="For your own people."
+          description="Internal. Not shown to the user."
           value={details}
           onChange={(event) => setDetails(event.currentTarget.value)}
         />
         <Switch
-          label="Every session of this user"
-          checked={all}
-          onChange={(event) => setAll(event.currentTarget.checked)}
+          label="Apply to all sessions of this user"
+          checked={appliesToAll}
+          onChange={(event) => setAppliesToAll(event.currentTarget.checked)}
         />
-        <Button color={isSuspension ? undefined : 'red'} loading={busy} onClick={() => void go()}>
+        <Button color={isSuspension ? undefined : 'red'} loading={busy} onClick={() => void submit()}>
           {isSuspension ? 'Suspend' : 'Revoke'}
         </Button>
       </Stack>

@@ -1,68 +1,73 @@
-/** The personal tokens by which a user's scripts act for the user. */
+/** Personal tokens, with which scripts act as the user. */
 import { ActionIcon, Button, Group } from '@mantine/core'
 import type { CreatePersonalTokenInput } from 'documents/types'
-import { createPersonalToken, personalTokens, revokePersonalToken } from 'documents/user-parts'
+import { createPersonalToken, personalTokens, revokePersonalToken } from 'documents/user-tabs'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
+import { ConfirmDialog } from '../../components/confirm-dialog'
+import { Icon } from '../../components/icon'
+import { SecretDialog } from '../../components/secret'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { useRun } from '../../graphql/hooks'
+import { useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Confirm } from '../../parts/confirm'
-import { Icon } from '../../parts/icon'
-import { SecretDialog } from '../../parts/secret'
-import { Moment, Status } from '../../parts/values'
-import { usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 
 const DAY = 86_400_000
 
-type NewToken = CreatePersonalTokenInput & { days: string }
+type PersonalTokenForm = CreatePersonalTokenInput & { days: string }
 
-const fields: Field<NewToken>[] = [
+const fields: Field<PersonalTokenForm>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true, placeholder: 'Nightly export' },
   { kind: 'text', path: 'description', label: 'Description' },
   {
     kind: 'list',
     path: 'restrictions.scopes',
     label: 'Scopes',
-    hint: 'Without any, all that the user may.',
+    hint: 'Leave empty for all scopes of the user.',
     placeholder: 'users:read',
   },
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'days',
-    label: 'Works for',
+    label: 'Lifetime',
     options: [
-      { value: '1', label: 'A day' },
-      { value: '7', label: 'A week' },
-      { value: '21', label: 'Three weeks, the longest' },
+      { value: '1', label: '1 day' },
+      { value: '7', label: '7 days' },
+      { value: '21', label: '21 days (maximum)' },
     ],
   },
-  { kind: 'url', path: 'audience', label: 'Audience', hint: 'Who accepts it. Left empty, this Core API.' },
+  {
+    kind: 'url',
+    path: 'audience',
+    label: 'Audience',
+    hint: 'The API that accepts the token. Leave empty for this Core API.',
+  },
 ]
 
 export function UserTokens({ userId }: { userId: string }) {
-  const { accountId, issuerId, may } = usePlace()
-  const run = useRun()
+  const { accountId, issuerId, may } = useConsoleContext()
+  const mutate = useMutation()
   const [params, setParams] = useSearchParams()
   const [token, setToken] = useState<string>()
   const [revoking, setRevoking] = useState<{ id: string; name: string }>()
   const ids = { accountId, issuerId, userId }
   const open = () => setParams({ new: '1' }, { replace: true })
-  const create = async ({ days, restrictions, ...typed }: NewToken) => {
-    const ends = days === '21' ? {} : { expiresAt: Date.now() + Number(days) * DAY }
-    const input = { ...typed, ...ends, type: 'personal_token' as const, restrictions: restrictions ?? {} }
-    const { createPersonalToken: made } = await run(createPersonalToken, { ...ids, input })
+  const create = async ({ days, restrictions, ...typed }: PersonalTokenForm) => {
+    const expiry = days === '21' ? {} : { expiresAt: Date.now() + Number(days) * DAY }
+    const input = { ...typed, ...expiry, type: 'personal_token' as const, restrictions: restrictions ?? {} }
+    const { createPersonalToken: created } = await mutate(createPersonalToken, { ...ids, input })
     setParams({}, { replace: true })
-    setToken(made.tokenPlain ?? undefined)
+    setToken(created.tokenPlain ?? undefined)
   }
   return (
     <>
       {may('createPersonalToken') && (
         <Group gap="xs" mb="md">
           <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New token
+            Create token
           </Button>
         </Group>
       )}
@@ -81,16 +86,21 @@ export function UserTokens({ userId }: { userId: string }) {
         ]}
         columns={[
           {
-            head: 'Name',
+            header: 'Name',
             cell: ({ name, description, audience }) => (
-              <Named mark={<Icon name="key" />} name={name} text={description ?? audience} />
+              <NameCell mark={<Icon name="key" />} name={name} text={description ?? audience} />
             ),
           },
-          { head: 'Scopes', wide: true, cell: ({ scopes }) => scopes?.join(', ') || 'all of the user’s' },
-          { head: 'Status', width: '125px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Ends', width: '130px', wide: true, cell: ({ expiresAt }) => <Moment at={expiresAt} /> },
+          { header: 'Scopes', hideOnMobile: true, cell: ({ scopes }) => scopes?.join(', ') || 'all of the user’s' },
+          { header: 'Status', width: '125px', cell: ({ status }) => <StatusBadge value={status} /> },
           {
-            head: '',
+            header: 'Expires',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ expiresAt }) => <RelativeTime at={expiresAt} />,
+          },
+          {
+            header: '',
             width: '72px',
             align: 'right',
             cell: ({ id, name, status }) =>
@@ -109,39 +119,41 @@ export function UserTokens({ userId }: { userId: string }) {
         ]}
         empty={{
           icon: 'key',
-          title: 'No personal token',
-          text: 'With one, a script acts for this user for up to three weeks, without a password and without a browser.',
-          ...(may('createPersonalToken') && { action: 'New token', onAction: open }),
+          title: 'No personal tokens yet',
+          text: 'With a personal token, a script can act as this user for up to 21 days, without a password or a browser.',
+          ...(may('createPersonalToken') && { action: 'Create token', onAction: open }),
         }}
       />
       {params.has('new') && may('createPersonalToken') && (
         <CreateDialog
-          title="New personal token"
+          title="Create personal token"
           fields={fields}
           initial={{ days: '7' }}
-          submit="Make token"
+          submitLabel="Create token"
           create={create}
           onClose={() => setParams({}, { replace: true })}
         />
       )}
       {token && (
         <SecretDialog
-          title="The token"
-          text="Whoever has it acts for this user."
+          title="Personal token"
+          text="Anyone with this token can act as this user."
           secrets={[{ label: 'Token', value: token }]}
           fileName={`token-${userId}.txt`}
           onClose={() => setToken(undefined)}
         />
       )}
       {revoking && (
-        <Confirm
+        <ConfirmDialog
           title={`Revoke ${revoking.name}`}
           label="Revoke"
-          run={() => run(revokePersonalToken, { accountId, tokenId: revoking.id }, { done: 'Token revoked' })}
+          onConfirm={() =>
+            mutate(revokePersonalToken, { accountId, tokenId: revoking.id }, { successMessage: 'Token revoked' })
+          }
           onClose={() => setRevoking(undefined)}
         >
-          It stops working at once, for ever.
-        </Confirm>
+          The token stops working immediately. This cannot be undone.
+        </ConfirmDialog>
       )}
     </>
   )

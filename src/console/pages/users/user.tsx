@@ -1,17 +1,17 @@
-/** One user: who it is, where it is signed in, how it signs in. */
+/** The page of a user: profile, and tabs for everything that belongs to the user. */
 import type { UpdateUserInput } from 'documents/types'
 import { deleteUser, updateUser, user as userQuery } from 'documents/users'
 import { useLocation } from 'wouter'
-import { EditForm, versionOf } from '../../form/edit-form'
+import { Card, DescriptionList } from '../../components/card'
+import { DangerZone } from '../../components/confirm-dialog'
+import { DetailPage } from '../../components/detail-page'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { issuerHref, useConsoleContext } from '../../console-context'
+import { EditForm, etagOf } from '../../form/edit-form'
 import type { Field } from '../../form/fields'
-import { useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { Card, Facts } from '../../parts/card'
-import { DangerZone } from '../../parts/confirm'
-import { DetailPage } from '../../parts/detail-page'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { issuerHref, usePlace } from '../../place'
-import { Notes } from '../notes/notes'
+import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
+import { NotesPanel } from '../notes/notes'
 import { UserEvents } from './events'
 import { userName } from './names'
 import { UserOrganizations } from './organizations'
@@ -19,55 +19,55 @@ import { UserSessions } from './sessions'
 import { UserTokens } from './tokens'
 import { UserVerifiers } from './verifiers'
 
-const profile: Field<UpdateUserInput>[] = [
+const profileFields: Field<UpdateUserInput>[] = [
   { kind: 'text', path: 'username', label: 'Username', required: true },
   {
     kind: 'json',
     path: 'profile',
     label: 'Profile',
-    hint: 'OpenID Connect’s claims: name, given_name, email, picture …',
+    hint: 'OpenID Connect claims, such as name, given_name, email and picture.',
   },
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'status',
     label: 'Status',
-    hint: 'Suspending or blocking signs the user out everywhere.',
+    hint: 'Suspending or blocking a user ends all sessions of the user.',
     options: [
       { value: 'active', label: 'Active' },
       { value: 'suspended', label: 'Suspended' },
       { value: 'blocked', label: 'Blocked' },
     ],
   },
-  { kind: 'text', path: 'statusReason', label: 'Why', when: ({ status }) => status !== 'active' },
-  { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'What the user itself may do, such as orders:read.' },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
+  { kind: 'text', path: 'statusReason', label: 'Reason', visibleWhen: ({ status }) => status !== 'active' },
+  { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'Scopes of the user, such as orders:read.' },
+  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
 export function UserPage({ userId }: { userId: string }) {
-  const { accountId, issuerId, may } = usePlace()
+  const { accountId, issuerId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
   const ids = { accountId, issuerId, userId }
-  const { data, fault, loading, again } = useAsk(userQuery, ids)
+  const { data, error, loading, refetch } = useQuery(userQuery, ids)
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { user } = data
   const name = userName(user)
-  const list = `${issuerHref(accountId, issuerId)}/users`
-  const href = `${list}/${userId}`
+  const listHref = `${issuerHref(accountId, issuerId)}/users`
+  const href = `${listHref}/${userId}`
   const remove = async () => {
-    await run(deleteUser, { ...ids, ifMatch: versionOf(user) }, { done: 'User deleted', typenames: ['User'] })
-    navigate(list)
+    await mutate(deleteUser, { ...ids, ifMatch: etagOf(user) }, { successMessage: 'User deleted', typenames: ['User'] })
+    navigate(listHref)
   }
   return (
     <DetailPage
       title={name}
-      badge={<Status value={user.status} />}
+      badge={<StatusBadge value={user.status} />}
       {...(name !== user.username && { lead: user.username })}
       href={href}
       crumbs={[
-        { label: 'Users', href: list },
+        { label: 'Users', href: listHref },
         { label: name, href },
       ]}
       tabs={[
@@ -77,33 +77,35 @@ export function UserPage({ userId }: { userId: string }) {
           content: () => (
             <>
               <Card title="Identity">
-                <Facts
+                <DescriptionList
                   rows={[
-                    ['User id', <Copyable key="id" value={user.id} label="user id" />],
+                    ['User ID', <Copyable key="id" value={user.id} label="user ID" />],
                     ['Username', `${user.username} (${user.usernameType})`],
-                    ['Email address confirmed', user.emailVerified ? 'yes' : 'no'],
-                    ['Joined', <Moment key="joined" at={user.createdAt} />],
+                    ['Email verified', user.emailVerified ? 'yes' : 'no'],
+                    ['Created', <RelativeTime key="created" at={user.createdAt} />],
                   ]}
                 />
               </Card>
               <EditForm
                 title="Profile"
-                fields={profile}
-                thing={user}
+                fields={profileFields}
+                resource={user}
                 editable={may('updateUser')}
-                save={(input, ifMatch) => run(updateUser, { ...ids, input, ifMatch }, { done: 'User saved' })}
-                reload={async () => (await fresh(userQuery, ids)).user}
+                save={(input, ifMatch) =>
+                  mutate(updateUser, { ...ids, input, ifMatch }, { successMessage: 'User saved' })
+                }
+                reload={async () => (await fetchLatest(userQuery, ids)).user}
               />
               {may('deleteUser') && (
                 <DangerZone
-                  dangers={[
+                  actions={[
                     {
                       title: 'Delete this user',
-                      text: 'Signed out at once; the data is removed within a day.',
+                      text: 'Ends all sessions immediately. The data of the user is removed within a day.',
                       label: 'Delete user',
-                      warning: 'The user cannot sign in any more, and its data is removed within a day.',
+                      warning: 'The user can no longer sign in. The data of the user is removed within a day.',
                       name: user.username,
-                      run: remove,
+                      onConfirm: remove,
                     },
                   ]}
                 />
@@ -114,37 +116,37 @@ export function UserPage({ userId }: { userId: string }) {
         {
           path: 'sessions',
           label: 'Sessions',
-          offered: may('sessions'),
+          isVisible: may('sessions'),
           content: () => <UserSessions userId={userId} />,
         },
         {
           path: 'verifiers',
-          label: 'Ways to sign in',
-          offered: may('verifiers'),
+          label: 'Credentials',
+          isVisible: may('verifiers'),
           content: () => <UserVerifiers userId={userId} />,
         },
         {
           path: 'organizations',
           label: 'Organizations',
-          offered: may('organizations'),
+          isVisible: may('organizations'),
           content: () => <UserOrganizations userId={userId} />,
         },
         {
           path: 'tokens',
           label: 'Personal tokens',
-          offered: may('personalTokens'),
+          isVisible: may('personalTokens'),
           content: () => <UserTokens userId={userId} />,
         },
         {
           path: 'notes',
           label: 'Notes',
-          offered: may('notes'),
-          content: () => <Notes type="user" id={userId} name={name} />,
+          isVisible: may('notes'),
+          content: () => <NotesPanel type="user" id={userId} name={name} />,
         },
         {
           path: 'events',
           label: 'Events',
-          offered: may('events'),
+          isVisible: may('events'),
           content: () => <UserEvents userId={userId} />,
         },
       ]}

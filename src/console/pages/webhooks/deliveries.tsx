@@ -1,58 +1,58 @@
-/** What was sent to a webhook, how that went, and sending it again. */
+/** The deliveries of a webhook, with redelivery. */
 import { ActionIcon, Anchor, Button, Group, Modal } from '@mantine/core'
-import { catalogue } from 'documents/tables'
+import { eventCatalog } from 'documents/tables'
 import type { DeliveryFieldsFragment, RedeliverInput } from 'documents/types'
 import { redeliverWebhookDeliveries, redeliverWebhookDelivery, webhookDeliveries } from 'documents/webhooks'
 import { useState } from 'react'
+import { DescriptionList } from '../../components/card'
+import { Icon } from '../../components/icon'
+import { TextLink } from '../../components/link'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
 import type { Field } from '../../form/fields'
-import { tellDone, tellFault, useRun } from '../../graphql/hooks'
+import { showError, showSuccess, useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Facts } from '../../parts/card'
-import { Icon } from '../../parts/icon'
-import { TextLink } from '../../parts/link'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
+import { NameCell } from '../../list/list-table'
 
 const rangeFields: Field<RedeliverInput>[] = [
-  { kind: 'moment', path: 'after', label: 'From', required: true },
-  { kind: 'moment', path: 'before', label: 'To', hint: 'Empty: until now.' },
+  { kind: 'datetime', path: 'after', label: 'From', required: true },
+  { kind: 'datetime', path: 'before', label: 'To', hint: 'Leave empty for the current time.' },
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'status',
-    label: 'Which',
+    label: 'Status',
     options: [
-      { value: 'failed', label: 'What failed for good' },
-      { value: 'success', label: 'What was accepted' },
+      { value: 'failed', label: 'Failed' },
+      { value: 'success', label: 'Accepted' },
     ],
   },
 ]
 
-const typeOptions = ['webhook.test', ...Object.keys(catalogue)].map((value) => ({ value, label: value }))
+const typeOptions = ['webhook.test', ...Object.keys(eventCatalog)].map((value) => ({ value, label: value }))
 const typenames = ['WebhookDelivery', 'Webhook']
 const DAY = 86_400_000
 
 export function Deliveries({ webhookId }: { webhookId: string }) {
-  const { accountId, may } = usePlace()
-  const run = useRun()
-  const [shown, setShown] = useState<DeliveryFieldsFragment>()
-  const [choosing, setChoosing] = useState(false)
+  const { accountId, may } = useConsoleContext()
+  const mutate = useMutation()
+  const [selectedDelivery, setSelectedDelivery] = useState<DeliveryFieldsFragment>()
+  const [isRedeliverOpen, setIsRedeliverOpen] = useState(false)
   const ids = { accountId, webhookId }
   const redeliver = (deliveryId: string) =>
-    run(redeliverWebhookDelivery, { ...ids, deliveryId }, { done: 'It is on its way again', typenames }).then(
-      () => setShown(undefined),
-      tellFault,
+    mutate(redeliverWebhookDelivery, { ...ids, deliveryId }, { successMessage: 'Redelivery queued', typenames }).then(
+      () => setSelectedDelivery(undefined),
+      showError,
     )
   const redeliverRange = async (input: RedeliverInput) => {
-    const { redeliverWebhookDeliveries: again } = await run(
+    const { redeliverWebhookDeliveries: again } = await mutate(
       redeliverWebhookDeliveries,
       { ...ids, input },
       { typenames },
     )
-    const message = again.count === 1 ? 'One event is on its way again' : `${again.count} events are on their way again`
-    tellDone(message)
-    setChoosing(false)
+    const message = again.count === 1 ? '1 redelivery queued' : `${again.count} redeliveries queued`
+    showSuccess(message)
+    setIsRedeliverOpen(false)
   }
   return (
     <>
@@ -62,9 +62,9 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
             variant="default"
             size="xs"
             leftSection={<Icon name="refresh" size={14} />}
-            onClick={() => setChoosing(true)}
+            onClick={() => setIsRedeliverOpen(true)}
           >
-            Redeliver a span of time …
+            Redeliver time range …
           </Button>
         </Group>
       )}
@@ -74,12 +74,12 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         variables={ids}
         page={(data) => data.webhookDeliveries}
         typename="WebhookDelivery"
-        moving={(rows) => rows.some(({ status }) => status === 'pending' || status === 'delivering')}
+        pollWhile={(rows) => rows.some(({ status }) => status === 'pending' || status === 'delivering')}
         filters={[
           { name: 'eventType', label: 'Any event', options: typeOptions },
           {
             name: 'status',
-            label: 'Any outcome',
+            label: 'Any status',
             options: [
               { value: 'success', label: 'Accepted' },
               { value: 'failed', label: 'Failed' },
@@ -88,7 +88,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         ]}
         columns={[
           {
-            head: 'Event',
+            header: 'Event',
             cell: (delivery) => (
               <Anchor
                 component="button"
@@ -97,18 +97,28 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
                 fz="inherit"
                 underline="never"
                 ta="left"
-                onClick={() => setShown(delivery)}
+                onClick={() => setSelectedDelivery(delivery)}
               >
-                <Named name={delivery.eventType} text={delivery.id} />
+                <NameCell name={delivery.eventType} text={delivery.id} />
               </Anchor>
             ),
           },
-          { head: 'Status', width: '130px', cell: ({ status }) => <Status value={status} /> },
-          { head: 'Answer', width: '90px', wide: true, cell: ({ lastResponseStatus }) => lastResponseStatus ?? '–' },
-          { head: 'Attempts', width: '90px', wide: true, cell: ({ attemptCount }) => attemptCount },
-          { head: 'Made', width: '130px', wide: true, cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          { header: 'Status', width: '130px', cell: ({ status }) => <StatusBadge value={status} /> },
           {
-            head: '',
+            header: 'Response',
+            width: '90px',
+            hideOnMobile: true,
+            cell: ({ lastResponseStatus }) => lastResponseStatus ?? '–',
+          },
+          { header: 'Attempts', width: '90px', hideOnMobile: true, cell: ({ attemptCount }) => attemptCount },
+          {
+            header: 'Created',
+            width: '130px',
+            hideOnMobile: true,
+            cell: ({ createdAt }) => <RelativeTime at={createdAt} />,
+          },
+          {
+            header: '',
             width: '76px',
             align: 'right',
             cell: ({ id, eventType }) =>
@@ -126,51 +136,51 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         ]}
         empty={{
           icon: 'inbox',
-          title: 'Nothing was sent yet',
-          text: 'Deliveries appear here when something happens that this webhook listens to. Send a test event to try it.',
+          title: 'No deliveries yet',
+          text: 'Deliveries appear here when an event occurs that this webhook subscribes to. Send a test event to try it.',
         }}
       />
-      {shown && (
-        <Modal opened onClose={() => setShown(undefined)} title={shown.eventType} size="lg">
-          <Facts
+      {selectedDelivery && (
+        <Modal opened onClose={() => setSelectedDelivery(undefined)} title={selectedDelivery.eventType} size="lg">
+          <DescriptionList
             rows={[
-              ['Status', <Status key="status" value={shown.status} />],
-              ['Attempts', shown.attemptCount],
-              ['Last answer', shown.lastResponseStatus ?? 'none'],
-              ['First attempt', <Moment key="first" at={shown.firstAttemptAt} />],
-              ['Last attempt', <Moment key="last" at={shown.lastAttemptAt} />],
-              ['Next attempt', <Moment key="next" at={shown.nextAttemptAt} />],
-              shown.lastError ? ['What went wrong', shown.lastError] : undefined,
-              ['Delivery id', <Copyable key="id" value={shown.id} label="delivery id" />],
+              ['Status', <StatusBadge key="status" value={selectedDelivery.status} />],
+              ['Attempts', selectedDelivery.attemptCount],
+              ['Last response', selectedDelivery.lastResponseStatus ?? 'none'],
+              ['First attempt', <RelativeTime key="first" at={selectedDelivery.firstAttemptAt} />],
+              ['Last attempt', <RelativeTime key="last" at={selectedDelivery.lastAttemptAt} />],
+              ['Next attempt', <RelativeTime key="next" at={selectedDelivery.nextAttemptAt} />],
+              selectedDelivery.lastError ? ['Last error', selectedDelivery.lastError] : undefined,
+              ['Delivery ID', <Copyable key="id" value={selectedDelivery.id} label="delivery ID" />],
               [
                 'Event',
                 may('event') ? (
-                  <TextLink key="event" href={`${accountHref(accountId)}/events/${shown.eventId}`} size="sm">
-                    {shown.eventId}
+                  <TextLink key="event" href={`${accountHref(accountId)}/events/${selectedDelivery.eventId}`} size="sm">
+                    {selectedDelivery.eventId}
                   </TextLink>
                 ) : (
-                  shown.eventId
+                  selectedDelivery.eventId
                 ),
               ],
             ]}
           />
           {may('redeliverWebhookDelivery') && (
             <Group justify="flex-end" mt="lg">
-              <Button leftSection={<Icon name="refresh" />} onClick={() => void redeliver(shown.id)}>
+              <Button leftSection={<Icon name="refresh" />} onClick={() => void redeliver(selectedDelivery.id)}>
                 Redeliver
               </Button>
             </Group>
           )}
         </Modal>
       )}
-      {choosing && (
+      {isRedeliverOpen && (
         <CreateDialog
-          title="Redeliver a span of time"
+          title="Redeliver time range"
           fields={rangeFields}
           initial={{ after: Date.now() - DAY, status: 'failed' }}
-          submit="Redeliver"
+          submitLabel="Redeliver"
           create={redeliverRange}
-          onClose={() => setChoosing(false)}
+          onClose={() => setIsRedeliverOpen(false)}
         />
       )}
     </>

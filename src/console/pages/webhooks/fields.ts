@@ -1,6 +1,6 @@
-/** The settings of a webhook, as tables of fields. */
+/** The fields of webhook forms. */
 import type { Field } from '../../form/fields'
-import { eventTypes } from '../events/types'
+import { eventTypeOptions } from '../events/event-types'
 
 export interface WebhookForm {
   name?: string | null
@@ -12,62 +12,63 @@ export interface WebhookForm {
   metadata?: Record<string, unknown>
 }
 
-export const addressFields: Field<WebhookForm>[] = [
+export const endpointFields: Field<WebhookForm>[] = [
   {
     kind: 'url',
     path: 'url',
-    label: 'Address',
+    label: 'URL',
     required: true,
     placeholder: 'https://example.com/hooks/gatehouse',
-    hint: 'A public https address that answers with 2xx.',
+    hint: 'A public https URL that responds with a 2xx status.',
   },
   { kind: 'text', path: 'name', label: 'Name', placeholder: 'Data warehouse' },
   {
-    kind: 'choices',
+    kind: 'multiselect',
     path: 'eventTypes',
     label: 'Events',
-    hint: 'Empty: every event of the account.',
+    hint: 'Leave empty for all events of the account.',
     placeholder: 'All events',
-    options: eventTypes,
+    options: eventTypeOptions,
   },
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'auth',
-    label: 'How deliveries prove themselves',
+    hint: 'How your service verifies that a delivery comes from this deployment.',
+    label: 'Authentication',
     options: [
       { value: 'signature', label: 'Signature (Standard Webhooks)' },
       { value: 'bearer', label: 'Bearer token' },
       { value: 'bearer+signature', label: 'Bearer token and signature' },
-      { value: 'none', label: 'Not at all' },
+      { value: 'none', label: 'None' },
     ],
   },
 ]
 
 export const settingsFields: Field<WebhookForm>[] = [
-  ...addressFields,
+  ...endpointFields,
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'status',
     label: 'Status',
-    hint: 'Active also ends a failing state.',
+    hint: 'Saving Active also clears the failing state.',
     options: [
       { value: 'active', label: 'Active' },
       { value: 'disabled', label: 'Disabled' },
     ],
   },
-  { kind: 'long', path: 'description', label: 'Description', hint: 'For your own people.' },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
+  { kind: 'textarea', path: 'description', label: 'Description', hint: 'Internal description.' },
+  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
-/** What is sent: no types are all types. */
-export const webhookInput = <Form extends Partial<WebhookForm>>({ eventTypes, ...form }: Form) => ({
+/** Builds the input. An empty list of event types becomes null, which means all types. */
+export const toWebhookInput = <Form extends Partial<WebhookForm>>({ eventTypes, ...form }: Form) => ({
   ...form,
   ...(eventTypes !== undefined && { eventTypes: eventTypes?.length ? eventTypes : null }),
 })
 
-/** The secrets of an answer that has some. */
-export function secretsOf(answer: { bearerTokenPlain?: string | null; signatureSecretPlain?: string | null }) {
-  const { bearerTokenPlain: bearer, signatureSecretPlain: signature } = answer
+/** Lists the secrets that a response contains. */
+export function listSecrets(response: { bearerTokenPlain?: string | null; signatureSecretPlain?: string | null }) {
+  const { bearerTokenPlain: bearer, signatureSecretPlain: signature } = response
   return [
     ...(signature ? [{ label: 'Signing secret', value: signature }] : []),
     ...(bearer ? [{ label: 'Bearer token', value: bearer }] : []),

@@ -1,19 +1,19 @@
-/** The webhooks of an account: the list, and one of them. */
+/** The webhooks of an account: routes, list, and the dialog that creates one. */
 import { Button } from '@mantine/core'
 import { createWebhook, webhooks } from 'documents/webhooks'
 import { useState } from 'react'
 import { Route, Switch, useLocation, useSearchParams } from 'wouter'
+import { Icon } from '../../components/icon'
+import { Page } from '../../components/page'
+import { type Secret, SecretDialog } from '../../components/secret'
+import { RelativeTime, StatusBadge } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
 import { CreateDialog } from '../../form/create-dialog'
-import { useRun } from '../../graphql/hooks'
+import { useMutation } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
-import { Named } from '../../list/list-table'
-import { Icon } from '../../parts/icon'
-import { Page } from '../../parts/page'
-import { type Secret, SecretDialog } from '../../parts/secret'
-import { Moment, Status } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
-import { addressFields, secretsOf, type WebhookForm, webhookInput } from './fields'
-import { percent, WebhookPage } from './webhook'
+import { NameCell } from '../../list/list-table'
+import { endpointFields, listSecrets, toWebhookInput, type WebhookForm } from './fields'
+import { formatPercent, WebhookPage } from './webhook'
 
 export default function Webhooks() {
   return (
@@ -27,17 +27,17 @@ export default function Webhooks() {
 }
 
 function WebhookList() {
-  const { accountId, may } = usePlace()
+  const { accountId, may } = useConsoleContext()
   const [params, setParams] = useSearchParams()
   const open = () => setParams({ new: '1' }, { replace: true })
   return (
     <Page
       title="Webhooks"
-      lead="Tell your own services what happens in this account."
+      lead="Send the events of this account to your services."
       actions={
         may('createWebhook') && (
           <Button leftSection={<Icon name="plus" />} onClick={open}>
-            New webhook
+            Create webhook
           </Button>
         )
       }
@@ -62,31 +62,36 @@ function WebhookList() {
         ]}
         columns={[
           {
-            head: 'Webhook',
+            header: 'Webhook',
             cell: ({ name, url }) => (
-              <Named mark={<Icon name="webhook" />} name={name ?? new URL(url).host} text={url} />
+              <NameCell mark={<Icon name="webhook" />} name={name ?? new URL(url).host} text={url} />
             ),
           },
           {
-            head: 'Events',
+            header: 'Events',
             width: '110px',
-            wide: true,
+            hideOnMobile: true,
             cell: ({ eventTypes }) => (eventTypes?.length ? `${eventTypes.length} types` : 'all'),
           },
-          { head: 'Accepted', width: '110px', wide: true, cell: ({ stats }) => percent(stats.successRate) },
-          { head: 'Status', width: '120px', cell: ({ status }) => <Status value={status} /> },
           {
-            head: 'Last delivery',
+            header: 'Success rate',
+            width: '110px',
+            hideOnMobile: true,
+            cell: ({ stats }) => formatPercent(stats.successRate),
+          },
+          { header: 'Status', width: '120px', cell: ({ status }) => <StatusBadge value={status} /> },
+          {
+            header: 'Last delivery',
             width: '140px',
-            wide: true,
-            cell: ({ stats }) => <Moment at={stats.lastDeliveryAt} />,
+            hideOnMobile: true,
+            cell: ({ stats }) => <RelativeTime at={stats.lastDeliveryAt} />,
           },
         ]}
         empty={{
           icon: 'webhook',
-          title: 'No webhook yet',
-          text: 'Give an address of yours; what happens in this account is sent there, signed, until it is accepted.',
-          ...(may('createWebhook') && { action: 'New webhook', onAction: open }),
+          title: 'No webhooks yet',
+          text: 'Enter a URL of your service. Events of this account are signed, sent there, and retried until they are accepted.',
+          ...(may('createWebhook') && { action: 'Create webhook', onAction: open }),
         }}
       />
       {params.has('new') && may('createWebhook') && <CreateWebhook onClose={() => setParams({}, { replace: true })} />}
@@ -95,38 +100,38 @@ function WebhookList() {
 }
 
 function CreateWebhook({ onClose }: { onClose: () => void }) {
-  const { accountId } = usePlace()
+  const { accountId } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const [made, setMade] = useState<{ id: string; secrets: Secret[] }>()
+  const mutate = useMutation()
+  const [created, setCreated] = useState<{ id: string; secrets: Secret[] }>()
   const goTo = (id: string) => navigate(`${accountHref(accountId)}/webhooks/${id}`)
   const create = async (typed: WebhookForm) => {
-    const variables = { accountId, input: webhookInput(typed) }
-    const { createWebhook: webhook } = await run(createWebhook, variables, {
-      done: 'Webhook made',
+    const variables = { accountId, input: toWebhookInput(typed) }
+    const { createWebhook: webhook } = await mutate(createWebhook, variables, {
+      successMessage: 'Webhook created',
       typenames: ['Webhook'],
     })
-    const secrets = secretsOf(webhook)
+    const secrets = listSecrets(webhook)
     if (secrets.length === 0) return goTo(webhook.id)
-    setMade({ id: webhook.id, secrets })
+    setCreated({ id: webhook.id, secrets })
   }
-  if (made) {
+  if (created) {
     return (
       <SecretDialog
-        title="Your webhook’s secrets"
-        secrets={made.secrets}
-        fileName={`${made.id}.txt`}
-        text="Your service checks with them that a delivery comes from here. To get new ones, change how deliveries prove themselves."
-        onClose={() => goTo(made.id)}
+        title="Webhook secrets"
+        secrets={created.secrets}
+        fileName={`${created.id}.txt`}
+        text="Your service uses them to verify that a delivery comes from this deployment. To get new ones, change the authentication of the webhook."
+        onClose={() => goTo(created.id)}
       />
     )
   }
   return (
     <CreateDialog
-      title="New webhook"
-      fields={addressFields}
+      title="Create webhook"
+      fields={endpointFields}
       initial={{ auth: 'signature' }}
-      submit="Make webhook"
+      submitLabel="Create webhook"
       create={create}
       onClose={onClose}
     />

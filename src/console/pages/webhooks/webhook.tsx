@@ -1,83 +1,83 @@
-/** One webhook: its deliveries, figures and settings. */
+/** The page of a webhook: statistics, deliveries and settings. */
 import { Button } from '@mantine/core'
 import { deleteWebhook, testWebhook, updateWebhook, webhook as webhookQuery } from 'documents/webhooks'
 import { useState } from 'react'
 import { useLocation } from 'wouter'
-import { EditForm, versionOf } from '../../form/edit-form'
-import { tellFault, useAsk, useFresh, useRun } from '../../graphql/hooks'
-import { FindingsAt } from '../../health/findings'
-import { Card, Facts } from '../../parts/card'
-import { DangerZone } from '../../parts/confirm'
-import { DetailPage } from '../../parts/detail-page'
-import { Icon } from '../../parts/icon'
-import { type Secret, SecretDialog } from '../../parts/secret'
-import { FaultState, PageLoading } from '../../parts/states'
-import { Copyable, Moment, Status } from '../../parts/values'
-import { accountHref, usePlace } from '../../place'
+import { Card, DescriptionList } from '../../components/card'
+import { DangerZone } from '../../components/confirm-dialog'
+import { DetailPage } from '../../components/detail-page'
+import { Icon } from '../../components/icon'
+import { type Secret, SecretDialog } from '../../components/secret'
+import { ErrorState, PageLoading } from '../../components/states'
+import { Copyable, RelativeTime, StatusBadge } from '../../components/values'
+import { accountHref, useConsoleContext } from '../../console-context'
+import { EditForm, etagOf } from '../../form/edit-form'
+import { showError, useMutation, useQuery, useRefetch } from '../../graphql/hooks'
+import { ResourceFindings } from '../../health/findings'
 import { Deliveries } from './deliveries'
-import { secretsOf, settingsFields, type WebhookForm, webhookInput } from './fields'
+import { listSecrets, settingsFields, toWebhookInput, type WebhookForm } from './fields'
 
 /** @param rate 0 to 1 */
-export const percent = (rate: number | null | undefined): string =>
+export const formatPercent = (rate: number | null | undefined): string =>
   rate === null || rate === undefined ? '–' : `${(rate * 100).toFixed(rate === 1 ? 0 : 1)} %`
 
-const proofs: Record<string, string> = {
-  none: 'not at all',
-  bearer: 'by a bearer token',
-  signature: 'by a signature',
-  'bearer+signature': 'by a bearer token and a signature',
+const authLabels: Record<string, string> = {
+  none: 'none',
+  bearer: 'bearer token',
+  signature: 'signature',
+  'bearer+signature': 'bearer token and signature',
 }
 
 export function WebhookPage({ webhookId }: { webhookId: string }) {
-  const { accountId, may } = usePlace()
+  const { accountId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  const run = useRun()
-  const fresh = useFresh()
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
   const [secrets, setSecrets] = useState<Secret[]>([])
   const [testing, setTesting] = useState(false)
   const ids = { accountId, webhookId }
-  const { data, fault, loading, again } = useAsk(webhookQuery, ids)
+  const { data, error, loading, refetch } = useQuery(webhookQuery, ids)
   if (loading) return <PageLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const { webhook } = data
   const name = webhook.name ?? new URL(webhook.url).host
-  const list = `${accountHref(accountId)}/webhooks`
-  const href = `${list}/${webhookId}`
+  const listHref = `${accountHref(accountId)}/webhooks`
+  const href = `${listHref}/${webhookId}`
   const save = async (input: WebhookForm, ifMatch: string) => {
-    const { updateWebhook: saved } = await run(
+    const { updateWebhook: saved } = await mutate(
       updateWebhook,
-      { ...ids, input: webhookInput(input), ifMatch },
-      { done: 'Webhook saved' },
+      { ...ids, input: toWebhookInput(input), ifMatch },
+      { successMessage: 'Webhook saved' },
     )
-    setSecrets(secretsOf(saved))
+    setSecrets(listSecrets(saved))
   }
   const test = async () => {
     setTesting(true)
     try {
-      await run(testWebhook, ids, { done: 'Test event is on its way', typenames: ['WebhookDelivery'] })
-    } catch (trouble) {
-      tellFault(trouble)
+      await mutate(testWebhook, ids, { successMessage: 'Test event queued', typenames: ['WebhookDelivery'] })
+    } catch (error) {
+      showError(error)
     }
     setTesting(false)
   }
   const remove = async () => {
-    await run(
+    await mutate(
       deleteWebhook,
-      { ...ids, ifMatch: versionOf(webhook) },
-      { done: 'Webhook deleted', typenames: ['Webhook'] },
+      { ...ids, ifMatch: etagOf(webhook) },
+      { successMessage: 'Webhook deleted', typenames: ['Webhook'] },
     )
-    navigate(list)
+    navigate(listHref)
   }
   return (
     <>
       <DetailPage
         title={name}
-        badge={<Status value={webhook.status} />}
+        badge={<StatusBadge value={webhook.status} />}
         {...(name !== webhook.url && { lead: webhook.url })}
         href={href}
-        above={<FindingsAt path={`webhooks/${webhookId}`} />}
+        beforeTabs={<ResourceFindings path={`webhooks/${webhookId}`} />}
         crumbs={[
-          { label: 'Webhooks', href: list },
+          { label: 'Webhooks', href: listHref },
           { label: name, href },
         ]}
         actions={
@@ -93,14 +93,14 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
             label: 'Deliveries',
             content: () => (
               <>
-                <Card title="Figures">
-                  <Facts
+                <Card title="Statistics">
+                  <DescriptionList
                     rows={[
-                      ['Accepted attempts', percent(webhook.stats.successRate)],
-                      ['Last accepted', <Moment key="last" at={webhook.stats.lastDeliveryAt} />],
-                      ['Listens to', webhook.eventTypes?.length ? webhook.eventTypes.join(', ') : 'every event'],
-                      ['Proves itself', proofs[webhook.auth] ?? webhook.auth],
-                      ['Webhook id', <Copyable key="id" value={webhook.id} label="webhook id" />],
+                      ['Success rate', formatPercent(webhook.stats.successRate)],
+                      ['Last accepted delivery', <RelativeTime key="last" at={webhook.stats.lastDeliveryAt} />],
+                      ['Events', webhook.eventTypes?.length ? webhook.eventTypes.join(', ') : 'all'],
+                      ['Authentication', authLabels[webhook.auth] ?? webhook.auth],
+                      ['Webhook ID', <Copyable key="id" value={webhook.id} label="webhook ID" />],
                     ]}
                   />
                 </Card>
@@ -115,23 +115,23 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
               <>
                 <EditForm
                   title="General"
-                  text="Another way to prove itself brings new secrets; another host brings a new bearer token."
+                  text="If you change the authentication, new secrets are created. If you change the host, a new bearer token is created."
                   fields={settingsFields}
-                  thing={webhook}
+                  resource={webhook}
                   editable={may('updateWebhook')}
                   save={save}
-                  reload={async () => (await fresh(webhookQuery, ids)).webhook}
+                  reload={async () => (await fetchLatest(webhookQuery, ids)).webhook}
                 />
                 {may('deleteWebhook') && (
                   <DangerZone
-                    dangers={[
+                    actions={[
                       {
                         title: 'Delete this webhook',
-                        text: 'What waits to be delivered is cancelled.',
+                        text: 'Pending deliveries are canceled.',
                         label: 'Delete webhook',
-                        warning: 'Nothing is sent there any more, and what waits is cancelled.',
+                        warning: 'Deliveries stop immediately, and pending deliveries are canceled.',
                         name,
-                        run: remove,
+                        onConfirm: remove,
                       },
                     ]}
                   />
@@ -146,7 +146,7 @@ export function WebhookPage({ webhookId }: { webhookId: string }) {
           title="New secrets"
           secrets={secrets}
           fileName={`${webhookId}.txt`}
-          text="The signing secret before it signs too for 24 hours."
+          text="For 24 hours, deliveries are also signed with the previous signing secret."
           onClose={() => setSecrets([])}
         />
       )}

@@ -1,16 +1,16 @@
 import { Button, Group, Radio, SimpleGrid, Text } from '@mantine/core'
 import { client as clientQuery, createClient } from 'documents/clients'
 import { useState } from 'react'
+import { Card } from '../../components/card'
+import { Icon } from '../../components/icon'
+import { type Secret, SecretDialog } from '../../components/secret'
+import { ErrorState, RowsLoading } from '../../components/states'
 import type { Field } from '../../form/fields'
 import { FormFields } from '../../form/form-fields'
 import { useForm } from '../../form/use-form'
-import { useAsk, useRun } from '../../graphql/hooks'
-import { Card } from '../../parts/card'
-import { Icon } from '../../parts/icon'
-import { type Secret, SecretDialog } from '../../parts/secret'
-import { FaultState, RowsLoading } from '../../parts/states'
+import { useMutation, useQuery } from '../../graphql/hooks'
+import { type ApplicationType, applicationTypes, buildClientInput } from '../clients/application-types'
 import kindClasses from '../clients/create.module.css'
-import { inputFor, type Kind, kinds } from '../clients/kinds'
 import { Snippets } from '../clients/snippets'
 import { TryCard } from './try-card'
 
@@ -18,27 +18,29 @@ interface Props {
   accountId: string
   issuerId: string
   clientId: string | undefined
-  onMade: (clientId: string) => void
+  onCreated: (clientId: string) => void
 }
 
 export function ApplicationStep(props: Props) {
-  const { accountId, issuerId, clientId, onMade } = props
+  const { accountId, issuerId, clientId, onCreated } = props
   const [secrets, setSecrets] = useState<Secret[]>()
-  const [kind, setKind] = useState<Kind>(kinds[0]!)
+  const [applicationType, setApplicationType] = useState<ApplicationType>(applicationTypes[0]!)
   return (
     <>
       {clientId ? (
-        <Connected accountId={accountId} issuerId={issuerId} clientId={clientId} />
+        <ConnectClient accountId={accountId} issuerId={issuerId} clientId={clientId} />
       ) : (
         <Card>
           <Radio.Group
-            label="What kind of application is it?"
-            value={kind.name}
-            onChange={(name) => setKind(kinds.find((one) => one.name === name) ?? kind)}
+            label="Application type"
+            value={applicationType.name}
+            onChange={(name) =>
+              setApplicationType(applicationTypes.find((one) => one.name === name) ?? applicationType)
+            }
             mb="lg"
           >
             <SimpleGrid cols={{ base: 1, sm: 2 }} spacing={10} mt={8}>
-              {kinds.map(({ name, label, text, icon }) => (
+              {applicationTypes.map(({ name, label, text, icon }) => (
                 <Radio.Card key={name} value={name} className={kindClasses.kind} aria-label={label}>
                   <span className={kindClasses.icon}>
                     <Icon name={icon} size={18} />
@@ -55,15 +57,21 @@ export function ApplicationStep(props: Props) {
               ))}
             </SimpleGrid>
           </Radio.Group>
-          <ClientForm key={kind.name} {...props} kind={kind} onSecrets={setSecrets} onMade={onMade} />
+          <ClientForm
+            key={applicationType.name}
+            {...props}
+            applicationType={applicationType}
+            onSecrets={setSecrets}
+            onCreated={onCreated}
+          />
         </Card>
       )}
       {secrets && (
         <SecretDialog
-          title="Your application’s secret"
+          title="Client secret"
           secrets={secrets}
           fileName="gatehouse-client-secret.txt"
-          text="The application sends it when it asks for tokens. If it is lost, make a new one on the client’s page."
+          text="The application sends it with token requests. If you lose it, rotate the secret on the client’s page."
           onClose={() => setSecrets(undefined)}
         />
       )}
@@ -71,41 +79,44 @@ export function ApplicationStep(props: Props) {
   )
 }
 
-interface Typed {
+interface ClientFormValues {
   name: string
-  callback: string
+  redirectUri: string
 }
 
 interface FormProps extends Props {
-  kind: Kind
+  applicationType: ApplicationType
   onSecrets: (secrets: Secret[]) => void
 }
 
-function ClientForm({ accountId, issuerId, kind, onSecrets, onMade }: FormProps) {
-  const run = useRun()
-  const callback: Field<Typed> = {
+function ClientForm({ accountId, issuerId, applicationType, onSecrets, onCreated }: FormProps) {
+  const mutate = useMutation()
+  const redirectUriField: Field<ClientFormValues> = {
     kind: 'url',
-    path: 'callback',
-    label: 'Callback',
-    hint: 'Where people come back to after signing in. It can be changed later.',
+    path: 'redirectUri',
+    label: 'Redirect URI',
+    hint: 'Where users return after they sign in. You can change it later.',
     required: true,
   }
-  const form = useForm<Typed>(
-    [{ kind: 'text', path: 'name', label: 'Name', required: true }, ...(kind.name === 'm2m' ? [] : [callback])],
-    { name: 'First application', callback: kind.callback },
+  const form = useForm<ClientFormValues>(
+    [
+      { kind: 'text', path: 'name', label: 'Name', required: true },
+      ...(applicationType.name === 'm2m' ? [] : [redirectUriField]),
+    ],
+    { name: 'First application', redirectUri: applicationType.exampleRedirectUri },
   )
   const create = async () => {
-    const { name, callback: uri } = form.values as unknown as Typed
-    const after = /^https?:/.test(uri) ? [new URL('/', uri).href] : []
-    const input = inputFor(kind, name, uri ? [uri] : [], after)
-    const { createClient: made } = await run(createClient, { accountId, issuerId, input })
-    if (made.secret) {
+    const { name, redirectUri: uri } = form.values as unknown as ClientFormValues
+    const postLogoutRedirectUris = /^https?:/.test(uri) ? [new URL('/', uri).href] : []
+    const input = buildClientInput(applicationType, name, uri ? [uri] : [], postLogoutRedirectUris)
+    const { createClient: created } = await mutate(createClient, { accountId, issuerId, input })
+    if (created.secret) {
       onSecrets([
-        { label: 'Client id', value: made.id },
-        { label: 'Client secret', value: made.secret },
+        { label: 'Client ID', value: created.id },
+        { label: 'Client secret', value: created.secret },
       ])
     }
-    onMade(made.id)
+    onCreated(created.id)
   }
   return (
     <form
@@ -118,18 +129,18 @@ function ClientForm({ accountId, issuerId, kind, onSecrets, onMade }: FormProps)
       <FormFields form={form} />
       <Group justify="flex-end" mt="lg">
         <Button type="submit" loading={form.busy}>
-          Make application
+          Create application
         </Button>
       </Group>
     </form>
   )
 }
 
-/** The application is there: how to connect it, and what its people will see. */
-function Connected({ accountId, issuerId, clientId }: { accountId: string; issuerId: string; clientId: string }) {
-  const { data, fault, loading, again } = useAsk(clientQuery, { accountId, issuerId, clientId })
+/** Shown after the client was created: a sign-in to try, and the code snippets. */
+function ConnectClient({ accountId, issuerId, clientId }: { accountId: string; issuerId: string; clientId: string }) {
+  const { data, error, loading, refetch } = useQuery(clientQuery, { accountId, issuerId, clientId })
   if (loading) return <RowsLoading />
-  if (fault || !data) return <FaultState fault={fault!} again={again} />
+  if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   return (
     <>
       <TryCard accountId={accountId} issuerId={issuerId} />

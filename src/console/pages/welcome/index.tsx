@@ -1,62 +1,63 @@
 /**
- * The second and third step of the first run: an issuer, and an application that people sign in to through it. What is
- * made stands in the address, so that a reload goes on where one was. The first step is the setup page.
+ * The second and third step of the first run: create an issuer and an application. The created ids are in the URL, so
+ * that a reload continues at the same step. The first step is the setup page (src/setup/page.ts).
  */
 import { accounts } from 'documents/accounts'
 import { firstIssuer } from 'documents/welcome'
 import { useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { useAsk } from '../../graphql/hooks'
-import { TextLink } from '../../parts/link'
-import { type Secret, SecretDialog } from '../../parts/secret'
-import { FaultState, PageLoading } from '../../parts/states'
-import { accountHref, issuerHref, PlaceOf } from '../../place'
-import { useVisit } from '../../shell/person'
+import { TextLink } from '../../components/link'
+import { type Secret, SecretDialog } from '../../components/secret'
+import { ErrorState, PageLoading } from '../../components/states'
+import { accountHref, ConsoleContextProvider, issuerHref } from '../../console-context'
+import { useQuery } from '../../graphql/hooks'
+import { useConsoleSession } from '../../shell/console-session'
 import { ApplicationStep } from './application'
-import { Foot, Frame } from './frame'
 import { IssuerStep } from './issuer'
+import { WelcomeFooter, WelcomeLayout } from './layout'
 
 export default function Welcome() {
   const [params, setParams] = useSearchParams()
-  const own = useVisit()?.consoleAccountId
+  const consoleAccountId = useConsoleSession()?.consoleAccountId
   const [secrets, setSecrets] = useState<Secret[]>()
-  const { data, fault, loading, again } = useAsk(accounts, { limit: 20 }, { typename: 'Account' })
-  const accountId = params.get('account') ?? data?.accounts.data.find(({ id }) => id !== own)?.id
-  const inAccount = useAsk(firstIssuer, { accountId: accountId ?? '' }, { pause: !accountId, typename: 'Issuer' })
-  // While a first account is being filled, its form stays: it has more to do.
-  if (loading || (inAccount.loading && !secrets)) return <PageLoading />
-  if (fault) return <FaultState fault={fault} again={again} />
-  if (inAccount.fault) return <FaultState fault={inAccount.fault} again={inAccount.again} />
-  const account = inAccount.data?.account
+  const { data, error, loading, refetch } = useQuery(accounts, { limit: 20 }, { typename: 'Account' })
+  const accountId = params.get('account') ?? data?.accounts.data.find(({ id }) => id !== consoleAccountId)?.id
+  const issuerQuery = useQuery(firstIssuer, { accountId: accountId ?? '' }, { pause: !accountId, typename: 'Issuer' })
+  // The form that created the first account stays mounted, because it still has to create the issuer.
+  if (loading || (issuerQuery.loading && !secrets)) return <PageLoading />
+  if (error) return <ErrorState error={error} onRetry={refetch} />
+  if (issuerQuery.error) return <ErrorState error={issuerQuery.error} onRetry={issuerQuery.refetch} />
+  const account = issuerQuery.data?.account
   const issuerId = params.get('issuer') ?? account?.issuers.data[0]?.id
   const issuer = account?.issuers.data.find(({ id }) => id === issuerId)
-  const to = (place: Record<string, string>) => setParams({ ...(accountId && { account: accountId }), ...place })
+  const goTo = (nextParams: Record<string, string>) =>
+    setParams({ ...(accountId && { account: accountId }), ...nextParams })
 
   return (
     <>
       {accountId && issuerId ? (
-        <PlaceOf accountId={accountId} issuerId={issuerId}>
-          <Frame
+        <ConsoleContextProvider accountId={accountId} issuerId={issuerId}>
+          <WelcomeLayout
             step={2}
             title="Your first application"
-            lead={`People sign in to it through ${issuer?.name ?? 'your issuer'}.`}
+            lead={`Users sign in to it through ${issuer?.name ?? 'your issuer'}.`}
           >
             <ApplicationStep
               accountId={accountId}
               issuerId={issuerId}
               clientId={params.get('client') ?? undefined}
-              onMade={(client) => to({ issuer: issuerId, client })}
+              onCreated={(client) => goTo({ issuer: issuerId, client })}
             />
-            <Foot>
+            <WelcomeFooter>
               <TextLink href={issuerHref(accountId, issuerId)}>Open the console</TextLink>
-            </Foot>
-          </Frame>
-        </PlaceOf>
+            </WelcomeFooter>
+          </WelcomeLayout>
+        </ConsoleContextProvider>
       ) : (
-        <Frame
+        <WelcomeLayout
           step={1}
           title="Your first issuer"
-          lead="An issuer signs people in: with its own people, applications, rules and looks. People begin with a password; passkeys and other ways are a setting."
+          lead="An issuer is an identity provider with its own users, clients, settings and branding. Users sign in with a password; you can add passkeys and other methods later."
         >
           <IssuerStep
             accountId={accountId}
@@ -64,19 +65,21 @@ export default function Welcome() {
               setSecrets(key)
               setParams({ account })
             }}
-            onMade={(account, issuer) => setParams({ account, issuer })}
+            onCreated={(account, issuer) => setParams({ account, issuer })}
           />
-          <Foot>
-            {(accountId ?? own) && <TextLink href={accountHref(accountId ?? own!)}>Skip, I know my way</TextLink>}
-          </Foot>
-        </Frame>
+          <WelcomeFooter>
+            {(accountId ?? consoleAccountId) && (
+              <TextLink href={accountHref(accountId ?? consoleAccountId!)}>Skip setup</TextLink>
+            )}
+          </WelcomeFooter>
+        </WelcomeLayout>
       )}
       {secrets && issuerId && (
         <SecretDialog
-          title="Your account’s first API key"
+          title="First API key"
           secrets={secrets}
           fileName="gatehouse-api-key.txt"
-          text="Scripts use it with /v1 and GraphQL. It may do everything in this account; more keys, with less, can be made at any time."
+          text="Scripts use it with /v1 and GraphQL. It has full access to this account; you can create keys with fewer scopes at any time."
           onClose={() => setSecrets(undefined)}
         />
       )}

@@ -2,74 +2,81 @@ import { Button, Group } from '@mantine/core'
 import { createAuthMethod, createIssuer } from 'documents/issuers'
 import { createFirstAccount } from 'documents/welcome'
 import { useMemo, useRef } from 'react'
+import { Card } from '../../components/card'
+import type { Secret } from '../../components/secret'
 import type { Field } from '../../form/fields'
 import { FormFields } from '../../form/form-fields'
 import { useForm } from '../../form/use-form'
-import { useRun } from '../../graphql/hooks'
-import { Card } from '../../parts/card'
-import type { Secret } from '../../parts/secret'
-import { useVisit } from '../../shell/person'
+import { useMutation } from '../../graphql/hooks'
+import { useConsoleSession } from '../../shell/console-session'
 
-interface Typed {
+interface IssuerFormValues {
   account: string
   name: string
   signup: string
 }
 
-const accountField: Field<Typed> = {
+const accountField: Field<IssuerFormValues> = {
   kind: 'text',
   path: 'account',
-  label: 'Your company or product',
-  hint: 'Its account holds issuers, keys and webhooks. One deployment has as many as you like.',
+  label: 'Account name',
+  hint: 'For example, your company or product. An account contains issuers, API keys and webhooks; a deployment can have many.',
   required: true,
   placeholder: 'Acme',
 }
-const issuerFields: Field<Typed>[] = [
-  { kind: 'text', path: 'name', label: 'Issuer', hint: 'Who signs in here?', required: true, placeholder: 'Customers' },
+const issuerFields: Field<IssuerFormValues>[] = [
   {
-    kind: 'choice',
+    kind: 'text',
+    path: 'name',
+    label: 'Issuer name',
+    hint: 'For example, the group of users that signs in here.',
+    required: true,
+    placeholder: 'Customers',
+  },
+  {
+    kind: 'select',
     path: 'signup',
-    label: 'Who may sign up',
+    label: 'Who can sign up',
     options: [
-      { value: 'invite_only', label: 'Only who is invited' },
-      { value: 'open', label: 'Everybody' },
+      { value: 'invite_only', label: 'Invited users only' },
+      { value: 'open', label: 'Anyone' },
     ],
   },
 ]
 
 interface Props {
-  /** To put the issuer into; without one an account is made as well. */
+  /** The account of the new issuer; if undefined, an account is created as well. */
   accountId: string | undefined
   onAccount: (accountId: string, key: Secret[]) => void
-  onMade: (accountId: string, issuerId: string) => void
+  onCreated: (accountId: string, issuerId: string) => void
 }
 
-export function IssuerStep({ accountId, onAccount, onMade }: Props) {
-  const run = useRun()
-  const person = useVisit()?.user
+export function IssuerStep({ accountId, onAccount, onCreated }: Props) {
+  const mutate = useMutation()
+  const currentUser = useConsoleSession()?.user
   const fields = useMemo(() => (accountId ? issuerFields : [accountField, ...issuerFields]), [accountId])
-  const form = useForm<Typed>(fields, { name: 'Customers', signup: 'invite_only' })
-  // Where making the issuer fails, the next try goes on with the account that there is already.
-  const made = useRef(accountId)
-  const typed = form.values as unknown as Typed
+  const form = useForm<IssuerFormValues>(fields, { name: 'Customers', signup: 'invite_only' })
+  // If creating the issuer fails, the next attempt uses the account that was already created.
+  const createdAccountId = useRef(accountId)
+  const typed = form.values as unknown as IssuerFormValues
 
   const create = async () => {
     let key: Secret[] | undefined
-    if (!made.current) {
-      const input = { name: typed.account, ...(person && { ownerUserId: person.id }) }
-      const { createAccount } = await run(createFirstAccount, { input })
-      made.current = createAccount.account.id
+    if (!createdAccountId.current) {
+      const input = { name: typed.account, ...(currentUser && { ownerUserId: currentUser.id }) }
+      const { createAccount } = await mutate(createFirstAccount, { input })
+      createdAccountId.current = createAccount.account.id
       const { id, secretPlain } = createAccount.apiKey
       key = [{ label: 'API key', value: `${id}:${secretPlain}` }]
-      onAccount(made.current, key)
+      onAccount(createdAccountId.current, key)
     }
-    const account = made.current
+    const account = createdAccountId.current
     const input = { name: typed.name, settings: { signup: { mode: typed.signup } } }
-    const { createIssuer: issuer } = await run(createIssuer, { accountId: account, input })
-    // An issuer without a way to sign in is of no use to anybody.
+    const { createIssuer: issuer } = await mutate(createIssuer, { accountId: account, input })
+    // Without an authentication method, users could not sign in.
     const password = { name: 'Password', method: 'password' as const }
-    await run(createAuthMethod, { accountId: account, issuerId: issuer.id, input: password })
-    onMade(account, issuer.id)
+    await mutate(createAuthMethod, { accountId: account, issuerId: issuer.id, input: password })
+    onCreated(account, issuer.id)
   }
   return (
     <Card>
@@ -83,7 +90,7 @@ export function IssuerStep({ accountId, onAccount, onMade }: Props) {
         <FormFields form={form} />
         <Group justify="flex-end" mt="lg">
           <Button type="submit" loading={form.busy}>
-            Make issuer
+            Create issuer
           </Button>
         </Group>
       </form>

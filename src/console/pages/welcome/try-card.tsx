@@ -1,19 +1,22 @@
-/** Begins a sign-in as an application's people would, with somebody made for it or with a user that there is. */
+/** Starts a sign-in as users of an application do it, with a new demo user or an existing user. */
 import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core'
 import { createVerifier } from 'documents/users'
-import { createDemoUser, createTriedClient, triedClients } from 'documents/welcome'
+import { createDemoUser, createTrySignInClient, trySignInClients } from 'documents/welcome'
 import { useState } from 'react'
-import { tellFault, useFresh, useRun } from '../../graphql/hooks'
-import { Card, Facts } from '../../parts/card'
-import { Icon } from '../../parts/icon'
-import { Copyable } from '../../parts/values'
-import { useVisit } from '../../shell/person'
-import { callbackHere, demoPassword, depart } from './attempt'
+import { Card, DescriptionList } from '../../components/card'
+import { Icon } from '../../components/icon'
+import { Copyable } from '../../components/values'
+import { showError, useMutation, useRefetch } from '../../graphql/hooks'
+import { useConsoleSession } from '../../shell/console-session'
+import { generatePassword, startAuthorization, tryRedirectUri } from './authorization-request'
 
-/** The client that tries sign-ins. Public, so that it needs no secret; its callback is a page of the console. */
-const NAME = 'Try signing in (console)'
+/**
+ * Name of the client for these sign-ins. It is public, so it needs no secret; its redirect URI is a page of the
+ * console.
+ */
+const CLIENT_NAME = 'Try signing in (console)'
 
-interface Ready {
+interface DemoSignIn {
   issuer: string
   clientId: string
   username: string
@@ -21,49 +24,49 @@ interface Ready {
 }
 
 export function TryCard({ accountId, issuerId }: { accountId: string; issuerId: string }) {
-  const run = useRun()
-  const fresh = useFresh()
-  const visit = useVisit()
-  const [who, setWho] = useState('demo')
+  const mutate = useMutation()
+  const fetchLatest = useRefetch()
+  const session = useConsoleSession()
+  const [userChoice, setUserChoice] = useState('demo')
   const [busy, setBusy] = useState(false)
-  const [ready, setReady] = useState<Ready>()
+  const [demoSignIn, setDemoSignIn] = useState<DemoSignIn>()
   const ids = { accountId, issuerId }
 
-  const clientId = async (): Promise<string> => {
-    const { clients } = await fresh(triedClients, { ...ids, name: NAME })
+  const findOrCreateClientId = async (): Promise<string> => {
+    const { clients } = await fetchLatest(trySignInClients, { ...ids, name: CLIENT_NAME })
     const found = clients.data.find(({ status, settings }) => {
       const openid = settings['openid'] as { redirect_uris?: string[] } | undefined
-      return status === 'active' && openid?.redirect_uris?.includes(callbackHere())
+      return status === 'active' && openid?.redirect_uris?.includes(tryRedirectUri())
     })
     if (found) return found.id
     const openid = {
       application_type: 'spa',
       grant_types: ['authorization_code'],
-      redirect_uris: [callbackHere()],
+      redirect_uris: [tryRedirectUri()],
     }
-    const input = { name: NAME, type: 'internal' as const, confidential: false, settings: { openid } }
-    const { createClient } = await run(createTriedClient, { ...ids, input }, { typenames: ['Client'] })
+    const input = { name: CLIENT_NAME, type: 'internal' as const, confidential: false, settings: { openid } }
+    const { createClient } = await mutate(createTrySignInClient, { ...ids, input }, { typenames: ['Client'] })
     return createClient.id
   }
-  const demoUser = async () => {
+  const createDemoCredentials = async () => {
     const username = `demo-${Math.floor(Math.random() * 1e6)}@example.com`
-    const password = demoPassword()
+    const password = generatePassword()
     const profile = { name: 'Demo Person', given_name: 'Demo', family_name: 'Person' }
     const input = { usernameType: 'email' as const, username, emailVerified: true, profile }
-    const { createUser } = await run(createDemoUser, { ...ids, input }, { typenames: ['User'] })
+    const { createUser } = await mutate(createDemoUser, { ...ids, input }, { typenames: ['User'] })
     const verifier = { type: 'password' as const, name: 'Password', password }
-    await run(createVerifier, { ...ids, userId: createUser.id, input: verifier })
+    await mutate(createVerifier, { ...ids, userId: createUser.id, input: verifier })
     return { username, password }
   }
-  const begin = async () => {
+  const start = async () => {
     setBusy(true)
     try {
-      const issuer = `${visit?.idpUrl}/${issuerId}`
-      const to = { issuer, clientId: await clientId() }
-      if (who === 'demo') setReady({ ...to, ...(await demoUser()) })
-      else await depart({ ...ids, ...to })
-    } catch (fault) {
-      tellFault(fault)
+      const issuer = `${session?.idpUrl}/${issuerId}`
+      const target = { issuer, clientId: await findOrCreateClientId() }
+      if (userChoice === 'demo') setDemoSignIn({ ...target, ...(await createDemoCredentials()) })
+      else await startAuthorization({ ...ids, ...target })
+    } catch (error) {
+      showError(error)
     } finally {
       setBusy(false)
     }
@@ -72,40 +75,40 @@ export function TryCard({ accountId, issuerId }: { accountId: string; issuerId: 
   return (
     <Card
       title="Try signing in"
-      text="As your people will: on the hosted page, by code and PKCE. Afterwards you see the tokens that an application gets, claim by claim."
+      text="Sign in as your users do: on the hosted page, with the code flow and PKCE. Afterwards you see the tokens that an application gets, with each claim explained."
     >
-      {ready ? (
+      {demoSignIn ? (
         <Stack gap="md">
-          <Facts
+          <DescriptionList
             rows={[
-              ['Username', <Copyable key="username" value={ready.username} label="username" />],
-              ['Password', <Copyable key="password" value={ready.password} label="password" />],
+              ['Username', <Copyable key="username" value={demoSignIn.username} label="username" />],
+              ['Password', <Copyable key="password" value={demoSignIn.password} label="password" />],
             ]}
           />
           <Text size="sm" c="dimmed">
-            This demo user was made just now; the password is shown only here. Copy it and go on.
+            This demo user has just been created. The password is shown only here: copy it before you continue.
           </Text>
           <Group>
             <Button
               rightSection={<Icon name="chevronRight" />}
-              onClick={() => void depart({ ...ids, ...ready }, ready.username)}
+              onClick={() => void startAuthorization({ ...ids, ...demoSignIn }, demoSignIn.username)}
             >
-              To the sign-in page
+              Open the sign-in page
             </Button>
           </Group>
         </Stack>
       ) : (
         <Group>
           <SegmentedControl
-            value={who}
-            onChange={setWho}
+            value={userChoice}
+            onChange={setUserChoice}
             aria-label="Who signs in"
             data={[
               { value: 'demo', label: 'A new demo user' },
-              { value: 'own', label: 'Somebody of mine' },
+              { value: 'own', label: 'An existing user' },
             ]}
           />
-          <Button onClick={() => void begin()} loading={busy}>
+          <Button onClick={() => void start()} loading={busy}>
             Try signing in
           </Button>
         </Group>

@@ -1,120 +1,127 @@
-/** Where a tried sign-in comes back to: redeems the code, shows what an application gets. */
+/** The redirect URI of a tried sign-in: exchanges the code and shows the tokens. */
 import { Alert } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
-import { Card } from '../../parts/card'
-import { CodeBlock } from '../../parts/code-block'
-import { Icon } from '../../parts/icon'
-import { LinkButton, TextLink } from '../../parts/link'
-import { EmptyState, PageLoading } from '../../parts/states'
-import { issuerHref } from '../../place'
-import { type Departure, Failure, redeem, type Token, type Tokens, takeDeparture } from './attempt'
-import { meaningOf, shownValue } from './claims'
-import { Foot, Frame } from './frame'
+import { Card } from '../../components/card'
+import { CodeBlock } from '../../components/code-block'
+import { Icon } from '../../components/icon'
+import { LinkButton, TextLink } from '../../components/link'
+import { EmptyState, PageLoading } from '../../components/states'
+import { issuerHref } from '../../console-context'
+import {
+  AuthorizationError,
+  type AuthorizationRequest,
+  consumeAuthorizationRequest,
+  exchangeCode,
+  type Token,
+  type TokenResult,
+} from './authorization-request'
+import { describeClaim, formatClaimValue } from './claims'
+import { WelcomeFooter, WelcomeLayout } from './layout'
 import { TryCard } from './try-card'
 import classes from './welcome.module.css'
 
-type Outcome =
-  | { is: 'pending' }
-  | { is: 'stranger' }
-  | { is: 'failed'; why: string; departure: Departure | undefined }
-  | { is: 'done'; tokens: Tokens; departure: Departure }
+type SignInResult =
+  | { status: 'pending' }
+  | { status: 'unknown' }
+  | { status: 'failed'; message: string; request: AuthorizationRequest | undefined }
+  | { status: 'done'; tokens: TokenResult; request: AuthorizationRequest }
 
-async function outcomeOf(answer: URLSearchParams): Promise<Outcome> {
-  const departure = takeDeparture(answer.get('state'))
-  if (!departure) return { is: 'stranger' }
-  const code = answer.get('code')
+async function completeAuthorization(response: URLSearchParams): Promise<SignInResult> {
+  const request = consumeAuthorizationRequest(response.get('state'))
+  if (!request) return { status: 'unknown' }
+  const code = response.get('code')
   if (!code) {
-    const why = answer.get('error_description') ?? answer.get('error') ?? 'The issuer sent no code.'
-    return { is: 'failed', why, departure }
+    const message = response.get('error_description') ?? response.get('error') ?? 'The issuer sent no code.'
+    return { status: 'failed', message, request }
   }
   try {
-    return { is: 'done', tokens: await redeem(departure, code), departure }
+    return { status: 'done', tokens: await exchangeCode(request, code), request }
   } catch (error) {
-    if (!(error instanceof Failure)) throw error
-    return { is: 'failed', why: error.message, departure }
+    if (!(error instanceof AuthorizationError)) throw error
+    return { status: 'failed', message: error.message, request }
   }
 }
 
-/** An answer is good once, and belongs to the page that it came to. */
-let asked: Promise<Outcome> | undefined
+/** A code can be exchanged once, so all renders of the page share one result. */
+let resultPromise: Promise<SignInResult> | undefined
 
 export default function TrySignIn() {
   const [params] = useSearchParams()
-  const [isAnswer] = useState(() => params.has('state'))
-  const [outcome, setOutcome] = useState<Outcome>({ is: 'pending' })
+  const [isCallback] = useState(() => params.has('state'))
+  const [result, setResult] = useState<SignInResult>({ status: 'pending' })
   useEffect(() => {
-    if (!isAnswer) return
-    asked ??= outcomeOf(new URLSearchParams(location.search))
-    // The code is used, and the address can be shown to anybody.
+    if (!isCallback) return
+    resultPromise ??= completeAuthorization(new URLSearchParams(location.search))
+    // Removes the code from the URL and from the history.
     history.replaceState(null, '', '/console/try')
-    void asked.then(setOutcome)
-  }, [isAnswer])
+    void resultPromise.then(setResult)
+  }, [isCallback])
 
   const accountId = params.get('account')
   const issuerId = params.get('issuer')
   if (accountId && issuerId) {
     return (
-      <Frame title="Try signing in" lead="See what your people see, and what your application gets.">
+      <WelcomeLayout title="Try signing in" lead="See what your users see, and what your application gets.">
         <TryCard accountId={accountId} issuerId={issuerId} />
-        <Foot>
+        <WelcomeFooter>
           <TextLink href={issuerHref(accountId, issuerId)}>Back to the issuer</TextLink>
-        </Foot>
-      </Frame>
+        </WelcomeFooter>
+      </WelcomeLayout>
     )
   }
-  if (isAnswer && outcome.is === 'pending') return <PageLoading />
-  if (outcome.is === 'done') return <Result {...outcome} />
-  if (outcome.is === 'failed') {
-    const { departure, why } = outcome
+  if (isCallback && result.status === 'pending') return <PageLoading />
+  if (result.status === 'done') return <TokenPage {...result} />
+  if (result.status === 'failed') {
+    const { request, message } = result
     return (
-      <Frame title="That sign-in did not end well" lead="Nothing is broken by it; try again.">
+      <WelcomeLayout title="The sign-in failed" lead="Nothing was changed. You can try again.">
         <Alert color="red" variant="light" icon={<Icon name="warning" />} role="alert" mb="md">
-          {why}
+          {message}
         </Alert>
-        {departure && <TryCard accountId={departure.accountId} issuerId={departure.issuerId} />}
-      </Frame>
+        {request && <TryCard accountId={request.accountId} issuerId={request.issuerId} />}
+      </WelcomeLayout>
     )
   }
   return (
     <main>
-      <EmptyState icon="key" title="There is no sign-in to show" href="/" action="To the console">
-        Tokens are shown once, and kept nowhere. Begin again from an issuer’s page.
+      <EmptyState icon="key" title="No tokens to show" href="/" action="Open the console">
+        Tokens are shown once and are not stored. Start again from the page of an issuer.
       </EmptyState>
     </main>
   )
 }
 
-function Result({ tokens, departure }: { tokens: Tokens; departure: Departure }) {
-  const { accountId, issuerId } = departure
+function TokenPage({ tokens, request }: { tokens: TokenResult; request: AuthorizationRequest }) {
+  const { accountId, issuerId } = request
   return (
-    <Frame
+    <WelcomeLayout
       title="Signed in"
-      lead="This is what an application gets for the code. Both tokens were verified in this page with the issuer’s published keys."
+      lead="An application gets these tokens for the code. This page has verified both with the issuer’s published keys."
     >
       <TokenCard
         title="ID token"
-        text="Says who signed in and how. It is for the application alone, and never a key to an API."
+        text="Says who signed in, and how. It is for the application only and must not be used to call APIs."
         token={tokens.id}
         checks={['Signature', 'Issuer', 'Audience', 'Lifetime', 'Nonce']}
       />
       <TokenCard
         title="Access token"
-        text={`The key to an API, for ${Math.round(tokens.expiresIn / 60)} minutes. The API checks it; the application only carries it.`}
+        text={`Authorizes calls to an API for ${Math.round(tokens.expiresIn / 60)} minutes. The API validates it; the application only sends it.`}
         token={tokens.access}
         checks={['Signature', 'Type', 'Issuer', 'Audience', 'Lifetime']}
       />
       <Card
         title="Userinfo"
-        text="What the issuer says of the person to whoever holds the access token, as far as its scopes go."
+        text="Data about the user that the issuer returns for the access token, limited by its scopes."
       >
-        <Claims label="Userinfo" claims={tokens.person} />
+        <Claims label="Userinfo" claims={tokens.userinfo} />
       </Card>
-      <Foot>
+      <WelcomeFooter>
         <TextLink href={`/try?account=${accountId}&issuer=${issuerId}`}>Try again</TextLink>
         <LinkButton href={issuerHref(accountId, issuerId)}>Open the issuer</LinkButton>
-      </Foot>
-    </Frame>
+      </WelcomeFooter>
+    </WelcomeLayout>
   )
 }
 
@@ -128,7 +135,7 @@ interface TokenProps {
 function TokenCard({ title, text, token, checks }: TokenProps) {
   return (
     <Card title={title} text={text}>
-      <ul className={classes.checks} aria-label={`What was checked of the ${title}`}>
+      <ul className={classes.checks} aria-label={`Checks of the ${title}`}>
         {checks.map((check) => (
           <li key={check}>
             <Icon name="check" size={14} />
@@ -138,7 +145,7 @@ function TokenCard({ title, text, token, checks }: TokenProps) {
       </ul>
       <Claims label={`Claims of the ${title}`} claims={token.claims} />
       <details className={classes.raw}>
-        <summary>As it was sent</summary>
+        <summary>Raw token</summary>
         <CodeBlock title={`${title}: header`} code={JSON.stringify(token.header, null, 2)} />
         <CodeBlock title={title} code={token.raw} />
       </details>
@@ -153,7 +160,7 @@ function Claims({ label, claims }: { label: string; claims: Record<string, unkno
         <tr>
           <th scope="col">Claim</th>
           <th scope="col">Value</th>
-          <th scope="col">What it says</th>
+          <th scope="col">Description</th>
         </tr>
       </thead>
       <tbody>
@@ -163,9 +170,9 @@ function Claims({ label, claims }: { label: string; claims: Record<string, unkno
               <code>{claim}</code>
             </th>
             <td>
-              <code>{shownValue(claim, value)}</code>
+              <code>{formatClaimValue(claim, value)}</code>
             </td>
-            <td>{meaningOf(claim)}</td>
+            <td>{describeClaim(claim)}</td>
           </tr>
         ))}
       </tbody>

@@ -1,30 +1,30 @@
-/** Signing in by mail: a code to type, or a link to open in the same browser. */
-import { findForMail } from '../../../resources/credentials/mail-owner.js'
+/** First factors by email: a code to enter, or a link to open in the same browser. */
+import { findUserWithEmail } from '../../../resources/credentials/mailbox.js'
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
-import { scope } from '../../scope.js'
-import { sendSecret } from '../mail.js'
-import { mailSignUp } from '../sign-up.js'
+import { requestContext } from '../../request-context.js'
+import { sendEmailChallenge } from '../email-challenge.js'
+import { emailSignUpDetails } from '../sign-up.js'
 import type { FirstFactor } from './method.js'
 
 /**
- * Sends a code or link to the address of this username. Whether there is such a user, the page does not tell; where
- * the method lets people sign up, an address that nobody has begins a new account.
+ * Sends a code or link to the address of the username. The page does not reveal whether the user exists. If the method
+ * allows sign-up, an unknown address starts a new account.
  */
-const byMail =
+const createEmailMethod =
   (step: 'email_code' | 'email_link'): FirstFactor =>
-  async ({ state, journey, view }, _form, method) => {
-    const { context, runtime } = scope()
+  async ({ state, loginTransaction, view }, _form, method) => {
+    const { context, runtime } = requestContext()
     const { username } = state
     if (username === '') return { to: state, problems: [{ key: 'username_missing' }] }
-    const owner = await findForMail(context, runtime.issuer.id, usernameKeyOf(username))
-    const fresh = !owner && method.signup ? mailSignUp(journey, username) : undefined
-    const email = owner?.email ?? fresh?.email ?? null
-    const purpose = fresh ? 'sign_up' : 'sign_in'
-    return sendSecret(
-      { ...state, ...(fresh ? { signUp: fresh } : {}), step },
-      { journey, view, purpose, email, address: username, user: owner?.user ?? null },
+    const owner = await findUserWithEmail(context, runtime.issuer.id, usernameKeyOf(username))
+    const newSignUp = !owner && method.signup ? emailSignUpDetails(loginTransaction, username) : undefined
+    const email = owner?.email ?? newSignUp?.email ?? null
+    const purpose = newSignUp ? 'sign_up' : 'sign_in'
+    return sendEmailChallenge(
+      { ...state, ...(newSignUp ? { signUp: newSignUp } : {}), step },
+      { loginTransaction, view, purpose, email, enteredAddress: username, user: owner?.user ?? null },
     )
   }
 
-export const emailOtp = byMail('email_code')
-export const emailLink = byMail('email_link')
+export const emailOtp = createEmailMethod('email_code')
+export const emailLink = createEmailMethod('email_link')

@@ -1,7 +1,10 @@
-/** Every first factor by its kind of authentication method (spec 2.4), and which of them an issuer offers. */
+/**
+ * First factors by kind of authentication method (docs/contract.md#authentication-methods), and those that an issuer
+ * offers.
+ */
 import type { AuthMethodKind } from '../../../resources/issuers/auth-methods.js'
-import type { IssuerFacts, MethodFacts } from '../../runtime.js'
-import { scope } from '../../scope.js'
+import type { AuthMethodSnapshot, IssuerSnapshot } from '../../issuer/runtime.js'
+import { requestContext } from '../../request-context.js'
 import { emailLink, emailOtp } from './email.js'
 import { type FirstFactor, isOffered } from './method.js'
 import { passkey } from './passkey.js'
@@ -19,20 +22,22 @@ export const firstFactors: Partial<Record<AuthMethodKind, FirstFactor>> = {
   passkey,
 }
 
-/** Methods that one can begin with here. */
-export const offered = ({ methods }: IssuerFacts): MethodFacts[] =>
+/** Returns the methods that the sign-in page offers. */
+export const offeredMethods = ({ methods }: IssuerSnapshot): AuthMethodSnapshot[] =>
   methods.filter((method) => firstFactors[method.kind] !== undefined && isOffered(method))
 
-/** The methods of this kind that may be used to sign in; several of some. */
-export const methodsOf = (kind: AuthMethodKind): MethodFacts[] =>
-  scope().runtime.issuer.methods.filter((method) => method.kind === kind && method.login)
+/** Returns the methods of a kind that are enabled for sign-in. */
+export const signInMethodsOf = (kind: AuthMethodKind): AuthMethodSnapshot[] =>
+  requestContext().runtime.issuer.methods.filter((method) => method.kind === kind && method.login)
 
-/** The one that the form names, by kind or by id; without a name the first one that takes what the page asks for. */
-export function chosen(issuer: IssuerFacts, name: string | undefined): MethodFacts | undefined {
-  const methods = offered(issuer)
+/** Returns the method of a submitted form, by kind or id; without a name, the first one of the username form. */
+export function selectMethod(issuer: IssuerSnapshot, name: string | undefined): AuthMethodSnapshot | undefined {
+  const methods = offeredMethods(issuer)
   if (name !== undefined && name !== '') return methods.find(({ id, kind }) => id === name || kind === name)
-  return typed.map((kind) => methods.find((method) => method.kind === kind)).find((method) => method !== undefined)
+  return usernameFormKinds
+    .map((kind) => methods.find((method) => method.kind === kind))
+    .find((method) => method !== undefined)
 }
 
-/** Methods of the one form with a username, the one that its main button means first. */
-const typed: readonly AuthMethodKind[] = ['password', 'email_otp', 'email_link']
+/** Methods of the form with a username, the one of its main button first. */
+const usernameFormKinds: readonly AuthMethodKind[] = ['password', 'email_otp', 'email_link']

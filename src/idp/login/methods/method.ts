@@ -1,14 +1,14 @@
-import { notReadyReason } from '../../../resources/issuers/readiness.js'
-import type { Form } from '../../request.js'
-import type { MethodFacts } from '../../runtime.js'
-import type { Asked, Move } from '../steps/step.js'
+import { readinessMessage } from '../../../resources/issuers/auth-method-readiness.js'
+import type { AuthMethodSnapshot } from '../../issuer/runtime.js'
+import type { Form } from '../../request-input.js'
+import type { StepContext, Transition } from '../steps/step.js'
 
 /**
- * A first factor: what it makes of the answer to the sign-in page. It either proves who the person is (`done`, with
- * `user`), or leads to a step of its own that will.
+ * A first factor handles the submitted sign-in page. It either identifies the user (`done`, with `user`), or leads to a
+ * step of its own that does.
  */
-export type FirstFactor = (asked: Asked, form: Form, method: MethodFacts) => Promise<Move>
+export type FirstFactor = (stepContext: StepContext, form: Form, method: AuthMethodSnapshot) => Promise<Transition>
 
-/** May people sign in with this method, and can it work (decisions D35)? */
-export const isOffered = ({ kind, login, settings, secrets }: MethodFacts): boolean =>
-  login && notReadyReason({ method: kind, settings, secrets }) === undefined
+/** Checks whether a method is enabled for sign-in and completely configured (docs/contract.md#configuration-health). */
+export const isOffered = ({ kind, login, settings, secrets }: AuthMethodSnapshot): boolean =>
+  login && readinessMessage({ method: kind, settings, secrets }) === undefined

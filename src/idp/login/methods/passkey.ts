@@ -1,5 +1,5 @@
-import { passkeyMove } from '../passkeys.js'
+import { passkeyTransition } from '../passkeys.js'
 import type { FirstFactor } from './method.js'
 
-/** A passkey that says itself whose it is: no username, no password, and no second factor after it. */
-export const passkey: FirstFactor = (asked, form) => passkeyMove(asked, form, null)
+/** A discoverable passkey, which identifies the user: no username, password or second factor is needed. */
+export const passkey: FirstFactor = (stepContext, form) => passkeyTransition(stepContext, form, null)

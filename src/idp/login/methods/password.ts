@@ -1,36 +1,34 @@
-import { checkSignInPassword, recordVerification } from '../../../resources/credentials/sign-in.js'
+import { limits } from '../../../kernel/limits.js'
+import { recordCredentialVerification, verifySignInPassword } from '../../../resources/credentials/sign-in.js'
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
-import { field } from '../../request.js'
-import { asUser, scope } from '../../scope.js'
-import { Refused } from '../steps/step.js'
+import { requestContext, withUserActor } from '../../request-context.js'
+import { formField } from '../../request-input.js'
+import { TransitionRefused } from '../steps/step.js'
 import type { FirstFactor } from './method.js'
 
-/** Longer than any password policy allows; hashing more would be work for nothing. */
-const MAX_PASSWORD = 1024
-
-/** Username and password, in one form, so that neither says anything about the other. */
+/** Username and password in one form, so that the response does not reveal which one is wrong. */
 export const password: FirstFactor = async ({ state }, form) => {
-  const { context, runtime } = scope()
+  const { context, runtime } = requestContext()
   const { id: issuerId, accountId, settings } = runtime.issuer
   const { username } = state
-  const given = field(form, 'password') ?? ''
-  if (username === '' || given === '') return { to: state, problems: [{ key: 'missing' }] }
-  if (given.length > MAX_PASSWORD) return { to: state, problems: [{ key: 'refused' }] }
+  const submittedPassword = formField(form, 'password') ?? ''
+  if (username === '' || submittedPassword === '') return { to: state, problems: [{ key: 'missing' }] }
+  if (submittedPassword.length > limits.maxSubmittedPasswordLength) return { to: state, problems: [{ key: 'refused' }] }
 
   const issuer = { accountId, issuerId, settings }
-  const verdict = await checkSignInPassword(context, issuer, usernameKeyOf(username), given)
-  if (verdict.outcome === 'refused') return { to: state, problems: [{ key: 'refused' }] }
-  const { user } = verdict
-  if (verdict.outcome === 'barred') return { to: { ...state, user }, done: true }
-  const { verifier } = verdict
+  const decision = await verifySignInPassword(context, issuer, usernameKeyOf(username), submittedPassword)
+  if (decision.outcome === 'refused') return { to: state, problems: [{ key: 'refused' }] }
+  const { user } = decision
+  if (decision.outcome === 'inactive') return { to: { ...state, user }, done: true }
+  const { verifier } = decision
   const amr = [...state.amr, 'pwd']
   const methods = [...state.methods, 'password']
   return {
-    to: { ...state, user, amr, methods, mustChange: verdict.outcome === 'must_change' },
+    to: { ...state, user, amr, methods, mustChangePassword: decision.outcome === 'must_change' },
     done: true,
-    effects: async (inside) => {
-      const isThere = await recordVerification(asUser(inside, user), user, 'password', verifier)
-      if (!isThere) throw new Refused({ to: state, problems: [{ key: 'refused' }] })
+    effects: async (tx) => {
+      const isVerifierPresent = await recordCredentialVerification(withUserActor(tx, user), user, 'password', verifier)
+      if (!isVerifierPresent) throw new TransitionRefused({ to: state, problems: [{ key: 'refused' }] })
     },
   }
 }

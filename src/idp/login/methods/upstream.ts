@@ -1,4 +1,7 @@
-/** Signing in through another provider (spec 2.4: oidc, oauth2, apple, github): the way out, and who comes back. */
+/**
+ * First factor with an upstream provider (oidc, oauth2, apple, github; docs/contract.md#authentication-methods): sends
+ * the browser there, and handles its return.
+ */
 import {
   AuthorizationResponseError,
   authorizationCodeGrant,
@@ -9,144 +12,173 @@ import {
   randomPKCECodeVerifier,
 } from 'openid-client'
 import { ApiError } from '../../../kernel/errors.js'
-import { translated } from '../../../platform/database.js'
-import { OutboundError } from '../../../platform/outbound.js'
-import { recordFailure } from '../../../resources/credentials/sign-in.js'
+import { OutboundError } from '../../../platform/outbound/outbound.js'
+import { translateDatabaseError } from '../../../platform/postgres/errors.js'
+import { recordSignInFailure } from '../../../resources/credentials/sign-in.js'
 import {
-  callbackUrl,
-  openUpstreamSecret,
+  decryptUpstreamSecret,
   type UpstreamKind,
   type UpstreamSettings,
+  upstreamRedirectUri,
 } from '../../../resources/issuers/upstream-settings.js'
-import type { MethodFacts } from '../../runtime.js'
-import { scope } from '../../scope.js'
-import { anew } from '../state.js'
-import type { Asked, Move } from '../steps/step.js'
-import { arrive } from '../upstream/account.js'
-import { makeAttempt, type Taken, takeAnswer } from '../upstream/attempt.js'
-import { connected } from '../upstream/connection.js'
-import { upstreams } from '../upstream/index.js'
-import type { UpstreamPerson } from '../upstream/person.js'
-import { failed, type OpenMethod, type Upstream, UpstreamFault } from '../upstream/provider.js'
+import type { AuthMethodSnapshot } from '../../issuer/runtime.js'
+import { requestContext } from '../../request-context.js'
+import { resetState } from '../login-state.js'
+import type { StepContext, Transition } from '../steps/step.js'
+import { type ConsumedResponse, consumeResponse, createAttempt } from '../upstream/attempt.js'
+import { cachedConfiguration } from '../upstream/configuration.js'
+import { upstreamProviders } from '../upstream/index.js'
+import type { UpstreamMethod, UpstreamProvider } from '../upstream/provider.js'
+import { createUpstreamTransition } from '../upstream/resolve-user.js'
+import { UpstreamError, upstreamFailed } from '../upstream/upstream-error.js'
+import type { UpstreamUser } from '../upstream/upstream-user.js'
 import { type FirstFactor, isOffered } from './method.js'
 
-interface Opened {
-  upstream: Upstream
-  method: OpenMethod
+interface OpenedMethod {
+  upstream: UpstreamProvider
+  method: UpstreamMethod
   redirectUri: string
 }
 
-/** @throws UpstreamFault for a method that has gone meanwhile */
-async function open({ id, kind, settings }: MethodFacts): Promise<Opened> {
-  const { context, runtime } = scope()
+/**
+ * Loads the provider and the decrypted secret of a method.
+ * @throws UpstreamError if the method was deleted
+ */
+async function openMethod({ id, kind, settings }: AuthMethodSnapshot): Promise<OpenedMethod> {
+  const { context, runtime } = requestContext()
   const { id: issuerId, accountId } = runtime.issuer
-  const secret = await openUpstreamSecret(context, { accountId, issuerId }, id)
-  if (secret === undefined) throw failed('method_gone')
-  const upstream = upstreams[kind as UpstreamKind]
+  const secret = await decryptUpstreamSecret(context, { accountId, issuerId }, id)
+  if (secret === undefined) throw upstreamFailed('method_gone')
+  const upstream = upstreamProviders[kind as UpstreamKind]
   const method = { id, settings: settings as unknown as UpstreamSettings, secret }
-  return { upstream, method, redirectUri: upstream.redirectUri?.(method) ?? callbackUrl(context.config, issuerId, id) }
-}
-
-const configurationOf = ({ upstream, method }: Opened) => connected(method.id, () => upstream.connect(method))
-
-/** The button: the browser goes to the provider. */
-export const upstream: FirstFactor = async (asked, _form, facts) => {
-  try {
-    return await wayOut(asked, facts)
-  } catch (error) {
-    return notSignedIn(asked, facts, error)
+  return {
+    upstream,
+    method,
+    redirectUri: upstream.redirectUri?.(method) ?? upstreamRedirectUri(context.config, issuerId, id),
   }
 }
 
-async function wayOut({ state, journey, view }: Asked, facts: MethodFacts): Promise<Move> {
-  const { runtime } = scope()
-  const opened = await open(facts)
-  const { upstream: provider, method, redirectUri } = opened
-  const config = await configurationOf(opened)
-  const nonce = provider.idToken ? randomNonce() : null
-  const verifier = provider.pkce(config, method) ? randomPKCECodeVerifier() : null
+const configurationOf = ({ upstream, method }: OpenedMethod) =>
+  cachedConfiguration(method.id, () => upstream.createConfiguration(method))
+
+/** Handles the button of the method: redirects the browser to the provider. */
+export const upstream: FirstFactor = async (stepContext, _form, facts) => {
+  try {
+    return await startUpstreamSignIn(stepContext, facts)
+  } catch (error) {
+    return upstreamFailureTransition(stepContext, facts, error)
+  }
+}
+
+async function startUpstreamSignIn(
+  { state, loginTransaction, view }: StepContext,
+  facts: AuthMethodSnapshot,
+): Promise<Transition> {
+  const { runtime } = requestContext()
+  const openedMethod = await openMethod(facts)
+  const { upstream: provider, method, redirectUri } = openedMethod
+  const config = await configurationOf(openedMethod)
+  const nonce = provider.usesIdToken ? randomNonce() : null
+  const codeVerifier = provider.supportsPkce(config, method) ? randomPKCECodeVerifier() : null
   const returnTo = new URL(view.action, runtime.url).href
-  const sent = makeAttempt(journey.uid, facts.id, { nonce, verifier }, returnTo)
+  const started = createAttempt(loginTransaction.uid, facts.id, { nonce, verifier: codeVerifier }, returnTo)
   const scopes = provider.scopes(method)
   const url = buildAuthorizationUrl(config, {
     redirect_uri: redirectUri,
-    state: sent.state,
+    state: started.state,
     ...(scopes.length > 0 ? { scope: scopes.join(' ') } : {}),
     ...(nonce === null ? {} : { nonce }),
-    ...(verifier === null
+    ...(codeVerifier === null
       ? {}
-      : { code_challenge: await calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' }),
-    ...provider.parameters?.(journey, state.username),
+      : { code_challenge: await calculatePKCECodeChallenge(codeVerifier), code_challenge_method: 'S256' }),
+    ...provider.extraParameters?.(loginTransaction, state.username),
   })
-  return { to: { ...state, upstream: sent.attempt }, redirect: url.href }
+  return { to: { ...state, upstream: started.attempt }, redirect: url.href }
 }
 
 /**
- * Somebody comes back with this handle.
- * @returns undefined when this browser has brought nothing, or nothing any more
+ * Continues the sign-in of a browser that returned from the provider.
+ * @returns undefined if the handle has no unused response
  */
-export async function comeBack(asked: Asked, handle: string): Promise<Move | undefined> {
-  const { journey, state } = asked
-  const taken = await takeAnswer(journey.uid, handle)
-  if (!taken) return undefined
-  const facts = scope().runtime.issuer.methods.find((method) => method.id === taken.methodId && isOffered(method))
-  if (!facts) return { to: anew(state, state.username), problems: [{ key: 'stale' }] }
+export async function resumeUpstreamSignIn(stepContext: StepContext, handle: string): Promise<Transition | undefined> {
+  const { loginTransaction, state } = stepContext
+  const consumed = await consumeResponse(loginTransaction.uid, handle)
+  if (!consumed) return undefined
+  const facts = requestContext().runtime.issuer.methods.find(
+    (method) => method.id === consumed.methodId && isOffered(method),
+  )
+  if (!facts) return { to: resetState(state, state.username), problems: [{ key: 'stale' }] }
   try {
-    const person = await identify(facts, taken)
-    return arrive({ ...anew(state, state.username), ...used(asked) }, person, facts, journey)
+    const upstreamUser = await fetchUpstreamUser(facts, consumed)
+    return createUpstreamTransition(
+      { ...resetState(state, state.username), ...withoutResponse(stepContext) },
+      upstreamUser,
+      facts,
+      loginTransaction,
+    )
   } catch (error) {
-    return notSignedIn(asked, facts, error)
+    return upstreamFailureTransition(stepContext, facts, error)
   }
 }
 
-/** What is left of the way, for a browser that comes back by it twice. */
-const used = ({ state: { upstream: attempt } }: Asked) => {
+/** The attempt without its response, for a browser that returns twice. */
+const withoutResponse = ({ state: { upstream: attempt } }: StepContext) => {
   if (!attempt) return {}
-  const { answer: _, ...rest } = attempt
+  const { encryptedResponse: _, ...rest } = attempt
   return { upstream: rest }
 }
 
-/** Asks the provider whom it means. */
-async function identify(facts: MethodFacts, { bindings, back }: Taken): Promise<UpstreamPerson> {
-  if (back.error === 'access_denied' || back.error === 'user_cancelled_authorize')
-    throw new UpstreamFault('upstream_denied', 'upstream_denied')
-  if (back.code === undefined) throw failed('upstream_error')
-  const opened = await open(facts)
-  const { upstream: provider, method, redirectUri } = opened
-  const config = await configurationOf(opened)
+/** Exchanges the code and returns the user of the provider. */
+async function fetchUpstreamUser(
+  facts: AuthMethodSnapshot,
+  { bindings, response }: ConsumedResponse,
+): Promise<UpstreamUser> {
+  if (response.error === 'access_denied' || response.error === 'user_cancelled_authorize')
+    throw new UpstreamError('upstream_denied', 'upstream_denied')
+  if (response.code === undefined) throw upstreamFailed('upstream_error')
+  const openedMethod = await openMethod(facts)
+  const { upstream: provider, method, redirectUri } = openedMethod
+  const config = await configurationOf(openedMethod)
   const answer = new URL(redirectUri)
-  answer.searchParams.set('code', back.code)
-  answer.searchParams.set('state', back.state)
-  if (back.iss !== undefined && provider.idToken) answer.searchParams.set('iss', back.iss)
+  answer.searchParams.set('code', response.code)
+  answer.searchParams.set('state', response.state)
+  if (response.iss !== undefined && provider.usesIdToken) answer.searchParams.set('iss', response.iss)
   const tokens = await authorizationCodeGrant(config, answer, {
-    expectedState: back.state,
+    expectedState: response.state,
     ...(bindings.nonce === null ? {} : { expectedNonce: bindings.nonce }),
     ...(bindings.verifier === null ? {} : { pkceCodeVerifier: bindings.verifier }),
-    idTokenExpected: provider.idToken,
+    idTokenExpected: provider.usesIdToken,
   })
-  return provider.person(config, tokens, method, back)
+  return provider.fetchUser(config, tokens, method, response)
 }
 
-/** Back to the sign-in page, with a sentence of ours. What the provider said is in the log only as a code. */
-function notSignedIn({ state, journey }: Asked, { id, kind, name }: MethodFacts, error: unknown): Move {
-  const { context, runtime } = scope()
+/** Returns to the sign-in page with a message. The log has the provider's error as a code only. */
+function upstreamFailureTransition(
+  { state, loginTransaction }: StepContext,
+  { id, kind, name }: AuthMethodSnapshot,
+  error: unknown,
+): Transition {
+  const { context, runtime } = requestContext()
   const { id: issuerId, accountId } = runtime.issuer
-  const { key, reason } = error instanceof UpstreamFault ? error : failed(codeOf(error))
-  const about = { issuer_id: issuerId, method_id: id, request_id: context.request.id, uid: journey.uid }
-  if (key === 'upstream_failed') context.log.warn({ ...about, reason }, 'signing in through a provider failed')
+  const { key, reason } = error instanceof UpstreamError ? error : upstreamFailed(failureCodeOf(error))
+  const logFields = { issuer_id: issuerId, method_id: id, request_id: context.request.id, uid: loginTransaction.uid }
+  if (key === 'upstream_failed') context.log.warn({ ...logFields, reason }, 'upstream sign-in failed')
   return {
-    to: anew(state, state.username),
-    problems: [{ key, places: { method: name } }],
-    effects: (inside) => recordFailure(inside, { accountId, issuerId }, undefined, { method: kind, reason: key }),
+    to: resetState(state, state.username),
+    problems: [{ key, params: { method: name } }],
+    effects: (tx) => recordSignInFailure(tx, { accountId, issuerId }, undefined, { method: kind, reason: key }),
   }
 }
 
-/** What kind of failure it was, in a word of the library's or ours. @throws when it was the database */
-function codeOf(error: unknown): string {
+/**
+ * Returns the kind of failure as a code, for the log.
+ * @throws ApiError for a database failure
+ */
+function failureCodeOf(error: unknown): string {
   const { cause, code, name } = error as { cause?: { cause?: unknown }; code?: unknown; name?: unknown }
-  for (const one of [error, cause, cause?.cause]) if (one instanceof OutboundError) return one.fault
+  for (const one of [error, cause, cause?.cause]) if (one instanceof OutboundError) return one.reason
   if (error instanceof ResponseBodyError || error instanceof AuthorizationResponseError) return 'provider_refused'
-  const known = translated(error)
-  if (known instanceof ApiError) throw known
+  const translatedError = translateDatabaseError(error)
+  if (translatedError instanceof ApiError) throw translatedError
   return typeof code === 'string' && /^(OAUTH|ERR)_[A-Z_]+$/.test(code) ? code.toLowerCase() : `unexpected ${name}`
 }

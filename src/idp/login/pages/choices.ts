@@ -1,55 +1,55 @@
-/** Pages on which one of several is chosen. */
+/** Pages on which the user chooses between options. */
 import { html } from '../../../kernel/html.js'
-import type { Linking } from '../state.js'
+import type { LinkCandidate } from '../login-state.js'
+import { alternativeButton, clientLead, csrfField } from './components.js'
 import { layout, problemBox, type View } from './layout.js'
-import { hidden, lead, other } from './parts.js'
-import { type Sentence, say } from './texts.js'
+import { formatMessage, type PageMessage } from './texts.js'
 
-/** Go on as who is signed in, or as somebody else. */
-export function accountPage(view: View, username: string, problems: readonly Sentence[]): string {
+/** Asks whether to continue as the signed-in user or to sign in as another one. */
+export function selectAccountPage(view: View, username: string, problems: readonly PageMessage[]): string {
   const { texts } = view
   return layout(
     view,
     texts.choose_account,
     html`<h1>${texts.choose_account}</h1>
-${lead(view)}
+${clientLead(view)}
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
-<button type="submit" name="method" value="same" autofocus>${say(texts, { key: 'continue_as', places: { username } })}</button>
-${other(view, 'other', 'other_account', 'quiet')}
+${csrfField(view)}
+<button type="submit" name="method" value="same" autofocus>${formatMessage(texts, { key: 'continue_as', params: { username } })}</button>
+${alternativeButton(view, 'other', 'other_account', 'quiet')}
 </form>`,
   )
 }
 
-/** Is an account at a provider to be a way in? */
+/** Asks whether to link an upstream account. */
 export function linkAccountPage(
   view: View,
-  { name, email }: Linking,
+  { name, email }: LinkCandidate,
   username: string,
-  problems: readonly Sentence[],
+  problems: readonly PageMessage[],
 ): string {
   const { texts } = view
-  const places = { method: name, email, username }
+  const params = { method: name, email, username }
   return layout(
     view,
     texts.linking_title,
-    html`<h1>${say(texts, { key: 'linking_question', places })}</h1>
-<p class="lead">${say(texts, { key: 'linking_lead', places })}</p>
+    html`<h1>${formatMessage(texts, { key: 'linking_question', params })}</h1>
+<p class="lead">${formatMessage(texts, { key: 'linking_lead', params })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 <button type="submit" name="method" value="link" autofocus>${texts.linking_yes}</button>
-${other(view, 'later', 'linking_later', 'quiet')}
+${alternativeButton(view, 'later', 'linking_later', 'quiet')}
 </form>`,
   )
 }
 
-/** For which organization? */
+/** Asks for the organization to continue with. */
 export function organizationPage(
   view: View,
   organizations: readonly { id: string; name: string | null }[],
-  problems: readonly Sentence[],
+  problems: readonly PageMessage[],
 ): string {
   const { texts } = view
   return layout(
@@ -59,7 +59,7 @@ export function organizationPage(
 <p class="lead">${texts.choose_organization_lead}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 ${organizations.map(({ id, name }) => html`<button type="submit" name="organization" value="${id}" class="quiet">${name ?? id}</button>`)}
 </form>`,
   )

@@ -1,10 +1,10 @@
 import { html } from '../../../kernel/html.js'
+import { csrfField } from './components.js'
 import { layout, problemBox, type View } from './layout.js'
-import { hidden } from './parts.js'
-import { type Sentence, say, type TextKey } from './texts.js'
+import { formatMessage, type PageMessage, type TextKey } from './texts.js'
 
-/** What the scopes of OpenID Connect mean to people. */
-const meanings: Readonly<Record<string, TextKey>> = {
+/** Descriptions of the OpenID Connect scopes. */
+const scopeTextKeys: Readonly<Record<string, TextKey>> = {
   openid: 'consent_openid',
   profile: 'consent_profile',
   email: 'consent_email',
@@ -12,40 +12,42 @@ const meanings: Readonly<Record<string, TextKey>> = {
   address: 'consent_address',
 }
 
-export interface Wishes {
-  /** Every scope that was asked for; those of OpenID Connect are told in words. */
+export interface RequestedAccess {
+  /** All requested scopes; those of OpenID Connect are shown with a description. */
   claims: readonly string[]
-  /** Scopes of the issuer's own, told by name. */
+  /** Scopes of the issuer, shown by name. */
   scopes: readonly string[]
-  /** Where tokens are to be used. */
+  /** Resources that the tokens are for. */
   resources: readonly string[]
-  /** Names of the organizations that tokens will name. */
+  /** Names of the organizations that the tokens will have. */
   organizations: readonly string[]
 }
 
 /**
- * Allow or not. The host of the document comes first, for that is what was proved; the name is what the application
- * says of itself. Where the answer goes is shown if it is somewhere else.
+ * The consent page. It shows the verified host of the metadata document first; the client's name is not verified. The
+ * host of the redirect URI is shown if it differs.
  */
 export function consentPage(
   view: View,
   { host, name }: { host: string; name: string | null },
   redirectUri: string,
-  { claims, scopes, resources, organizations }: Wishes,
-  problems: readonly Sentence[],
+  { claims, scopes, resources, organizations }: RequestedAccess,
+  problems: readonly PageMessage[],
 ): string {
   const { texts } = view
-  const { host: target, protocol } = new URL(redirectUri)
-  const back = target === '' ? protocol : target
-  const wanted = claims.flatMap((scope) => (Object.hasOwn(meanings, scope) ? [texts[meanings[scope]!]] : []))
+  const { host: redirectHost, protocol } = new URL(redirectUri)
+  const redirectTarget = redirectHost === '' ? protocol : redirectHost
+  const claimTexts = claims.flatMap((scope) =>
+    Object.hasOwn(scopeTextKeys, scope) ? [texts[scopeTextKeys[scope]!]] : [],
+  )
   return layout(
     view,
     texts.consent,
-    html`<h1>${say(texts, { key: 'consent_question', places: { host } })}</h1>
-${name !== null && html`<p class="lead">${say(texts, { key: 'consent_name', places: { name } })}</p>`}
+    html`<h1>${formatMessage(texts, { key: 'consent_question', params: { host } })}</h1>
+${name !== null && html`<p class="lead">${formatMessage(texts, { key: 'consent_name', params: { name } })}</p>`}
 ${problemBox(view, problems)}
 <p>${texts.consent_wants}</p>
-<ul>${wanted.map((text) => html`<li>${text}</li>`)}</ul>
+<ul>${claimTexts.map((text) => html`<li>${text}</li>`)}</ul>
 ${
   organizations.length > 0 &&
   html`<p>${texts.consent_organizations}</p>
@@ -56,9 +58,9 @@ ${
   html`<p>${texts.consent_acts}</p>
 <ul>${[...resources, ...scopes].map((text) => html`<li>${text}</li>`)}</ul>`
 }
-${back !== host && html`<p class="hint">${say(texts, { key: 'consent_back', places: { back } })}</p>`}
+${redirectTarget !== host && html`<p class="hint">${formatMessage(texts, { key: 'consent_back', params: { back: redirectTarget } })}</p>`}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 <button type="submit" name="consent" value="yes">${texts.consent_allow}</button>
 <button type="submit" name="consent" value="no" class="quiet">${texts.consent_deny}</button>
 </form>`,

@@ -1,23 +1,28 @@
-/** Pages on which people get a second factor. */
+/** Pages for the enrollment of a second factor. */
 import { renderSVG } from 'uqr'
 import { Html, html } from '../../../kernel/html.js'
-import { marks } from './fields.js'
+import { alternativeButton, csrfField } from './components.js'
+import { fieldAttributes } from './field-attributes.js'
 import { layout, problemBox, type View } from './layout.js'
-import { hidden, other } from './parts.js'
-import { passkeyParts } from './passkey.js'
-import { type Sentence, say } from './texts.js'
+import { passkeyButton } from './passkey.js'
+import { formatMessage, type PageMessage } from './texts.js'
 
-/** What else they can get here. */
-interface Ways {
+/** Other kinds of factors that the user can enroll instead. */
+interface EnrollmentAlternatives {
   others: readonly ('enroll_totp' | 'enroll_passkey')[]
 }
 
-const waysOut = (view: View, { others }: Ways): Html =>
-  html`${others.map((name) => other(view, name, `instead_${name}`, 'quiet'))}
-${other(view, 'back', 'back', 'link')}`
+const alternativeButtons = (view: View, { others }: EnrollmentAlternatives): Html =>
+  html`${others.map((name) => alternativeButton(view, name, `instead_${name}`, 'quiet'))}
+${alternativeButton(view, 'back', 'back', 'link')}`
 
-/** A secret for an authenticator app, to scan or to type, and a field for the code that shows it has arrived. */
-export function enrollTotpPage(view: View, uri: string, ways: Ways, problems: readonly Sentence[]): string {
+/** Shows the secret for an authenticator app as a QR code and as text, and asks for a code. */
+export function enrollTotpPage(
+  view: View,
+  uri: string,
+  alternatives: EnrollmentAlternatives,
+  problems: readonly PageMessage[],
+): string {
   const { texts } = view
   const { searchParams, pathname } = new URL(uri)
   const username = decodeURIComponent(pathname.slice(pathname.indexOf(':') + 1))
@@ -27,40 +32,45 @@ export function enrollTotpPage(view: View, uri: string, ways: Ways, problems: re
     view,
     texts.enroll_totp_title,
     html`<h1>${texts.enroll_totp_title}</h1>
-<p class="lead">${say(texts, { key: 'enroll_totp_lead', places: { username } })}</p>
+<p class="lead">${formatMessage(texts, { key: 'enroll_totp_lead', params: { username } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 <figure class="qr" role="img" aria-label="${texts.qr_label}">${code}</figure>
 <p class="hint">${texts.enroll_secret}</p>
 <p class="secret">${(secret.match(/.{1,4}/g) ?? []).join(' ')}</p>
 <div class="field"><label for="code">${texts.enroll_code}</label>
-<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${marks(problems, 'code', { focused: true })}></div>
-<button type="submit" name="method" value="code">${texts.go_on}</button>
-${waysOut(view, ways)}
+<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${fieldAttributes(problems, 'code', { focused: true })}></div>
+<button type="submit" name="method" value="code">${texts.continue}</button>
+${alternativeButtons(view, alternatives)}
 </form>`,
   )
 }
 
-export function enrollPasskeyPage(view: View, options: object, ways: Ways, problems: readonly Sentence[]): string {
+export function enrollPasskeyPage(
+  view: View,
+  options: object,
+  alternatives: EnrollmentAlternatives,
+  problems: readonly PageMessage[],
+): string {
   const { texts } = view
   const { user } = options as { user?: { name?: string } }
   return layout(
     view,
     texts.enroll_passkey_title,
     html`<h1>${texts.enroll_passkey_title}</h1>
-<p class="lead">${say(texts, { key: 'enroll_passkey_lead', places: { username: user?.name ?? '' } })}</p>
+<p class="lead">${formatMessage(texts, { key: 'enroll_passkey_lead', params: { username: user?.name ?? '' } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
-${passkeyParts(view, { options, asks: 'create', text: 'enroll_passkey', main: true })}
-${waysOut(view, ways)}
+${csrfField(view)}
+${passkeyButton(view, { options, operation: 'create', text: 'enroll_passkey', isPrimary: true })}
+${alternativeButtons(view, alternatives)}
 </form>`,
   )
 }
 
-/** Backup codes, shown this once. */
-export function codesPage(view: View, codes: readonly string[]): string {
+/** Shows backup codes. They are not shown again. */
+export function backupCodesPage(view: View, codes: readonly string[]): string {
   const { texts } = view
   return layout(
     view,
@@ -68,9 +78,9 @@ export function codesPage(view: View, codes: readonly string[]): string {
     html`<h1>${texts.new_codes_title}</h1>
 <p class="lead">${texts.new_codes_lead}</p>
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 <ol class="codes" role="list">${codes.map((code) => html`<li>${code.slice(0, 5)}-${code.slice(5)}</li>`)}</ol>
-<button type="submit" name="method" value="kept">${texts.codes_kept}</button>
+<button type="submit" name="method" value="kept">${texts.codes_saved}</button>
 </form>`,
   )
 }

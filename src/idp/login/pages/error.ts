@@ -1,21 +1,21 @@
 import type { Context as KoaContext } from 'koa'
 import { html } from '../../../kernel/html.js'
-import type { OpenIdContext } from '../../library.js'
-import type { Runtime } from '../../runtime.js'
-import { layout, sendPage, viewOf } from './layout.js'
+import type { IssuerRuntime } from '../../issuer/runtime.js'
+import type { OpenIdContext } from '../../provider-types.js'
+import { createView, layout, sendPage } from './layout.js'
 import type { TextKey } from './texts.js'
 
 /**
- * An error for people: what happened in plain words, the protocol's words below for whoever runs the application. Never
- * a link or a redirect, for the address to go back to is what may be wrong.
+ * The error page: a sentence for the user, and below it the OAuth error for the developer. It has no link and no
+ * redirect, because the redirect URI may be what is wrong.
  */
 export function errorPage(
   ctx: KoaContext | OpenIdContext,
-  runtime: Pick<Runtime, 'issuer'>,
+  runtime: Pick<IssuerRuntime, 'issuer'>,
   out: { error?: unknown; error_description?: unknown },
   key: TextKey = 'error_lead',
 ): void {
-  const view = viewOf(ctx, runtime.issuer, {
+  const view = createView(ctx, runtime.issuer, {
     uiLocales: typeof ctx.query['ui_locales'] === 'string' ? ctx.query['ui_locales'] : undefined,
   })
   const { texts } = view

@@ -1,53 +1,52 @@
 /** Pages that ask for a second factor. */
 import { type Html, html } from '../../../kernel/html.js'
-import type { Factor } from '../second-factors.js'
-import type { LoginState } from '../state.js'
-import { marks } from './fields.js'
+import type { Factor, LoginState } from '../login-state.js'
+import { alternativeButton, csrfField } from './components.js'
+import { fieldAttributes } from './field-attributes.js'
 import { layout, problemBox, type View } from './layout.js'
-import { hidden, other } from './parts.js'
-import { passkeyParts } from './passkey.js'
-import { type Sentence, say } from './texts.js'
+import { passkeyButton } from './passkey.js'
+import { formatMessage, type PageMessage } from './texts.js'
 
-/** The frame of these pages: who, what is asked for, and the ways out. */
+/** The layout of these pages, with buttons for the other factors. */
 function factorPage(
   view: View,
   { username, factors = [] }: LoginState,
   factor: Factor,
   field: Html,
-  problems: readonly Sentence[],
+  problems: readonly PageMessage[],
 ): string {
   const { texts } = view
   return layout(
     view,
     texts.factor_title,
     html`<h1>${texts.factor_title}</h1>
-<p class="lead">${say(texts, { key: `factor_${factor}_lead`, places: { username } })}</p>
+<p class="lead">${formatMessage(texts, { key: `factor_${factor}_lead`, params: { username } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 ${field}
-${factors.filter((one) => one !== factor).map((one) => other(view, one, `use_${one}`, 'quiet'))}
-${other(view, 'back', 'back', 'link')}
+${factors.filter((one) => one !== factor).map((one) => alternativeButton(view, one, `use_${one}`, 'quiet'))}
+${alternativeButton(view, 'back', 'back', 'link')}
 </form>`,
   )
 }
 
-/** A code of the app, or one on paper. */
+/** Asks for a code of the authenticator app, or for a backup code. */
 export function factorCodePage(
   view: View,
   state: LoginState,
   factor: 'totp' | 'backup_codes',
-  problems: readonly Sentence[],
+  problems: readonly PageMessage[],
 ): string {
-  const marked = marks(problems, 'code', { focused: true })
+  const codeAttributes = fieldAttributes(problems, 'code', { focused: true })
   const { texts } = view
   const field =
     factor === 'totp'
       ? html`<div class="field"><label for="code">${texts.code}</label>
-<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${marked}></div>`
+<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${codeAttributes}></div>`
       : html`<div class="field"><label for="code">${texts.backup_code}</label>
-<input id="code" class="code long" name="code" type="text" autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" maxlength="24" required${marked}></div>`
-  const button = html`<button type="submit" name="method" value="code">${texts.go_on}</button>`
+<input id="code" class="code long" name="code" type="text" autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" maxlength="24" required${codeAttributes}></div>`
+  const button = html`<button type="submit" name="method" value="code">${texts.continue}</button>`
   return factorPage(
     view,
     state,
@@ -62,17 +61,17 @@ export const factorPasskeyPage = (
   view: View,
   state: LoginState,
   options: object,
-  problems: readonly Sentence[],
+  problems: readonly PageMessage[],
 ): string =>
   factorPage(
     view,
     state,
     'passkey',
-    passkeyParts(view, { options, asks: 'get', text: 'use_passkey', main: true }),
+    passkeyButton(view, { options, operation: 'get', text: 'use_passkey', isPrimary: true }),
     problems,
   )
 
-/** Two factors are asked for, and this person cannot have the second one here. */
+/** A second factor is required, but the user has none that can be used here. */
 export const noFactorPage = (view: View): string =>
   layout(
     view,
@@ -80,7 +79,7 @@ export const noFactorPage = (view: View): string =>
     html`<h1>${view.texts.no_factor_title}</h1>
 ${problemBox(view, [{ key: 'no_factor' }])}
 <form method="post" action="${view.action}">
-${hidden(view)}
-${other(view, 'back', 'back', 'link')}
+${csrfField(view)}
+${alternativeButton(view, 'back', 'back', 'link')}
 </form>`,
   )

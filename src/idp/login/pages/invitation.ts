@@ -1,52 +1,54 @@
 import { html } from '../../../kernel/html.js'
-import type { InvitationFacts } from '../state.js'
+import type { InvitationFacts } from '../login-state.js'
+import { alternativeButton, csrfField } from './components.js'
 import { layout, problemBox, type View } from './layout.js'
-import { hidden, other } from './parts.js'
-import { type Sentence, say } from './texts.js'
+import { formatMessage, type PageMessage } from './texts.js'
 
-/** What one is invited to, and who is to accept. */
+/** Shows the invitation and how to accept it. */
 export function invitationPage(
   view: View,
   { organization, email, message }: InvitationFacts,
-  signUp: boolean,
-  problems: readonly Sentence[],
+  maySignUp: boolean,
+  problems: readonly PageMessage[],
 ): string {
   const { texts, name } = view
-  const places = { organization: organization ?? name, email }
+  const params = { organization: organization ?? name, email }
   return layout(
     view,
     texts.invitation,
-    html`<h1>${say(texts, { key: 'invitation_title', places })}</h1>
-<p class="lead">${say(texts, { key: 'invitation_lead', places })}</p>
+    html`<h1>${formatMessage(texts, { key: 'invitation_title', params })}</h1>
+<p class="lead">${formatMessage(texts, { key: 'invitation_lead', params })}</p>
 ${message && html`<blockquote>${message}</blockquote>`}
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 <button type="submit" name="method" value="sign_in" autofocus>${texts.invitation_sign_in}</button>
-${signUp && other(view, 'sign_up', 'sign_up', 'quiet')}
+${maySignUp && alternativeButton(view, 'sign_up', 'sign_up', 'quiet')}
 </form>`,
   )
 }
 
-/** The invitation was accepted. */
-export const joinedPage = (view: View): string =>
+export const invitationAcceptedPage = (view: View): string =>
   layout(
     view,
     view.texts.joined_title,
-    html`<h1>${view.texts.joined_title}</h1><p class="lead">${say(view.texts, { key: 'joined_lead', places: { organization: view.clientName ?? view.name } })}</p>`,
+    html`<h1>${view.texts.joined_title}</h1><p class="lead">${formatMessage(view.texts, { key: 'joined_lead', params: { organization: view.clientName ?? view.name } })}</p>`,
   )
 
-/** Used up or withdrawn meanwhile; there is no room; they belong to the organization already. */
-export type UnacceptedEnd = 'over' | 'full' | 'member'
+/**
+ * `over`: used, withdrawn or expired; `full`: the organization has its maximum number of members; `member`: the user is
+ * a member already.
+ */
+export type InvitationFailure = 'over' | 'full' | 'member'
 
-/** The invitation could not be accepted in the end: why, and what can be done about it. */
-export function unacceptedPage(view: View, end: UnacceptedEnd): string {
+/** Explains why the invitation could not be accepted, and what to do. */
+export function invitationFailurePage(view: View, failure: InvitationFailure): string {
   const { texts } = view
-  const title = texts[`invitation_${end}_title`]
-  const places = { organization: view.clientName ?? view.name }
+  const title = texts[`invitation_${failure}_title`]
+  const params = { organization: view.clientName ?? view.name }
   return layout(
     view,
     title,
-    html`<h1>${title}</h1><p class="lead">${say(texts, { key: `invitation_${end}_lead`, places })}</p>`,
+    html`<h1>${title}</h1><p class="lead">${formatMessage(texts, { key: `invitation_${failure}_lead`, params })}</p>`,
   )
 }

@@ -1,12 +1,12 @@
-/** Pages about codes and links that go out by mail. */
+/** Pages for codes and links that are sent by email. */
 import { html } from '../../../kernel/html.js'
-import { marks } from './fields.js'
+import { alternativeButton, csrfField } from './components.js'
+import { fieldAttributes } from './field-attributes.js'
 import { layout, problemBox, type View } from './layout.js'
-import { hidden, other } from './parts.js'
-import { type Sentence, say } from './texts.js'
+import { formatMessage, type PageMessage } from './texts.js'
 
-/** Asks whose password was forgotten. */
-export function resetPage(view: View, username: string, problems: readonly Sentence[]): string {
+/** Asks for the username or email of a forgotten password. */
+export function resetPage(view: View, username: string, problems: readonly PageMessage[]): string {
   const { texts } = view
   return layout(
     view,
@@ -15,51 +15,56 @@ export function resetPage(view: View, username: string, problems: readonly Sente
 <p class="lead">${texts.reset_lead}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 <div class="field"><label for="username">${texts.username}</label>
-<input id="username" name="username" type="text" value="${username}" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${marks(problems, 'username', { value: username, focused: true })}></div>
+<input id="username" name="username" type="text" value="${username}" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" maxlength="254" required${fieldAttributes(problems, 'username', { value: username, focused: true })}></div>
 <button type="submit" name="method" value="send">${texts.send_code}</button>
-${other(view, 'back', 'back', 'link')}
+${alternativeButton(view, 'back', 'back', 'link')}
 </form>`,
   )
 }
 
-/** Asks for the code that was sent. */
-export function codePage(view: View, address: string, problems: readonly Sentence[]): string {
+/** Asks for the code from the email. */
+export function codePage(view: View, address: string, problems: readonly PageMessage[]): string {
   const { texts } = view
   return layout(
     view,
     texts.code_title,
     html`<h1>${texts.code_title}</h1>
-<p class="lead">${say(texts, { key: 'code_lead', places: { address } })}</p>
+<p class="lead">${formatMessage(texts, { key: 'code_lead', params: { address } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 <div class="field"><label for="code">${texts.code}</label>
-<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${marks(problems, 'code', { focused: true })}></div>
-<button type="submit" name="method" value="code">${texts.go_on}</button>
-${other(view, 'again', 'send_again', 'link')}
-${other(view, 'back', 'back', 'link')}
+<input id="code" class="code" name="code" type="text" inputmode="numeric" autocomplete="one-time-code" maxlength="12" required${fieldAttributes(problems, 'code', { focused: true })}></div>
+<button type="submit" name="method" value="code">${texts.continue}</button>
+${alternativeButton(view, 'again', 'send_again', 'link')}
+${alternativeButton(view, 'back', 'back', 'link')}
 </form>`,
   )
 }
 
-/** Tells that a link was sent; once it was opened, asks to go on: programs that look at mail open links as well. */
-export function linkPage(view: View, address: string, link: string | undefined, problems: readonly Sentence[]): string {
+/** Says that a link was sent. After it was opened, asks for confirmation, because mail scanners open links too. */
+export function linkPage(
+  view: View,
+  address: string,
+  link: string | undefined,
+  problems: readonly PageMessage[],
+): string {
   const { texts } = view
-  const opened = link !== undefined && problems.length === 0
-  const title = opened ? texts.sign_in : texts.code_title
+  const isLinkOpened = link !== undefined && problems.length === 0
+  const title = isLinkOpened ? texts.sign_in : texts.code_title
   return layout(
     view,
     title,
     html`<h1>${title}</h1>
-<p class="lead">${say(texts, { key: opened ? 'link_open_lead' : 'link_lead', places: { address } })}</p>
+<p class="lead">${formatMessage(texts, { key: isLinkOpened ? 'link_open_lead' : 'link_lead', params: { address } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
-${opened && html`<input type="hidden" name="link" value="${link}"><button type="submit" name="method" value="link" autofocus>${texts.go_on}</button>`}
-${other(view, 'again', 'send_again', 'link')}
-${other(view, 'back', 'back', 'link')}
+${csrfField(view)}
+${isLinkOpened && html`<input type="hidden" name="link" value="${link}"><button type="submit" name="method" value="link" autofocus>${texts.continue}</button>`}
+${alternativeButton(view, 'again', 'send_again', 'link')}
+${alternativeButton(view, 'back', 'back', 'link')}
 </form>`,
   )
 }

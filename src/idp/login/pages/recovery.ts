@@ -1,8 +1,8 @@
 import { html } from '../../../kernel/html.js'
-import { credentialNames } from '../../../resources/messages/texts.js'
+import { credentialNames } from '../../../resources/messages/message-texts.js'
+import { alternativeButton, csrfField } from './components.js'
 import { layout, problemBox, type View } from './layout.js'
-import { hidden, other } from './parts.js'
-import { type Sentence, say } from './texts.js'
+import { formatMessage, type PageMessage } from './texts.js'
 
 interface Credential {
   id: string
@@ -10,12 +10,12 @@ interface Credential {
   name: string | null
 }
 
-/** Whose access a recovery link recovers, and which credentials are lost: second factors, unless the person keeps them. */
+/** Asks the user of a recovery link which credentials are lost. Second factors are selected by default. */
 export function recoveryPage(
   view: View,
   username: string,
   credentials: readonly Credential[],
-  problems: readonly Sentence[],
+  problems: readonly PageMessage[],
 ): string {
   const { texts, language } = view
   const names: Readonly<Record<string, string>> = credentialNames[language]
@@ -28,10 +28,10 @@ export function recoveryPage(
     view,
     texts.recovery_title,
     html`<h1>${texts.recovery_title}</h1>
-<p class="lead">${say(texts, { key: 'recovery_lead', places: { username } })}</p>
+<p class="lead">${formatMessage(texts, { key: 'recovery_lead', params: { username } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 ${
   credentials.length > 0 &&
   html`<fieldset class="checks"><legend>${texts.recovery_lost}</legend>
@@ -41,7 +41,7 @@ ${credentials.map(
 )}</fieldset>`
 }
 <button type="submit" name="method" value="recover">${texts.recovery_go}</button>
-${other(view, 'back', 'back', 'link')}
+${alternativeButton(view, 'back', 'back', 'link')}
 </form>`,
   )
 }

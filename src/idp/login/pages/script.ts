@@ -1,6 +1,6 @@
 /**
- * The only script of the hosted pages: it hands what the page asks for to the browser's passkeys and puts the answer
- * into the form. It asks nobody anything, and a page without it works, passkeys aside.
+ * The only script of the hosted pages. It calls the WebAuthn API with the options of the page and submits the response
+ * with the form. It sends no requests, and all but passkeys works without it.
  */
 export const passkeyScript = String.raw`
 (() => {

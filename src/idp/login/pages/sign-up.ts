@@ -1,87 +1,87 @@
 import { type Html, html } from '../../../kernel/html.js'
-import type { SignUpWay } from '../sign-up.js'
-import { isFaulty, marks } from './fields.js'
+import type { SignUpMethod } from '../sign-up.js'
+import { alternativeButton, clientLead, csrfField } from './components.js'
+import { fieldAttributes, hasProblem } from './field-attributes.js'
 import { layout, problemBox, scriptTag, type View } from './layout.js'
-import { hidden, lead, other } from './parts.js'
-import { passkeyParts } from './passkey.js'
+import { passkeyButton } from './passkey.js'
 import { newPasswordField } from './sign-in.js'
-import { type Sentence, say } from './texts.js'
+import { formatMessage, type PageMessage } from './texts.js'
 
-export interface SignUpForm {
+export interface SignUpPageOptions {
   email: string
-  /** As typed before. */
+  /** As entered before. */
   name: string
   reason: string
-  /** The main button's first. */
-  ways: readonly SignUpWay[]
-  /** A reason is asked for: somebody approves the account. */
+  /** The first one gets the main button. */
+  methods: readonly SignUpMethod[]
+  /** Ask for a reason, because an administrator must approve the account. */
   asksReason: boolean
-  /** The address is that of an invitation. */
-  invited: boolean
+  /** The email address is that of an invitation and cannot be changed. */
+  isInvited: boolean
 }
 
-/** An account of one's own. */
+/** The sign-up page. */
 export function signUpPage(
   view: View,
-  { email, name, reason, ways, asksReason, invited }: SignUpForm,
-  problems: readonly Sentence[],
+  { email, name, reason, methods, asksReason, isInvited }: SignUpPageOptions,
+  problems: readonly PageMessage[],
 ): string {
   const { texts } = view
-  const [main, ...others] = ways
-  // Typing begins where something is to be mended; an invited address is not typed.
-  const atPassword = isFaulty(problems, 'new_password') && !isFaulty(problems, 'username', email)
+  const [primaryMethod, ...otherMethods] = methods
+  // Focus the first field with an error. An invited address is read-only.
+  const focusesPassword = hasProblem(problems, 'new_password') && !hasProblem(problems, 'username', email)
   return layout(
     view,
     texts.sign_up,
     html`<h1>${texts.sign_up}</h1>
-${lead(view) || html`<p class="lead">${texts.sign_up_lead}</p>`}
+${clientLead(view) || html`<p class="lead">${texts.sign_up_lead}</p>`}
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
+${csrfField(view)}
 <div class="field"><label for="username">${texts.email}</label>
-<input id="username" name="username" type="email" value="${email}" autocomplete="username" maxlength="254" required${invited && html` readonly`}${marks(problems, 'username', { value: email, focused: !invited && !atPassword })}></div>
+<input id="username" name="username" type="email" value="${email}" autocomplete="username" maxlength="254" required${isInvited && html` readonly`}${fieldAttributes(problems, 'username', { value: email, focused: !isInvited && !focusesPassword })}></div>
 <div class="field"><label for="name">${texts.name}</label>
 <input id="name" name="name" type="text" value="${name}" autocomplete="name" maxlength="200"></div>
-${main === 'password' && newPasswordField(view, texts.password, problems, atPassword)}
+${primaryMethod === 'password' && newPasswordField(view, texts.password, problems, focusesPassword)}
 ${
   asksReason &&
   html`<div class="field"><label for="reason">${texts.reason}</label>
 <input id="reason" name="reason" type="text" value="${reason}" maxlength="1000"></div>`
 }
-<button type="submit" name="method" value="make">${texts[main === 'passkey' ? 'sign_up_passkey' : 'sign_up']}</button>
-${others.includes('passkey') && passkeyChoice(view)}
-${other(view, 'back', 'back', 'link')}
+<button type="submit" name="method" value="make">${texts[primaryMethod === 'passkey' ? 'sign_up_passkey' : 'sign_up']}</button>
+${otherMethods.includes('passkey') && passkeySignUpButton(view)}
+${alternativeButton(view, 'back', 'back', 'link')}
 </form>`,
   )
 }
 
-/** Passkeys need a script; until it runs, nothing speaks of them. */
-const passkeyChoice = ({ texts }: View): Html =>
+/** The button needs the script, so it is hidden until it runs. */
+const passkeySignUpButton = ({ texts }: View): Html =>
   html`<button type="submit" name="method" value="passkey" class="quiet" formnovalidate data-with-script hidden>${texts.sign_up_passkey}</button>
 ${scriptTag}`
 
-/** The passkey of an account that is to be made with it. */
-export const newcomerPasskeyPage = (
+/** Creates the passkey of a new account. */
+export const signUpPasskeyPage = (
   view: View,
   username: string,
   options: object,
-  problems: readonly Sentence[],
+  problems: readonly PageMessage[],
 ): string =>
   layout(
     view,
     view.texts.enroll_passkey_title,
     html`<h1>${view.texts.enroll_passkey_title}</h1>
-<p class="lead">${say(view.texts, { key: 'sign_up_passkey_lead', places: { username } })}</p>
+<p class="lead">${formatMessage(view.texts, { key: 'sign_up_passkey_lead', params: { username } })}</p>
 ${problemBox(view, problems)}
 <form method="post" action="${view.action}">
-${hidden(view)}
-${passkeyParts(view, { options, asks: 'create', text: 'enroll_passkey', main: true })}
-${other(view, 'back', 'back', 'link')}
+${csrfField(view)}
+${passkeyButton(view, { options, operation: 'create', text: 'enroll_passkey', isPrimary: true })}
+${alternativeButton(view, 'back', 'back', 'link')}
 </form>`,
   )
 
-/** The account is there, and somebody must approve it. */
-export const waitingPage = (view: View): string =>
+/** The account was created and must be approved. */
+export const awaitingApprovalPage = (view: View): string =>
   layout(
     view,
     view.texts.waiting_title,

@@ -1,4 +1,4 @@
-/** The look of the hosted pages. Colours come from the theme; nothing is loaded from anywhere. */
+/** The style sheet of the hosted pages. Colors come from the theme; it loads no other resources. */
 export const style = `
 *,*::before,*::after{box-sizing:border-box}
 html{height:100%;-webkit-text-size-adjust:100%}

@@ -1,22 +1,20 @@
-/** Every sentence of the hosted pages, by language. A further language is one more table. */
+/** All texts of the hosted pages, by language. To add a language, add a table in texts/. */
 import type { Language } from '../../../kernel/language.js'
 import { de } from './texts/de.js'
-import { en } from './texts/en.js'
+import { en, type TextKey, type Texts } from './texts/en.js'
 
-export type TextKey = keyof typeof en
-export type Texts = Readonly<Record<TextKey, string>>
+export type { TextKey, Texts }
 
-/** All sentences in each language. */
 export const textsOf: Readonly<Record<Language, Texts>> = { en, de }
 
-/** A sentence with what goes into its places. */
-export interface Sentence {
+/** A text with the values of its placeholders. */
+export interface PageMessage {
   key: TextKey
-  places?: Readonly<Record<string, string>>
+  params?: Readonly<Record<string, string>>
 }
 
 export const isTextKey = (key: string): key is TextKey => key in en
 
-/** The sentence in this language, its places filled in. */
-export const say = (texts: Texts, { key, places = {} }: Sentence): string =>
-  texts[key].replace(/\{(\w+)\}/g, (_, name: string) => places[name] ?? '')
+/** Returns a text in a language, with its placeholders filled in. */
+export const formatMessage = (texts: Texts, { key, params = {} }: PageMessage): string =>
+  texts[key].replace(/\{(\w+)\}/g, (_, name: string) => params[name] ?? '')

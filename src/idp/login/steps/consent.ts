@@ -1,24 +1,24 @@
 /**
- * May this application have what it asks for? Asked for clients that nobody has registered here, after the sign-in, as
- * a prompt of its own: the library opens another interaction for it, and the sign-in's state is not touched.
+ * Consent of the user to a metadata document client, after the sign-in. It is a prompt of its own: oidc-provider starts
+ * another interaction for it, which has no login state.
  */
 import type { Context as KoaContext } from 'koa'
-import { mayLearnOf } from '../../../resources/clients/organization-restriction.js'
+import { mayDiscloseOrganization } from '../../../resources/clients/organization-restriction.js'
 import { membershipsOf } from '../../../resources/organizations/membership.js'
-import { type ClientRow, organizationRestriction, readClient } from '../../client.js'
-import { documentAllowances } from '../../documents/index.js'
-import type { Interaction } from '../../library.js'
-import { type Form, field } from '../../request.js'
-import { scope } from '../../scope.js'
+import { type ClientRow, readClient, restrictionOfClient } from '../../client/client.js'
+import { metadataDocumentAllowances } from '../../client/metadata-documents/index.js'
+import type { Interaction } from '../../provider-types.js'
+import { requestContext } from '../../request-context.js'
+import { type Form, formField } from '../../request-input.js'
+import { formToken, formVersion } from '../login-state.js'
 import { consentPage } from '../pages/consent.js'
 import { errorPage } from '../pages/error.js'
-import { sendPage, viewOf } from '../pages/layout.js'
-import type { Sentence } from '../pages/texts.js'
-import { formToken, formVersion } from '../state.js'
+import { createView, sendPage } from '../pages/layout.js'
+import type { PageMessage } from '../pages/texts.js'
 
-/** GET and POST of an interaction whose prompt is consent. */
-export async function askConsent(ctx: KoaContext, interaction: Interaction, form: Form): Promise<void> {
-  const { context, runtime, writes } = scope()
+/** GET and POST of an interaction with the prompt `consent`. */
+export async function handleConsent(ctx: KoaContext, interaction: Interaction, form: Form): Promise<void> {
+  const { context, runtime, unitOfWork } = requestContext()
   const { uid, params } = interaction
   const client = await readClient(String(params['client_id']))
   if (!client?.document || !interaction.session?.accountId) {
@@ -26,38 +26,38 @@ export async function askConsent(ctx: KoaContext, interaction: Interaction, form
     return errorPage(ctx, runtime, {}, 'expired')
   }
   const purpose = `consent ${uid}`
-  const view = viewOf(ctx, runtime.issuer, {
+  const view = createView(ctx, runtime.issuer, {
     uiLocales: typeof params['ui_locales'] === 'string' ? params['ui_locales'] : undefined,
     clientName: client.name,
     action: new URL(`${runtime.url}/interaction/${uid}`).pathname,
     token: formToken(purpose, 0),
   })
-  const show = async (problems: readonly Sentence[]): Promise<void> => {
-    const allowed = documentAllowances(runtime.issuer.settings)
-    const asked = String(params['scope'] ?? '').split(' ')
-    const wishes = {
-      claims: asked,
-      scopes: asked.filter((name) => allowed.scopes.includes(name)),
+  const show = async (problems: readonly PageMessage[]): Promise<void> => {
+    const allowances = metadataDocumentAllowances(runtime.issuer.settings)
+    const requestedScopes = String(params['scope'] ?? '').split(' ')
+    const requestedAccess = {
+      claims: requestedScopes,
+      scopes: requestedScopes.filter((name) => allowances.scopes.includes(name)),
       resources: [params['resource']]
         .flat()
-        .filter((uri) => allowed.resources.includes(String(uri)))
+        .filter((uri) => allowances.resources.includes(String(uri)))
         .map(String),
-      organizations: await organizationsFor(client, interaction),
+      organizations: await disclosedOrganizationNames(client, interaction),
     }
-    sendPage(ctx, view, consentPage(view, client.document!, String(params['redirect_uri']), wishes, problems))
+    sendPage(ctx, view, consentPage(view, client.document!, String(params['redirect_uri']), requestedAccess, problems))
   }
   if (ctx.method !== 'POST') return show([])
-  if (formVersion(purpose, field(form, 'csrf')) !== 0) return show([{ key: 'stale' }])
-  const answer = field(form, 'consent')
+  if (formVersion(purpose, formField(form, 'csrf')) !== 0) return show([{ key: 'stale' }])
+  const answer = formField(form, 'consent')
   if (answer !== 'yes' && answer !== 'no') return show([{ key: 'choose_one' }])
 
-  // What was submitted before belongs to the same request: the sign-in, the choice of an organization.
+  // Keep the results of earlier interactions of this request, such as the sign-in.
   interaction.result =
     answer === 'yes'
       ? { ...(interaction.lastSubmission as object | undefined), consent: {} }
-      : { error: 'access_denied', error_description: 'the person did not allow it' }
+      : { error: 'access_denied', error_description: 'the user denied access' }
   await interaction.persist()
-  await writes.flush(context)
+  await unitOfWork.commit(context)
   ctx.status = 303
   ctx.set('Cache-Control', 'no-store')
   ctx.set('Location', interaction.returnTo)
@@ -65,13 +65,16 @@ export async function askConsent(ctx: KoaContext, interaction: Interaction, form
 }
 
 /**
- * The organizations that tokens of this client will name (decisions D33). One that demands a second factor is among
- * them even if this sign-in had none: a later one adds it without asking for consent.
+ * Names of the organizations that the client's tokens will have
+ * (docs/contract.md#organization-restrictions-of-clients). An organization that requires a second factor is included
+ * even if this sign-in had none, because a later sign-in adds it without asking for consent.
  */
-async function organizationsFor(client: ClientRow, { params, session }: Interaction): Promise<string[]> {
-  const { context, runtime } = scope()
+async function disclosedOrganizationNames(client: ClientRow, { params, session }: Interaction): Promise<string[]> {
+  const { context, runtime } = requestContext()
   const selectedId = typeof params['org'] === 'string' ? params['org'] : null
-  const restriction = organizationRestriction(client)
-  const all = await membershipsOf(context, { issuerId: runtime.issuer.id, userId: session!.accountId! })
-  return all.filter(({ id }) => mayLearnOf(restriction, id, selectedId)).map(({ id, name }) => name ?? id)
+  const restriction = restrictionOfClient(client)
+  const memberships = await membershipsOf(context, { issuerId: runtime.issuer.id, userId: session!.accountId! })
+  return memberships
+    .filter(({ id }) => mayDiscloseOrganization(restriction, id, selectedId))
+    .map(({ id, name }) => name ?? id)
 }

@@ -1,129 +1,152 @@
 import { ApiError } from '../../../kernel/errors.js'
-import { outside } from '../../../platform/database.js'
-import { confirmEmail, mailboxOf } from '../../../resources/credentials/mail-owner.js'
-import { recordVerification } from '../../../resources/credentials/sign-in.js'
-import { field } from '../../request.js'
-import { asUser } from '../../scope.js'
-import type { Journey } from '../journey.js'
-import { checkSecret, mayBeSent, prepareSecret, sendSecret } from '../mail.js'
-import { methodsOf } from '../methods/index.js'
+import { externalCall } from '../../../platform/postgres/transaction.js'
+import { lockMailbox, markEmailVerified } from '../../../resources/credentials/mailbox.js'
+import { recordCredentialVerification } from '../../../resources/credentials/sign-in.js'
+import { withUserActor } from '../../request-context.js'
+import { formField } from '../../request-input.js'
+import {
+  consumeEmailRateLimit,
+  createEmailChallenge,
+  sendEmailChallenge,
+  verifyEmailChallenge,
+} from '../email-challenge.js'
+import { type EmailChallenge, type LoginState, type MailPurpose, resetState } from '../login-state.js'
+import type { LoginTransaction } from '../login-transaction.js'
+import { signInMethodsOf } from '../methods/index.js'
 import { codePage, linkPage } from '../pages/mail.js'
-import { makeAccount, maySignUp, signedUp } from '../sign-up.js'
-import { anew, type LoginState, type MailPurpose, type SentSecret } from '../state.js'
-import { type Asked, type Move, Refused, type Step } from './step.js'
+import { createAccount, maySignUp, stateAfterSignUp } from '../sign-up.js'
+import { type Step, type StepContext, type Transition, TransitionRefused } from './step.js'
 
-/** A code that went out by mail is typed. What it proves depends on why it was sent. */
+/** The user enters a code from an email. What it proves depends on its purpose. */
 export const emailCode: Step = {
-  /** Only where the issuer wants an address confirmed that nobody has confirmed yet. */
-  async enter(inside, { state, journey, view }) {
+  /** Runs only if the issuer requires a verified email address and the user has none. */
+  async prepare(tx, { state, loginTransaction, view }) {
     const user = state.user!
-    const email = (await mailboxOf(inside, user))?.email ?? null
-    const letter = { journey, view, purpose: 'verify', email, address: user.username, user } as const
-    if (!(await outside(inside, 'may mail be sent', () => mayBeSent(letter)))) {
-      const { sent } = prepareSecret(state, { ...letter, email: null })
-      return { ...state, sent: { ...sent, email: email ?? sent.email, expiresAt: 0 } }
+    const email = (await lockMailbox(tx, user))?.email ?? null
+    const request = { loginTransaction, view, purpose: 'verify', email, enteredAddress: user.username, user } as const
+    if (!(await externalCall(tx, 'email rate limit', () => consumeEmailRateLimit(request)))) {
+      const { emailChallenge } = createEmailChallenge(state, { ...request, email: null })
+      return { ...state, emailChallenge: { ...emailChallenge, email: email ?? emailChallenge.email, expiresAt: 0 } }
     }
-    const { sent, effects } = prepareSecret(state, letter)
-    await effects(inside)
-    return { ...state, sent }
+    const { emailChallenge, effects } = createEmailChallenge(state, request)
+    await effects(tx)
+    return { ...state, emailChallenge }
   },
 
-  show: ({ view, state }, problems) =>
-    codePage(view, addressOn(state), wasHeld(state) ? [...problems, { key: 'too_many_mails' }] : problems),
-  answer: (asked, form) => answered(asked, field(form, 'code') ?? '', field(form, 'method')),
+  render: ({ view, state }, problems) =>
+    codePage(
+      view,
+      displayedAddress(state),
+      wasRateLimited(state) ? [...problems, { key: 'too_many_mails' }] : problems,
+    ),
+  handleSubmission: (stepContext, form) =>
+    verifyAnswer(stepContext, formField(form, 'code') ?? '', formField(form, 'method')),
 }
-
-/** A link that went out by mail was opened in this browser. A page asks first, for programs open links too. */
-export const emailLink: Step = {
-  show: ({ view, state }, problems, query) => linkPage(view, addressOn(state), field(query, 'link'), problems),
-  answer: (asked, form) => answered(asked, field(form, 'link') ?? '', field(form, 'method')),
-}
-
-/** Nothing was sent to confirm an address, because so much was sent already. */
-const wasHeld = ({ sent }: LoginState): boolean => sent?.purpose === 'verify' && sent.void
 
 /**
- * The address that the page speaks of. Who has not shown yet who they are reads what they typed: which address belongs
- * to a username, and how it is written, is nobody else's business.
+ * The user opens a link from an email in this browser. The page asks for confirmation, because mail scanners open links
+ * too.
  */
-const addressOn = ({ sent, username }: LoginState): string => (sent!.purpose === 'verify' ? sent!.email : username)
+export const emailLink: Step = {
+  render: ({ view, state }, problems, query) =>
+    linkPage(view, displayedAddress(state), formField(query, 'link'), problems),
+  handleSubmission: (stepContext, form) =>
+    verifyAnswer(stepContext, formField(form, 'link') ?? '', formField(form, 'method')),
+}
 
-async function answered(asked: Asked, secret: string, named: string | undefined): Promise<Move> {
-  const { state, journey } = asked
-  const sent = state.sent!
-  if (named === 'back') return { to: anew(state, state.username) }
-  if (named === 'again') return again(asked, sent)
-  if (!isOffered(asked, sent)) return outdated(state)
+/** Checks whether no code was sent for a verification because of the rate limit. */
+const wasRateLimited = ({ emailChallenge }: LoginState): boolean =>
+  emailChallenge?.purpose === 'verify' && emailChallenge.isDummy
+
+/**
+ * The address that the page shows. A user who has not signed in sees what they entered: the page must not reveal the
+ * address of a username.
+ */
+const displayedAddress = ({ emailChallenge, username }: LoginState): string =>
+  emailChallenge!.purpose === 'verify' ? emailChallenge!.email : username
+
+async function verifyAnswer(stepContext: StepContext, secret: string, action: string | undefined): Promise<Transition> {
+  const { state, loginTransaction } = stepContext
+  const emailChallenge = state.emailChallenge!
+  if (action === 'back') return { to: resetState(state, state.username) }
+  if (action === 'again') return resendChallenge(stepContext, emailChallenge)
+  if (!isStillOffered(stepContext, emailChallenge)) return staleTransition(state)
   if (secret === '') return { to: state, problems: [{ key: 'missing' }] }
-  const verdict = await checkSecret(journey.uid, sent, secret)
-  if (verdict.outcome === 'right') return proved(asked, sent)
-  const key = verdict.outcome === 'spent' ? 'code_spent' : 'code_wrong'
-  return { to: { ...state, sent: verdict.sent }, problems: [{ key }] }
+  const decision = await verifyEmailChallenge(loginTransaction.uid, emailChallenge, secret)
+  if (decision.outcome === 'correct') return applyVerifiedChallenge(stepContext, emailChallenge)
+  const key = decision.outcome === 'expired' ? 'code_expired' : 'code_wrong'
+  return { to: { ...state, emailChallenge: decision.emailChallenge }, problems: [{ key }] }
 }
 
-/** Another one, to the same address; the one before is good no more. */
-async function again({ state, journey, view }: Asked, sent: SentSecret): Promise<Move> {
-  const { purpose, user } = sent
-  const email = sent.void && !wasHeld(state) ? null : sent.email
-  const address = user?.username ?? state.username
-  const move = await sendSecret(state, { journey, view, purpose, email, address, user })
-  return move.problems ? { ...move, to: state } : move
+/** Sends a new code or link to the same address, which replaces the previous one. */
+async function resendChallenge(
+  { state, loginTransaction, view }: StepContext,
+  emailChallenge: EmailChallenge,
+): Promise<Transition> {
+  const { purpose, user } = emailChallenge
+  const email = emailChallenge.isDummy && !wasRateLimited(state) ? null : emailChallenge.email
+  const enteredAddress = user?.username ?? state.username
+  const transition = await sendEmailChallenge(state, { loginTransaction, view, purpose, email, enteredAddress, user })
+  return transition.problems ? { ...transition, to: state } : transition
 }
 
-function proved({ state, journey }: Asked, sent: SentSecret): Move {
-  const { sent: _, ...rest } = state
-  const { purpose, email } = sent
-  if (purpose === 'sign_up') return signUp(rest, journey, email)
-  const user = sent.user!
+function applyVerifiedChallenge({ state, loginTransaction }: StepContext, emailChallenge: EmailChallenge): Transition {
+  const { emailChallenge: _, ...rest } = state
+  const { purpose, email } = emailChallenge
+  if (purpose === 'sign_up') return completeSignUp(rest, loginTransaction, email)
+  const user = emailChallenge.user!
   const method = state.step === 'email_link' ? 'email_link' : 'email_otp'
   return {
     to: rest,
     done: true,
-    becomes: async (inside) => {
-      const here = asUser(inside, user)
-      const mailbox = await mailboxOf(here, user)
-      if (mailbox?.email !== email) throw new Refused(moved(rest, purpose))
-      await recordVerification(here, user, method)
+    resolveState: async (tx) => {
+      const userContext = withUserActor(tx, user)
+      const mailbox = await lockMailbox(userContext, user)
+      if (mailbox?.email !== email) throw new TransitionRefused(addressChangedTransition(rest, purpose))
+      await recordCredentialVerification(userContext, user, method)
       if (purpose === 'verify') {
-        await confirmEmail(here, user)
+        await markEmailVerified(userContext, user)
         return rest
       }
-      // The maker's password of an unclaimed account gives way to one of the mailbox's owner (decision 0062).
-      const replaces = mailbox.unclaimed && mailbox.ownPassword && methodsOf('password').length > 0
-      const mustChange = purpose === 'reset' || replaces
-      const proof = { mailbox: email, amr: [...state.amr, 'otp'], methods: [...state.methods, method] }
-      return { ...rest, ...proof, user, mustChange }
+      // The creator's password of an unclaimed account is replaced by the mailbox owner's (docs/decisions/0048).
+      const replacesPassword = mailbox.unclaimed && mailbox.ownPassword && signInMethodsOf('password').length > 0
+      const mustChangePassword = purpose === 'reset' || replacesPassword
+      const provedFactors = { provenEmail: email, amr: [...state.amr, 'otp'], methods: [...state.methods, method] }
+      return { ...rest, ...provedFactors, user, mustChangePassword }
     },
   }
 }
 
-/** The user has another address meanwhile: what was sent to the one before proves nothing. */
-const moved = (state: LoginState, purpose: MailPurpose): Move =>
-  purpose === 'verify' ? { to: state, done: true } : outdated(state)
+/** The user's address has changed: a code that was sent to the previous one proves nothing. */
+const addressChangedTransition = (state: LoginState, purpose: MailPurpose): Transition =>
+  purpose === 'verify' ? { to: state, done: true } : staleTransition(state)
 
-const outdated = (state: LoginState): Move => ({ to: anew(state, state.username), problems: [{ key: 'stale' }] })
+const staleTransition = (state: LoginState): Transition => ({
+  to: resetState(state, state.username),
+  problems: [{ key: 'stale' }],
+})
 
-/** May people still come this way? The issuer may have closed it since the mail went out. */
-function isOffered({ state, journey }: Asked, { purpose }: SentSecret): boolean {
+/** Checks whether the method is still enabled; the issuer may have changed since the email was sent. */
+function isStillOffered({ state, loginTransaction }: StepContext, { purpose }: EmailChallenge): boolean {
   if (purpose === 'verify') return true
-  if (purpose === 'sign_up') return maySignUp(journey)
+  if (purpose === 'sign_up') return maySignUp(loginTransaction)
   const kind = purpose === 'reset' ? 'password' : state.step === 'email_link' ? 'email_link' : 'email_otp'
-  return methodsOf(kind).length > 0
+  return signInMethodsOf(kind).length > 0
 }
 
-/** The account is made now that the address is known to be theirs; together with a passkey, if it is to have one. */
-function signUp(state: LoginState, journey: Journey, email: string): Move {
-  const details = { ...state.signUp!, email, proved: true }
+/** Creates the account after its address was verified; with a passkey, in the step `sign_up_passkey`. */
+function completeSignUp(state: LoginState, loginTransaction: LoginTransaction, email: string): Transition {
+  const details = { ...state.signUp!, email, emailProved: true }
   if (details.userId !== undefined) return { to: { ...state, step: 'sign_up_passkey', signUp: details } }
   return {
     to: state,
     done: true,
-    becomes: async (inside) => {
+    resolveState: async (tx) => {
       try {
-        return signedUp(inside, state, await makeAccount(inside, journey, details, true), true)
+        return stateAfterSignUp(tx, state, await createAccount(tx, loginTransaction, details, true), true)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
-        throw new Refused({ to: anew(state, email), problems: [{ key: 'taken' }] })
+        throw new TransitionRefused({ to: resetState(state, email), problems: [{ key: 'taken' }] })
       }
     },
   }

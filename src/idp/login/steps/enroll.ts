@@ -1,141 +1,151 @@
-/** Getting a second factor, where one is asked for and the person has none. */
+/** Enrollment of a required second factor. */
 import { ApiError } from '../../../kernel/errors.js'
-import { parseJson } from '../../../kernel/gate.js'
-import { startOf } from '../../../kernel/text.js'
+import { parseJson } from '../../../kernel/safe-json.js'
+import { truncateText } from '../../../kernel/text.js'
 import type { Context } from '../../../platform/context.js'
-import { keepBackupCodes, newBackupCodes } from '../../../resources/credentials/backup-codes.js'
-import { lockOwner, requireOwner } from '../../../resources/credentials/kind.js'
+import { generateBackupCodes, prepareBackupCodes } from '../../../resources/credentials/backup-codes.js'
 import { passkey } from '../../../resources/credentials/passkey.js'
-import { challengePasskey } from '../../../resources/credentials/passkey-challenge.js'
+import { createPasskeyChallenge } from '../../../resources/credentials/passkey-challenge.js'
 import type { SignInUser } from '../../../resources/credentials/sign-in.js'
-import { proveEnrollment, totpEnrollment } from '../../../resources/credentials/totp.js'
-import { type Form, field } from '../../request.js'
-import { asUser, scope } from '../../scope.js'
-import { codesPage, enrollPasskeyPage, enrollTotpPage } from '../pages/enroll.js'
+import { totpEnrollment, verifyEnrollmentCode } from '../../../resources/credentials/totp.js'
+import { lockVerifierOwner, requireVerifierOwner } from '../../../resources/credentials/verifier-kind.js'
+import { requestContext, withUserActor } from '../../request-context.js'
+import { type Form, formField } from '../../request-input.js'
+import { type LoginState, resetState } from '../login-state.js'
+import { backupCodesPage, enrollPasskeyPage, enrollTotpPage } from '../pages/enroll.js'
 import { relyingParty } from '../passkeys.js'
-import { enrolments } from '../second-factors.js'
-import { anew, type LoginState } from '../state.js'
-import { type Asked, type Move, Refused, type Step } from './step.js'
+import { enrollmentSteps } from '../second-factors.js'
+import { type Step, type StepContext, type Transition, TransitionRefused } from './step.js'
 
-const placeOf = ({ accountId, issuerId, id: userId }: SignInUser) => ({ accountId, issuerId, userId })
+const userPathOf = ({ accountId, issuerId, id: userId }: SignInUser) => ({ accountId, issuerId, userId })
 
-/** An authenticator app learns a secret, and shows that it has it. */
+/** Sets up an authenticator app with a new secret, which a code must confirm. */
 export const enrollTotp: Step = {
-  async enter(inside, { state, view }) {
+  async prepare(tx, { state, view }) {
     const user = state.user!
-    const here = asUser(inside, user)
-    const owner = await requireOwner(here, placeOf(user))
-    const issuerName = startOf(view.name.replace(/[:\p{Cc}]/gu, ' ').trim(), 100)
-    const begin = await totpEnrollment.prepare(here, owner, { type: 'totp_enrollment', issuerName })
-    const { enrollmentId = '', provisioningUri = '' } = await begin(here)
-    return { ...state, enrolling: { id: enrollmentId, sealed: inside.sealer.seal(provisioningUri) } }
+    const userContext = withUserActor(tx, user)
+    const owner = await requireVerifierOwner(userContext, userPathOf(user))
+    const issuerName = truncateText(view.name.replace(/[:\p{Cc}]/gu, ' ').trim(), 100)
+    const begin = await totpEnrollment.prepare(userContext, owner, { type: 'totp_enrollment', issuerName })
+    const { enrollmentId = '', provisioningUri = '' } = await begin(userContext)
+    return { ...state, enrolling: { id: enrollmentId, encryptedSecret: tx.encryptor.encrypt(provisioningUri) } }
   },
 
-  show: ({ view, state }, problems) =>
-    enrollTotpPage(view, scope().context.sealer.open(state.enrolling!.sealed!), { others: others(state) }, problems),
+  render: ({ view, state }, problems) =>
+    enrollTotpPage(
+      view,
+      requestContext().context.encryptor.decrypt(state.enrolling!.encryptedSecret!),
+      { others: otherEnrollmentSteps(state) },
+      problems,
+    ),
 
-  async answer(asked, form) {
-    const turn = elsewhere(asked, form)
-    if (turn) return turn
-    const code = (field(form, 'code') ?? '').trim().slice(0, 32)
-    if (code === '') return { to: asked.state, problems: [{ key: 'missing' }] }
-    const { state } = asked
+  async handleSubmission(stepContext, form) {
+    const navigation = navigationTransition(stepContext, form)
+    if (navigation) return navigation
+    const code = (formField(form, 'code') ?? '').trim().slice(0, 32)
+    if (code === '') return { to: stepContext.state, problems: [{ key: 'missing' }] }
+    const { state } = stepContext
     const proof = { enrollmentId: state.enrolling!.id, code }
-    return enrolled(asked, 'totp', ['otp', 'mfa'], (context, user) => proveEnrollment(context, placeOf(user), proof))
+    return enrollmentTransition(stepContext, 'totp', ['otp', 'mfa'], (context, user) =>
+      verifyEnrollmentCode(context, userPathOf(user), proof),
+    )
   },
 }
 
-/** A new passkey answers a challenge. */
+/** Creates a passkey. */
 export const enrollPasskey: Step = {
-  async enter(inside, { state }) {
+  async prepare(tx, { state }) {
     const user = state.user!
     const { rpId } = relyingParty()
-    const { challengeId, options } = await challengePasskey(asUser(inside, user), placeOf(user), { rpId })
+    const { challengeId, options } = await createPasskeyChallenge(withUserActor(tx, user), userPathOf(user), { rpId })
     return { ...state, enrolling: { id: challengeId, options } }
   },
 
-  show: ({ view, state }, problems) =>
-    enrollPasskeyPage(view, state.enrolling!.options!, { others: others(state) }, problems),
+  render: ({ view, state }, problems) =>
+    enrollPasskeyPage(view, state.enrolling!.options!, { others: otherEnrollmentSteps(state) }, problems),
 
-  async answer(asked, form) {
-    const turn = elsewhere(asked, form)
-    if (turn) return turn
-    const credential = objectOf(field(form, 'credential') ?? '')
-    if (!credential) return { to: asked.state, problems: [{ key: 'passkey_failed' }] }
-    const challengeId = asked.state.enrolling!.id
-    return enrolled(asked, 'passkey', ['hwk', 'mfa'], async (context, user) => {
-      const owner = await requireOwner(context, placeOf(user))
-      const keep = await passkey.prepare(context, owner, { type: 'passkey', credential, challengeId })
-      return async (inside) => {
-        await lockOwner(inside, owner)
-        return keep(inside)
+  async handleSubmission(stepContext, form) {
+    const navigation = navigationTransition(stepContext, form)
+    if (navigation) return navigation
+    const credential = parseObject(formField(form, 'credential') ?? '')
+    if (!credential) return { to: stepContext.state, problems: [{ key: 'passkey_failed' }] }
+    const challengeId = stepContext.state.enrolling!.id
+    return enrollmentTransition(stepContext, 'passkey', ['hwk', 'mfa'], async (context, user) => {
+      const owner = await requireVerifierOwner(context, userPathOf(user))
+      const save = await passkey.prepare(context, owner, { type: 'passkey', credential, challengeId })
+      return async (tx) => {
+        await lockVerifierOwner(tx, owner)
+        return save(tx)
       }
     })
   },
 }
 
 /**
- * The move of an answered enrolment. One that is used up or out of time gives way to a new one; a wrong code may be
- * tried again.
- * @param prove checks the answer at once, and returns what keeps the new credential
+ * Creates the transition of a submitted enrollment. A wrong code can be corrected; a used or expired enrollment is
+ * replaced by a new one.
+ * @param verifyAnswer verifies the submission and returns the function that saves the credential
  */
-async function enrolled(
-  asked: Asked,
+async function enrollmentTransition(
+  stepContext: StepContext,
   method: 'totp' | 'passkey',
   amr: readonly string[],
-  prove: (context: Context, user: SignInUser) => Promise<(inside: Context) => Promise<unknown>>,
-): Promise<Move> {
-  const { state } = asked
+  verifyAnswer: (context: Context, user: SignInUser) => Promise<(tx: Context) => Promise<unknown>>,
+): Promise<Transition> {
+  const { state } = stepContext
   const user = state.user!
   try {
-    const keep = await prove(asUser(scope().context, user), user)
+    const saveCredential = await verifyAnswer(withUserActor(requestContext().context, user), user)
     const { enrolling: _, ...rest } = state
-    const proved = { amr: [...state.amr, ...amr], methods: [...state.methods, method] }
+    const provedFactors = { amr: [...state.amr, ...amr], methods: [...state.methods, method] }
     return {
-      to: { ...rest, ...proved, offersCodes: true },
+      to: { ...rest, ...provedFactors, offersBackupCodes: true },
       done: true,
-      effects: async (inside) => {
+      effects: async (tx) => {
         try {
-          await keep(asUser(inside, user))
+          await saveCredential(withUserActor(tx, user))
         } catch (error) {
-          throw new Refused(refusal(asked, method, error))
+          throw new TransitionRefused(refusalTransition(stepContext, method, error))
         }
       },
     }
   } catch (error) {
-    return refusal(asked, method, error)
+    return refusalTransition(stepContext, method, error)
   }
 }
 
-/** @throws whatever else the error is */
-function refusal(asked: Asked, method: 'totp' | 'passkey', error: unknown): Move {
+/**
+ * Creates the transition of a failed enrollment.
+ * @throws the error if it is unexpected
+ */
+function refusalTransition(stepContext: StepContext, method: 'totp' | 'passkey', error: unknown): Transition {
   if (!(error instanceof ApiError)) throw error
-  const { state } = asked
-  // Somebody gave them the credential meanwhile, in another window perhaps: then that one is asked for.
+  const { state } = stepContext
+  // The user has got an authenticator app in the meantime, for example in another window; the next step asks for it.
   if (error.code === 'conflict' && method === 'totp') return { to: state, done: true }
   if (method === 'totp' && error.code === 'invalid_request') return { to: state, problems: [{ key: 'app_code_wrong' }] }
   if (!['not_found', 'invalid_request', 'conflict'].includes(error.code)) throw error
-  const key = method === 'totp' ? 'enrolment_spent' : 'passkey_refused'
-  return { to: state, problems: [{ key }], becomes: (inside) => entered(inside, asked, state) }
+  const key = method === 'totp' ? 'enrollment_expired' : 'passkey_refused'
+  return { to: state, problems: [{ key }], resolveState: (tx) => restartEnrollment(tx, stepContext, state) }
 }
 
-const entered = async (inside: Context, asked: Asked, state: LoginState): Promise<LoginState> => {
+const restartEnrollment = async (tx: Context, stepContext: StepContext, state: LoginState): Promise<LoginState> => {
   const step = state.step === 'enroll_passkey' ? enrollPasskey : enrollTotp
-  return step.enter!(inside, { ...asked, state })
+  return step.prepare!(tx, { ...stepContext, state })
 }
 
-const others = ({ step }: LoginState) => enrolments().filter((name) => name !== step)
+const otherEnrollmentSteps = ({ step }: LoginState) => enrollmentSteps().filter((name) => name !== step)
 
-/** The other kind of factor, or back to who they are. */
-function elsewhere(asked: Asked, form: Form): Move | undefined {
-  const { state } = asked
-  const named = field(form, 'method')
-  if (named === 'back') return { to: anew(state, state.username) }
-  const step = others(state).find((name) => name === named)
-  return step && { to: state, becomes: (inside) => entered(inside, asked, { ...state, step }) }
+/** Switches to the other kind of factor, or back to the sign-in page. */
+function navigationTransition(stepContext: StepContext, form: Form): Transition | undefined {
+  const { state } = stepContext
+  const action = formField(form, 'method')
+  if (action === 'back') return { to: resetState(state, state.username) }
+  const step = otherEnrollmentSteps(state).find((name) => name === action)
+  return step && { to: state, resolveState: (tx) => restartEnrollment(tx, stepContext, { ...state, step }) }
 }
 
-function objectOf(text: string): Record<string, unknown> | undefined {
+function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value = parseJson(text)
     return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined
@@ -144,28 +154,29 @@ function objectOf(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Codes to keep, shown this once; they count from the moment when the person says that they have them. */
-export const newCodes: Step = {
-  async enter(inside, { state }) {
-    return { ...state, enrolling: { id: '', sealed: inside.sealer.seal(newBackupCodes().join(' ')) } }
+/** Shows backup codes once. They are saved when the user confirms that they are stored. */
+export const issueBackupCodes: Step = {
+  async prepare(tx, { state }) {
+    return { ...state, enrolling: { id: '', encryptedSecret: tx.encryptor.encrypt(generateBackupCodes().join(' ')) } }
   },
 
-  show: ({ view, state }) => codesPage(view, codesIn(state)),
+  render: ({ view, state }) => backupCodesPage(view, decryptBackupCodes(state)),
 
-  async answer({ state }, form) {
-    if (field(form, 'method') !== 'kept') return { to: state }
+  async handleSubmission({ state }, form) {
+    if (formField(form, 'method') !== 'kept') return { to: state }
     const user = state.user!
-    const { enrolling: _, offersCodes: __, ...rest } = state
-    const keep = keepBackupCodes(scope().context, codesIn(state))
+    const { enrolling: _, offersBackupCodes: __, ...rest } = state
+    const saveBackupCodes = prepareBackupCodes(requestContext().context, decryptBackupCodes(state))
     return {
       to: rest,
       done: true,
-      effects: async (inside) => {
-        await lockOwner(inside, user)
-        await keep(asUser(inside, user), user)
+      effects: async (tx) => {
+        await lockVerifierOwner(tx, user)
+        await saveBackupCodes(withUserActor(tx, user), user)
       },
     }
   },
 }
 
-const codesIn = ({ enrolling }: LoginState): string[] => scope().context.sealer.open(enrolling!.sealed!).split(' ')
+const decryptBackupCodes = ({ enrolling }: LoginState): string[] =>
+  requestContext().context.encryptor.decrypt(enrolling!.encryptedSecret!).split(' ')

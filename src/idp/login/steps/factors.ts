@@ -1,66 +1,71 @@
-import { useBackupCode } from '../../../resources/credentials/backup-codes.js'
-import { passkeysOf } from '../../../resources/credentials/passkey-assertion.js'
-import { verifyTotp } from '../../../resources/credentials/totp.js'
-import { type Form, field } from '../../request.js'
-import { scope } from '../../scope.js'
+import { consumeBackupCode } from '../../../resources/credentials/backup-codes.js'
+import { passkeyDescriptorsOf } from '../../../resources/credentials/passkey-assertion.js'
+import { consumeTotpCode } from '../../../resources/credentials/totp.js'
+import { requestContext } from '../../request-context.js'
+import { type Form, formField } from '../../request-input.js'
+import { resetState } from '../login-state.js'
 import { factorCodePage, factorPasskeyPage, noFactorPage } from '../pages/factors.js'
-import { passkeyMove, relyingParty, requestOptions } from '../passkeys.js'
-import { codeMove } from '../second-factors.js'
-import { anew } from '../state.js'
-import type { Asked, Move, Step } from './step.js'
+import { passkeyRequestOptions, passkeyTransition, relyingParty } from '../passkeys.js'
+import { codeTransition } from '../second-factors.js'
+import type { Step, StepContext, Transition } from './step.js'
 
-/** A passkey of the one who has said who they are. */
+/** Asks for a passkey of the user who has passed the first factor. */
 export const passkeyFactor: Step = {
-  async show(asked, problems) {
-    const { state, view } = asked
-    const known = await passkeysOf(scope().context, state.user!, relyingParty().rpId)
-    return factorPasskeyPage(view, state, requestOptions(asked, known), problems)
+  async render(stepContext, problems) {
+    const { state, view } = stepContext
+    const allowedPasskeys = await passkeyDescriptorsOf(requestContext().context, state.user!, relyingParty().rpId)
+    return factorPasskeyPage(view, state, passkeyRequestOptions(stepContext, allowedPasskeys), problems)
   },
-  answer: async (asked, form) => elsewhere(asked, form) ?? passkeyMove(asked, form, asked.state.user),
+  handleSubmission: async (stepContext, form) =>
+    navigationTransition(stepContext, form) ?? passkeyTransition(stepContext, form, stepContext.state.user),
 }
 
-/** The six digits of an authenticator app. */
+/** Asks for the six-digit code of an authenticator app. */
 export const totp: Step = {
-  show: ({ view, state }, problems) => factorCodePage(view, state, 'totp', problems),
-  answer: (asked, form) =>
-    typed(asked, form, (code) =>
-      codeMove(asked.state, 'totp', async (inside, place) => {
-        const verifierId = await verifyTotp(inside, place, code)
+  render: ({ view, state }, problems) => factorCodePage(view, state, 'totp', problems),
+  handleSubmission: (stepContext, form) =>
+    submitCode(stepContext, form, (code) =>
+      codeTransition(stepContext.state, 'totp', async (tx, path) => {
+        const verifierId = await consumeTotpCode(tx, path, code)
         return verifierId === undefined ? undefined : { verifierId }
       }),
     ),
 }
 
-/** One of the codes that were written down for the day when the other factor is lost. */
+/** Asks for one of the backup codes. */
 export const backupCodes: Step = {
-  show: ({ view, state }, problems) => factorCodePage(view, state, 'backup_codes', problems),
-  answer: (asked, form) =>
-    typed(asked, form, (code) =>
-      codeMove(asked.state, 'backup_codes', async (inside, place) => {
-        const used = await useBackupCode(inside, place, code)
-        return used && { verifierId: used.verifierId, last: used.left === 0 }
+  render: ({ view, state }, problems) => factorCodePage(view, state, 'backup_codes', problems),
+  handleSubmission: (stepContext, form) =>
+    submitCode(stepContext, form, (code) =>
+      codeTransition(stepContext.state, 'backup_codes', async (tx, path) => {
+        const used = await consumeBackupCode(tx, path, code)
+        return used && { verifierId: used.verifierId, isLastCode: used.left === 0 }
       }),
     ),
 }
 
-async function typed(asked: Asked, form: Form, go: (code: string) => Promise<Move>): Promise<Move> {
-  const turn = elsewhere(asked, form)
-  if (turn) return turn
-  const code = (field(form, 'code') ?? '').trim()
-  if (code === '') return { to: asked.state, problems: [{ key: 'missing' }] }
-  return go(code.slice(0, 64))
+async function submitCode(
+  stepContext: StepContext,
+  form: Form,
+  createTransition: (code: string) => Promise<Transition>,
+): Promise<Transition> {
+  const navigation = navigationTransition(stepContext, form)
+  if (navigation) return navigation
+  const code = (formField(form, 'code') ?? '').trim()
+  if (code === '') return { to: stepContext.state, problems: [{ key: 'missing' }] }
+  return createTransition(code.slice(0, 64))
 }
 
-/** Another of the factors that they have, or back to who they are. */
-function elsewhere({ state }: Asked, form: Form): Move | undefined {
-  const named = field(form, 'method')
-  if (named === 'back') return { to: anew(state, state.username) }
-  const other = state.factors?.find((factor) => factor !== state.step && factor === named)
-  return other && { to: { ...state, step: other } }
+/** Switches to another factor of the user, or back to the sign-in page. */
+function navigationTransition({ state }: StepContext, form: Form): Transition | undefined {
+  const action = formField(form, 'method')
+  if (action === 'back') return { to: resetState(state, state.username) }
+  const otherFactor = state.factors?.find((factor) => factor !== state.step && factor === action)
+  return otherFactor && { to: { ...state, step: otherFactor } }
 }
 
-/** Two factors are asked for, and there is no second one to be had. */
+/** A second factor is required, but the user has none that can be used here. */
 export const noFactor: Step = {
-  show: ({ view }) => noFactorPage(view),
-  answer: async ({ state }) => ({ to: anew(state, state.username) }),
+  render: ({ view }) => noFactorPage(view),
+  handleSubmission: async ({ state }) => ({ to: resetState(state, state.username) }),
 }

@@ -1,23 +1,23 @@
-/** Every step by its name. */
-import type { StepName } from '../state.js'
-import { account } from './account.js'
+/** All steps by name. */
+import type { StepName } from '../login-state.js'
+import { awaitingApproval } from './awaiting-approval.js'
 import { emailCode, emailLink } from './email-code.js'
-import { enrollPasskey, enrollTotp, newCodes } from './enroll.js'
+import { enrollPasskey, enrollTotp, issueBackupCodes } from './enroll.js'
 import { backupCodes, noFactor, passkeyFactor, totp } from './factors.js'
 import { invitation } from './invitation.js'
 import { link } from './link.js'
 import { newPassword } from './new-password.js'
 import { organization } from './organization.js'
 import { recovery } from './recovery.js'
-import { reset } from './reset.js'
+import { reset } from './reset-password.js'
+import { selectAccount } from './select-account.js'
 import { signIn } from './sign-in.js'
 import { signUp } from './sign-up.js'
 import { signUpPasskey } from './sign-up-passkey.js'
 import type { Step } from './step.js'
-import { waiting } from './waiting.js'
 
 export const steps: Readonly<Record<StepName, Step>> = {
-  account,
+  account: selectAccount,
   invitation,
   recovery,
   sign_in: signIn,
@@ -32,9 +32,9 @@ export const steps: Readonly<Record<StepName, Step>> = {
   backup_codes: backupCodes,
   enroll_totp: enrollTotp,
   enroll_passkey: enrollPasskey,
-  new_codes: newCodes,
+  new_codes: issueBackupCodes,
   no_factor: noFactor,
   link,
   organization,
-  waiting,
+  waiting: awaitingApproval,
 }

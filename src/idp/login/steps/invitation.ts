@@ -1,14 +1,15 @@
-import { field } from '../../request.js'
+import { formField } from '../../request-input.js'
 import { invitationPage } from '../pages/invitation.js'
 import { maySignUp } from '../sign-up.js'
 import type { Step } from './step.js'
 
-/** What the invitation is about; then the person signs in, or makes an account for it. */
+/** Shows the invitation; the user continues with sign-in or sign-up. */
 export const invitation: Step = {
-  show: ({ view, state, journey }, problems) => invitationPage(view, state.invitation!, maySignUp(journey), problems),
+  render: ({ view, state, loginTransaction }, problems) =>
+    invitationPage(view, state.invitation!, maySignUp(loginTransaction), problems),
 
-  async answer({ state, journey }, form) {
-    const signsUp = field(form, 'method') === 'sign_up' && maySignUp(journey)
-    return { to: { ...state, step: signsUp ? 'sign_up' : 'sign_in' } }
+  async handleSubmission({ state, loginTransaction }, form) {
+    const choosesSignUp = formField(form, 'method') === 'sign_up' && maySignUp(loginTransaction)
+    return { to: { ...state, step: choosesSignUp ? 'sign_up' : 'sign_in' } }
   },
 }

@@ -1,53 +1,57 @@
 import { ApiError } from '../../../kernel/errors.js'
 import type { Context } from '../../../platform/context.js'
-import { isDuplicate } from '../../../platform/database.js'
-import { linkIdentity, linkUnlessTaken } from '../../../resources/credentials/linked-identity.js'
+import { isDuplicate } from '../../../platform/postgres/errors.js'
+import { linkIdentity, linkIdentityIfUnlinked } from '../../../resources/credentials/linked-identity.js'
 import type { SignInUser } from '../../../resources/credentials/sign-in.js'
-import { field } from '../../request.js'
-import { asUser, scope } from '../../scope.js'
+import { requestContext, withUserActor } from '../../request-context.js'
+import { formField } from '../../request-input.js'
+import type { LinkCandidate, LoginState } from '../login-state.js'
 import { linkAccountPage } from '../pages/choices.js'
-import type { Linking, LoginState } from '../state.js'
-import { Refused, type Step } from './step.js'
+import { type Step, TransitionRefused } from './step.js'
 
 /**
- * They came from a provider with an address that is theirs here, and have shown now that the account is: is the one at
- * the provider to be a way in from now on?
+ * Asks whether to link the upstream account: its email address is that of a user here, and the user has now signed in
+ * with another method.
  */
 export const link: Step = {
-  show: ({ view, state }, problems) =>
-    linkAccountPage(view, state.linking!, state.user?.username ?? state.username, problems),
+  render: ({ view, state }, problems) =>
+    linkAccountPage(view, state.linkOffer!, state.user?.username ?? state.username, problems),
 
-  async answer({ state }, form) {
-    const named = field(form, 'method')
-    if (named !== 'link' && named !== 'later') return { to: state, problems: [{ key: 'choose_one' }] }
-    const { linking, ...rest } = state
-    if (named === 'later') return { to: rest, done: true }
+  async handleSubmission({ state }, form) {
+    const action = formField(form, 'method')
+    if (action !== 'link' && action !== 'later') return { to: state, problems: [{ key: 'choose_one' }] }
+    const { linkOffer, ...rest } = state
+    if (action === 'later') return { to: rest, done: true }
     const user = state.user!
     return {
       to: rest,
       done: true,
-      effects: async (inside) => {
+      effects: async (tx) => {
         try {
-          await linkIdentity(asUser(inside, user), user, linking!, linking!.name)
+          await linkIdentity(withUserActor(tx, user), user, linkOffer!, linkOffer!.name)
         } catch (error) {
-          // Somebody has it meanwhile, or the user has gone: flow.ts says what follows.
+          // Another user has linked it, or the user was deleted: next-step.ts decides what follows.
           if (!isDuplicate(error) && !(error instanceof ApiError && error.code === 'not_found')) throw error
-          throw new Refused({ to: rest, done: true })
+          throw new TransitionRefused({ to: rest, done: true })
         }
       },
     }
   },
 }
 
-/** Is there such a question to ask of this person? */
-export const mayLink = ({ linking, user }: LoginState): boolean =>
-  linking !== undefined && user !== null && isFor(user, linking)
+/** Checks whether the user can be asked to link an upstream account. */
+export const hasLinkOffer = ({ linkOffer, user }: LoginState): boolean =>
+  linkOffer !== undefined && user !== null && isLinkAllowed(user, linkOffer)
 
-/** The method may have gone since. */
-const isFor = ({ id: userId }: SignInUser, { owners, methodId }: Linking): boolean =>
-  owners.includes(userId) && scope().runtime.issuer.methods.some(({ id, login }) => id === methodId && login)
+/** Checks that the user owns the address, and that the method is still enabled. */
+const isLinkAllowed = ({ id: userId }: SignInUser, { ownerIds, methodId }: LinkCandidate): boolean =>
+  ownerIds.includes(userId) && requestContext().runtime.issuer.methods.some(({ id, login }) => id === methodId && login)
 
-/** Links what they have come with. Call it in the transaction of the move after which no second factor is owed. */
-export async function linkClaimed(inside: Context, user: SignInUser, claimed: Linking): Promise<void> {
-  if (isFor(user, claimed)) await linkUnlessTaken(asUser(inside, user), user, claimed, claimed.name)
+/**
+ * Links the upstream account of this sign-in. Must be called in the transaction after which no second factor is
+ * pending.
+ */
+export async function completePendingLink(tx: Context, user: SignInUser, pendingLink: LinkCandidate): Promise<void> {
+  if (isLinkAllowed(user, pendingLink))
+    await linkIdentityIfUnlinked(withUserActor(tx, user), user, pendingLink, pendingLink.name)
 }

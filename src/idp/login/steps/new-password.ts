@@ -1,49 +1,52 @@
 import { ApiError } from '../../../kernel/errors.js'
-import { prepareNewPassword, SamePassword } from '../../../resources/credentials/replace-password.js'
-import { afterOwnChange } from '../../proof.js'
-import { field } from '../../request.js'
-import { asUser, scope } from '../../scope.js'
+import { prepareNewPassword, SamePasswordError } from '../../../resources/credentials/replace-password.js'
+import { requestContext, withUserActor } from '../../request-context.js'
+import { formField } from '../../request-input.js'
+import { timestampAfterOwnChange } from '../../session/authentication-requirements.js'
 import { newPasswordPage } from '../pages/sign-in.js'
-import { isTextKey, type Sentence } from '../pages/texts.js'
+import { isTextKey, type PageMessage } from '../pages/texts.js'
 import type { Step } from './step.js'
 
-/** The password just used must be changed (temporary, expired, marked by an administrator), or was forgotten. */
+/**
+ * Asks for a new password: the used one must be changed (temporary, expired, or marked by an administrator), or was
+ * forgotten.
+ */
 export const newPassword: Step = {
-  show: ({ view, state }, problems) => newPasswordPage(view, state.user?.username ?? state.username, problems),
+  render: ({ view, state }, problems) => newPasswordPage(view, state.user?.username ?? state.username, problems),
 
-  async answer({ state }, form) {
-    const { context, runtime } = scope()
+  async handleSubmission({ state }, form) {
+    const { context, runtime } = requestContext()
     const user = state.user!
-    const given = field(form, 'new_password') ?? ''
-    if (given === '') return { to: state, problems: [{ key: 'missing' }] }
+    const submittedPassword = formField(form, 'new_password') ?? ''
+    if (submittedPassword === '') return { to: state, problems: [{ key: 'missing' }] }
     try {
-      const replace = await prepareNewPassword(context, runtime.issuer, user, given)
+      const replacePassword = await prepareNewPassword(context, runtime.issuer, user, submittedPassword)
       const amr = [...state.amr, 'pwd']
-      const to = { ...state, amr, mustChange: false }
+      const to = { ...state, amr, mustChangePassword: false }
       return {
         to,
         done: true,
-        becomes: async (inside) => {
-          await replace(asUser(inside, user))
-          return { ...to, since: afterOwnChange(inside) }
+        resolveState: async (tx) => {
+          await replacePassword(withUserActor(tx, user))
+          return { ...to, since: timestampAfterOwnChange(tx) }
         },
       }
     } catch (error) {
-      if (error instanceof SamePassword) return { to: state, problems: [{ key: 'same_password' }] }
+      if (error instanceof SamePasswordError) return { to: state, problems: [{ key: 'same_password' }] }
       if (error instanceof ApiError && error.code === 'not_found') return { to: state, problems: [{ key: 'barred' }] }
-      return { to: state, problems: brokenRules(error) }
+      return { to: state, problems: violatedRules(error) }
     }
   },
 }
 
 /**
- * Broken rules of the password policy, as the page says them; the numbers come from the policy's own message.
- * @throws whatever else the error is
+ * Converts violations of the password policy to messages. Numbers are taken from the policy's own message.
+ * @throws the error if it is unexpected
  */
-export function brokenRules(error: unknown): Sentence[] {
-  if (!(error instanceof ApiError) || !error.more.details) throw error
-  return error.more.details.map(({ code, message }) => {
+export function violatedRules(error: unknown): PageMessage[] {
+  if (!(error instanceof ApiError) || !error.options.details) throw error
+  return error.options.details.map(({ code, message }) => {
     const count = /\d+/.exec(message)?.[0] ?? ''
-    return { key: isTextKey(code) ? code : 'refused', places: { count } }
+    return { key: isTextKey(code) ? code : 'refused', params: { count } }
   })
 }

@@ -1,25 +1,26 @@
 import { membershipsOf } from '../../../resources/organizations/membership.js'
-import { field } from '../../request.js'
-import { scope } from '../../scope.js'
+import { requestContext } from '../../request-context.js'
+import { formField } from '../../request-input.js'
 import { organizationPage } from '../pages/choices.js'
-import type { Asked, Step } from './step.js'
+import type { Step, StepContext } from './step.js'
 
-/** Several organizations fit: the person says for which one they come. */
+/** Asks the user to choose one of several organizations. */
 export const organization: Step = {
-  show: async (asked, problems) => organizationPage(asked.view, await fitting(asked), problems),
+  render: async (stepContext, problems) =>
+    organizationPage(stepContext.view, await selectableOrganizations(stepContext), problems),
 
-  async answer(asked, form) {
-    const { state } = asked
-    const orgId = field(form, 'organization')
-    const fits = (await fitting(asked)).some(({ id }) => id === orgId)
-    if (!fits) return { to: state, problems: [{ key: 'choose_one' }] }
+  async handleSubmission(stepContext, form) {
+    const { state } = stepContext
+    const orgId = formField(form, 'organization')
+    const isSelectable = (await selectableOrganizations(stepContext)).some(({ id }) => id === orgId)
+    if (!isSelectable) return { to: state, problems: [{ key: 'choose_one' }] }
     return { to: { ...state, orgId: orgId! }, done: true }
   },
 }
 
-async function fitting({ state, journey }: Asked) {
-  const { context, runtime } = scope()
-  const all = await membershipsOf(context, { issuerId: runtime.issuer.id, userId: state.user!.id })
-  const { allowedOrgIds } = journey
-  return allowedOrgIds ? all.filter(({ id }) => allowedOrgIds.includes(id)) : all
+async function selectableOrganizations({ state, loginTransaction }: StepContext) {
+  const { context, runtime } = requestContext()
+  const memberships = await membershipsOf(context, { issuerId: runtime.issuer.id, userId: state.user!.id })
+  const { allowedOrgIds } = loginTransaction
+  return allowedOrgIds ? memberships.filter(({ id }) => allowedOrgIds.includes(id)) : memberships
 }

@@ -1,35 +1,47 @@
-import { consumeRecovery, losableVerifiers } from '../../../resources/credentials/recovery.js'
-import { field } from '../../request.js'
-import { asUser, scope } from '../../scope.js'
-import { methodsOf } from '../methods/index.js'
+import { consumeRecoveryLink, losableVerifiers } from '../../../resources/credentials/recovery.js'
+import { requestContext, withUserActor } from '../../request-context.js'
+import { formField } from '../../request-input.js'
+import { factors, type RecoveryState, resetState } from '../login-state.js'
+import { signInMethodsOf } from '../methods/index.js'
 import { recoveryPage } from '../pages/recovery.js'
-import { factors } from '../second-factors.js'
-import { anew, type Recovery } from '../state.js'
-import { Refused, type Step } from './step.js'
+import { type Step, TransitionRefused } from './step.js'
 
 const isFactor = (type: string): boolean => factors.some((factor) => factor === type)
 
-/** The owner of a recovery link says which credentials are lost. They do not count from then on (flow.ts). */
+/** Asks the user of a recovery link which credentials are lost. Those are ignored from then on (next-step.ts). */
 export const recovery: Step = {
-  async show({ view, state }, problems) {
+  async render({ view, state }, problems) {
     const { user } = state.recovery!
-    return recoveryPage(view, user.username, await losableVerifiers(scope().context, user), problems)
+    return recoveryPage(view, user.username, await losableVerifiers(requestContext().context, user), problems)
   },
 
-  async answer({ state }, form) {
-    const { context, runtime } = scope()
+  async handleSubmission({ state }, form) {
+    const { context, runtime } = requestContext()
     const { user, tokenHash } = state.recovery!
-    if (field(form, 'method') !== 'recover') return { to: anew(state, user.username) }
-    const lost = (await losableVerifiers(context, user)).filter(({ id }) => field(form, `lost_${id}`) === 'yes')
-    const lostFactor = lost.some(({ type }) => isFactor(type))
-    const after: Recovery = { user, tokenHash, lost: lost.map(({ id }) => id), lostFactor, consumed: true }
-    const to = { ...state, user, recovery: after, mustChange: methodsOf('password').length > 0 }
+    if (formField(form, 'method') !== 'recover') return { to: resetState(state, user.username) }
+    const lostCredentials = (await losableVerifiers(context, user)).filter(
+      ({ id }) => formField(form, `lost_${id}`) === 'yes',
+    )
+    const lostSecondFactor = lostCredentials.some(({ type }) => isFactor(type))
+    const consumedRecovery: RecoveryState = {
+      user,
+      tokenHash,
+      lostCredentialIds: lostCredentials.map(({ id }) => id),
+      lostSecondFactor,
+      consumed: true,
+    }
+    const to = {
+      ...state,
+      user,
+      recovery: consumedRecovery,
+      mustChangePassword: signInMethodsOf('password').length > 0,
+    }
     return {
-      to: lost.some(({ type }) => type === 'backup_codes') ? { ...to, offersCodes: true } : to,
+      to: lostCredentials.some(({ type }) => type === 'backup_codes') ? { ...to, offersBackupCodes: true } : to,
       done: true,
-      effects: async (inside) => {
-        if (await consumeRecovery(asUser(inside, user), runtime.issuer, user, tokenHash)) return
-        throw new Refused({ to: anew(state, user.username), problems: [{ key: 'recovery_gone' }] })
+      effects: async (tx) => {
+        if (await consumeRecoveryLink(withUserActor(tx, user), runtime.issuer, user, tokenHash)) return
+        throw new TransitionRefused({ to: resetState(state, user.username), problems: [{ key: 'recovery_gone' }] })
       },
     }
   },

@@ -1,69 +1,72 @@
 import { ApiError } from '../../../kernel/errors.js'
-import { parseJson } from '../../../kernel/gate.js'
-import { keepPasskey } from '../../../resources/credentials/passkey.js'
-import { newcomerOptions, registeredBy } from '../../../resources/credentials/passkey-challenge.js'
-import { type Form, field } from '../../request.js'
-import { asUser } from '../../scope.js'
-import { newcomerPasskeyPage } from '../pages/sign-up.js'
-import { ceremonyOf } from '../passkeys.js'
-import { makeAccount, maySignUp, signedUp, signUpWays } from '../sign-up.js'
-import { anew, draftOf, type LoginState } from '../state.js'
-import { type Move, Refused, type Step } from './step.js'
+import { parseJson } from '../../../kernel/safe-json.js'
+import { savePasskey } from '../../../resources/credentials/passkey.js'
+import { signUpPasskeyOptions, verifyRegistration } from '../../../resources/credentials/passkey-challenge.js'
+import { withUserActor } from '../../request-context.js'
+import { type Form, formField } from '../../request-input.js'
+import { type LoginState, resetState, withoutPassword } from '../login-state.js'
+import { signUpPasskeyPage } from '../pages/sign-up.js'
+import { createCeremony } from '../passkeys.js'
+import { createAccount, enabledSignUpMethods, maySignUp, stateAfterSignUp } from '../sign-up.js'
+import { type Step, type Transition, TransitionRefused } from './step.js'
 
-/** An account with a passkey instead of a password: both are made at once, or neither is. */
+/** Creates an account with a passkey instead of a password, both in one transaction. */
 export const signUpPasskey: Step = {
-  async show(asked, problems) {
-    const { view, state } = asked
+  async render(stepContext, problems) {
+    const { view, state } = stepContext
     const { email, userId } = state.signUp!
-    const { challenge, rpId } = ceremonyOf(asked)
-    const options = await newcomerOptions({ id: userId!, username: email, brand: view.name, rpId, challenge })
-    return newcomerPasskeyPage(view, email, options, problems)
+    const { challenge, rpId } = createCeremony(stepContext)
+    const options = await signUpPasskeyOptions({ id: userId!, username: email, issuerName: view.name, rpId, challenge })
+    return signUpPasskeyPage(view, email, options, problems)
   },
 
-  async answer(asked, form) {
-    const { state, journey } = asked
-    if (field(form, 'method') === 'back') return { to: again(state) }
-    if (!maySignUp(journey) || !signUpWays().includes('passkey'))
-      return { to: anew(state, state.username), problems: [{ key: 'stale' }] }
-    const credential = credentialIn(form)
+  async handleSubmission(stepContext, form) {
+    const { state, loginTransaction } = stepContext
+    if (formField(form, 'method') === 'back') return { to: backToSignUpForm(state) }
+    if (!maySignUp(loginTransaction) || !enabledSignUpMethods().includes('passkey'))
+      return { to: resetState(state, state.username), problems: [{ key: 'stale' }] }
+    const credential = parseCredential(form)
     if (!credential) return { to: state, problems: [{ key: 'passkey_failed' }] }
-    const { challenge, rpId, origin } = ceremonyOf(asked, credential)
-    const made = await registeredBy(credential, { challenge, rp_id: rpId, origin })
-    const refusal: Move = { to: state, problems: [{ key: 'passkey_refused' }] }
-    if (!made) return refusal
+    const { challenge, rpId, origin } = createCeremony(stepContext, credential)
+    const registration = await verifyRegistration(credential, { challenge, rp_id: rpId, origin })
+    const refusedTransition: Transition = { to: state, problems: [{ key: 'passkey_refused' }] }
+    if (!registration) return refusedTransition
     const { signUp } = state
-    const proved = signUp!.proved === true
+    const proved = signUp!.emailProved === true
     return {
       to: state,
       done: true,
-      becomes: async (inside) => {
-        const user = await makeAccount(inside, journey, signUp!, proved).catch(
-          instead({ to: again(state), problems: [{ key: 'taken' }] }),
+      resolveState: async (tx) => {
+        const user = await createAccount(tx, loginTransaction, signUp!, proved).catch(
+          refuseOnConflict({ to: backToSignUpForm(state), problems: [{ key: 'taken' }] }),
         )
-        await keepPasskey(asUser(inside, user), user, made).catch(instead(refusal))
-        return signedUp(inside, state, user, proved)
+        await savePasskey(withUserActor(tx, user), user, registration).catch(refuseOnConflict(refusedTransition))
+        return stateAfterSignUp(tx, state, user, proved)
       },
     }
   },
 }
 
-/** The form before this one, filled in as it was. */
-const again = (state: LoginState): LoginState => ({
-  ...anew(state, state.username),
+/** Returns to the sign-up form with the entered values. */
+const backToSignUpForm = (state: LoginState): LoginState => ({
+  ...resetState(state, state.username),
   step: 'sign_up',
-  signUp: draftOf(state.signUp!),
+  signUp: withoutPassword(state.signUp!),
 })
 
-/** What is made of a conflict. @throws Refused, and whatever else the error is */
-const instead =
-  (move: Move) =>
+/**
+ * Refuses the transition on a conflict.
+ * @throws TransitionRefused, or the error if it is another one
+ */
+const refuseOnConflict =
+  (transition: Transition) =>
   (error: unknown): never => {
-    throw error instanceof ApiError && error.code === 'conflict' ? new Refused(move) : error
+    throw error instanceof ApiError && error.code === 'conflict' ? new TransitionRefused(transition) : error
   }
 
-function credentialIn(form: Form): object | undefined {
+function parseCredential(form: Form): object | undefined {
   try {
-    const value = parseJson(field(form, 'credential') ?? '')
+    const value = parseJson(formField(form, 'credential') ?? '')
     return typeof value === 'object' && value !== null ? value : undefined
   } catch {
     return undefined

@@ -1,88 +1,97 @@
 import { ApiError } from '../../../kernel/errors.js'
 import { newId } from '../../../kernel/ids.js'
-import { startOf } from '../../../kernel/text.js'
-import { hashPassword } from '../../../platform/secrets.js'
-import { findForMail } from '../../../resources/credentials/mail-owner.js'
-import { checkPassword, passwordPolicyOf } from '../../../resources/credentials/password-policy.js'
+import { truncateText } from '../../../kernel/text.js'
+import { hashPassword } from '../../../platform/crypto/secrets.js'
+import { findUserWithEmail } from '../../../resources/credentials/mailbox.js'
+import { checkNewPassword, passwordPolicyOf } from '../../../resources/credentials/password-policy.js'
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
-import { type Form, field } from '../../request.js'
-import { scope } from '../../scope.js'
-import type { Journey } from '../journey.js'
-import { sendSecret } from '../mail.js'
+import { requestContext } from '../../request-context.js'
+import { type Form, formField } from '../../request-input.js'
+import { sendEmailChallenge } from '../email-challenge.js'
+import { type LoginState, resetState, type SignUpDetails, withoutPassword } from '../login-state.js'
+import type { LoginTransaction } from '../login-transaction.js'
 import { signUpPage } from '../pages/sign-up.js'
-import type { Sentence } from '../pages/texts.js'
+import type { PageMessage } from '../pages/texts.js'
 import {
-  addressFault,
-  makeAccount,
+  addressError,
+  createAccount,
+  enabledSignUpMethods,
+  isApprovalRequired,
+  isEmailProofRequired,
   maySignUp,
-  type SignUpWay,
-  signedUp,
-  signUpWays,
-  wantsApproval,
-  wantsProof,
+  type SignUpMethod,
+  stateAfterSignUp,
 } from '../sign-up.js'
-import { anew, draftOf, type LoginState, type SignUp } from '../state.js'
-import { brokenRules } from './new-password.js'
-import { type Move, Refused, type Step } from './step.js'
+import { violatedRules } from './new-password.js'
+import { type Step, type Transition, TransitionRefused } from './step.js'
 
-/** An account of one's own. Where the address must be proved first, the page does not tell whether it is known. */
+/** Creates an account. If the address must be verified first, the page does not reveal whether it is known. */
 export const signUp: Step = {
-  show({ view, state, journey }, problems) {
-    const email = journey.invitation?.email ?? state.username
+  render({ view, state, loginTransaction }, problems) {
+    const email = loginTransaction.invitation?.email ?? state.username
     const { profile, reason } = state.signUp ?? {}
     const typed = { email, name: profile?.['name'] ?? '', reason: reason ?? '' }
-    const asks = { ways: signUpWays(), asksReason: wantsApproval(), invited: journey.invitation !== undefined }
-    return signUpPage(view, { ...typed, ...asks }, problems)
+    const options = {
+      methods: enabledSignUpMethods(),
+      asksReason: isApprovalRequired(),
+      isInvited: loginTransaction.invitation !== undefined,
+    }
+    return signUpPage(view, { ...typed, ...options }, problems)
   },
 
-  async answer({ state, journey, view }, form) {
-    const named = field(form, 'method')
-    const [main, ...others] = signUpWays()
-    if (named === 'back' || main === undefined || !maySignUp(journey)) return { to: anew(state, state.username) }
-    const way = others.find((one) => one === named) ?? main
-    const email = startOf((journey.invitation?.email ?? field(form, 'username') ?? '').trim(), 254)
-    const { details, problems } = await read(form, email, way)
-    const to: LoginState = { ...state, username: email, signUp: draftOf(details) }
-    const fault = addressFault(journey, email)
-    if (fault) problems.unshift({ key: fault })
+  async handleSubmission({ state, loginTransaction, view }, form) {
+    const action = formField(form, 'method')
+    const [primaryMethod, ...otherMethods] = enabledSignUpMethods()
+    if (action === 'back' || primaryMethod === undefined || !maySignUp(loginTransaction))
+      return { to: resetState(state, state.username) }
+    const method = otherMethods.find((one) => one === action) ?? primaryMethod
+    const email = truncateText((loginTransaction.invitation?.email ?? formField(form, 'username') ?? '').trim(), 254)
+    const { details, problems } = await readForm(form, email, method)
+    const to: LoginState = { ...state, username: email, signUp: withoutPassword(details) }
+    const addressErrorKey = addressError(loginTransaction, email)
+    if (addressErrorKey) problems.unshift({ key: addressErrorKey })
     if (problems.length > 0) return { to, problems }
 
-    const { context, runtime } = scope()
-    const taken = await findForMail(context, runtime.issuer.id, usernameKeyOf(email))
-    if (!wantsProof(journey, way)) {
-      if (taken) return { to, problems: [{ key: 'taken' }] }
-      return way === 'passkey'
+    const { context, runtime } = requestContext()
+    const existingUser = await findUserWithEmail(context, runtime.issuer.id, usernameKeyOf(email))
+    if (!isEmailProofRequired(loginTransaction, method)) {
+      if (existingUser) return { to, problems: [{ key: 'taken' }] }
+      return method === 'passkey'
         ? { to: { ...to, step: 'sign_up_passkey', signUp: details } }
-        : make(to, journey, details)
+        : createAccountTransition(to, loginTransaction, details)
     }
-    return sendSecret(
+    return sendEmailChallenge(
       { ...to, step: 'email_code', signUp: details },
       {
-        journey,
+        loginTransaction,
         view,
         purpose: 'sign_up',
         email,
-        address: email,
+        enteredAddress: email,
         user: null,
-        ...(taken ? { instead: 'already_registered' as const } : {}),
+        ...(existingUser ? { replacementMessage: 'already_registered' as const } : {}),
       },
     )
   },
 }
 
-/** What the form says, and what is wrong with it. */
-async function read(form: Form, email: string, way: SignUpWay): Promise<{ details: SignUp; problems: Sentence[] }> {
-  const { context, runtime } = scope()
-  const name = startOf((field(form, 'name') ?? '').trim(), 200)
-  const reason = startOf((field(form, 'reason') ?? '').trim(), 1000) || null
+/** Reads the form, and returns its data and the violated rules. */
+async function readForm(
+  form: Form,
+  email: string,
+  method: SignUpMethod,
+): Promise<{ details: SignUpDetails; problems: PageMessage[] }> {
+  const { context, runtime } = requestContext()
+  const name = truncateText((formField(form, 'name') ?? '').trim(), 200)
+  const reason = truncateText((formField(form, 'reason') ?? '').trim(), 1000) || null
   const profile: Record<string, string> = name === '' ? {} : { name }
-  const details: SignUp = { email, passwordHash: null, profile, reason }
-  if (way === 'passkey') return { details: { ...details, userId: newId('usr', context.now()) }, problems: [] }
-  if (way === 'mail') return { details, problems: [] }
-  const password = field(form, 'new_password') ?? ''
+  const details: SignUpDetails = { email, passwordHash: null, profile, reason }
+  if (method === 'passkey') return { details: { ...details, userId: newId('usr', context.now()) }, problems: [] }
+  if (method === 'mail') return { details, problems: [] }
+  const password = formField(form, 'new_password') ?? ''
   if (email === '' || password === '') return { details, problems: [{ key: 'missing' }] }
   try {
-    await checkPassword(
+    await checkNewPassword(
       context,
       passwordPolicyOf(runtime.issuer),
       password,
@@ -90,22 +99,26 @@ async function read(form: Form, email: string, way: SignUpWay): Promise<{ detail
       'new_password',
     )
   } catch (error) {
-    return { details, problems: brokenRules(error) }
+    return { details, problems: violatedRules(error) }
   }
   return { details: { ...details, passwordHash: await hashPassword(password) }, problems: [] }
 }
 
-function make(state: LoginState, journey: Journey, details: SignUp): Move {
+function createAccountTransition(
+  state: LoginState,
+  loginTransaction: LoginTransaction,
+  details: SignUpDetails,
+): Transition {
   const to = { ...state, signUp: details }
   return {
     to,
     done: true,
-    becomes: async (inside) => {
+    resolveState: async (tx) => {
       try {
-        return signedUp(inside, to, await makeAccount(inside, journey, details, false), false)
+        return stateAfterSignUp(tx, to, await createAccount(tx, loginTransaction, details, false), false)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
-        throw new Refused({ to: { ...state, step: 'sign_up' }, problems: [{ key: 'taken' }] })
+        throw new TransitionRefused({ to: { ...state, step: 'sign_up' }, problems: [{ key: 'taken' }] })
       }
     },
   }

@@ -1,52 +1,52 @@
 import type { Context } from '../../../platform/context.js'
-import type { Form } from '../../request.js'
-import type { Journey } from '../journey.js'
+import type { Form } from '../../request-input.js'
+import type { LoginState } from '../login-state.js'
+import type { LoginTransaction } from '../login-transaction.js'
 import type { View } from '../pages/layout.js'
-import type { Sentence } from '../pages/texts.js'
-import type { LoginState } from '../state.js'
+import type { PageMessage } from '../pages/texts.js'
 
-/** Something to write in the transaction of a move. */
-export type Effects = (inside: Context) => Promise<unknown>
+/** Writes in the transaction of a transition. */
+export type Effects = (tx: Context) => Promise<unknown>
 
-/** What an answered form leads to: a new state, what else to write with it, and what to tell the person. */
-export interface Move {
+/** The result of a submitted form: the next state, further writes, and messages to show. */
+export interface Transition {
   to: LoginState
-  /** The step is done: which one comes next is for flow.ts to say, once the effects are written. */
+  /** The step is done: next-step.ts determines the next one after the effects are written. */
   done?: boolean
-  /** @throws Refused to make another move instead, with nothing of this one written */
+  /** @throws TransitionRefused to roll back and apply another transition instead */
   effects?: Effects | undefined
-  /** Effects that make out of `to` another state: what they wrote is part of it. */
-  becomes?: (inside: Context) => Promise<LoginState>
-  /** The browser goes to this address of somebody else's, and no step is shown. */
+  /** Effects that also return the next state, if it depends on what they wrote. */
+  resolveState?: (tx: Context) => Promise<LoginState>
+  /** Redirects the browser to this URL of another site instead of showing a step. */
   redirect?: string
-  /** Runs at the end, whether the move was made, refused or too late. */
-  ended?: () => Promise<void>
-  /** Why the same step is shown again. */
-  problems?: readonly Sentence[]
+  /** Runs at the end, whether the transition was committed, refused or stale. */
+  onSettled?: () => Promise<void>
+  /** Messages that explain why the same step is shown again. */
+  problems?: readonly PageMessage[]
 }
 
-/** What only the transaction could find out: a code was used meanwhile, a name taken. */
-export class Refused extends Error {
-  constructor(readonly instead: Move) {
+/** A conflict that only the transaction could detect, for example a code that was used or a username that was taken. */
+export class TransitionRefused extends Error {
+  constructor(readonly replacement: Transition) {
     super('refused')
   }
 }
 
-/** What a step knows of the request it answers. */
-export interface Asked {
+/** The request that a step handles. */
+export interface StepContext {
   state: LoginState
-  journey: Journey
+  loginTransaction: LoginTransaction
   view: View
-  /** Of the form that is shown or answered; each is answered once. */
+  /** Version of the form that is shown or submitted. Each version accepts one submission. */
   version: number
 }
 
-/** One step of signing in: the form it shows, and what an answer to it means. */
+/** A step of the sign-in: shows a form and handles its submission. */
 export interface Step {
-  /** Prepares what the step needs before it is shown first: sends a code, makes a challenge. In the transaction. */
-  enter?(inside: Context, asked: Asked): Promise<LoginState>
-  /** @param query of the address, for what comes by a link */
-  show(asked: Asked, problems: readonly Sentence[], query: Form): string | Promise<string>
-  /** Decides; writes nothing itself but failures, which count whatever becomes of the request. */
-  answer(asked: Asked, form: Form): Promise<Move>
+  /** Prepares the step before it is shown first, in the transaction: sends a code or creates a challenge. */
+  prepare?(tx: Context, stepContext: StepContext): Promise<LoginState>
+  /** @param query query of the URL, for links from emails */
+  render(stepContext: StepContext, problems: readonly PageMessage[], query: Form): string | Promise<string>
+  /** Decides on a transition. Writes only failed attempts, which count even if the request fails. */
+  handleSubmission(stepContext: StepContext, form: Form): Promise<Transition>
 }

@@ -1,32 +1,37 @@
-/** Sign in with Apple: OpenID Connect with a client secret that is a JWT, and an answer that comes as a form. */
+/** Sign in with Apple: OpenID Connect with a JWT as the client secret, and a response with `form_post`. */
 import { createPrivateKey } from 'node:crypto'
-import { gateFault, parseJson } from '../../../kernel/gate.js'
-import { isObject } from '../../../kernel/merge.js'
-import { seconds } from '../../../kernel/time.js'
-import { signJwt } from '../../../platform/jwt.js'
-import { scope } from '../../scope.js'
-import { fixedProvider } from './connection.js'
-import { personOf } from './person.js'
-import { failed, type Upstream } from './provider.js'
+import { limits } from '../../../kernel/limits.js'
+import { isObject } from '../../../kernel/merge-patch.js'
+import { parseJson, unsafeInputError } from '../../../kernel/safe-json.js'
+import { toUnixSeconds } from '../../../kernel/time.js'
+import { signJwt } from '../../../platform/crypto/jws.js'
+import { requestContext } from '../../request-context.js'
+import { createStaticConfiguration } from './configuration.js'
+import type { UpstreamProvider } from './provider.js'
+import { upstreamFailed } from './upstream-error.js'
+import { parseUpstreamUser } from './upstream-user.js'
 
-/** How long a client secret is good (seconds); Apple takes up to six months. */
-const SECRET_LIFE = 300
-
-export const apple: Upstream = {
-  idToken: true,
+export const apple: UpstreamProvider = {
+  usesIdToken: true,
   scopes: ({ settings }) => settings.scopes ?? ['name', 'email'],
 
-  async connect({ settings, secret }) {
-    const { now } = scope().context
+  async createConfiguration({ settings, secret }) {
+    const { now } = requestContext().context
     const issuer = settings.issuer_url ?? 'https://appleid.apple.com'
     const { client_id, team_id, key_id } = settings
     const jwk = createPrivateKey(secret).export({ format: 'jwk' })
     const clientSecret = (): string => {
-      const iat = seconds(now())
-      const claims = { iss: team_id, iat, exp: iat + SECRET_LIFE, aud: issuer, sub: client_id }
+      const iat = toUnixSeconds(now())
+      const claims = {
+        iss: team_id,
+        iat,
+        exp: iat + limits.appleClientSecretLifetimeSeconds,
+        aud: issuer,
+        sub: client_id,
+      }
       return signJwt({ kid: key_id!, alg: 'ES256', jwk: { ...jwk } }, 'JWT', claims)
     }
-    return fixedProvider(
+    return createStaticConfiguration(
       {
         issuer,
         authorization_endpoint: `${issuer}/auth/authorize`,
@@ -42,22 +47,28 @@ export const apple: Upstream = {
     )
   },
 
-  // Apple documents none; the nonce binds the answer.
-  pkce: () => false,
-  parameters: () => ({ response_mode: 'form_post' }),
+  // Apple documents no PKCE; the nonce binds the response.
+  supportsPkce: () => false,
+  extraParameters: () => ({ response_mode: 'form_post' }),
 
-  async person(_, tokens, __, { user }) {
+  async fetchUser(_, tokens, __, { user }) {
     const claims = tokens.claims()
-    if (!claims || gateFault(claims)) throw failed('bad_answer')
-    return personOf(claims.iss, claims.sub, { ...namesIn(user), ...pick(claims, 'email', 'email_verified') })
+    if (!claims || unsafeInputError(claims)) throw upstreamFailed('bad_answer')
+    return parseUpstreamUser(claims.iss, claims.sub, {
+      ...readNames(user),
+      ...pickClaims(claims, 'email', 'email_verified'),
+    })
   },
 }
 
-const pick = (claims: Record<string, unknown>, ...names: string[]): Record<string, unknown> =>
+const pickClaims = (claims: Record<string, unknown>, ...names: string[]): Record<string, unknown> =>
   Object.fromEntries(names.map((name) => [name, claims[name]]))
 
-/** The name comes with the first sign-in only, unsigned: good enough for a name that people could type as well. */
-function namesIn(user: string | undefined): Record<string, unknown> {
+/**
+ * Apple sends the name only at the first sign-in, in an unsigned form field. It is used as a name that the user could
+ * also enter.
+ */
+function readNames(user: string | undefined): Record<string, unknown> {
   if (user === undefined) return {}
   try {
     const value = parseJson(user)

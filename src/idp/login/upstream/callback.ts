@@ -1,19 +1,20 @@
 import type { Context as KoaContext } from 'koa'
 import { networkOf } from '../../../kernel/network.js'
-import { spend } from '../../limits.js'
-import type { Form } from '../../request.js'
-import { scope } from '../../scope.js'
+import { consumeRateLimit } from '../../rate-limits.js'
+import { requestContext } from '../../request-context.js'
+import type { Form } from '../../request-input.js'
 import { errorPage } from '../pages/error.js'
-import { keepAnswer } from './attempt.js'
+import { saveResponse } from './attempt.js'
 
 /**
- * GET and POST of `/callback/{method_id}`, where providers send browsers back to. A form of another site (Apple) comes
- * without our cookies; so nothing is decided here, and the browser is sent on to the page where its cookie counts.
+ * GET and POST of `/callback/{method_id}`, the redirect URI of upstream providers. A cross-site form (Apple) is sent
+ * without our cookies, so the response is only saved here, and the browser is redirected to the page that reads its
+ * cookie.
  */
-export async function upstreamCallback(ctx: KoaContext, methodId: string, form: Form): Promise<void> {
-  const { context, runtime } = scope()
-  await spend(ctx, context, 'authorize', networkOf(context.request.ip))
-  const target = await keepAnswer(methodId, form)
+export async function handleUpstreamCallback(ctx: KoaContext, methodId: string, form: Form): Promise<void> {
+  const { context, runtime } = requestContext()
+  await consumeRateLimit(ctx, context, 'authorize', networkOf(context.request.ip))
+  const target = await saveResponse(methodId, form)
   if (target === undefined) {
     ctx.status = 400
     return errorPage(ctx, runtime, {}, 'expired')

@@ -1,39 +1,40 @@
-/** GitHub, and GitHub Enterprise Server by `settings.base_url`: OAuth 2.0 with an API that says who it is. */
+/** GitHub, and GitHub Enterprise Server with `settings.base_url`: OAuth 2.0 with a user API. */
 import { ClientSecretPost, type Configuration } from 'openid-client'
-import { isObject } from '../../../kernel/merge.js'
-import { fixedProvider, readRecord, readResource } from './connection.js'
-import { personOf } from './person.js'
-import { failed, type OpenMethod, type Upstream } from './provider.js'
+import { isObject } from '../../../kernel/merge-patch.js'
+import { createStaticConfiguration, readObjectResource, readResource } from './configuration.js'
+import type { UpstreamMethod, UpstreamProvider } from './provider.js'
+import { upstreamFailed } from './upstream-error.js'
+import { parseUpstreamUser } from './upstream-user.js'
 
-const PUBLIC = 'https://github.com'
+const PUBLIC_SITE = 'https://github.com'
 
-const siteOf = ({ settings }: OpenMethod): string => (settings.base_url ?? PUBLIC).replace(/\/+$/, '')
-const apiOf = (site: string): string => (site === PUBLIC ? 'https://api.github.com' : `${site}/api/v3`)
+const siteOf = ({ settings }: UpstreamMethod): string => (settings.base_url ?? PUBLIC_SITE).replace(/\/+$/, '')
+const apiOf = (site: string): string => (site === PUBLIC_SITE ? 'https://api.github.com' : `${site}/api/v3`)
 
-export const github: Upstream = {
-  idToken: false,
+export const github: UpstreamProvider = {
+  usesIdToken: false,
   scopes: ({ settings }) => settings.scopes ?? ['read:user', 'user:email'],
 
-  async connect(method) {
+  async createConfiguration(method) {
     const site = siteOf(method)
     const server = {
       issuer: `${site}/login/oauth`,
       authorization_endpoint: `${site}/login/oauth/authorize`,
       token_endpoint: `${site}/login/oauth/access_token`,
     }
-    return fixedProvider(server, method.settings.client_id, ClientSecretPost(method.secret))
+    return createStaticConfiguration(server, method.settings.client_id, ClientSecretPost(method.secret))
   },
 
-  pkce: () => true,
+  supportsPkce: () => true,
 
-  async person(config, { access_token }, method) {
+  async fetchUser(config, { access_token }, method) {
     const site = siteOf(method)
-    const user = await readRecord(config, access_token, `${apiOf(site)}/user`)
-    // Names can be given up and taken by somebody else; numbers stay.
+    const user = await readObjectResource(config, access_token, `${apiOf(site)}/user`)
+    // A GitHub login name can be renamed and reused by another user; the numeric id is stable.
     const { id } = user
-    if (typeof id !== 'number' || !Number.isSafeInteger(id) || id <= 0) throw failed('no_subject')
-    const email = await primaryAddress(config, access_token, apiOf(site))
-    return personOf(site, id, {
+    if (typeof id !== 'number' || !Number.isSafeInteger(id) || id <= 0) throw upstreamFailed('no_subject')
+    const email = await fetchPrimaryEmail(config, access_token, apiOf(site))
+    return parseUpstreamUser(site, id, {
       name: user['name'],
       picture: user['avatar_url'],
       email,
@@ -42,8 +43,8 @@ export const github: Upstream = {
   },
 }
 
-/** The primary address, if it is confirmed. Who gives the application no access to addresses has none here. */
-async function primaryAddress(config: Configuration, accessToken: string, api: string): Promise<unknown> {
+/** Returns the primary address if it is verified. A user who grants no access to addresses has none here. */
+async function fetchPrimaryEmail(config: Configuration, accessToken: string, api: string): Promise<unknown> {
   const list = await readResource(config, accessToken, `${api}/user/emails`)
   if (!Array.isArray(list)) return undefined
   const primary = list.find((one) => isObject(one) && one['primary'] === true && one['verified'] === true)

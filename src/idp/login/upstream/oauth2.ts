@@ -1,44 +1,44 @@
-/** Any OAuth 2.0 provider with an address that says who somebody is: a preset by name, or addresses in the settings. */
+/** Any OAuth 2.0 provider with a userinfo endpoint: a preset, or endpoints from the settings. */
 import { ClientSecretBasic, ClientSecretPost, customFetch } from 'openid-client'
-import { isObject } from '../../../kernel/merge.js'
-import { type OAuth2Provider, presetOf, usual } from '../../../resources/issuers/oauth2-presets.js'
-import { fixedProvider, readRecord } from './connection.js'
-import { personOf } from './person.js'
-import type { OpenMethod, Upstream } from './provider.js'
+import { isObject } from '../../../kernel/merge-patch.js'
+import { type OAuth2Provider, presetOf, providerDefaults } from '../../../resources/issuers/oauth2-presets.js'
+import { createStaticConfiguration, readObjectResource } from './configuration.js'
+import type { UpstreamMethod, UpstreamProvider } from './provider.js'
+import { parseUpstreamUser } from './upstream-user.js'
 
-function providerOf({ settings }: OpenMethod): OAuth2Provider {
-  return { ...usual, ...presetOf(settings.provider), ...settings } as OAuth2Provider
+function providerOf({ settings }: UpstreamMethod): OAuth2Provider {
+  return { ...providerDefaults, ...presetOf(settings.provider), ...settings } as OAuth2Provider
 }
 
-export const oauth2: Upstream = {
-  idToken: false,
+export const oauth2: UpstreamProvider = {
+  usesIdToken: false,
   scopes: (method) => providerOf(method).scopes,
 
-  async connect(method) {
+  async createConfiguration(method) {
     const { token_endpoint, authorization_endpoint, ...provider } = providerOf(method)
-    const inForm = provider.token_endpoint_auth_method === 'client_secret_post'
-    const auth = inForm ? ClientSecretPost(method.secret) : ClientSecretBasic(method.secret)
+    const usesClientSecretPost = provider.token_endpoint_auth_method === 'client_secret_post'
+    const auth = usesClientSecretPost ? ClientSecretPost(method.secret) : ClientSecretBasic(method.secret)
     const server = { issuer: new URL(token_endpoint).origin, authorization_endpoint, token_endpoint }
-    const config = fixedProvider(server, method.settings.client_id, auth)
-    // An ID token is not what this method looks at: nobody has said how to judge it. Who wants that uses `oidc`.
-    const send = config[customFetch]!
+    const config = createStaticConfiguration(server, method.settings.client_id, auth)
+    // Removes an ID token from the response, because this method has no settings to verify it. The method `oidc` does.
+    const fetchOutbound = config[customFetch]!
     config[customFetch] = async (url, options) => {
-      const response = await send(url, options)
+      const response = await fetchOutbound(url, options)
       return url === token_endpoint ? withoutIdToken(response) : response
     }
     return config
   },
 
-  pkce: (_, method) => providerOf(method).pkce,
+  supportsPkce: (_, method) => providerOf(method).pkce,
   redirectUri: ({ settings }) => settings.redirect_uri!,
 
-  async person(config, { access_token }, method) {
+  async fetchUser(config, { access_token }, method) {
     const { userinfo_endpoint, subject_claim, email_claim, email_verified_claim } = providerOf(method)
-    const claims = await readRecord(config, access_token, userinfo_endpoint)
-    return personOf(userinfo_endpoint, at(claims, subject_claim), {
+    const claims = await readObjectResource(config, access_token, userinfo_endpoint)
+    return parseUpstreamUser(userinfo_endpoint, claimAtPath(claims, subject_claim), {
       ...claims,
-      email: at(claims, email_claim),
-      email_verified: at(claims, email_verified_claim),
+      email: claimAtPath(claims, email_claim),
+      email_verified: claimAtPath(claims, email_verified_claim),
     })
   },
 }
@@ -50,13 +50,13 @@ async function withoutIdToken(response: Response): Promise<Response> {
     const value: unknown = JSON.parse(text)
     if (isObject(value)) body = JSON.stringify({ ...value, id_token: undefined })
   } catch {
-    // For the library to refuse.
+    // openid-client reports the invalid response.
   }
   return new Response(body === '' ? null : body, { status: response.status, headers: response.headers })
 }
 
-/** The member that a name with dots leads to. */
-const at = (claims: Record<string, unknown>, path: string): unknown =>
+/** Returns the member at a path with dots. */
+const claimAtPath = (claims: Record<string, unknown>, path: string): unknown =>
   path
     .split('.')
     .reduce<unknown>((value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined), claims)

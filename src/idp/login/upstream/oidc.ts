@@ -6,20 +6,21 @@ import {
   fetchUserInfo,
   type UserInfoResponse,
 } from 'openid-client'
-import { gateFault } from '../../../kernel/gate.js'
+import { unsafeInputError } from '../../../kernel/safe-json.js'
 import { isEmail } from '../../../resources/users/usernames.js'
-import { discoveryOptions } from './connection.js'
-import { personOf } from './person.js'
-import { failed, type OpenMethod, type Upstream } from './provider.js'
+import { discoveryOptions } from './configuration.js'
+import type { UpstreamMethod, UpstreamProvider } from './provider.js'
+import { upstreamFailed } from './upstream-error.js'
+import { parseUpstreamUser } from './upstream-user.js'
 
-/** Any OpenID provider: found by discovery, believed by its signed ID token. */
-export const oidc: Upstream = {
-  idToken: true,
+/** An OpenID provider: configured by discovery, with a verified ID token. */
+export const oidc: UpstreamProvider = {
+  usesIdToken: true,
   scopes: ({ settings }) => settings.scopes ?? ['openid', 'email', 'profile'],
 
-  async connect({ settings, secret }) {
+  async createConfiguration({ settings, secret }) {
     const server = new URL(settings.issuer_url!)
-    // Which way the secret goes is known once discovery has answered.
+    // The way to send the secret is known only after discovery.
     let auth = ClientSecretBasic(secret)
     const config = await discovery(
       server,
@@ -28,40 +29,44 @@ export const oidc: Upstream = {
       (...request) => auth(...request),
       discoveryOptions(),
     )
-    auth = sendsInForm(config, settings) ? ClientSecretPost(secret) : auth
+    auth = usesClientSecretPost(config, settings) ? ClientSecretPost(secret) : auth
     return config
   },
 
-  pkce(config) {
+  supportsPkce(config) {
     const { code_challenge_methods_supported: methods } = config.serverMetadata()
     return methods === undefined || methods.includes('S256')
   },
 
-  parameters(journey, username) {
-    const prompt = journey.param('prompt')?.split(' ') ?? []
-    const asked = prompt.find((one) => one === 'login' || one === 'select_account')
+  extraParameters(loginTransaction, username) {
+    const prompt = loginTransaction.param('prompt')?.split(' ') ?? []
+    const requestedPrompt = prompt.find((one) => one === 'login' || one === 'select_account')
     return {
-      // Who must prove anew who they are must do so there.
-      ...(asked || journey.param('max_age') !== undefined ? { prompt: asked ?? 'login' } : {}),
+      // A user who must sign in again here must do so at the provider, too.
+      ...(requestedPrompt || loginTransaction.param('max_age') !== undefined
+        ? { prompt: requestedPrompt ?? 'login' }
+        : {}),
       ...(isEmail(username) ? { login_hint: username } : {}),
     }
   },
 
-  async person(config, tokens) {
+  async fetchUser(config, tokens) {
     const claims = tokens.claims()
-    if (!claims || gateFault(claims)) throw failed('bad_answer')
-    if (typeof claims.sub !== 'string') throw failed('no_subject')
-    const asked = claims['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined
-    const more: Partial<UserInfoResponse> = asked ? await fetchUserInfo(config, tokens.access_token, claims.sub) : {}
-    if (gateFault(more)) throw failed('bad_answer')
-    // Whether an address is confirmed counts from where the address is.
-    const { email, email_verified } = asked ? more : claims
-    return personOf(claims.iss, claims.sub, { ...more, ...claims, email, email_verified })
+    if (!claims || unsafeInputError(claims)) throw upstreamFailed('bad_answer')
+    if (typeof claims.sub !== 'string') throw upstreamFailed('no_subject')
+    const needsUserInfo = claims['email'] === undefined && config.serverMetadata().userinfo_endpoint !== undefined
+    const userInfo: Partial<UserInfoResponse> = needsUserInfo
+      ? await fetchUserInfo(config, tokens.access_token, claims.sub)
+      : {}
+    if (unsafeInputError(userInfo)) throw upstreamFailed('bad_answer')
+    // `email_verified` counts only from the source of `email`.
+    const { email, email_verified } = needsUserInfo ? userInfo : claims
+    return parseUpstreamUser(claims.iss, claims.sub, { ...userInfo, ...claims, email, email_verified })
   },
 }
 
-/** HTTP Basic is what every provider must take, unless it says that it does not. */
-function sendsInForm(config: Configuration, settings: OpenMethod['settings']): boolean {
+/** Providers must support client_secret_basic unless their metadata omits it. */
+function usesClientSecretPost(config: Configuration, settings: UpstreamMethod['settings']): boolean {
   if (settings.token_endpoint_auth_method) return settings.token_endpoint_auth_method === 'client_secret_post'
   const { token_endpoint_auth_methods_supported: methods } = config.serverMetadata()
   return methods?.includes('client_secret_basic') === false && methods.includes('client_secret_post')

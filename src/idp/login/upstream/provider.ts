@@ -1,59 +1,51 @@
-/** What an upstream provider is to us, whatever it speaks. */
+/** The interface of an upstream provider. */
 import type { Configuration, TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client'
 import type { UpstreamSettings } from '../../../resources/issuers/upstream-settings.js'
-import type { Journey } from '../journey.js'
-import type { TextKey } from '../pages/texts.js'
-import type { UpstreamPerson } from './person.js'
+import type { LoginTransaction } from '../login-transaction.js'
+import type { UpstreamUser } from './upstream-user.js'
 
-/** A method with its settings read and its secret open. */
-export interface OpenMethod {
+/** A method with its settings and its decrypted secret. */
+export interface UpstreamMethod {
   readonly id: string
   readonly settings: UpstreamSettings
   readonly secret: string
 }
 
-/** What the provider sent back with the browser; only one of `code` and `error` is of use. */
-export interface Returned {
-  /** The `state` parameter, which has been compared already. */
+/** The authorization response of the provider; it has one of `code` and `error`. */
+export interface AuthorizationResponse {
+  /** The `state` parameter, which has been verified already. */
   state: string
   code?: string
-  /** RFC 9207. */
+  /** `iss` parameter (RFC 9207). */
   iss?: string
   error?: string
-  /** Of Apple, at the first sign-in: JSON. It came with the browser, so it is what the browser says. */
+  /** Apple only, at the first sign-in: JSON with the name. It is unsigned and comes through the browser. */
   user?: string
 }
 
 export type UpstreamTokens = TokenEndpointResponse & TokenEndpointResponseHelpers
 
-export interface Upstream {
-  /** Is there an ID token? Then it is asked for, bound by a nonce, and must come. */
-  readonly idToken: boolean
-  /** The scopes to ask for. */
-  scopes(method: OpenMethod): readonly string[]
-  /** Who the provider is and how we prove to be its client. Slow where it must be asked; kept for a while. */
-  connect(method: OpenMethod): Promise<Configuration>
-  /** Does the provider take a PKCE challenge? */
-  pkce(config: Configuration, method: OpenMethod): boolean
-  /** Where it sends the browser back to, where that is not our own callback. */
-  redirectUri?(method: OpenMethod): string
-  /** What else goes into the address that the browser is sent to. */
-  parameters?(journey: Journey, username: string): Record<string, string>
+export interface UpstreamProvider {
+  /** Whether the provider issues ID tokens. If so, one is required and bound by a nonce. */
+  readonly usesIdToken: boolean
+  /** Scopes to request. */
+  scopes(method: UpstreamMethod): readonly string[]
+  /** Creates the configuration of openid-client. It can need a request to the provider, and is cached. */
+  createConfiguration(method: UpstreamMethod): Promise<Configuration>
+  /** Whether the provider supports PKCE. */
+  supportsPkce(config: Configuration, method: UpstreamMethod): boolean
+  /** The redirect URI, if it is not our own callback. */
+  redirectUri?(method: UpstreamMethod): string
+  /** Further parameters of the authorization request. */
+  extraParameters?(loginTransaction: LoginTransaction, username: string): Record<string, string>
   /**
-   * Who came back.
-   * @throws UpstreamFault
+   * Returns the user of the tokens.
+   * @throws UpstreamError
    */
-  person(config: Configuration, tokens: UpstreamTokens, method: OpenMethod, back: Returned): Promise<UpstreamPerson>
+  fetchUser(
+    config: Configuration,
+    tokens: UpstreamTokens,
+    method: UpstreamMethod,
+    response: AuthorizationResponse,
+  ): Promise<UpstreamUser>
 }
-
-/** Nobody is signed in: what to tell the person, and what to write down. Nothing of it is the provider's own text. */
-export class UpstreamFault extends Error {
-  constructor(
-    readonly key: Extract<TextKey, 'upstream_denied' | 'upstream_failed'>,
-    readonly reason: string,
-  ) {
-    super(reason)
-  }
-}
-
-export const failed = (reason: string): UpstreamFault => new UpstreamFault('upstream_failed', reason)

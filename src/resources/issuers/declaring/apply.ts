@@ -1,74 +1,84 @@
-/** Applies a document to an issuer, all of it or nothing; or only says what that would change. */
+/** Applies an issuer document completely or not at all, or plans the changes without applying them. */
 import { ApiError } from '../../../kernel/errors.js'
-import { check } from '../../../kernel/input.js'
-import { snake } from '../../../kernel/names.js'
+import { snakeCase } from '../../../kernel/field-names.js'
+import { checkInput } from '../../../kernel/input.js'
 import type { Context } from '../../../platform/context.js'
-import { transaction } from '../../../platform/database.js'
-import type { InAccount, InIssuer } from '../../place.js'
-import { declarationRules, presentOf } from './declaration.js'
-import { leaves } from './differences.js'
-import { type Made, makeIssuer, type PlanOptions, planOf, type Step } from './plan.js'
+import { transaction } from '../../../platform/postgres/transaction.js'
+import type { InAccount, InIssuer } from '../../resource-path.js'
+import { declarationRules, readIssuerState } from './declaration.js'
+import { diffValues } from './differences.js'
+import { type CreatedSecret, createDeclaredIssuer, createPlan, type PlanOptions, type PlanStep } from './plan.js'
 
-export interface Result {
-  /** Undefined for an issuer that does not exist yet, and was only planned. */
+export interface ApplyResult {
+  /** Undefined if the issuer was only planned. */
   issuerId: string | undefined
-  steps: Step[]
-  /** Secrets that were made. */
-  made: Made[]
+  steps: PlanStep[]
+  /** Secrets of created clients. */
+  createdSecrets: CreatedSecret[]
 }
 
-/** What is thrown to take everything back. */
-class Rehearsed extends Error {}
+/** Thrown to roll back a dry run. */
+class DryRunRollback extends Error {}
 
 /**
- * Plans and runs the steps in one transaction. Without `agreed` it is taken back at the end, so that a plan meets every
- * rule that the real thing would.
- * @param place an account: the issuer of the document's name there, made if there is none
- * @throws ApiError whose details name places in the document
+ * Plans and runs the steps in one transaction. Without `confirmed`, the transaction is rolled back, so that a plan is
+ * checked by the same rules as the real run.
+ * @param resourcePath an issuer, or an account: then the issuer with the name in the document, which is created if
+ *   missing
+ * @throws ApiError with paths in the document as fields of its details
  */
 export async function applyDeclaration(
   context: Context,
-  place: InIssuer | InAccount,
+  resourcePath: InIssuer | InAccount,
   value: unknown,
-  options: PlanOptions & { agreed: boolean },
-): Promise<Result> {
-  const document = check(declarationRules, value)
-  let result: Result | undefined
-  const work = async (inside: Context): Promise<void> => {
-    const made: Made[] = []
-    const steps: Step[] = []
-    let at = 'issuerId' in place ? place : await named(inside, place, document.issuer['name'])
-    const isNew = at === undefined
-    if (!at) {
-      at = await located(['issuer'], () => makeIssuer(inside, place, document))
-      const differences = leaves('', undefined, document.issuer)
+  options: PlanOptions & { confirmed: boolean },
+): Promise<ApplyResult> {
+  const document = checkInput(declarationRules, value)
+  let result: ApplyResult | undefined
+  const applyInTransaction = async (tx: Context): Promise<void> => {
+    const createdSecrets: CreatedSecret[] = []
+    const steps: PlanStep[] = []
+    let issuerPath =
+      'issuerId' in resourcePath ? resourcePath : await findIssuerByName(tx, resourcePath, document.issuer['name'])
+    const isNew = issuerPath === undefined
+    if (!issuerPath) {
+      issuerPath = await withDocumentPath(['issuer'], () => createDeclaredIssuer(tx, resourcePath, document))
+      const differences = diffValues('', undefined, document.issuer)
       steps.push({
         action: 'create',
-        what: `issuer ${JSON.stringify(document.issuer['name'])}`,
+        label: `issuer ${JSON.stringify(document.issuer['name'])}`,
         path: ['issuer'],
         differences,
         run: async () => undefined,
       })
     }
-    const planned = await planOf(inside, at, await presentOf(inside, at), document, options)
+    const planned = await createPlan(tx, issuerPath, await readIssuerState(tx, issuerPath), document, options)
     for (const step of planned) {
-      const secret = await located(step.path, () => step.run(inside, at))
-      if (secret) made.push(secret)
+      const secret = await withDocumentPath(step.path, () => step.run(tx, issuerPath))
+      if (secret) createdSecrets.push(secret)
     }
     steps.push(...planned)
-    result = { issuerId: isNew && !options.agreed ? undefined : at.issuerId, steps, made: options.agreed ? made : [] }
-    if (!options.agreed) throw new Rehearsed()
+    result = {
+      issuerId: isNew && !options.confirmed ? undefined : issuerPath.issuerId,
+      steps,
+      createdSecrets: options.confirmed ? createdSecrets : [],
+    }
+    if (!options.confirmed) throw new DryRunRollback()
   }
   try {
-    await transaction(context, work)
+    await transaction(context, applyInTransaction)
   } catch (error) {
-    if (!(error instanceof Rehearsed)) throw error
+    if (!(error instanceof DryRunRollback)) throw error
   }
   return result!
 }
 
-/** The issuer of this name in the account, if there is exactly one. */
-async function named(context: Context, { accountId }: InAccount, name: unknown): Promise<InIssuer | undefined> {
+/** Finds the issuer with this name. @throws conflict if there are several */
+async function findIssuerByName(
+  context: Context,
+  { accountId }: InAccount,
+  name: unknown,
+): Promise<InIssuer | undefined> {
   if (typeof name !== 'string') return undefined
   const rows = await context.db.issuer.findMany({
     where: { accountId, name: name.trim(), status: { not: 'deleted' } },
@@ -76,28 +86,31 @@ async function named(context: Context, { accountId }: InAccount, name: unknown):
     take: 2,
   })
   if (rows.length > 1)
-    throw new ApiError('conflict', `The account has several issuers called ${name}; say which by --issuer.`)
+    throw new ApiError('conflict', `The account has several issuers with the name ${name}. Select one with --issuer.`)
   return rows[0] && { accountId, issuerId: rows[0].id }
 }
 
-/** Says where in the document the faults of an operation are, under the names that stand there. */
-async function located<T>(path: (string | number)[], work: () => Promise<T>): Promise<T> {
+/** Maps the fields of an error to paths and names in the document. */
+async function withDocumentPath<T>(path: (string | number)[], work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
-    const place = path.map(String).join('.')
-    const details = error.more.details?.map((detail) => ({ ...detail, field: `${place}.${plain(detail.field)}` }))
-    throw new ApiError(error.code, `${place}: ${error.message}`, {
-      details: details ?? [{ field: place, code: error.code, message: error.message }],
+    const field = path.map(String).join('.')
+    const details = error.options.details?.map((detail) => ({
+      ...detail,
+      field: `${field}.${documentFieldName(detail.field)}`,
+    }))
+    throw new ApiError(error.code, `${field}: ${error.message}`, {
+      details: details ?? [{ field, code: error.code, message: error.message }],
     })
   }
 }
 
-/** `logoUrl` as `logo_url`, `redirect_uris[0]` as `redirect_uris.0`. */
-const plain = (field: string): string =>
+/** Converts `logoUrl` to `logo_url` and `redirect_uris[0]` to `redirect_uris.0`. */
+const documentFieldName = (field: string): string =>
   field
     .replace(/\[(\d+)\]/g, '.$1')
     .split('.')
-    .map((part, at) => (at === 0 ? snake(part) : part))
+    .map((part, at) => (at === 0 ? snakeCase(part) : part))
     .join('.')

@@ -1,46 +1,46 @@
 /**
- * An issuer as a document that people keep in a repository (docs/commands.md, `issuer export` and `issuer apply`): its
- * settings, authentication methods and clients, under the names of the REST contract. It never holds a secret.
+ * Issuer documents for version control (docs/commands.md, `issuer export` and `issuer apply`): the settings,
+ * authentication methods and clients of an issuer with their REST names. Documents never contain secrets.
  */
 import { z } from 'zod'
 import type { Context } from '../../../platform/context.js'
-import type { AuthMethod, Client, Issuer } from '../../../platform/database.js'
+import type { AuthMethod, Client, Issuer } from '../../../platform/postgres/database.js'
 import { listClients } from '../../clients/clients.js'
-import { type InIssuer, requireIssuer } from '../../place.js'
+import { type InIssuer, requireIssuer } from '../../resource-path.js'
 import { listAuthMethods } from '../auth-methods.js'
 
 export const FORMAT = 'issuer/v1'
 
-const entry = z.record(z.string(), z.unknown(), 'must be a mapping.')
+const entryRule = z.record(z.string(), z.unknown(), 'must be a mapping.')
 
-/** The outermost shape only: what stands inside, the operations check. */
+/** Checks the outer structure only; the operations validate the entries. */
 export const declarationRules = z.strictObject({
   gatehouse: z.literal(FORMAT, `must be ${FORMAT}.`),
-  issuer: entry,
-  auth_methods: z.array(entry, 'must be a list.').optional(),
-  clients: z.array(entry, 'must be a list.').optional(),
+  issuer: entryRule,
+  auth_methods: z.array(entryRule, 'must be a list.').optional(),
+  clients: z.array(entryRule, 'must be a list.').optional(),
 })
 export type Declaration = z.infer<typeof declarationRules>
 
-/** Values under their REST names. */
-export type Entry = Record<string, unknown>
+/** An entry with REST field names. */
+export type DeclarationEntry = Record<string, unknown>
 
-/** What there is of an issuer now. */
-export interface Present {
+/** The current state of an issuer. */
+export interface IssuerState {
   issuer: Issuer
   methods: AuthMethod[]
   clients: Client[]
 }
 
-/** Reads the issuer with all of its methods and clients, the oldest first. @throws not_found */
-export async function presentOf(context: Context, place: InIssuer): Promise<Present> {
-  const issuer = await requireIssuer(context, place)
-  const methods = await all((cursor) => listAuthMethods(context, place, { limit: 100, cursor }))
-  const clients = await all((cursor) => listClients(context, place, {}, { limit: 100, cursor }))
+/** Reads an issuer with all of its methods and clients, oldest first. @throws not_found */
+export async function readIssuerState(context: Context, path: InIssuer): Promise<IssuerState> {
+  const issuer = await requireIssuer(context, path)
+  const methods = await readAllPages((cursor) => listAuthMethods(context, path, { limit: 100, cursor }))
+  const clients = await readAllPages((cursor) => listClients(context, path, {}, { limit: 100, cursor }))
   return { issuer, methods: methods.reverse(), clients: clients.reverse() }
 }
 
-async function all<Row extends { id: string }>(
+async function readAllPages<Row extends { id: string }>(
   page: (cursor: string | null) => Promise<{ data: Row[]; nextCursor: string | null }>,
 ): Promise<Row[]> {
   const rows: Row[] = []
@@ -61,7 +61,7 @@ export const issuerEntry = ({
   status,
   settings,
   metadata,
-}: Issuer): Entry => ({
+}: Issuer): DeclarationEntry => ({
   id,
   name,
   description,
@@ -72,7 +72,7 @@ export const issuerEntry = ({
   metadata,
 })
 
-export const methodEntry = (row: AuthMethod): Entry => ({
+export const methodEntry = (row: AuthMethod): DeclarationEntry => ({
   id: row.id,
   name: row.name,
   method: row.method,
@@ -83,7 +83,7 @@ export const methodEntry = (row: AuthMethod): Entry => ({
   settings: row.settings,
 })
 
-export const clientEntry = (row: Client): Entry => ({
+export const clientEntry = (row: Client): DeclarationEntry => ({
   id: row.id,
   name: row.name,
   type: row.type,
@@ -96,22 +96,24 @@ export const clientEntry = (row: Client): Entry => ({
 })
 
 /**
- * The document of an issuer.
- * @param portable without ids, to be applied to another issuer
+ * Creates the document of an issuer.
+ * @param portable omits ids, so that the document can be applied to another issuer
  */
-export function declarationOf({ issuer, methods, clients }: Present, portable: boolean): Declaration {
-  const shown = (entry: Entry): Entry =>
-    Object.fromEntries(Object.entries(entry).filter(([key, value]) => !isNothing(value) && !(portable && key === 'id')))
+export function createDeclaration({ issuer, methods, clients }: IssuerState, portable: boolean): Declaration {
+  const withoutEmptyValues = (entry: DeclarationEntry): DeclarationEntry =>
+    Object.fromEntries(
+      Object.entries(entry).filter(([key, value]) => !isEmptyValue(value) && !(portable && key === 'id')),
+    )
   return {
     gatehouse: FORMAT,
-    issuer: shown(issuerEntry(issuer)),
-    auth_methods: methods.map((row) => shown(methodEntry(row))),
-    clients: clients.map((row) => shown(clientEntry(row))),
+    issuer: withoutEmptyValues(issuerEntry(issuer)),
+    auth_methods: methods.map((row) => withoutEmptyValues(methodEntry(row))),
+    clients: clients.map((row) => withoutEmptyValues(clientEntry(row))),
   }
 }
 
-/** What a reader learns nothing from. */
-const isNothing = (value: unknown): boolean =>
+/** Returns whether a value can be omitted from the document. */
+const isEmptyValue = (value: unknown): boolean =>
   value === null ||
   (Array.isArray(value) && value.length === 0) ||
   (typeof value === 'object' && value !== null && Object.keys(value).length === 0)

@@ -1,41 +1,44 @@
-/** What a document would change of what there is. */
-import { canonicalJson } from '../../../kernel/canonical.js'
-import { isObject, mergePatch } from '../../../kernel/merge.js'
-import type { Entry } from './declaration.js'
+/** Compares an issuer document with the current state. */
+import { canonicalJson } from '../../../kernel/canonical-json.js'
+import { isObject, mergePatch } from '../../../kernel/merge-patch.js'
+import type { DeclarationEntry } from './declaration.js'
 
-/** One value that changes, by its path; undefined for what is not there. */
+/** A changed value with its path; `old` or `new` is absent if there is none. */
 export interface Difference {
   field: string
   old?: unknown
   new?: unknown
 }
 
-/** Fields that are merged (decisions D29: `null` removes, what is not named stays); all others are replaced. */
-const merged = new Set(['settings'])
+/** Fields that are merged (RFC 7396); others are replaced. */
+const mergedFields = new Set(['settings'])
 
 /**
- * Compares the named fields.
- * @returns what differs, and the part of the wanted entry that an operation must be given
+ * Compares the fields of the desired entry.
+ * @returns the differences, and the part of the desired entry to pass to the operation
  */
-export function compare(present: Entry, wanted: Entry): { differences: Difference[]; patch: Entry } {
+export function compareEntries(
+  current: DeclarationEntry,
+  desired: DeclarationEntry,
+): { differences: Difference[]; patch: DeclarationEntry } {
   const differences: Difference[] = []
-  const patch: Entry = {}
-  for (const [key, value] of Object.entries(wanted)) {
-    const after = merged.has(key) ? mergePatch(present[key], value) : value
-    if (canonicalJson(after ?? null) === canonicalJson(present[key] ?? null)) continue
+  const patch: DeclarationEntry = {}
+  for (const [key, value] of Object.entries(desired)) {
+    const after = mergedFields.has(key) ? mergePatch(current[key], value) : value
+    if (canonicalJson(after ?? null) === canonicalJson(current[key] ?? null)) continue
     patch[key] = value
-    differences.push(...leaves(key, present[key] ?? undefined, after ?? undefined))
+    differences.push(...diffValues(key, current[key] ?? undefined, after ?? undefined))
   }
   return { differences, patch }
 }
 
-/** The values that differ, however deep they are; lists count as one value. */
-export function leaves(field: string, old: unknown, now: unknown): Difference[] {
+/** Returns the differences of two values at any depth; lists are compared as a whole. */
+export function diffValues(field: string, old: unknown, now: unknown): Difference[] {
   if (canonicalJson(old ?? null) === canonicalJson(now ?? null)) return []
   if (isObject(old) || isObject(now)) {
     const [before, after] = [isObject(old) ? old : {}, isObject(now) ? now : {}]
     const keys = [...new Set([...Object.keys(before), ...Object.keys(after)])].sort()
-    if (keys.length > 0) return keys.flatMap((key) => leaves(`${field}.${key}`, before[key], after[key]))
+    if (keys.length > 0) return keys.flatMap((key) => diffValues(`${field}.${key}`, before[key], after[key]))
   }
   return [{ field, ...(old !== undefined && { old }), ...(now !== undefined && { new: now }) }]
 }

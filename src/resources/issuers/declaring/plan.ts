@@ -1,147 +1,164 @@
 /**
- * From a document to the operations that make an issuer be like it: the same ones as behind the API, so that their rules
- * and events hold. What the document does not name stays.
+ * Plans the operations that bring an issuer to the state of a document. They are the operations of the API, so their
+ * rules and events apply. Anything that the document does not contain stays unchanged.
  */
-import { type Detail, invalid } from '../../../kernel/errors.js'
-import { camel } from '../../../kernel/names.js'
+import { type ErrorDetail, invalidFields } from '../../../kernel/errors.js'
+import { camelCase } from '../../../kernel/field-names.js'
 import type { Context } from '../../../platform/context.js'
-import type { AuthMethod } from '../../../platform/database.js'
-import { sameText } from '../../../platform/secrets.js'
+import { isSameText } from '../../../platform/crypto/secrets.js'
+import type { AuthMethod } from '../../../platform/postgres/database.js'
 import { createClient, deleteClient, updateClient } from '../../clients/clients.js'
-import type { InAccount, InIssuer } from '../../place.js'
+import type { InAccount, InIssuer } from '../../resource-path.js'
 import { createAuthMethod, deleteAuthMethod, updateAuthMethod } from '../auth-methods.js'
 import { createIssuer, updateIssuer } from '../issuers.js'
-import { federated, isUpstreamKind, openUpstreamSecret } from '../upstream-settings.js'
-import { clientEntry, type Declaration, type Entry, issuerEntry, methodEntry, type Present } from './declaration.js'
-import { compare, type Difference, leaves } from './differences.js'
+import { decryptUpstreamSecret, isUpstreamKind, upstreamKinds } from '../upstream-settings.js'
+import {
+  clientEntry,
+  type Declaration,
+  type DeclarationEntry,
+  type IssuerState,
+  issuerEntry,
+  methodEntry,
+} from './declaration.js'
+import { compareEntries, type Difference, diffValues } from './differences.js'
 
-/** One operation of a plan. */
-export interface Step {
+/** An operation of a plan. */
+export interface PlanStep {
   action: 'create' | 'update' | 'delete'
-  /** What it is about, for people: `client "Web"`. */
-  what: string
-  /** Where it stands in the document; for what is deleted, the list that it is missing from. */
+  /** Human-readable label, such as `client "Web"`. */
+  label: string
+  /** Path in the document; for a deletion, the path of the list. */
   path: (string | number)[]
   differences: Difference[]
-  /** @returns a secret that was made, and is shown this once */
-  run(context: Context, place: InIssuer): Promise<Made | undefined>
+  /** @returns the secret of a created client */
+  run(context: Context, issuerPath: InIssuer): Promise<CreatedSecret | undefined>
 }
 
-export interface Made {
+export interface CreatedSecret {
   id: string
   name: string
   secret: string
 }
 
 export interface PlanOptions {
-  /** Delete authentication methods and clients that the document does not name. */
+  /** Whether to delete authentication methods and clients that the document does not contain. */
   prune: boolean
-  /** Somebody takes the secrets that are made: without that, no confidential client is. */
-  keepsSecrets: boolean
+  /** Whether created secrets are stored. If not, confidential clients without a given secret are rejected. */
+  storesSecrets: boolean
 }
 
-const input = (entry: Entry): Entry =>
-  Object.fromEntries(Object.entries(entry).map(([key, value]) => [camel(key), value]))
-const without = (entry: Entry, ...keys: string[]): Entry =>
+const toInput = (entry: DeclarationEntry): DeclarationEntry =>
+  Object.fromEntries(Object.entries(entry).map(([key, value]) => [camelCase(key), value]))
+const omitKeys = (entry: DeclarationEntry, ...keys: string[]): DeclarationEntry =>
   Object.fromEntries(Object.entries(entry).filter(([key]) => !keys.includes(key)))
-const wrong = (path: (string | number)[], code: string, message: string): Detail => ({
+const documentError = (path: (string | number)[], code: string, message: string): ErrorDetail => ({
   field: path.map(String).join('.'),
   code,
   message,
 })
 
-/** The operation that makes the issuer itself; its place is known once it has run. */
-export async function makeIssuer(
+/** Creates the issuer of a document. */
+export async function createDeclaredIssuer(
   context: Context,
   { accountId }: InAccount,
   { issuer }: Declaration,
 ): Promise<InIssuer> {
-  const { id } = await createIssuer(context, { accountId }, input(without(issuer, 'id')))
+  const { id } = await createIssuer(context, { accountId }, toInput(omitKeys(issuer, 'id')))
   return { accountId, issuerId: id }
 }
 
 /**
- * What is to be done, in order.
- * @throws invalid_request for what no operation could do: unknown ids, names that stand for several, immutable fields
+ * Plans the steps in the order in which they must run.
+ * @throws invalid_request for unknown ids, ambiguous names and immutable fields
  */
-export async function planOf(
+export async function createPlan(
   context: Context,
-  place: InIssuer,
-  present: Present,
+  issuerPath: InIssuer,
+  current: IssuerState,
   document: Declaration,
   options: PlanOptions,
-): Promise<Step[]> {
-  const faults: Detail[] = []
+): Promise<PlanStep[]> {
+  const errors: ErrorDetail[] = []
   const steps = [
-    ...issuerSteps(present, document.issuer),
-    ...(await methodSteps(context, place, present, document.auth_methods, options, faults)),
-    ...clientSteps(present, document.clients, options, faults),
+    ...issuerSteps(current, document.issuer),
+    ...(await methodSteps(context, issuerPath, current, document.auth_methods, options, errors)),
+    ...clientSteps(current, document.clients, options, errors),
   ]
-  if (faults.length > 0) throw invalid(faults)
+  if (errors.length > 0) throw invalidFields(errors)
   return steps
 }
 
-function issuerSteps({ issuer }: Present, wanted: Entry): Step[] {
-  const { differences, patch } = compare(issuerEntry(issuer), without(wanted, 'id'))
+function issuerSteps({ issuer }: IssuerState, desired: DeclarationEntry): PlanStep[] {
+  const { differences, patch } = compareEntries(issuerEntry(issuer), omitKeys(desired, 'id'))
   if (differences.length === 0) return []
-  const run: Step['run'] = async (context, place) => {
-    await updateIssuer(context, place, input(patch))
+  const run: PlanStep['run'] = async (context, issuerPath) => {
+    await updateIssuer(context, issuerPath, toInput(patch))
     return undefined
   }
-  return [{ action: 'update', what: `issuer ${quoted(issuer.name)}`, path: ['issuer'], differences, run }]
+  return [{ action: 'update', label: `issuer ${quoted(issuer.name)}`, path: ['issuer'], differences, run }]
 }
 
 const quoted = (name: unknown): string => JSON.stringify(String(name))
 
 async function methodSteps(
   context: Context,
-  place: InIssuer,
-  { methods }: Present,
-  wanted: readonly Entry[] | undefined,
+  issuerPath: InIssuer,
+  { methods }: IssuerState,
+  desired: readonly DeclarationEntry[] | undefined,
   { prune }: PlanOptions,
-  faults: Detail[],
-): Promise<Step[]> {
-  const steps: Step[] = []
-  const met = new Set<string>()
-  for (const [at, entry] of (wanted ?? []).entries()) {
+  errors: ErrorDetail[],
+): Promise<PlanStep[]> {
+  const steps: PlanStep[] = []
+  const matchedIds = new Set<string>()
+  for (const [at, entry] of (desired ?? []).entries()) {
     const path = ['auth_methods', at]
-    const known = methods.filter((row) =>
+    const candidates = methods.filter((row) =>
       entry['id'] === undefined
-        ? row.method === entry['method'] && (!many(row.method) || row.name === entry['name'])
+        ? row.method === entry['method'] && (!allowsSeveral(row.method) || row.name === entry['name'])
         : row.id === entry['id'],
     )
-    const row = only(known, entry, path, met, faults)
+    const row = resolveEntry(candidates, entry, path, matchedIds, errors)
     if (row === null) continue
     if (row === undefined) {
-      const differences = leaves('', undefined, hiding(without(entry, 'id')))
-      const run: Step['run'] = async (inside, at) => {
-        await createAuthMethod(inside, at, input(without(entry, 'id')))
+      const differences = diffValues('', undefined, maskSecrets(omitKeys(entry, 'id')))
+      const run: PlanStep['run'] = async (tx, at) => {
+        await createAuthMethod(tx, at, toInput(omitKeys(entry, 'id')))
         return undefined
       }
-      steps.push({ action: 'create', what: `authentication method ${quoted(entry['name'])}`, path, differences, run })
+      steps.push({ action: 'create', label: `authentication method ${quoted(entry['name'])}`, path, differences, run })
       continue
     }
     if (entry['method'] !== undefined && entry['method'] !== row.method)
-      faults.push(wrong([...path, 'method'], 'immutable', 'cannot be changed; remove the id to make another one.'))
-    const changed = await withSecret(context, place, row, without(entry, 'id', 'method'))
-    const { differences, patch } = compare(methodEntry(row), changed)
+      errors.push(
+        documentError([...path, 'method'], 'immutable', 'cannot be changed. Remove the id to create another method.'),
+      )
+    const changed = await omitUnchangedSecret(context, issuerPath, row, omitKeys(entry, 'id', 'method'))
+    const { differences, patch } = compareEntries(methodEntry(row), changed)
     if (differences.length === 0) continue
-    const run: Step['run'] = async (inside, at) => {
-      await updateAuthMethod(inside, { ...at, methodId: row.id }, input(patch))
+    const run: PlanStep['run'] = async (tx, at) => {
+      await updateAuthMethod(tx, { ...at, methodId: row.id }, toInput(patch))
       return undefined
     }
-    const shown = differences.map((one) => (isSecret(one.field) ? { field: one.field, new: HIDDEN } : one))
-    steps.push({ action: 'update', what: `authentication method ${quoted(row.name)}`, path, differences: shown, run })
+    const maskedDifferences = differences.map((one) =>
+      isSecret(one.field) ? { field: one.field, new: SECRET_PLACEHOLDER } : one,
+    )
+    steps.push({
+      action: 'update',
+      label: `authentication method ${quoted(row.name)}`,
+      path,
+      differences: maskedDifferences,
+      run,
+    })
   }
-  if (!prune || wanted === undefined) return steps
-  for (const row of methods.filter(({ id }) => !met.has(id))) {
-    const run: Step['run'] = async (inside, at) => {
-      await deleteAuthMethod(inside, { ...at, methodId: row.id })
+  if (!prune || desired === undefined) return steps
+  for (const row of methods.filter(({ id }) => !matchedIds.has(id))) {
+    const run: PlanStep['run'] = async (tx, at) => {
+      await deleteAuthMethod(tx, { ...at, methodId: row.id })
       return undefined
     }
     steps.push({
       action: 'delete',
-      what: `authentication method ${quoted(row.name)}`,
+      label: `authentication method ${quoted(row.name)}`,
       path: ['auth_methods'],
       differences: [],
       run,
@@ -150,113 +167,128 @@ async function methodSteps(
   return steps
 }
 
-/** Of which an issuer may have several, told apart by their names (spec 2.4). */
-const many = (method: string): boolean => method === 'passkey' || isUpstreamKind(method)
+/**
+ * Returns whether an issuer can have several methods of this kind, which are matched by name
+ * (docs/contract.md#authentication-methods).
+ */
+const allowsSeveral = (method: string): boolean => method === 'passkey' || isUpstreamKind(method)
 
-const HIDDEN = '(secret)'
+const SECRET_PLACEHOLDER = '(secret)'
 const isSecret = (field: string): boolean => /^settings\.(client_secret|private_key)$/.test(field)
 
-function hiding(entry: Entry): Entry {
-  const settings = entry['settings'] as Entry | undefined
+function maskSecrets(entry: DeclarationEntry): DeclarationEntry {
+  const settings = entry['settings'] as DeclarationEntry | undefined
   if (!settings) return entry
-  const shown = Object.fromEntries(
-    Object.entries(settings).map(([key, value]) => [key, isSecret(`settings.${key}`) ? HIDDEN : value]),
+  const maskedSettings = Object.fromEntries(
+    Object.entries(settings).map(([key, value]) => [key, isSecret(`settings.${key}`) ? SECRET_PLACEHOLDER : value]),
   )
-  return { ...entry, settings: shown }
+  return { ...entry, settings: maskedSettings }
 }
 
-/** A secret that is the stored one already changes nothing. */
-async function withSecret(context: Context, place: InIssuer, row: AuthMethod, entry: Entry): Promise<Entry> {
-  const settings = entry['settings'] as Entry | undefined
+/** Drops a secret that equals the stored one, so that it does not count as a change. */
+async function omitUnchangedSecret(
+  context: Context,
+  issuerPath: InIssuer,
+  row: AuthMethod,
+  entry: DeclarationEntry,
+): Promise<DeclarationEntry> {
+  const settings = entry['settings'] as DeclarationEntry | undefined
   if (!settings || !isUpstreamKind(row.method)) return entry
-  const { secret } = federated[row.method]
-  const given = settings[secret]
-  if (typeof given !== 'string') return entry
-  const stored = await openUpstreamSecret(context, place, row.id)
-  return stored !== undefined && sameText(stored, given) ? { ...entry, settings: without(settings, secret) } : entry
+  const { secret } = upstreamKinds[row.method]
+  const submittedSecret = settings[secret]
+  if (typeof submittedSecret !== 'string') return entry
+  const stored = await decryptUpstreamSecret(context, issuerPath, row.id)
+  return stored !== undefined && isSameText(stored, submittedSecret)
+    ? { ...entry, settings: omitKeys(settings, secret) }
+    : entry
 }
 
 function clientSteps(
-  { clients }: Present,
-  wanted: readonly Entry[] | undefined,
-  { prune, keepsSecrets }: PlanOptions,
-  faults: Detail[],
-): Step[] {
-  const steps: Step[] = []
-  const met = new Set<string>()
-  for (const [at, entry] of (wanted ?? []).entries()) {
+  { clients }: IssuerState,
+  desired: readonly DeclarationEntry[] | undefined,
+  { prune, storesSecrets }: PlanOptions,
+  errors: ErrorDetail[],
+): PlanStep[] {
+  const steps: PlanStep[] = []
+  const matchedIds = new Set<string>()
+  for (const [at, entry] of (desired ?? []).entries()) {
     const path = ['clients', at]
-    const known = clients.filter((row) =>
+    const candidates = clients.filter((row) =>
       entry['id'] === undefined ? row.name === entry['name'] : row.id === entry['id'],
     )
-    const row = only(known, entry, path, met, faults)
+    const row = resolveEntry(candidates, entry, path, matchedIds, errors)
     if (row === null) continue
     if (row === undefined) {
-      if (entry['confidential'] === true && entry['secret'] === undefined && !keepsSecrets)
-        faults.push(
-          wrong(
+      if (entry['confidential'] === true && entry['secret'] === undefined && !storesSecrets)
+        errors.push(
+          documentError(
             [...path, 'secret'],
             'required',
-            'must be given, as {env: NAME} or {file: path}; or take the one that is made by --secrets <file>.',
+            'is required, as {env: NAME} or {file: path}. To generate a secret, use --secrets <file>.',
           ),
         )
-      steps.push(newClient(entry, path))
+      steps.push(createClientStep(entry, path))
       continue
     }
     for (const field of ['type', 'confidential'])
       if (entry[field] !== undefined && entry[field] !== clientEntry(row)[field])
-        faults.push(wrong([...path, field], 'immutable', 'cannot be changed; make another client.'))
-    const { differences, patch } = compare(clientEntry(row), without(entry, 'id', 'type', 'confidential', 'secret'))
+        errors.push(documentError([...path, field], 'immutable', 'cannot be changed. Create another client.'))
+    const { differences, patch } = compareEntries(
+      clientEntry(row),
+      omitKeys(entry, 'id', 'type', 'confidential', 'secret'),
+    )
     if (differences.length === 0) continue
-    const run: Step['run'] = async (inside, at) => {
-      await updateClient(inside, { ...at, clientId: row.id }, input(patch))
+    const run: PlanStep['run'] = async (tx, at) => {
+      await updateClient(tx, { ...at, clientId: row.id }, toInput(patch))
       return undefined
     }
-    steps.push({ action: 'update', what: `client ${quoted(row.name)}`, path, differences, run })
+    steps.push({ action: 'update', label: `client ${quoted(row.name)}`, path, differences, run })
   }
-  if (!prune || wanted === undefined) return steps
-  for (const row of clients.filter(({ id }) => !met.has(id))) {
-    const run: Step['run'] = async (inside, at) => {
-      await deleteClient(inside, { ...at, clientId: row.id })
+  if (!prune || desired === undefined) return steps
+  for (const row of clients.filter(({ id }) => !matchedIds.has(id))) {
+    const run: PlanStep['run'] = async (tx, at) => {
+      await deleteClient(tx, { ...at, clientId: row.id })
       return undefined
     }
-    steps.push({ action: 'delete', what: `client ${quoted(row.name)}`, path: ['clients'], differences: [], run })
+    steps.push({ action: 'delete', label: `client ${quoted(row.name)}`, path: ['clients'], differences: [], run })
   }
   return steps
 }
 
-function newClient(entry: Entry, path: (string | number)[]): Step {
+function createClientStep(entry: DeclarationEntry, path: (string | number)[]): PlanStep {
   return {
     action: 'create',
-    what: `client ${quoted(entry['name'])}`,
+    label: `client ${quoted(entry['name'])}`,
     path,
-    differences: leaves('', undefined, without(entry, 'id', 'secret')),
-    async run(context, place) {
-      const { status, ...given } = without(entry, 'id')
-      const { client, secret } = await createClient(context, place, input({ settings: {}, ...given }))
+    differences: diffValues('', undefined, omitKeys(entry, 'id', 'secret')),
+    async run(context, issuerPath) {
+      const { status, ...clientFields } = omitKeys(entry, 'id')
+      const { client, secret } = await createClient(context, issuerPath, toInput({ settings: {}, ...clientFields }))
       if (status !== undefined && status !== client.status)
-        await updateClient(context, { ...place, clientId: client.id }, { status })
+        await updateClient(context, { ...issuerPath, clientId: client.id }, { status })
       return secret !== null && entry['secret'] === undefined ? { id: client.id, name: client.name, secret } : undefined
     },
   }
 }
 
-/** The row that an entry means: undefined for a new one, null where that cannot be said. */
-function only<Row extends { id: string }>(
-  known: readonly Row[],
-  entry: Entry,
+/** Returns the row of an entry, undefined for a new entry, or null after an error. */
+function resolveEntry<Row extends { id: string }>(
+  candidates: readonly Row[],
+  entry: DeclarationEntry,
   path: (string | number)[],
-  met: Set<string>,
-  faults: Detail[],
+  matchedIds: Set<string>,
+  errors: ErrorDetail[],
 ): Row | undefined | null {
-  const [row, second] = known
+  const [row, second] = candidates
   if (!row) {
     if (entry['id'] === undefined) return undefined
-    faults.push(wrong([...path, 'id'], 'not_found', 'is not here; remove it to make a new one.'))
+    errors.push(
+      documentError([...path, 'id'], 'not_found', 'does not exist in this issuer. Remove it to create a new entry.'),
+    )
     return null
   }
-  if (second) faults.push(wrong([...path, 'name'], 'ambiguous', 'is the name of several; say which one by its id.'))
-  else if (met.has(row.id)) faults.push(wrong(path, 'duplicate', 'means the same one as an entry above.'))
-  met.add(row.id)
+  if (second) errors.push(documentError([...path, 'name'], 'ambiguous', 'is ambiguous. Select the entry by its id.'))
+  else if (matchedIds.has(row.id)) errors.push(documentError(path, 'duplicate', 'is a duplicate of an earlier entry.'))
+  matchedIds.add(row.id)
   return second ? null : row
 }

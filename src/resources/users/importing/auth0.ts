@@ -1,104 +1,109 @@
 /**
- * Users of Auth0: lines of its export with password hashes (support makes it: `passwordHash`, `_id.$oid`), of its user
- * export, and files in the schema of its bulk import (`custom_password_hash`, `mfa_factors`).
+ * Reads users of Auth0: lines of an export with password hashes (from Auth0 support: `passwordHash`, `_id.$oid`), lines
+ * of a user export, and files for the bulk import (`custom_password_hash`, `mfa_factors`).
  */
-import { isDigest } from '../../../platform/password-hashes.js'
-import { digestForm, hmacForm, ldapForm, type Salt, scryptForm } from './hash-forms.js'
-import type { ImportedUser } from './record.js'
-import { given, type Json, list, moment, object, text } from './values.js'
+import { isDigest } from '../../../platform/crypto/password-hashes.js'
+import { encodeDigest, encodeHmac, encodeLdap, encodeScrypt, type Salt } from './hash-encoding.js'
+import type { ImportRecord } from './record.js'
+import { type JsonObject, nonEmptyString, objectOrEmpty, objectsOf, omitUndefined, timestampOf } from './values.js'
 
-/** Is this line one of Auth0's? */
-export const isAuth0 = (line: Json): boolean =>
+/** Whether this record has the form of an Auth0 user. */
+export const isAuth0 = (line: JsonObject): boolean =>
   'custom_password_hash' in line ||
   'passwordHash' in line ||
   'password_hash' in line ||
   'mfa_factors' in line ||
   (typeof line['user_id'] === 'string' && ('identities' in line || 'email' in line || 'username' in line)) ||
-  '$oid' in object(line['_id'])
+  '$oid' in objectOrEmpty(line['_id'])
 
-export function fromAuth0(line: Json): ImportedUser {
-  const email = text(line['email'])
-  const oid = text(object(line['_id'])['$oid'])
+export function fromAuth0(line: JsonObject): ImportRecord {
+  const email = nonEmptyString(line['email'])
+  const oid = nonEmptyString(objectOrEmpty(line['_id'])['$oid'])
   const unsupported: string[] = []
-  const hash = passwordOf(line, unsupported)
-  const totp = factorsOf(line, unsupported)
-  const metadata = given({
+  const hash = passwordHashOf(line, unsupported)
+  const totp = totpSecretOf(line, unsupported)
+  const metadata = omitUndefined({
     app_metadata: line['app_metadata'] ?? undefined,
     user_metadata: line['user_metadata'] ?? undefined,
   })
-  const createdAt = moment(line['created_at'])
-  return given({
-    externalId: text(line['user_id']) ?? (oid ? `auth0|${oid}` : (email ?? text(line['username']) ?? '')),
-    names: given({ email, unique: text(line['username']), phone: text(line['phone_number']) }),
+  const createdAt = timestampOf(line['created_at'])
+  return omitUndefined({
+    externalId:
+      nonEmptyString(line['user_id']) ?? (oid ? `auth0|${oid}` : (email ?? nonEmptyString(line['username']) ?? '')),
+    names: omitUndefined({
+      email,
+      unique: nonEmptyString(line['username']),
+      phone: nonEmptyString(line['phone_number']),
+    }),
     emailVerified: line['email_verified'] === true,
-    profile: given({
-      name: text(line['name']),
-      given_name: text(line['given_name']),
-      family_name: text(line['family_name']),
-      nickname: text(line['nickname']),
-      picture: text(line['picture']),
-      locale: text(line['locale']),
+    profile: omitUndefined({
+      name: nonEmptyString(line['name']),
+      given_name: nonEmptyString(line['given_name']),
+      family_name: nonEmptyString(line['family_name']),
+      nickname: nonEmptyString(line['nickname']),
+      picture: nonEmptyString(line['picture']),
+      locale: nonEmptyString(line['locale']),
       phone_number_verified: line['phone_verified'] === true ? true : undefined,
     }),
     metadata,
     status: line['blocked'] === true ? ('blocked' as const) : undefined,
     statusReason: line['blocked'] === true ? 'Blocked in Auth0.' : undefined,
     passwordHash: hash,
-    passwordSetAt: moment(line['password_set_date']),
+    passwordSetAt: timestampOf(line['password_set_date']),
     totpSecret: totp,
     createdAt,
     unsupported,
   })
 }
 
-function passwordOf(line: Json, unsupported: string[]): string | undefined {
-  const plain = text(line['passwordHash']) ?? text(line['password_hash'])
+function passwordHashOf(line: JsonObject, unsupported: string[]): string | undefined {
+  const plain = nonEmptyString(line['passwordHash']) ?? nonEmptyString(line['password_hash'])
   if (plain !== undefined) return plain
   const custom = line['custom_password_hash']
   if (custom === undefined || custom === null) return undefined
-  const form = customForm(object(custom))
-  if (form === undefined) {
-    const { algorithm } = object(custom)
-    unsupported.push(`its custom_password_hash (${String(algorithm)}) is incomplete or of a kind that is not taken`)
+  const encoded = encodeCustomHash(objectOrEmpty(custom))
+  if (encoded === undefined) {
+    const { algorithm } = objectOrEmpty(custom)
+    unsupported.push(`the custom_password_hash (${String(algorithm)}) is incomplete or not supported`)
   }
-  return form
+  return encoded
 }
 
 const bytesOf = (value: unknown): Buffer | undefined => {
-  const { value: data, encoding = 'utf8' } = object(value) as { value?: unknown; encoding?: unknown }
+  const { value: data, encoding = 'utf8' } = objectOrEmpty(value) as { value?: unknown; encoding?: unknown }
   if (typeof data !== 'string') return undefined
   return ['hex', 'base64', 'utf8'].includes(String(encoding))
     ? Buffer.from(data, encoding as BufferEncoding)
     : undefined
 }
 
-/** The documented algorithms but for md4, which today's OpenSSL does not have, and the crypt scheme of ldap. */
-function customForm(custom: Json): string | undefined {
-  const algorithm = text(custom['algorithm']) ?? ''
-  const { value, digest: hmacDigest } = object(custom['hash'])
+/** Supports the documented algorithms, except md4, which OpenSSL 3 does not have, and the crypt scheme of ldap. */
+function encodeCustomHash(custom: JsonObject): string | undefined {
+  const algorithm = nonEmptyString(custom['algorithm']) ?? ''
+  const { value, digest: hmacDigest } = objectOrEmpty(custom['hash'])
   const hash = bytesOf(custom['hash'])
   if (typeof value !== 'string' || hash === undefined) return undefined
-  const encoding = passwordEncoding(object(custom['password'])['encoding'])
+  const encoding = passwordEncoding(objectOrEmpty(custom['password'])['encoding'])
   if (encoding === undefined) return undefined
-  const typed = encoding === 'utf8' ? undefined : encoding
-  if (algorithm === 'argon2' || algorithm === 'bcrypt') return typed ? undefined : value
-  if (algorithm === 'pbkdf2') return typed ? undefined : value
-  if (algorithm === 'ldap') return ldapForm(value)
+  const passwordCharset = encoding === 'utf8' ? undefined : encoding
+  if (algorithm === 'argon2' || algorithm === 'bcrypt') return passwordCharset ? undefined : value
+  if (algorithm === 'pbkdf2') return passwordCharset ? undefined : value
+  if (algorithm === 'ldap') return encodeLdap(value)
   const salt = bytesOf(custom['salt'])
   if (algorithm === 'scrypt') {
     const [n, r, p] = ['cost', 'blockSize', 'parallelization'].map((name) => Number(custom[name]))
     const length = Number(custom['keylen'])
-    return typed || !salt || hash.length !== length ? undefined : scryptForm(n!, r!, p!, salt, hash)
+    return passwordCharset || !salt || hash.length !== length ? undefined : encodeScrypt(n!, r!, p!, salt, hash)
   }
   if (algorithm === 'hmac') {
-    const key = bytesOf(object(custom['hash'])['key'])
+    const key = bytesOf(objectOrEmpty(custom['hash'])['key'])
     const name = String(hmacDigest)
-    return key && isDigest(name) ? hmacForm(name, key, hash, typed) : undefined
+    return key && isDigest(name) ? encodeHmac(name, key, hash, passwordCharset) : undefined
   }
   if (!isDigest(algorithm)) return undefined
-  const position = object(custom['salt'])['position'] === 'suffix' ? 'suffix' : 'prefix'
-  const placed: Salt | undefined = salt && { value: salt, position }
-  return digestForm(algorithm, hash, placed, typed)
+  const position = objectOrEmpty(custom['salt'])['position'] === 'suffix' ? 'suffix' : 'prefix'
+  const saltWithPosition: Salt | undefined = salt && { value: salt, position }
+  return encodeDigest(algorithm, hash, saltWithPosition, passwordCharset)
 }
 
 function passwordEncoding(name: unknown): 'utf8' | 'utf16le' | 'latin1' | undefined {
@@ -107,12 +112,12 @@ function passwordEncoding(name: unknown): 'utf8' | 'utf16le' | 'latin1' | undefi
   return name === 'latin1' || name === 'binary' ? 'latin1' : undefined
 }
 
-function factorsOf(line: Json, unsupported: string[]): string | undefined {
+function totpSecretOf(line: JsonObject, unsupported: string[]): string | undefined {
   let secret: string | undefined
-  for (const factor of list(line['mfa_factors'])) {
-    const totp = text(object(factor['totp'])['secret'])
+  for (const factor of objectsOf(line['mfa_factors'])) {
+    const totp = nonEmptyString(objectOrEmpty(factor['totp'])['secret'])
     if (totp && secret === undefined) secret = totp.replace(/[\s=]/g, '').toUpperCase()
-    else unsupported.push(`its second factor ${Object.keys(factor).join(', ')} has no counterpart here`)
+    else unsupported.push(`the second factor ${Object.keys(factor).join(', ')} is not supported`)
   }
   return secret
 }

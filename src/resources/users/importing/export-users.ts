@@ -1,42 +1,41 @@
-/** An export of an issuer's users, which an import takes back (docs/import.md). */
+/** Exports the users of an issuer in the format that the import reads (docs/import.md). */
+import { limits } from '../../../kernel/limits.js'
 import type { Context } from '../../../platform/context.js'
-import { transaction } from '../../../platform/database.js'
-import { emit } from '../../events/events.js'
-import { goneUser, type InIssuer, requireIssuer } from '../../place.js'
-import { toOwn } from './own.js'
-
-const PORTION = 500
+import { transaction } from '../../../platform/postgres/transaction.js'
+import { recordEvent } from '../../events/record-event.js'
+import { deletedUserStatuses, type InIssuer, requireIssuer } from '../../resource-path.js'
+import { toGatehouse } from './gatehouse.js'
 
 /**
- * Every user that is not deleted, the oldest first, in portions, so that memory does not grow with them.
- * @param withCredentials password hashes and TOTP secrets come along
+ * Yields every user that is not deleted, oldest first, in batches, so that memory use is constant.
+ * @param withCredentials includes password hashes and TOTP secrets
  * @throws not_found
  */
 export async function* exportUsers(
   context: Context,
-  place: InIssuer,
+  path: InIssuer,
   withCredentials: boolean,
 ): AsyncGenerator<Record<string, unknown>[]> {
-  const { accountId, issuerId } = place
-  await requireIssuer(context, place)
-  await transaction(context, (inside) =>
-    emit(inside, 'user.export.started', {
+  const { accountId, issuerId } = path
+  await requireIssuer(context, path)
+  await transaction(context, (tx) =>
+    recordEvent(tx, 'user.export.started', {
       accountId,
       issuerId,
       target: { type: 'issuer', id: issuerId },
       data: { with_credentials: withCredentials },
     }),
   )
-  const open = withCredentials ? (sealed: string) => context.sealer.open(sealed) : undefined
-  for (let after = ''; ; ) {
+  const decrypt = withCredentials ? (ciphertext: string) => context.encryptor.decrypt(ciphertext) : undefined
+  for (let lastId = ''; ; ) {
     const users = await context.db.user.findMany({
-      where: { accountId, issuerId, id: { gt: after }, status: { notIn: goneUser } },
+      where: { accountId, issuerId, id: { gt: lastId }, status: { notIn: deletedUserStatuses } },
       include: { verifiers: true },
       orderBy: { id: 'asc' },
-      take: PORTION,
+      take: limits.userExportBatchSize,
     })
-    yield users.map((user) => toOwn(user, open))
-    if (users.length < PORTION) return
-    after = users.at(-1)!.id
+    yield users.map((user) => toGatehouse(user, decrypt))
+    if (users.length < limits.userExportBatchSize) return
+    lastId = users.at(-1)!.id
   }
 }

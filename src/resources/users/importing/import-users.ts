@@ -1,52 +1,61 @@
 /**
- * An import of users (docs/import.md): lines of another product's export become users of an issuer, batch by batch, in
- * constant memory. What cannot be taken is told line by line and does not stop the rest.
+ * Imports users from the export of another product (docs/import.md) in batches, with constant memory. A record that
+ * cannot be imported is reported with its line and does not stop the import.
  */
-import { GateError, parseJson } from '../../../kernel/gate.js'
+import { limits } from '../../../kernel/limits.js'
+import { parseJson, UnsafeInputError } from '../../../kernel/safe-json.js'
 import type { Context } from '../../../platform/context.js'
-import { transaction } from '../../../platform/database.js'
-import { isWeakKind, kindOfHash } from '../../../platform/password-hashes.js'
-import { isOurHash } from '../../../platform/secrets.js'
-import { emit } from '../../events/events.js'
-import { type InIssuer, requireIssuer } from '../../place.js'
+import { hashFormatOf, isWeakHashFormat } from '../../../platform/crypto/password-hashes.js'
+import { isCurrentHash } from '../../../platform/crypto/secrets.js'
+import { transaction } from '../../../platform/postgres/transaction.js'
+import { recordEvent } from '../../events/record-event.js'
+import { type InIssuer, requireIssuer } from '../../resource-path.js'
 import { fromAuth0, isAuth0 } from './auth0.js'
+import { fromGatehouse, isGatehouse } from './gatehouse.js'
 import { fromKeycloak, isKeycloak } from './keycloak.js'
 import { fromLogto, isLogto } from './logto.js'
-import { fromOwn, isOwn } from './own.js'
-import { type Choice, checkRecord, type ImportedUser, Refused } from './record.js'
+import { checkRecord, type ImportChoices, type ImportRecord, RecordError } from './record.js'
 import type { Source } from './sources.js'
-import { isJson, type Json } from './values.js'
-import { knownUsers, lookUp, type Outcome, type Prepared, preparer, writeBatch } from './write.js'
+import { isJsonObject, type JsonObject } from './values.js'
+import {
+  createPreparer,
+  findImportedUsers,
+  type ImportOutcome,
+  type PreparedUser,
+  predictOutcomes,
+  writeBatch,
+} from './write-batch.js'
 
-/** Users per transaction: enough that a commit does not show, few enough to hold. */
-const BATCH = 1000
-
-const readers: Readonly<Record<Source, { knows(line: Json): boolean; read(line: Json): ImportedUser }>> = {
-  gatehouse: { knows: isOwn, read: fromOwn },
-  keycloak: { knows: isKeycloak, read: fromKeycloak },
-  logto: { knows: isLogto, read: fromLogto },
-  auth0: { knows: isAuth0, read: fromAuth0 },
+const readers: Readonly<
+  Record<Source, { recognizes(line: JsonObject): boolean; read(line: JsonObject): ImportRecord }>
+> = {
+  gatehouse: { recognizes: isGatehouse, read: fromGatehouse },
+  keycloak: { recognizes: isKeycloak, read: fromKeycloak },
+  logto: { recognizes: isLogto, read: fromLogto },
+  auth0: { recognizes: isAuth0, read: fromAuth0 },
 }
 
-/** Which product wrote this record; undefined when none of them would. */
-export function sourceOf(text: string): Source | undefined {
+/** Detects the product that wrote this record; undefined if none matches. */
+export function detectSource(text: string): Source | undefined {
   try {
     const line = parseJson(text)
-    return isJson(line) ? (Object.keys(readers) as Source[]).find((source) => readers[source].knows(line)) : undefined
+    return isJsonObject(line)
+      ? (Object.keys(readers) as Source[]).find((source) => readers[source].recognizes(line))
+      : undefined
   } catch {
     return undefined
   }
 }
 
-export interface Line {
-  /** Where it begins in the file, from 1. */
+export interface ImportLine {
+  /** Line of the file where the record begins, from 1. */
   line: number
-  /** JSON text of one record; undefined for one too large to be read. */
+  /** JSON text of the record; undefined if it is too large to be read. */
   text: string | undefined
 }
 
-/** A line that was not imported. */
-export interface Refusal {
+/** A record that was not imported. */
+export interface ImportRefusal {
   line: number
   externalId: string | null
   reason: string
@@ -54,50 +63,50 @@ export interface Refusal {
   fix: string
 }
 
-export interface Totals {
+export interface ImportTotals {
   read: number
   imported: number
-  /** Brought by an earlier run of this import. */
+  /** Imported by an earlier run. */
   known: number
   refused: number
   withoutPassword: number
   totp: number
-  /** How many password hashes of which kind. */
+  /** Number of password hashes by format. */
   hashes: Record<string, number>
-  /** Of those, how many are of a kind that guessers are quick with. */
+  /** Number of hashes in a format that is fast to guess. */
   weak: number
 }
 
-export interface Options extends Choice {
+export interface ImportOptions extends ImportChoices {
   source: Source
   dryRun: boolean
-  /** Called for each line that is not imported. */
-  refused(refusal: Refusal): void
-  /** Called for each user that is, or was by an earlier run: in a dry run never. */
-  imported?(externalId: string, userId: string): void
-  /** Called for each user that is imported, or would be. */
-  taken?(row: Prepared & { line: number }): void
+  /** Called for each record that is not imported. */
+  onRefused(refusal: ImportRefusal): void
+  /** Called for each user that this or an earlier run imported; never in a dry run. */
+  onImported?(externalId: string, userId: string): void
+  /** Called for each user that is imported, or would be in a dry run. */
+  onAccepted?(row: PreparedUser & { line: number }): void
   /** Called after each batch. */
-  progress?(totals: Readonly<Totals>): void
+  onProgress?(totals: Readonly<ImportTotals>): void
 }
 
 /**
- * Runs an import to its end, and tells it.
- * @throws not_found for the issuer, and whatever the lines or the database throw; what was written stays, and the next
- *   run goes on
+ * Imports all lines and records the event of the import.
+ * @throws not_found for the issuer, and errors of the lines or the database. Batches that were written stay; the next
+ *   run continues.
  */
 export async function importUsers(
   context: Context,
-  place: InIssuer,
-  lines: AsyncIterable<Line>,
-  options: Options,
-): Promise<Totals> {
-  const totals = await takeLines(context, place, lines, options)
-  if (!options.dryRun) await tellImport(context, place, options.source, totals)
+  path: InIssuer,
+  lines: AsyncIterable<ImportLine>,
+  options: ImportOptions,
+): Promise<ImportTotals> {
+  const totals = await importLines(context, path, lines, options)
+  if (!options.dryRun) await recordImport(context, path, options.source, totals)
   return totals
 }
 
-export const noTotals = (): Totals => ({
+export const emptyTotals = (): ImportTotals => ({
   read: 0,
   imported: 0,
   known: 0,
@@ -109,47 +118,49 @@ export const noTotals = (): Totals => ({
 })
 
 /**
- * Takes some lines, which need not be all of the import.
+ * Imports some lines without recording the event of the import.
  * @throws as `importUsers`
  */
-export async function takeLines(
+export async function importLines(
   context: Context,
-  place: InIssuer,
-  lines: AsyncIterable<Line> | Iterable<Line>,
-  options: Options,
-): Promise<Totals> {
-  const issuer = await requireIssuer(context, place)
+  path: InIssuer,
+  lines: AsyncIterable<ImportLine> | Iterable<ImportLine>,
+  options: ImportOptions,
+): Promise<ImportTotals> {
+  const issuer = await requireIssuer(context, path)
   const { source, dryRun } = options
-  const totals = noTotals()
-  const prepare = preparer(context, issuer, source)
+  const totals = emptyTotals()
+  const prepare = createPreparer(context, issuer, source)
   const seen = new Set<string>()
-  let batch = new Map<string, Prepared & { line: number }>()
+  let batch = new Map<string, PreparedUser & { line: number }>()
   let writing: Promise<void> = Promise.resolve()
 
-  const refuse = (line: number, externalId: string | null, { reason, message, fix }: Refused): void => {
+  const refuse = (line: number, externalId: string | null, { reason, message, fix }: RecordError): void => {
     totals.refused++
-    options.refused({ line, externalId, reason, message, fix })
+    options.onRefused({ line, externalId, reason, message, fix })
   }
-  const settle = async (done: ReadonlyMap<string, Prepared & { line: number }>): Promise<void> => {
-    const rows = [...done.values()]
-    const outcomes = await (dryRun ? lookUp(context, place, source, rows) : writeBatch(context, place, source, rows))
-    for (const row of rows) count(row, outcomes.get(row.externalId) ?? 'imported')
+  const commitBatch = async (pending: ReadonlyMap<string, PreparedUser & { line: number }>): Promise<void> => {
+    const rows = [...pending.values()]
+    const outcomes = await (dryRun
+      ? predictOutcomes(context, path, source, rows)
+      : writeBatch(context, path, source, rows))
+    for (const row of rows) countOutcome(row, outcomes.get(row.externalId) ?? 'imported')
     const known = rows.map(({ externalId }) => externalId).filter((id) => outcomes.get(id) === 'known')
-    if (known.length > 0 && options.imported && !dryRun)
-      for (const { externalId, userId } of await knownUsers(context, place, source, known))
-        options.imported(externalId, userId)
-    options.progress?.(totals)
+    if (known.length > 0 && options.onImported && !dryRun)
+      for (const { externalId, userId } of await findImportedUsers(context, path, source, known))
+        options.onImported(externalId, userId)
+    options.onProgress?.(totals)
   }
-  const count = (row: Prepared & { line: number }, found: Outcome): void => {
-    // A dry run writes nothing that would tell it of a name that comes twice in the file.
+  const countOutcome = (row: PreparedUser & { line: number }, found: ImportOutcome): void => {
+    // A dry run writes nothing, so duplicate usernames in the file must be detected here.
     const outcome = dryRun && found === 'imported' && seen.has(row.usernameKey) ? 'taken' : found
     if (outcome === 'known') totals.known++
-    else if (outcome === 'taken') refuse(row.line, row.externalId, takenName)
+    else if (outcome === 'taken') refuse(row.line, row.externalId, usernameTakenError)
     else {
       if (dryRun) seen.add(row.usernameKey)
-      else options.imported?.(row.externalId, row.userId)
-      options.taken?.(row)
-      addTo(totals, row)
+      else options.onImported?.(row.externalId, row.userId)
+      options.onAccepted?.(row)
+      addToTotals(totals, row)
     }
   }
 
@@ -157,77 +168,81 @@ export async function takeLines(
     totals.read++
     let externalId: string | null = null
     try {
-      const record = recordOf(text, source)
+      const record = parseRecord(text, source)
       externalId = record.externalId
       const checked = checkRecord(record, options)
-      if (batch.has(externalId)) throw twice
+      if (batch.has(externalId)) throw duplicateIdError
       batch.set(externalId, { ...prepare(checked), line })
     } catch (error) {
-      if (!(error instanceof Refused)) throw error
+      if (!(error instanceof RecordError)) throw error
       refuse(line, externalId, error)
     }
-    if (batch.size < BATCH) continue
-    // One batch is written while the next one is read.
+    if (batch.size < limits.userImportBatchSize) continue
+    // Writes one batch while the next one is read.
     await writing
-    writing = settle(batch)
+    writing = commitBatch(batch)
     writing.catch(() => {})
     batch = new Map()
   }
   await writing
-  if (batch.size > 0) await settle(batch)
+  if (batch.size > 0) await commitBatch(batch)
   return totals
 }
 
-const takenName = new Refused(
+const usernameTakenError = new RecordError(
   'username_taken',
-  'Another user of this issuer has this username already.',
-  'Remove one of the two, or choose another name to sign in with (--login).',
+  'Another user of this issuer has this username.',
+  'Remove one of the two, or choose another username type (--login).',
 )
-const twice = new Refused('duplicate_id', 'A user with this id stands in the file already.', 'Remove one of the two.')
+const duplicateIdError = new RecordError(
+  'duplicate_id',
+  'Another record of the file has this id.',
+  'Remove one of the two.',
+)
 
-function recordOf(text: string | undefined, source: Source): ImportedUser {
+function parseRecord(text: string | undefined, source: Source): ImportRecord {
   const fix = 'Correct the record in the file.'
-  if (text === undefined) throw new Refused('too_large', 'The record has more than 1 MiB.', fix)
+  if (text === undefined) throw new RecordError('too_large', 'The record has more than 1 MiB.', fix)
   let line: unknown
   try {
     line = parseJson(text)
   } catch (error) {
-    if (!(error instanceof GateError)) throw error
-    throw new Refused('invalid_json', error.message.replace('The body', 'The record'), fix)
+    if (!(error instanceof UnsafeInputError)) throw error
+    throw new RecordError('invalid_json', error.message.replace('The body', 'The record'), fix)
   }
-  if (!isJson(line)) throw new Refused('invalid_record', 'The record is no object.', fix)
+  if (!isJsonObject(line)) throw new RecordError('invalid_record', 'The record is not a JSON object.', fix)
   try {
     return readers[source].read(line)
   } catch (error) {
-    if (error instanceof Refused) throw error
-    // Whatever stands where another thing should: an object for a number, say.
-    throw new Refused('invalid_record', `The record cannot be read: ${(error as Error).message}`, fix)
+    if (error instanceof RecordError) throw error
+    // A value of the wrong type, for example an object instead of a number.
+    throw new RecordError('invalid_record', `The record cannot be read: ${(error as Error).message}`, fix)
   }
 }
 
-function addTo(totals: Totals, { verifiers }: Prepared): void {
+function addToTotals(totals: ImportTotals, { verifiers }: PreparedUser): void {
   totals.imported++
   const hash = verifiers.find(({ type }) => type === 'password')?.['hash'] as string | undefined
   if (hash === undefined) totals.withoutPassword++
   else {
-    const kind = kindOfHash(hash) ?? 'unknown'
-    const name = isOurHash(hash) ? 'gatehouse' : kind
+    const kind = hashFormatOf(hash) ?? 'unknown'
+    const name = isCurrentHash(hash) ? 'gatehouse' : kind
     totals.hashes[name] = (totals.hashes[name] ?? 0) + 1
-    if (isWeakKind(kind)) totals.weak++
+    if (isWeakHashFormat(kind)) totals.weak++
   }
   if (verifiers.some(({ type }) => type === 'totp')) totals.totp++
 }
 
-/** The one event that webhooks get (docs/decisions/0041). */
-export async function tellImport(
+/** Records the event of an import. It is the only event of an import that webhooks receive (docs/decisions/0035). */
+export async function recordImport(
   context: Context,
   { accountId, issuerId }: InIssuer,
   source: Source,
-  totals: Totals,
+  totals: ImportTotals,
 ): Promise<void> {
   const { read, imported, known, refused } = totals
-  await transaction(context, (inside) =>
-    emit(inside, 'user.import.finished', {
+  await transaction(context, (tx) =>
+    recordEvent(tx, 'user.import.finished', {
       accountId,
       issuerId,
       target: { type: 'issuer', id: issuerId },

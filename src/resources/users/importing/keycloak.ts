@@ -1,57 +1,66 @@
 /**
- * Users of Keycloak: of a realm export (one file with the realm, or files of users), or lines of its UserRepresentation.
- * Hashes stand in `credentials` as JSON within JSON (`secretData`, `credentialData`); before version 8 as plain fields.
+ * Reads users of Keycloak: a realm export (one file with the realm, or files with users), or lines of
+ * UserRepresentation. `credentials` contains hashes as nested JSON (`secretData`, `credentialData`); before version 8
+ * as plain fields.
  */
 import { Secret } from 'otpauth'
-import { argon2Form, pbkdf2Form } from './hash-forms.js'
-import { type ImportedUser, Refused } from './record.js'
-import { given, type Json, list, moment, object, parsed, text } from './values.js'
+import { encodeArgon2, encodePbkdf2 } from './hash-encoding.js'
+import { type ImportRecord, RecordError } from './record.js'
+import {
+  type JsonObject,
+  nonEmptyString,
+  objectOrEmpty,
+  objectsOf,
+  omitUndefined,
+  parseNestedJson,
+  timestampOf,
+} from './values.js'
 
-/** Is this one of Keycloak's users? */
-export const isKeycloak = (line: Json): boolean =>
+/** Whether this record has the form of a Keycloak user. */
+export const isKeycloak = (line: JsonObject): boolean =>
   'createdTimestamp' in line || 'requiredActions' in line || ('enabled' in line && 'username' in line)
 
-export function fromKeycloak(line: Json): ImportedUser {
-  if (text(line['serviceAccountClientId'])) {
-    const fix = 'Nothing to do: make a machine-to-machine client in its place.'
-    throw new Refused('service_account', 'It is the service account of a client, not a person.', fix)
+export function fromKeycloak(line: JsonObject): ImportRecord {
+  if (nonEmptyString(line['serviceAccountClientId'])) {
+    const fix = 'Create a machine-to-machine client instead, if the service still needs one.'
+    throw new RecordError('service_account', 'The record is the service account of a client, not a person.', fix)
   }
   const unsupported: string[] = []
-  const kept = credentialsOf(list(line['credentials']), unsupported)
-  const attributes = plainAttributes(object(line['attributes']))
-  const username = text(line['username'])
-  const email = text(line['email'])
+  const imported = credentialsOf(objectsOf(line['credentials']), unsupported)
+  const attributes = unwrapAttributes(objectOrEmpty(line['attributes']))
+  const username = nonEmptyString(line['username'])
+  const email = nonEmptyString(line['email'])
   const actions = Array.isArray(line['requiredActions']) ? line['requiredActions'] : []
-  const name = [text(line['firstName']), text(line['lastName'])].filter(Boolean).join(' ')
+  const name = [nonEmptyString(line['firstName']), nonEmptyString(line['lastName'])].filter(Boolean).join(' ')
   const disabled = line['enabled'] === false
-  return given({
-    externalId: text(line['id']) ?? username ?? '',
-    // A realm where people sign in with their address repeats it as the username.
-    names: given({
+  return omitUndefined({
+    externalId: nonEmptyString(line['id']) ?? username ?? '',
+    // A realm with email addresses as usernames repeats the address as the username.
+    names: omitUndefined({
       email: email ?? (username?.includes('@') ? username : undefined),
       unique: username?.includes('@') ? undefined : username,
-      phone: text(attributes['phoneNumber']) ?? text(attributes['phone_number']),
+      phone: nonEmptyString(attributes['phoneNumber']) ?? nonEmptyString(attributes['phone_number']),
     }),
     emailVerified: line['emailVerified'] === true,
-    profile: given({
-      name: text(name),
-      given_name: text(line['firstName']),
-      family_name: text(line['lastName']),
-      locale: text(attributes['locale']),
-      picture: text(attributes['picture']),
+    profile: omitUndefined({
+      name: nonEmptyString(name),
+      given_name: nonEmptyString(line['firstName']),
+      family_name: nonEmptyString(line['lastName']),
+      locale: nonEmptyString(attributes['locale']),
+      picture: nonEmptyString(attributes['picture']),
     }),
     metadata: attributes,
     status: disabled ? ('blocked' as const) : undefined,
     statusReason: disabled ? 'Disabled in Keycloak.' : undefined,
-    ...kept,
-    mustChange: kept.mustChange || actions.includes('UPDATE_PASSWORD'),
-    createdAt: moment(line['createdTimestamp']),
+    ...imported,
+    mustChange: imported.mustChange || actions.includes('UPDATE_PASSWORD'),
+    createdAt: timestampOf(line['createdTimestamp']),
     unsupported,
   })
 }
 
-/** Keycloak has lists only; those of one value are meant as that value. */
-const plainAttributes = (attributes: Json): Json =>
+/** Attributes of Keycloak are lists. A list with one value is replaced by the value. */
+const unwrapAttributes = (attributes: JsonObject): JsonObject =>
   Object.fromEntries(
     Object.entries(attributes).map(([key, value]) => [
       key,
@@ -59,28 +68,31 @@ const plainAttributes = (attributes: Json): Json =>
     ]),
   )
 
-type Kept = Pick<ImportedUser, 'passwordHash' | 'passwordSetAt' | 'totpSecret'> & { mustChange: boolean }
+type ImportedCredentials = Pick<ImportRecord, 'passwordHash' | 'passwordSetAt' | 'totpSecret'> & { mustChange: boolean }
 
-function credentialsOf(credentials: readonly Json[], unsupported: string[]): Kept {
-  const kept: Kept = { mustChange: false }
+function credentialsOf(credentials: readonly JsonObject[], unsupported: string[]): ImportedCredentials {
+  const imported: ImportedCredentials = { mustChange: false }
   for (const credential of credentials) {
-    const type = text(credential['type']) ?? 'password'
-    if (type === 'password' && kept.passwordHash === undefined) {
-      const hash = passwordOf(credential)
-      if (hash === undefined) unsupported.push('its password is not hashed, or by an algorithm that is not taken')
-      else Object.assign(kept, given({ passwordHash: hash, passwordSetAt: moment(credential['createdDate']) }))
-      kept.mustChange = credential['temporary'] === true
-    } else if ((type === 'otp' || type === 'totp') && kept.totpSecret === undefined) {
-      const secret = totpOf(credential)
-      if (secret === undefined)
-        unsupported.push('its one-time codes are not time-based with SHA-1, 6 digits, 30 seconds')
-      else kept.totpSecret = secret
+    const type = nonEmptyString(credential['type']) ?? 'password'
+    if (type === 'password' && imported.passwordHash === undefined) {
+      const hash = passwordHashOf(credential)
+      if (hash === undefined) unsupported.push('the password is not hashed, or with an algorithm that is not supported')
+      else
+        Object.assign(
+          imported,
+          omitUndefined({ passwordHash: hash, passwordSetAt: timestampOf(credential['createdDate']) }),
+        )
+      imported.mustChange = credential['temporary'] === true
+    } else if ((type === 'otp' || type === 'totp') && imported.totpSecret === undefined) {
+      const secret = totpSecretOf(credential)
+      if (secret === undefined) unsupported.push('the one-time codes are not TOTP with SHA-1, 6 digits and 30 seconds')
+      else imported.totpSecret = secret
     } else if (type !== 'recovery-authn-codes') {
-      // Recovery codes only stand in for another factor, and are made anew.
-      unsupported.push(`its ${type} credential cannot be moved, or there is one of the kind already`)
+      // Recovery codes are only a substitute for another factor. Users create new ones.
+      unsupported.push(`the ${type} credential is not supported, or is a second one of this type`)
     }
   }
-  return kept
+  return imported
 }
 
 const pbkdf2Digests: Readonly<Record<string, string>> = {
@@ -90,39 +102,39 @@ const pbkdf2Digests: Readonly<Record<string, string>> = {
   'pbkdf2-sha512': 'sha512',
 }
 
-function passwordOf(credential: Json): string | undefined {
-  const secret = parsed(credential['secretData'])
-  const data = parsed(credential['credentialData'])
-  const value = text(secret['value']) ?? text(credential['hashedSaltedValue'])
-  const saltText = text(secret['salt']) ?? text(credential['salt']) ?? ''
-  const algorithm = text(data['algorithm']) ?? text(credential['algorithm']) ?? 'pbkdf2'
+function passwordHashOf(credential: JsonObject): string | undefined {
+  const secret = parseNestedJson(credential['secretData'])
+  const data = parseNestedJson(credential['credentialData'])
+  const value = nonEmptyString(secret['value']) ?? nonEmptyString(credential['hashedSaltedValue'])
+  const saltText = nonEmptyString(secret['salt']) ?? nonEmptyString(credential['salt']) ?? ''
+  const algorithm = nonEmptyString(data['algorithm']) ?? nonEmptyString(credential['algorithm']) ?? 'pbkdf2'
   const iterations = Number(data['hashIterations'] ?? credential['hashIterations'] ?? 0)
   if (value === undefined) return undefined
-  // Extensions that hash with bcrypt keep its own notation.
+  // Extensions that hash with bcrypt store its own format.
   if (algorithm === 'bcrypt') return value
   const [salt, hash] = [Buffer.from(saltText, 'base64'), Buffer.from(value, 'base64')]
   const digest = pbkdf2Digests[algorithm]
-  if (digest) return pbkdf2Form(digest, iterations, salt, hash)
+  if (digest) return encodePbkdf2(digest, iterations, salt, hash)
   if (algorithm !== 'argon2') return undefined
-  const parameters = object(data['additionalParameters'])
+  const parameters = objectOrEmpty(data['additionalParameters'])
   const first = (name: string): string | undefined => {
     const list = parameters[name]
-    return Array.isArray(list) ? text(String(list[0])) : undefined
+    return Array.isArray(list) ? nonEmptyString(String(list[0])) : undefined
   }
   const version = first('version') === '1.0' ? 16 : 19
   const cost = {
     version,
     memory: Number(first('memory')),
     passes: iterations,
-    lanes: Number(first('parallelism') ?? 1),
+    parallelism: Number(first('parallelism') ?? 1),
   }
-  return argon2Form(first('type') ?? 'id', cost, salt, hash)
+  return encodeArgon2(first('type') ?? 'id', cost, salt, hash)
 }
 
-/** Keycloak hashes the characters of the secret itself, unless it says that they are base32. */
-function totpOf(credential: Json): string | undefined {
-  const data = parsed(credential['credentialData'])
-  const value = text(parsed(credential['secretData'])['value'])
+/** Keycloak uses the characters of the secret as the key, unless it is marked as base32. */
+function totpSecretOf(credential: JsonObject): string | undefined {
+  const data = parseNestedJson(credential['credentialData'])
+  const value = nonEmptyString(parseNestedJson(credential['secretData'])['value'])
   const { subType = 'totp', digits = 6, period = 30, algorithm = 'HmacSHA1', secretEncoding } = data
   if (value === undefined || subType !== 'totp' || digits !== 6 || period !== 30 || algorithm !== 'HmacSHA1')
     return undefined

@@ -1,77 +1,88 @@
 /**
- * Users of Logto: rows of its table `users` as JSON (snake case), of its Management API, or of a file made for its own
- * user migration (camel case, `passwordDigest` and `passwordAlgorithm`).
+ * Reads users of Logto: rows of its table `users` as JSON (snake case), responses of its Management API, or a file for
+ * its user migration (camel case, `passwordDigest` and `passwordAlgorithm`).
  */
-import { isDigest } from '../../../platform/password-hashes.js'
-import { digestForm, pbkdf2Form } from './hash-forms.js'
-import type { ImportedUser } from './record.js'
-import { given, type Json, list, moment, object, parsed, text } from './values.js'
+import { isDigest } from '../../../platform/crypto/password-hashes.js'
+import { encodeDigest, encodePbkdf2 } from './hash-encoding.js'
+import type { ImportRecord } from './record.js'
+import {
+  type JsonObject,
+  nonEmptyString,
+  objectOrEmpty,
+  objectsOf,
+  omitUndefined,
+  parseNestedJson,
+  timestampOf,
+} from './values.js'
 
-/** A value under its name in the API or in the database. */
-const either = (line: Json, camel: string): unknown =>
+/** Returns a value by its API name or its column name. */
+const camelOrSnake = (line: JsonObject, camel: string): unknown =>
   line[camel] ?? line[camel.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]
 
-/** Is this one of Logto's users? */
-export const isLogto = (line: Json): boolean =>
+/** Whether this record has the form of a Logto user. */
+export const isLogto = (line: JsonObject): boolean =>
   ['primaryEmail', 'primaryPhone', 'passwordEncrypted', 'passwordDigest', 'isSuspended'].some(
-    (name) => either(line, name) !== undefined,
+    (name) => camelOrSnake(line, name) !== undefined,
   )
 
-export function fromLogto(line: Json): ImportedUser {
+export function fromLogto(line: JsonObject): ImportRecord {
   const unsupported: string[] = []
-  const profile = object(either(line, 'profile'))
-  const email = text(either(line, 'primaryEmail'))
-  const phone = text(either(line, 'primaryPhone'))
-  const suspended = either(line, 'isSuspended') === true
-  return given({
-    externalId: text(line['id']) ?? email ?? text(line['username']) ?? phone ?? '',
-    names: given({
+  const profile = objectOrEmpty(camelOrSnake(line, 'profile'))
+  const email = nonEmptyString(camelOrSnake(line, 'primaryEmail'))
+  const phone = nonEmptyString(camelOrSnake(line, 'primaryPhone'))
+  const suspended = camelOrSnake(line, 'isSuspended') === true
+  return omitUndefined({
+    externalId: nonEmptyString(line['id']) ?? email ?? nonEmptyString(line['username']) ?? phone ?? '',
+    names: omitUndefined({
       email,
-      // Logto keeps numbers without the plus.
+      // Logto stores phone numbers without the plus.
       phone: phone && (phone.startsWith('+') ? phone : `+${phone}`),
-      unique: text(line['username']),
+      unique: nonEmptyString(line['username']),
     }),
-    // An address becomes the primary one by a code that was sent to it, or by an administrator's word.
+    // Logto sets a primary email only after a code was confirmed, or when an administrator sets it.
     emailVerified: email !== undefined,
-    profile: given({
-      name: text(line['name']),
-      picture: text(line['avatar']),
-      given_name: text(profile['givenName']),
-      family_name: text(profile['familyName']),
-      nickname: text(profile['nickname']),
-      locale: text(profile['locale']),
+    profile: omitUndefined({
+      name: nonEmptyString(line['name']),
+      picture: nonEmptyString(line['avatar']),
+      given_name: nonEmptyString(profile['givenName']),
+      family_name: nonEmptyString(profile['familyName']),
+      nickname: nonEmptyString(profile['nickname']),
+      locale: nonEmptyString(profile['locale']),
     }),
-    metadata: object(either(line, 'customData')),
+    metadata: objectOrEmpty(camelOrSnake(line, 'customData')),
     status: suspended ? ('suspended' as const) : undefined,
     statusReason: suspended ? 'Suspended in Logto.' : undefined,
-    passwordHash: passwordOf(line, unsupported),
-    totpSecret: totpOf(line, unsupported),
-    createdAt: moment(either(line, 'createdAt')),
+    passwordHash: passwordHashOf(line, unsupported),
+    totpSecret: totpSecretOf(line, unsupported),
+    createdAt: timestampOf(camelOrSnake(line, 'createdAt')),
     unsupported,
   })
 }
 
-function passwordOf(line: Json, unsupported: string[]): string | undefined {
-  const value = text(either(line, 'passwordEncrypted')) ?? text(either(line, 'passwordDigest'))
+function passwordHashOf(line: JsonObject, unsupported: string[]): string | undefined {
+  const value =
+    nonEmptyString(camelOrSnake(line, 'passwordEncrypted')) ?? nonEmptyString(camelOrSnake(line, 'passwordDigest'))
   if (value === undefined) return undefined
-  const method = text(either(line, 'passwordEncryptionMethod')) ?? text(either(line, 'passwordAlgorithm')) ?? ''
-  const form = formOf(method.toLowerCase(), value)
-  if (form === undefined)
-    unsupported.push(`its password hash (${method || 'no algorithm named'}) is of a kind that is not taken`)
-  return form
+  const method =
+    nonEmptyString(camelOrSnake(line, 'passwordEncryptionMethod')) ??
+    nonEmptyString(camelOrSnake(line, 'passwordAlgorithm')) ??
+    ''
+  const encoded = encodeHash(method.toLowerCase(), value)
+  if (encoded === undefined) unsupported.push(`the password hash (${method || 'no algorithm'}) is not supported`)
+  return encoded
 }
 
-function formOf(method: string, value: string): string | undefined {
+function encodeHash(method: string, value: string): string | undefined {
   if (method.startsWith('argon2') || method === 'bcrypt') return value
-  if (isDigest(method)) return digestForm(method, Buffer.from(value, 'hex'))
-  return method === 'legacy' ? legacyForm(value) : undefined
+  if (isDigest(method)) return encodeDigest(method, Buffer.from(value, 'hex'))
+  return method === 'legacy' ? encodeLegacyHash(value) : undefined
 }
 
 /**
- * `["sha256", ["salt", "@"], "hex"]`: the arguments joined and hashed, `@` being the password; and
+ * `["sha256", ["salt", "@"], "hex"]`: the digest of the joined arguments, with the password for `@`; or
  * `["pbkdf2", ["salt", "iterations", "length", "digest", "@"], "hex"]`.
  */
-function legacyForm(value: string): string | undefined {
+function encodeLegacyHash(value: string): string | undefined {
   let expression: unknown
   try {
     expression = JSON.parse(value)
@@ -85,24 +96,29 @@ function legacyForm(value: string): string | undefined {
   if (algorithm === 'pbkdf2') {
     const [salt = '', iterations, , digest = ''] = args
     return args.length === 5 && args[4] === '@'
-      ? pbkdf2Form(digest, Number(iterations), Buffer.from(salt), hash)
+      ? encodePbkdf2(digest, Number(iterations), Buffer.from(salt), hash)
       : undefined
   }
-  const at = args.indexOf('@')
-  if (!isDigest(algorithm) || at < 0 || args.lastIndexOf('@') !== at) return undefined
-  if (at > 0 && at < args.length - 1) return undefined
-  const position = at === 0 ? 'suffix' : 'prefix'
-  return digestForm(algorithm, hash, { value: Buffer.from(args.filter((word) => word !== '@').join('')), position })
+  const index = args.indexOf('@')
+  if (!isDigest(algorithm) || index < 0 || args.lastIndexOf('@') !== index) return undefined
+  if (index > 0 && index < args.length - 1) return undefined
+  const position = index === 0 ? 'suffix' : 'prefix'
+  return encodeDigest(algorithm, hash, { value: Buffer.from(args.filter((word) => word !== '@').join('')), position })
 }
 
-function totpOf(line: Json, unsupported: string[]): string | undefined {
-  const kept = either(line, 'mfaVerifications')
-  const factors = list(typeof kept === 'string' ? Object.values(parsed(`{"factors": ${kept}}`))[0] : kept)
+function totpSecretOf(line: JsonObject, unsupported: string[]): string | undefined {
+  const verifications = camelOrSnake(line, 'mfaVerifications')
+  const factors = objectsOf(
+    typeof verifications === 'string'
+      ? Object.values(parseNestedJson(`{"factors": ${verifications}}`))[0]
+      : verifications,
+  )
   let secret: string | undefined
   for (const factor of factors) {
-    const type = text(factor['type'])
-    if (type === 'Totp' && text(factor['key']) && secret === undefined) secret = String(factor['key']).toUpperCase()
-    else if (type !== 'BackupCode') unsupported.push(`its second factor ${type} cannot be moved`)
+    const type = nonEmptyString(factor['type'])
+    if (type === 'Totp' && nonEmptyString(factor['key']) && secret === undefined)
+      secret = String(factor['key']).toUpperCase()
+    else if (type !== 'BackupCode') unsupported.push(`the second factor ${type} is not supported`)
   }
   return secret
 }

@@ -1,17 +1,18 @@
-/** What every source of an import is read into, whatever product wrote it, and the rules that it must keep. */
+/** The common form of an imported user, whatever product wrote it, and its rules. */
 import { z } from 'zod'
 import { ApiError } from '../../../kernel/errors.js'
-import { check, rules } from '../../../kernel/input.js'
+import { checkInput, fieldSchemas } from '../../../kernel/input.js'
+import { limits } from '../../../kernel/limits.js'
 import { isPlatformScope } from '../../../kernel/scopes.js'
-import { hashFault } from '../../../platform/password-hashes.js'
+import { passwordHashError } from '../../../platform/crypto/password-hashes.js'
 import { profileRules } from '../profile.js'
 import { checkUsername, isEmail, type UsernameType, usernameTypes } from '../usernames.js'
 
-/** A user of another product, or of another Gatehouse. */
-export interface ImportedUser {
-  /** Its id there. */
+/** A user of another product or another Gatehouse deployment. */
+export interface ImportRecord {
+  /** The id in the other product. */
   externalId: string
-  /** Names that it may sign in with, by kind; which of them counts is the caller's choice. */
+  /** Possible usernames by type. `ImportChoices.login` selects one. */
   names: Partial<Record<UsernameType, string>>
   emailVerified?: boolean
   /** OpenID Connect claims. */
@@ -27,7 +28,7 @@ export interface ImportedUser {
   statusReason?: string | null
   signupReason?: string | null
   triggeredRule?: string | null
-  /** In a form of platform/password-hashes. */
+  /** In a format of platform/crypto/password-hashes.ts. */
   passwordHash?: string
   /** Unix milliseconds. */
   passwordSetAt?: number
@@ -36,12 +37,12 @@ export interface ImportedUser {
   totpSecret?: string
   /** Unix milliseconds. */
   createdAt?: number
-  /** Credentials that cannot be taken, each as a clause: `the passkey "Phone" …`. */
+  /** Credentials that cannot be imported, each as a clause of a sentence: `the passkey "Phone" …`. */
   unsupported?: string[]
 }
 
-/** A record that is not imported: why, and what its owner can do about it. */
-export class Refused extends Error {
+/** A record that is not imported, with the reason and how to fix it. */
+export class RecordError extends Error {
   constructor(
     readonly reason: string,
     message: string,
@@ -51,78 +52,90 @@ export class Refused extends Error {
   }
 }
 
-const object = rules.object.optional()
+const optionalObject = fieldSchemas.object.optional()
 const recordRules = z.strictObject({
-  externalId: rules.text(255).min(1, 'must not be empty.'),
-  names: z.partialRecord(z.enum(usernameTypes), rules.text(254)),
-  emailVerified: rules.boolean.optional(),
+  externalId: fieldSchemas.text(limits.maxImportedExternalIdLength).min(1, 'must not be empty.'),
+  names: z.partialRecord(z.enum(usernameTypes), fieldSchemas.text(limits.maxUsernameLength)),
+  emailVerified: fieldSchemas.boolean.optional(),
   profile: profileRules.optional(),
-  security: object,
-  compliance: object,
-  preferences: object,
-  customFields: object,
-  metadata: rules.metadata.optional(),
-  scopes: rules.scopes.optional(),
-  region: rules.text(64).nullable().optional(),
+  security: optionalObject,
+  compliance: optionalObject,
+  preferences: optionalObject,
+  customFields: optionalObject,
+  metadata: fieldSchemas.metadata.optional(),
+  scopes: fieldSchemas.scopes.optional(),
+  region: fieldSchemas.text(64).nullable().optional(),
   status: z.enum(['active', 'suspended', 'blocked', 'pending_approval']).optional(),
-  statusReason: rules.text().nullable().optional(),
-  signupReason: rules.text().nullable().optional(),
-  triggeredRule: rules.text().nullable().optional(),
-  passwordHash: rules.text(4000).optional(),
-  passwordSetAt: rules.moment.optional(),
-  mustChange: rules.boolean.optional(),
-  totpSecret: rules.text(512).optional(),
-  createdAt: rules.moment.optional(),
+  statusReason: fieldSchemas.text().nullable().optional(),
+  signupReason: fieldSchemas.text().nullable().optional(),
+  triggeredRule: fieldSchemas.text().nullable().optional(),
+  passwordHash: fieldSchemas.text(limits.maxImportedPasswordHashLength).optional(),
+  passwordSetAt: fieldSchemas.timestamp.optional(),
+  mustChange: fieldSchemas.boolean.optional(),
+  totpSecret: fieldSchemas.text(limits.maxImportedTotpSecretLength).optional(),
+  createdAt: fieldSchemas.timestamp.optional(),
   unsupported: z.array(z.string()).optional(),
 })
 
-export interface Choice {
-  /** Which names to sign in with, the first one that a user has. */
+export interface ImportChoices {
+  /** Username types by preference. The first one that a user has is used. */
   login: readonly UsernameType[]
-  /** Take users whose password or second factor cannot be taken, without it. */
+  /** Imports users without the passwords and second factors that are not supported. */
   dropUnsupported: boolean
 }
 
-/** A record that has passed, with the name that it signs in with. */
-export interface Checked extends ImportedUser {
+/** A valid record with the selected username. */
+export interface CheckedRecord extends ImportRecord {
   usernameType: UsernameType
   username: string
 }
 
 /**
- * Checks a record and chooses its username. What it could not sign in with goes into the profile.
- * @throws Refused
+ * Checks a record and selects its username. The other names go into the profile.
+ * @throws RecordError
  */
-export function checkRecord(record: ImportedUser, { login, dropUnsupported }: Choice): Checked {
+export function checkRecord(record: ImportRecord, { login, dropUnsupported }: ImportChoices): CheckedRecord {
   checkShape(record)
   const usernameType = [...login, ...usernameTypes].find((type) => record.names[type]?.trim())
   if (!usernameType) {
-    throw new Refused('no_username', 'It has no email address, username or phone number.', 'Give it one of them.')
+    throw new RecordError(
+      'no_username',
+      'The record has no email address, username or phone number.',
+      'Add one of them.',
+    )
   }
   const username = record.names[usernameType]!.trim()
-  orRefused('invalid_username', 'Correct it, or choose another name to sign in with (--login).', () =>
+  withRecordError('invalid_username', 'Correct the username, or choose another username type (--login).', () =>
     checkUsername(usernameType, username),
   )
-  const platform = record.scopes?.find(isPlatformScope)
-  if (platform !== undefined) {
-    const fix = 'Remove the scope; an administrator can give it afterwards.'
-    throw new Refused('platform_scope', `It has the platform scope ${platform}, which no import gives.`, fix)
+  const platformScope = record.scopes?.find(isPlatformScope)
+  if (platformScope !== undefined) {
+    const fix = 'Remove the scope. An administrator can add it to the user after the import.'
+    throw new RecordError(
+      'platform_scope',
+      `The record has the platform scope ${platformScope}, which an import cannot grant.`,
+      fix,
+    )
   }
   const unsupported = [...(record.unsupported ?? [])]
-  const fault = record.passwordHash === undefined ? undefined : hashFault(record.passwordHash)
-  if (fault !== undefined) unsupported.push(`its password hash ${fault}`)
+  const hashProblem = record.passwordHash === undefined ? undefined : passwordHashError(record.passwordHash)
+  if (hashProblem !== undefined) unsupported.push(`the password hash ${hashProblem}`)
   if (record.totpSecret !== undefined && !/^[A-Z2-7]{16,}$/.test(record.totpSecret))
-    unsupported.push('its TOTP secret is not base32 of at least 80 bits')
+    unsupported.push('the TOTP secret is not base32 of at least 80 bits')
   if (unsupported.length > 0 && !dropUnsupported) {
-    const fix = 'Correct it, or take such users without these credentials (--drop-unsupported).'
-    throw new Refused('unsupported_credential', `It cannot be taken as it is: ${unsupported.join('; ')}.`, fix)
+    const fix = 'Correct the record, or import such users without these credentials (--drop-unsupported).'
+    throw new RecordError(
+      'unsupported_credential',
+      `Some credentials cannot be imported: ${unsupported.join('; ')}.`,
+      fix,
+    )
   }
   const { passwordHash, totpSecret, ...rest } = record
-  const keepsTotp = totpSecret !== undefined && /^[A-Z2-7]{16,}$/.test(totpSecret)
+  const isTotpSupported = totpSecret !== undefined && /^[A-Z2-7]{16,}$/.test(totpSecret)
   return {
     ...rest,
-    ...(passwordHash !== undefined && fault === undefined && { passwordHash }),
-    ...(keepsTotp && { totpSecret }),
+    ...(passwordHash !== undefined && hashProblem === undefined && { passwordHash }),
+    ...(isTotpSupported && { totpSecret }),
     profile: profileOf(record, usernameType),
     emailVerified: record.emailVerified ?? false,
     usernameType,
@@ -130,21 +143,21 @@ export function checkRecord(record: ImportedUser, { login, dropUnsupported }: Ch
   }
 }
 
-function checkShape(record: ImportedUser): void {
-  orRefused('invalid_record', 'Correct the field.', () => check(recordRules, record))
+function checkShape(record: ImportRecord): void {
+  withRecordError('invalid_record', 'Correct the field.', () => checkInput(recordRules, record))
 }
 
-function orRefused(reason: string, fix: string, work: () => void): void {
+function withRecordError(reason: string, fix: string, runCheck: () => void): void {
   try {
-    work()
+    runCheck()
   } catch (error) {
-    if (error instanceof ApiError) throw new Refused(reason, error.message, fix)
+    if (error instanceof ApiError) throw new RecordError(reason, error.message, fix)
     throw error
   }
 }
 
-/** The claims, with the address and number that are not the username (decisions D26: what mail and tokens read). */
-function profileOf({ profile, names }: ImportedUser, usernameType: UsernameType): Record<string, unknown> {
+/** Returns the claims, including the email address, phone number and name that are not the username. */
+function profileOf({ profile, names }: ImportRecord, usernameType: UsernameType): Record<string, unknown> {
   const { email, phone, unique } = names
   return {
     ...profile,

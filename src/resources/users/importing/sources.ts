@@ -1,3 +1,3 @@
-/** Products whose exports can be read. A file of its own: the command line asks for it before anything else is loaded. */
+/** Products whose exports can be imported. In its own file because the command line needs it before other modules. */
 export const sources = ['auth0', 'keycloak', 'logto', 'gatehouse'] as const
 export type Source = (typeof sources)[number]

@@ -1,33 +1,32 @@
-/** Reading values that another product wrote: what is missing, null or of another type counts as absent. */
-export type Json = Record<string, unknown>
+/** Reads values of other products. A missing value, null and a value of the wrong type are all treated as absent. */
+export type JsonObject = Record<string, unknown>
 
-export const isJson = (value: unknown): value is Json =>
+export const isJsonObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** A text that is not empty. */
-export const text = (value: unknown): string | undefined =>
+export const nonEmptyString = (value: unknown): string | undefined =>
   typeof value === 'string' && value.trim() !== '' ? value : undefined
 
-export const object = (value: unknown): Json => (isJson(value) ? value : {})
-export const list = (value: unknown): Json[] => (Array.isArray(value) ? value.filter(isJson) : [])
+export const objectOrEmpty = (value: unknown): JsonObject => (isJsonObject(value) ? value : {})
+export const objectsOf = (value: unknown): JsonObject[] => (Array.isArray(value) ? value.filter(isJsonObject) : [])
 
-/** Unix milliseconds of a moment: a number of them, an ISO date, or MongoDB's `{"$date": …}`. */
-export function moment(value: unknown): number | undefined {
-  const plain = isJson(value) ? value['$date'] : value
+/** Returns Unix milliseconds from a number of milliseconds, an ISO 8601 date, or MongoDB's `{"$date": …}`. */
+export function timestampOf(value: unknown): number | undefined {
+  const plain = isJsonObject(value) ? value['$date'] : value
   const time = typeof plain === 'string' ? Date.parse(plain) : plain
   return typeof time === 'number' && Number.isSafeInteger(time) && time >= 0 ? time : undefined
 }
 
-/** JSON within JSON, as Keycloak keeps credentials. */
-export function parsed(value: unknown): Json {
-  if (typeof value !== 'string') return object(value)
+/** Parses JSON within JSON, as in Keycloak's credentials. Returns an empty object for invalid JSON. */
+export function parseNestedJson(value: unknown): JsonObject {
+  if (typeof value !== 'string') return objectOrEmpty(value)
   try {
-    return object(JSON.parse(value))
+    return objectOrEmpty(JSON.parse(value))
   } catch {
     return {}
   }
 }
 
-/** Without what is undefined, so that absent stays absent. */
-export const given = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
+/** Removes properties whose value is undefined. */
+export const omitUndefined = <T extends object>(values: T): { [K in keyof T]: Exclude<T[K], undefined> } =>
   Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as never

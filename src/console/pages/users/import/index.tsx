@@ -1,27 +1,27 @@
-/** Users of another product, out of its export (docs/import.md): rehearsed first, then imported. */
+/** Imports users from an export of another product (docs/import.md): first a dry run, then the import. */
 import { Alert, Button, FileInput, Group, Progress, Stack, Text } from '@mantine/core'
 import { importUsers } from 'documents/user-import'
 import { useEffect, useRef, useState } from 'react'
+import { Card } from '../../../components/card'
+import { Icon } from '../../../components/icon'
+import { LinkButton } from '../../../components/link'
+import { Page } from '../../../components/page'
+import { issuerHref, useConsoleContext } from '../../../console-context'
 import type { Field } from '../../../form/fields'
 import { FormFields } from '../../../form/form-fields'
 import { useForm } from '../../../form/use-form'
-import { Fault } from '../../../graphql/fault'
-import { useRun } from '../../../graphql/hooks'
-import { Card } from '../../../parts/card'
-import { Icon } from '../../../parts/icon'
-import { LinkButton } from '../../../parts/link'
-import { Page } from '../../../parts/page'
-import { issuerHref, usePlace } from '../../../place'
-import { OutcomeCard } from './outcome'
-import { type Choices, type Outcome, runImport } from './run'
+import { useMutation } from '../../../graphql/hooks'
+import { RequestError } from '../../../graphql/request-error'
+import { ImportResultCard } from './import-result'
+import { type ImportOptions, type ImportResult, runImport } from './run-import'
 
-const fields: Field<Choices>[] = [
+const fields: Field<ImportOptions>[] = [
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'source',
-    label: 'Where it comes from',
+    label: 'Source',
     options: [
-      { value: 'any', label: 'See from the first record' },
+      { value: 'any', label: 'Detect from the first record' },
       { value: 'auth0', label: 'Auth0' },
       { value: 'keycloak', label: 'Keycloak' },
       { value: 'logto', label: 'Logto' },
@@ -29,10 +29,10 @@ const fields: Field<Choices>[] = [
     ],
   },
   {
-    kind: 'choice',
+    kind: 'select',
     path: 'login',
-    label: 'They sign in with',
-    hint: 'Who does not have it signs in with the next thing that they have.',
+    label: 'Sign-in identifier',
+    hint: 'Users without it get the next identifier that they have.',
     options: [
       { value: 'email', label: 'Email address' },
       { value: 'unique', label: 'Username' },
@@ -42,111 +42,108 @@ const fields: Field<Choices>[] = [
   {
     kind: 'toggle',
     path: 'dropUnsupported',
-    label: 'Leave out credentials that cannot be taken',
-    hint: 'Else their users are refused: an account without its second factor is less safe than before.',
+    label: 'Skip unsupported credentials',
+    hint: 'Otherwise their users are refused, because an account without its second factor is less secure than before.',
   },
 ]
 
 export default function ImportUsers() {
-  const { accountId, issuerId } = usePlace()
-  const run = useRun()
+  const { accountId, issuerId } = useConsoleContext()
+  const mutate = useMutation()
   const form = useForm(fields, { source: 'any', login: 'email' })
   const [file, setFile] = useState<File | null>(null)
-  const [outcome, setOutcome] = useState<Outcome>()
-  const [trouble, setTrouble] = useState<string>()
-  /** Stops what is running. */
-  const [running, setRunning] = useState<AbortController>()
+  const [result, setResult] = useState<ImportResult>()
+  const [errorMessage, setErrorMessage] = useState<string>()
+  /** Stops the running import or dry run; undefined if none is running. */
+  const [abortController, setAbortController] = useState<AbortController>()
   const stopped = useRef(false)
   const users = `${issuerHref(accountId, issuerId)}/users`
-  useStay(running)
+  useUnloadGuard(abortController)
 
-  // What was rehearsed was this file with these choices.
-  const choices = JSON.stringify(form.values)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another choice makes the outcome void
-  useEffect(() => setOutcome(undefined), [choices, file])
+  // The result of a dry run applies only to the same file and options.
+  const optionsKey = JSON.stringify(form.values)
+  // biome-ignore lint/correctness/useExhaustiveDependencies: changed options invalidate the result
+  useEffect(() => setResult(undefined), [optionsKey, file])
 
-  const go = async (dryRun: boolean) => {
+  const startImport = async (dryRun: boolean) => {
     if (!file) return
     const controller = new AbortController()
     stopped.current = false
-    setTrouble(undefined)
-    setOutcome(undefined)
-    setRunning(controller)
+    setErrorMessage(undefined)
+    setResult(undefined)
+    setAbortController(controller)
     try {
-      const done = await runImport({
+      const finished = await runImport({
         file,
-        choices: form.values as unknown as Choices,
+        options: form.values as unknown as ImportOptions,
         dryRun,
-        send: async (input) => {
+        sendBatch: async (input) => {
           const typenames = input.last && !dryRun ? ['User'] : []
-          return (await run(importUsers, { accountId, issuerId, input }, { typenames })).importUsers
+          return (await mutate(importUsers, { accountId, issuerId, input }, { typenames })).importUsers
         },
-        progress: setOutcome,
+        onProgress: setResult,
         signal: controller.signal,
       })
       stopped.current = controller.signal.aborted
-      setOutcome(done)
-    } catch (fault) {
-      const { message } = fault as Error
-      setTrouble(fault instanceof Fault || fault instanceof Error ? message : 'The file cannot be read.')
+      setResult(finished)
+    } catch (error) {
+      const { message } = error as Error
+      setErrorMessage(error instanceof RequestError || error instanceof Error ? message : 'The file cannot be read.')
       stopped.current = true
     } finally {
-      setRunning(undefined)
+      setAbortController(undefined)
     }
   }
 
-  const isReady = outcome?.dryRun === true && !stopped.current && outcome.imported > 0
+  const isReady = result?.dryRun === true && !stopped.current && result.imported > 0
   return (
     <Page
       title="Import users"
-      lead="From an export of Auth0, Keycloak, Logto or another Gatehouse, with their passwords. Nobody gets a mail."
+      lead="Imports users with their passwords from Auth0, Keycloak, Logto or another Gatehouse. No emails are sent."
       crumbs={[
         { label: 'Users', href: users },
         { label: 'Import users', href: `${users}/import` },
       ]}
     >
-      <Card
-        title="The export"
-        text="It is read here, in the browser, and checked line by line. Rehearsing writes nothing."
-      >
+      <Card title="Export" text="The browser reads the file and the server checks each line. A dry run writes nothing.">
         <Stack gap="md" className="gh-fields">
-          {trouble && (
+          {errorMessage && (
             <Alert color="red" variant="light" icon={<Icon name="warning" />} role="alert">
-              {trouble}
+              {errorMessage}
             </Alert>
           )}
           <FileInput
             label="File"
-            description="Lines of JSON, an array, or an object with users; also compressed with gzip."
+            description="NDJSON, a JSON array, or a JSON object with users. Can be compressed with gzip."
             placeholder="Choose a file"
             accept=".json,.ndjson,.jsonl,.gz"
             leftSection={<Icon name="upload" />}
             value={file}
             onChange={setFile}
-            disabled={running !== undefined}
+            disabled={abortController !== undefined}
           />
-          <FormFields form={form} disabled={running !== undefined} />
+          <FormFields form={form} disabled={abortController !== undefined} />
         </Stack>
-        {running ? (
-          <Running outcome={outcome} stop={() => running.abort()} />
+        {abortController ? (
+          <ImportProgress result={result} onStop={() => abortController.abort()} />
         ) : (
           <Group gap="xs" justify="flex-end" className="gh-form-foot">
-            <Button variant={isReady ? 'default' : 'filled'} disabled={!file} onClick={() => void go(true)}>
-              Rehearse
+            <Button variant={isReady ? 'default' : 'filled'} disabled={!file} onClick={() => void startImport(true)}>
+              Start dry run
             </Button>
             {isReady && (
-              <Button onClick={() => void go(false)}>
-                Import {outcome.imported.toLocaleString('en')} {outcome.imported === 1 ? 'user' : 'users'}
+              <Button onClick={() => void startImport(false)}>
+                Import {result.imported.toLocaleString('en')} {result.imported === 1 ? 'user' : 'users'}
               </Button>
             )}
           </Group>
         )}
       </Card>
-      {outcome && !running && <OutcomeCard outcome={outcome} stopped={stopped.current} />}
-      {outcome && !running && !outcome.dryRun && (
+      {result && !abortController && <ImportResultCard result={result} stopped={stopped.current} />}
+      {result && !abortController && !result.dryRun && (
         <Group>
           <LinkButton href={users} variant="default">
-            To the users
+            Open users
           </LinkButton>
         </Group>
       )}
@@ -154,17 +151,17 @@ export default function ImportUsers() {
   )
 }
 
-function Running({ outcome, stop }: { outcome: Outcome | undefined; stop: () => void }) {
-  const { read = 0, imported = 0, refusals = [], share = 0 } = outcome ?? {}
+function ImportProgress({ result, onStop }: { result: ImportResult | undefined; onStop: () => void }) {
+  const { read = 0, imported = 0, refusals = [], fractionRead = 0 } = result ?? {}
   return (
     <Stack gap="xs" mt="lg">
-      <Progress value={share * 100} animated aria-label="How much of the file is done" />
+      <Progress value={fractionRead * 100} animated aria-label="Progress" />
       <Group justify="space-between">
         <Text size="sm" c="dimmed">
-          {read.toLocaleString('en')} read, {imported.toLocaleString('en')} taken,{' '}
+          {read.toLocaleString('en')} read, {imported.toLocaleString('en')} accepted,{' '}
           {refusals.length.toLocaleString('en')} refused
         </Text>
-        <Button size="xs" variant="default" onClick={stop}>
+        <Button size="xs" variant="default" onClick={onStop}>
           Stop
         </Button>
       </Group>
@@ -172,14 +169,14 @@ function Running({ outcome, stop }: { outcome: Outcome | undefined; stop: () => 
   )
 }
 
-/** While something is running: the browser asks before the page is closed, and leaving it stops what runs. */
-function useStay(running: AbortController | undefined): void {
+/** While an import runs: the browser asks before it closes the page, and leaving the page stops the import. */
+function useUnloadGuard(running: AbortController | undefined): void {
   useEffect(() => {
     if (!running) return
-    const ask = (event: BeforeUnloadEvent) => event.preventDefault()
-    addEventListener('beforeunload', ask)
+    const preventUnload = (event: BeforeUnloadEvent) => event.preventDefault()
+    addEventListener('beforeunload', preventUnload)
     return () => {
-      removeEventListener('beforeunload', ask)
+      removeEventListener('beforeunload', preventUnload)
       running.abort()
     }
   }, [running])

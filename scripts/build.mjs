@@ -1,0 +1,134 @@
+// The build, which `npm ci`, `npm start` and `npm test` run. Each step is skipped if its inputs and its output have not
+// changed since it last succeeded, so that a start without changes takes a few milliseconds.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+
+// Each step: its name, the tool (a program in node_modules, or a package that `script` requires), arguments, inputs
+// (the step is skipped if the first is absent), an output file, and hooks that run before and after.
+const steps = [
+  {
+    name: 'database client',
+    tool: 'prisma/build/index.js',
+    args: ['generate'],
+    inputs: ['prisma/schema.prisma', 'prisma/models', 'prisma.config.ts'],
+    output: 'src/platform/postgres/prisma/client.ts',
+    // Disables telemetry and update messages.
+    environment: { CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' },
+  },
+  {
+    name: 'compile',
+    tool: 'typescript/bin/tsc',
+    args: ['-p', 'tsconfig.json', '--pretty', 'false'],
+    inputs: ['src', 'test', 'bench', 'scripts', 'tsconfig.json'],
+    output: 'dist/src/platform/postgres/migrate.js',
+    // With its build info the compiler would not rewrite deleted output files.
+    before: () => rmSync(join(root, 'dist/.tsbuildinfo'), { force: true }),
+    after: removeStale,
+  },
+  {
+    name: 'console documents',
+    script: 'scripts/console-documents.mjs',
+    tool: '@graphql-codegen/core/package.json',
+    args: [],
+    inputs: [
+      'graphql/console',
+      'graphql/schema.graphql',
+      'scripts/console-documents.mjs',
+      'src/resources/events/event-catalog.ts',
+      'src/kernel/scopes.ts',
+    ],
+    output: 'graphql/console/made/types.ts',
+  },
+  {
+    name: 'console',
+    tool: 'vite/bin/vite.js',
+    args: ['build', '--config', 'src/console/vite.config.mjs'],
+    inputs: [
+      'src/console',
+      'src/kernel/json-records.ts',
+      'graphql/console',
+      'graphql/schema.graphql',
+      'node_modules/@mantine/core/package.json',
+    ],
+    output: 'dist/console/index.html',
+  },
+  {
+    name: 'playground',
+    tool: 'vite/bin/vite.js',
+    args: ['build', '--config', 'src/graphql/playground/vite.config.mjs'],
+    inputs: ['src/graphql/playground', 'graphql/examples', 'node_modules/graphiql/package.json'],
+    output: 'dist/playground/index.html',
+  },
+]
+
+/** Removes output of deleted sources, because deleted tests would still run. */
+function removeStale() {
+  for (const folder of ['src', 'test', 'bench', 'scripts']) {
+    for (const file of filesIn(join('dist', folder))) {
+      const source = relative('dist', file).replace(/\.(js|js\.map|d\.ts)$/, '.ts')
+      if (source.endsWith('.ts') && !existsSync(join(root, source)) && !existsSync(join(root, `${source}x`))) {
+        rmSync(join(root, file))
+      }
+    }
+  }
+}
+
+/** Returns all files below a directory (or the file itself), as paths from the root. */
+function filesIn(path) {
+  const full = join(root, path)
+  if (!existsSync(full)) return []
+  if (!statSync(full).isDirectory()) return [path]
+  const below = readdirSync(full, { recursive: true, withFileTypes: true })
+  return below.filter((entry) => entry.isFile()).map((entry) => relative(root, join(entry.parentPath, entry.name)))
+}
+
+/** Excludes generated files next to the inputs, which would cause a rebuild each time. */
+const isSource = (path) => !path.split(sep).includes('made')
+
+/** Returns a hash of the names, times and sizes of the inputs, the version of the tool and the arguments. */
+function fingerprint({ inputs, tool, args }) {
+  const hash = createHash('sha256').update(args.join(' '))
+  hash.update(readFileSync(join(root, 'node_modules', /^(@[^/]+\/)?[^/]+/.exec(tool)[0], 'package.json')))
+  for (const file of inputs.flatMap(filesIn).filter(isSource).sort()) {
+    const { mtimeMs, size } = statSync(join(root, file))
+    hash.update(`${file}\n${mtimeMs}\n${size}\n`)
+  }
+  return hash.digest('hex')
+}
+
+function build(step) {
+  if (!existsSync(join(root, step.inputs[0]))) return
+  const stampFile = join(root, 'dist', '.built', step.name.replaceAll(' ', '-'))
+  const outputExists = existsSync(join(root, step.output))
+  const now = fingerprint(step)
+  if (outputExists && existsSync(stampFile) && readFileSync(stampFile, 'utf8') === now) return
+  const began = performance.now()
+  rmSync(stampFile, { force: true })
+  if (!outputExists) step.before?.()
+  const { status, stdout, stderr, error } = spawnSync(
+    process.execPath,
+    [step.script ? join(root, step.script) : join(root, 'node_modules', step.tool), ...step.args],
+    { cwd: root, encoding: 'utf8', env: { ...process.env, ...step.environment }, windowsHide: true },
+  )
+  if (status !== 0) {
+    console.error(`${stdout ?? ''}${stderr ?? ''}${error?.message ?? ''}\nbuild: ${step.name} failed`)
+    process.exit(1)
+  }
+  step.after?.()
+  mkdirSync(dirname(stampFile), { recursive: true })
+  writeFileSync(stampFile, now)
+  console.log(`build: ${step.name}, ${((performance.now() - began) / 1000).toFixed(1)} s`)
+}
+
+if (steps.every(({ tool }) => existsSync(join(root, 'node_modules', tool)))) {
+  for (const step of steps) build(step)
+} else if (!existsSync(join(root, 'dist/src'))) {
+  console.error('build: there is no build, and the build tools are not installed; run: npm ci --include=dev')
+  // Not an error for `npm install` (prepare), but for a start.
+  process.exitCode = process.env.npm_lifecycle_event === 'prepare' ? 0 : 1
+}

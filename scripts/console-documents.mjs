@@ -1,0 +1,89 @@
+// Generates graphql/console/made: every document of graphql/console as a string with types from the schema, so that a
+// page that uses an unknown or unselected field does not compile. One file per document file, so that a page loads only
+// its own documents. Runs as a step of build.mjs.
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { codegen } from '@graphql-codegen/core'
+import * as operationTypes from '@graphql-codegen/typescript-operations'
+import { buildSchema, Kind, parse, print, visit } from 'graphql'
+
+const folder = fileURLToPath(new URL('../graphql/console/', import.meta.url))
+const schemaText = readFileSync(join(folder, '../schema.graphql'), 'utf8')
+
+const documents = readdirSync(folder)
+  .filter((name) => name.endsWith('.graphql'))
+  .sort()
+  .map((name) => ({ location: join(folder, name), document: parse(readFileSync(join(folder, name), 'utf8')) }))
+
+const types = await codegen({
+  filename: join(folder, 'made/types.ts'),
+  schema: parse(schemaText),
+  schemaAst: buildSchema(schemaText),
+  documents,
+  pluginMap: { operationTypes },
+  plugins: [
+    {
+      operationTypes: {
+        scalars: { ID: 'string', Timestamp: 'number', MicroUsd: 'number', JSONObject: 'Record<string, unknown>' },
+        enumType: 'string-literal',
+        useTypeImports: true,
+        skipTypename: true,
+      },
+    },
+  ],
+  config: {},
+})
+
+const definitions = documents.flatMap(({ document }) => document.definitions)
+const fragments = new Map(
+  definitions
+    .filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION)
+    .map((definition) => [definition.name.value, definition]),
+)
+
+/** Returns the fragments that a definition uses, directly or indirectly. */
+function requiredFragments(definition, found = new Set()) {
+  visit(definition, {
+    FragmentSpread({ name: { value } }) {
+      if (found.has(value)) return
+      found.add(value)
+      requiredFragments(fragments.get(value), found)
+    },
+  })
+  return found
+}
+
+/** Returns the source of a constant with the operation, typed by its result and variables. */
+function documentConstant(operation) {
+  const { value: name } = operation.name
+  const type =
+    name[0].toUpperCase() + name.slice(1) + operation.operation[0].toUpperCase() + operation.operation.slice(1)
+  const text = [operation, ...[...requiredFragments(operation)].map((fragment) => fragments.get(fragment))]
+    .map(print)
+    .join('\n')
+  return `export const ${name} = ${JSON.stringify(text)} as unknown as Document<types.${type}, types.${type}Variables>\n`
+}
+
+const outputFolder = join(folder, 'made')
+rmSync(outputFolder, { recursive: true, force: true })
+mkdirSync(outputFolder)
+writeFileSync(join(outputFolder, 'types.ts'), `${types}\n`)
+for (const { location, document } of documents) {
+  const constants = document.definitions.filter(({ kind }) => kind === Kind.OPERATION_DEFINITION).map(documentConstant)
+  const head = `import type { TypedDocumentNode as Document } from '@urql/core'\nimport type * as types from './types'\n\n`
+  writeFileSync(join(outputFolder, `${basename(location, '.graphql')}.ts`), head + constants.join('\n'))
+}
+
+/** Copies a table of names and descriptions (`name: 'Description.'`) from a module that the console cannot import. */
+function tableOf(path, name) {
+  const text = readFileSync(join(folder, '../..', path), 'utf8')
+  const body = text.slice(text.indexOf(`export const ${name} = {`), text.indexOf('} as const', text.indexOf(name)))
+  const rows = [...body.matchAll(/^ {2}'?([a-z_.]+)'?: (['"])(.*)\2,$/gm)].map(([, key, , value]) => [key, value])
+  return `export const ${name}: Record<string, string> = ${JSON.stringify(Object.fromEntries(rows), null, 2)}\n`
+}
+const tables = [
+  tableOf('src/resources/events/event-catalog.ts', 'eventCatalog'),
+  tableOf('src/kernel/scopes.ts', 'scopeResources'),
+]
+writeFileSync(join(outputFolder, 'tables.ts'), tables.join('\n'))

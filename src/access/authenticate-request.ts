@@ -1,0 +1,65 @@
+import type { IncomingMessage } from 'node:http'
+import { type Actor, unauthenticated } from '../kernel/context.js'
+import { ApiError } from '../kernel/errors.js'
+import type { RateLimitName } from '../kernel/limits.js'
+import { networkOf } from '../kernel/network.js'
+import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
+import { rateLimitHeaders } from '../platform/http/rate-limit.js'
+import { requestInfo } from '../platform/http/request.js'
+import { authenticate } from './authenticate.js'
+
+/** Creates the context of a request before authentication. */
+export const anonymousContext = (gatehouse: Gatehouse, request: IncomingMessage): Context =>
+  contextFor(gatehouse, unauthenticated, requestInfo(gatehouse, request))
+
+export interface AuthenticatedRequest {
+  context: Context
+  /** The RateLimit headers for the response. */
+  headers: Record<string, string>
+}
+
+/**
+ * Authenticates a request and applies the rate limits (docs/contract.md#rate-limits): per credential for authenticated
+ * requests, per network for anonymous requests and invalid credentials.
+ * @throws unauthorized, too_many_requests
+ */
+export async function authenticateAndRateLimit(
+  anonymous: Context,
+  authorization: string | undefined,
+  limit: RateLimitName,
+): Promise<AuthenticatedRequest> {
+  let actor: Actor
+  try {
+    actor = await authenticate(anonymous, authorization)
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'too_many_requests') throw error
+    const headers = await consumeRateLimit(anonymous, 'unauthenticated', networkOf(anonymous.request.ip))
+    throw error instanceof ApiError ? withHeaders(error, headers) : error
+  }
+  const isAuthenticated = actor.type !== 'unauthenticated'
+  const headers = isAuthenticated
+    ? await consumeRateLimit(anonymous, limit, actor.id ?? '')
+    : await consumeRateLimit(anonymous, 'unauthenticated', networkOf(anonymous.request.ip))
+  return { context: { ...anonymous, actor }, headers }
+}
+
+/**
+ * Consumes one token of a limit.
+ * @returns the RateLimit headers for the response
+ * @throws too_many_requests with Retry-After
+ */
+export async function consumeRateLimit(
+  context: Context,
+  limit: RateLimitName,
+  subject: string,
+): Promise<Record<string, string>> {
+  const decision = await context.rateLimiter.consume(limit, subject)
+  if (!decision) return {}
+  const headers = rateLimitHeaders(decision)
+  if (decision.allowed) return headers
+  context.metrics.rateLimited.inc({ limit })
+  throw new ApiError('too_many_requests', `Too many requests; try again in ${decision.reset} seconds.`, { headers })
+}
+
+const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError =>
+  new ApiError(error.code, error.message, { ...error.options, headers: { ...headers, ...error.options.headers } })

@@ -1,0 +1,110 @@
+/**
+ * Authorization for all APIs: checks the required permission (scope) on the resource path (the IDs in the path) for the
+ * actor. Resources outside of the caller's reach are 404; missing scopes are 403.
+ */
+import { ApiError, insufficientScope, notFound } from '../kernel/errors.js'
+import { coversScope, intersectScopes } from '../kernel/scopes.js'
+import type { Context } from '../platform/context.js'
+import { loader } from '../platform/postgres/loader.js'
+import { authoritiesOf, findAdministratorOrganization } from '../resources/accounts/administrators.js'
+import { wwwAuthenticateHeader } from './authenticate.js'
+
+/** The IDs in a resource path. */
+export interface ResourcePath {
+  accountId?: string | undefined
+  issuerId?: string | undefined
+  orgId?: string | undefined
+}
+
+/** The permission that a root or relation field requires, from its `@Scope` decorator. */
+export interface RequiredPermission {
+  scope: string
+  /** A second required scope. */
+  additionalScope?: string
+  operatorOnly?: boolean
+  /** The field leads from the parent's organization to resources of its issuer. */
+  movesToIssuer?: boolean
+}
+
+/**
+ * Checks that the caller has a permission.
+ * @returns the context for the operation; its actor has the effective scopes on this account
+ * @throws unauthorized, not_found, insufficient_scope, forbidden
+ */
+export async function authorize(
+  context: Context,
+  permission: RequiredPermission,
+  path: ResourcePath,
+): Promise<Context> {
+  const { actor } = context
+  if (actor.type === 'unauthenticated') {
+    throw new ApiError(
+      'unauthorized',
+      'Authentication is required: send an API key (Basic) or an access token (Bearer).',
+      {
+        headers: { 'WWW-Authenticate': wwwAuthenticateHeader(context.config.baseUrl) },
+      },
+    )
+  }
+  if (permission.scope === 'authenticated') return context
+  if (permission.operatorOnly && !actor.operator)
+    throw new ApiError('forbidden', 'This operation requires an operator of this deployment.')
+  const scopes = await effectiveScopes(context, path)
+  if (scopes === null) throw notFound('resource')
+  for (const scope of [permission.scope, permission.additionalScope])
+    if (scope !== undefined && !coversScope(scopes, scope)) throw insufficientScope(scope)
+  return scopes === actor.scopes ? context : { ...context, actor: { ...actor, scopes } }
+}
+
+/** Returns true when `authorize` would succeed. @throws errors other than 401, 403 and 404, such as unavailable */
+export async function isAuthorized(
+  context: Context,
+  permission: RequiredPermission,
+  path: ResourcePath,
+): Promise<boolean> {
+  try {
+    await authorize(context, permission, path)
+    return true
+  } catch (error) {
+    if (error instanceof ApiError && [401, 403, 404].includes(error.status)) return false
+    throw error
+  }
+}
+
+/** Returns the caller's scopes on a resource path; null when the path is outside of the caller's reach. */
+export async function effectiveScopes(context: Context, path: ResourcePath): Promise<readonly string[] | null> {
+  const { actor } = context
+  const { accountId, issuerId, orgId } = path
+  const isWithinRestriction = (boundId: string | null, allowedIds: readonly string[] | null, id: string | undefined) =>
+    (boundId === null || boundId === id) && (allowedIds === null || (id !== undefined && allowedIds.includes(id)))
+  if (!isWithinRestriction(actor.issuerId, actor.issuerIds, issuerId)) return null
+  if (!isWithinRestriction(actor.orgId, actor.orgIds, orgId)) return null
+  if (accountId === undefined) return actor.scopes
+  const isConsoleUser = actor.userId !== null && actor.issuerId === null
+  if (orgId !== undefined && !actor.operator && actor.orgId === null) {
+    // An administrator organization grants authority on another account than the one that contains it. Therefore the
+    // system account's administrators cannot manage it; only operators, the owner of the administered account (who has
+    // no other access to the system account), and the organization's own API keys can.
+    const administrators = await findAdministratorOrganization(context, { accountId, issuerId, orgId })
+    if (administrators) return isConsoleUser && administrators.ownerUserId === actor.userId ? actor.scopes : null
+  }
+  if (isConsoleUser) return loader(context, consoleUserScopes).load(accountId)
+  return actor.operator || actor.accountId === accountId ? actor.scopes : null
+}
+
+/**
+ * Returns the scopes of a user of the console issuer on accounts, limited by the token's scope
+ * (docs/contract.md#access-tokens-at-the-core-api). An operator's scopes on the system account apply to every account.
+ */
+async function consoleUserScopes(
+  context: Context,
+  accountIds: readonly string[],
+): Promise<(readonly string[] | null)[]> {
+  const { actor } = context
+  const { byAccount, system } = await authoritiesOf(context, actor.userId ?? '', accountIds)
+  return accountIds.map((id) => {
+    const accountScopes = byAccount.get(id)
+    if (accountScopes === undefined && !actor.operator) return null
+    return intersectScopes([...(accountScopes ?? []), ...(actor.operator ? system : [])], actor.scopes)
+  })
+}

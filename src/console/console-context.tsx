@@ -1,0 +1,52 @@
+/** The current account and issuer of the console, and what the caller may do there. */
+import { permissions } from 'documents/accounts'
+import { createContext, type ReactNode, useContext, useMemo } from 'react'
+import { useQuery } from './graphql/hooks'
+
+export interface ConsoleContextValue {
+  accountId: string
+  /** Empty outside an issuer. */
+  issuerId: string
+  /**
+   * Whether the caller may run this field of Query or Mutation in the current account or issuer. False while loading.
+   */
+  may(field: string): boolean
+  /** Whether the permissions have been loaded. */
+  isLoaded: boolean
+}
+
+const ConsoleContext = createContext<ConsoleContextValue>({
+  accountId: '',
+  issuerId: '',
+  may: () => false,
+  isLoaded: false,
+})
+
+export const useConsoleContext = (): ConsoleContextValue => useContext(ConsoleContext)
+
+/** Sets the account and issuer of its children and loads the permissions there. */
+export function ConsoleContextProvider({ accountId, issuerId = '', children }: ConsoleContextProviderProps) {
+  const { data, error } = useQuery(
+    permissions,
+    { accountId, issuerId: issuerId || null },
+    { pause: accountId === '', typename: 'Permissions' },
+  )
+  const value = useMemo(() => {
+    const allowed = new Set([...(data?.permissions.queries ?? []), ...(data?.permissions.mutations ?? [])])
+    const isLoaded = data !== undefined || error !== undefined
+    return { accountId, issuerId, may: (field: string) => allowed.has(field), isLoaded }
+  }, [accountId, issuerId, data, error])
+  return <ConsoleContext value={value}>{children}</ConsoleContext>
+}
+
+interface ConsoleContextProviderProps {
+  accountId: string
+  issuerId?: string
+  children: ReactNode
+}
+
+export const accountHref = (accountId: string): string => `/accounts/${accountId}`
+export const issuerHref = (accountId: string, issuerId: string): string => `/accounts/${accountId}/issuers/${issuerId}`
+/** The path of the current issuer, or of the account outside an issuer. */
+export const baseHref = ({ accountId, issuerId }: Pick<ConsoleContextValue, 'accountId' | 'issuerId'>): string =>
+  issuerId === '' ? accountHref(accountId) : issuerHref(accountId, issuerId)

@@ -1,0 +1,26 @@
+/** Remembers the last open account in local storage. Do not store credentials or user data there. */
+const STORAGE_KEY = 'gatehouse-last-account'
+
+export function getLastAccountId(): string | undefined {
+  try {
+    return localStorage.getItem(STORAGE_KEY) ?? undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function saveLastAccountId(accountId: string): void {
+  try {
+    localStorage.setItem(STORAGE_KEY, accountId)
+  } catch {
+    // Local storage is disabled; the console then opens the first account.
+  }
+}
+
+export function clearLastAccountId(): void {
+  try {
+    localStorage.removeItem(STORAGE_KEY)
+  } catch {
+    // Local storage is disabled.
+  }
+}

@@ -1,0 +1,54 @@
+/** The types of resources that notes concern or reference, and the paths of their pages. */
+import type { NoteReferenceType } from 'documents/types'
+import type { IconName } from '../../components/icon'
+import { accountHref, issuerHref } from '../../console-context'
+
+export const referenceTypes: Record<NoteReferenceType, { label: string; icon: IconName }> = {
+  user: { label: 'User', icon: 'user' },
+  org: { label: 'Organization', icon: 'building' },
+  issuer: { label: 'Issuer', icon: 'gate' },
+  client: { label: 'Client', icon: 'app' },
+  webhook: { label: 'Webhook', icon: 'webhook' },
+  api_key: { label: 'API key', icon: 'key' },
+}
+
+/** The account and issuer of a note, or of the page that shows it. */
+export interface NoteContext {
+  accountId: string
+  /** The issuer of the note, else the open one; empty if there is neither. */
+  issuerId: string
+}
+
+/** Returns the path of a resource, below /console, or undefined if its issuer is not known. */
+export function referenceHref({ accountId, issuerId }: NoteContext, type: NoteReferenceType, id: string) {
+  if (type === 'issuer') return issuerHref(accountId, id)
+  if (type === 'webhook') return `${accountHref(accountId)}/webhooks/${id}`
+  if (type === 'api_key') return `${accountHref(accountId)}/api-keys/${id}`
+  if (issuerId === '') return undefined
+  const segment = { user: 'users', org: 'organizations', client: 'clients' }[type]
+  return `${issuerHref(accountId, issuerId)}/${segment}/${id}`
+}
+
+/** Removes the characters that end a mention or reference from a name. */
+export const toReferenceName = (name: string): string =>
+  name
+    .replace(/[[\]\n|]/g, ' ')
+    .trim()
+    .slice(0, 200) || 'unnamed'
+
+/** The text of a note on one line, without Markdown. */
+export const plainText = (content: string): string =>
+  content
+    .replace(/@\[([^[\]\n]+)\]\([\w-]+\)/g, '@$1')
+    .replace(/\[\[\w+:([\w-]+)(?:\|([^[\]\n]+))?\]\]/g, (_, id: string, shown?: string) => shown ?? id)
+    .replace(/[`*#>]+/g, '')
+    .replace(/\s+/g, ' ')
+    .trim()
+
+/** The label of a note's author, from the prefix of the id. */
+export function authorLabel(createdBy: string | null | undefined, self: string | undefined): string {
+  if (!createdBy) return 'Gatehouse'
+  if (createdBy === self) return 'You'
+  const kind = { usr: 'User', key: 'API key', cli: 'Client', agt: 'Agent' }[createdBy.split('_')[0]!] ?? 'Unknown'
+  return `${kind} …${createdBy.slice(-6)}`
+}

@@ -1,6 +1,0 @@
-/** Gives a text to the browser to be kept as a file. */
-export function saveAs(fileName: string, text: string, type = 'text/plain'): void {
-  const url = URL.createObjectURL(new Blob([text], { type }))
-  Object.assign(document.createElement('a'), { href: url, download: fileName }).click()
-  URL.revokeObjectURL(url)
-}

@@ -1,0 +1,43 @@
+/**
+ * Step-up authentication: some operations require a recent sign-in (docs/contract.md#recent-sign-in). The user signs in
+ * again in a popup window, so that the page keeps its unsaved input; then the request is sent once more.
+ */
+import { useSyncExternalStore } from 'react'
+
+/** The broadcast channel on which the popup window reports a completed sign-in. */
+export const SIGNED_IN_CHANNEL = 'gatehouse-signed-in'
+
+export interface StepUpRequest {
+  /** Maximum age of the sign-in (seconds). */
+  maxAge: number
+  /** Ends the request: true after a new sign-in, false if the user canceled. */
+  complete(signedIn: boolean): void
+}
+
+let currentRequest: StepUpRequest | undefined
+let pendingResult: Promise<boolean> | undefined
+const listeners = new Set<() => void>()
+
+function setCurrentRequest(next: StepUpRequest | undefined): void {
+  currentRequest = next
+  for (const listener of listeners) listener()
+}
+
+/** Asks the user to sign in again. Concurrent calls share one request. @returns whether the user has signed in */
+export function requestStepUp(maxAge: number): Promise<boolean> {
+  pendingResult ??= new Promise<boolean>((resolve) => setCurrentRequest({ maxAge, complete: resolve })).finally(() => {
+    pendingResult = undefined
+    setCurrentRequest(undefined)
+  })
+  return pendingResult
+}
+
+/** The open step-up request, if any. */
+export const useStepUpRequest = (): StepUpRequest | undefined =>
+  useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener)
+      return () => listeners.delete(listener)
+    },
+    () => currentRequest,
+  )

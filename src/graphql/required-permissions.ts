@@ -1,0 +1,33 @@
+/** Reads the required permission of a schema field and the resource path from its arguments. */
+import type { GraphQLField } from 'graphql'
+import type { RequiredPermission, ResourcePath } from '../access/authorize.js'
+import type { Context } from '../platform/context.js'
+import type { FieldExtensions } from '../resources/graphql-types.js'
+
+const extensionsOf = (field: GraphQLField<unknown, Context>): FieldExtensions => field.extensions
+
+/** The permission that a field requires, if it requires any. */
+export function requiredPermissionOf(field: GraphQLField<unknown, Context>): RequiredPermission | undefined {
+  const { scope, additionalScope, operatorOnly, movesToIssuer } = extensionsOf(field)
+  if (scope === undefined) return undefined
+  const permission: RequiredPermission = { scope }
+  if (additionalScope) permission.additionalScope = additionalScope
+  if (operatorOnly) permission.operatorOnly = operatorOnly
+  if (movesToIssuer) permission.movesToIssuer = movesToIssuer
+  return permission
+}
+
+/** Returns true when the field requires a recent sign-in of console users (docs/contract.md#recent-sign-in). */
+export const requiresRecentSignIn = (field: GraphQLField<unknown, Context>): boolean =>
+  extensionsOf(field).recentSignIn === true
+
+/** Whether this field commits its work in several transactions of its own (`@ManagesOwnTransactions`). */
+export const commitsItself = (field: GraphQLField<unknown, Context>): boolean =>
+  extensionsOf(field).commitsItself === true
+
+/** Returns the resource path that the arguments name. */
+export const resourcePathOf = ({ accountId, issuerId, orgId }: Record<string, unknown>): ResourcePath => ({
+  accountId: accountId as string | undefined,
+  issuerId: issuerId as string | undefined,
+  orgId: orgId as string | undefined,
+})

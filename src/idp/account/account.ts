@@ -1,0 +1,99 @@
+/** Users as accounts of oidc-provider. */
+import { type Account, errors } from 'oidc-provider'
+import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
+import { clientRowOf, restrictionOfClient } from '../client/client.js'
+import type { OpenIdClient } from '../provider-types.js'
+import { requestContext } from '../request-context.js'
+import { type MembershipClaims, membershipClaims } from '../token/membership-claims.js'
+import { type AccountRow, accountColumnsSql } from './account-row.js'
+
+/** Claims by scope (OpenID Connect Core 1.0 section 5.4, docs/contract.md#tokens-and-claims). */
+export const claimsByScope = {
+  profile: ['name', 'given_name', 'family_name', 'picture', 'locale'],
+  email: ['email', 'email_verified'],
+  phone: ['phone_number', 'phone_number_verified'],
+  address: ['address'],
+}
+
+export interface UserAccount extends Account {
+  username: string
+  /** Expiry of the session that the token belongs to, in Unix milliseconds. */
+  sessionExpiresAt: number | null
+  orgId: string | null
+  /** Claims of access and ID tokens. Set only when a code or a refresh token is redeemed. */
+  membershipClaims: MembershipClaims
+}
+
+/** The code or token that oidc-provider passes along with a subject. */
+export interface PresentedToken {
+  kind?: string | undefined
+  sid?: string | undefined
+}
+
+const accountQuery: BatchQuery = {
+  name: 'idp-account',
+  types: ['text', 'text', 'text', 'boolean'],
+  text: `
+  SELECT ${accountColumnsSql('$4')}
+  FROM users u
+  LEFT JOIN sessions s ON s.issuer_id = u.issuer_id AND s.user_id = u.id AND s.id = $3
+  WHERE u.issuer_id = $1 AND u.id = $2 AND u.status = 'active'`,
+}
+
+/**
+ * oidc-provider's `findAccount`: returns an active user, otherwise undefined.
+ * @param token the redeemed or presented token; undefined at the authorization endpoint
+ * @param client the client that redeems the token
+ * @throws InvalidGrant if the user is not an active member of the selected organization
+ * (docs/contract.md#grant-and-client-rules rule 6), or if the client's restriction hides it
+ * (docs/contract.md#organization-restrictions-of-clients)
+ */
+export async function findAccount(
+  sub: string,
+  token?: PresentedToken,
+  client?: OpenIdClient,
+): Promise<UserAccount | undefined> {
+  if (typeof sub !== 'string') return undefined
+  const { context, runtime, tokenUser } = requestContext()
+  const isRedeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
+  const sid = token?.sid ?? null
+  let user = isRedeemed && tokenUser?.id === sub && tokenUser.sessionId === sid ? tokenUser : undefined
+  if (!user) {
+    const values = [runtime.issuer.id, sub, sid, isRedeemed]
+    ;[user] = await context.database.queryCoalesced<AccountRow & Record<string, unknown>>(accountQuery, values)
+  }
+  if (!user) return undefined
+  const { username, sessionExpiresAt, orgId } = user
+  const tokenMembershipClaims =
+    user.memberships === null
+      ? {}
+      : membershipClaims(user.memberships, restrictionOfClient(clientRowOf(client!)), orgId)
+  if (tokenMembershipClaims === null) throw new errors.InvalidGrant({})
+  return {
+    accountId: user.id,
+    username,
+    sessionExpiresAt,
+    orgId,
+    membershipClaims: tokenMembershipClaims,
+    // Profile claims are returned at userinfo only, never in the ID token (docs/contract.md#tokens-and-claims).
+    claims: (use) => ({ sub: user.id, ...(use === 'userinfo' ? profileClaims(user) : tokenMembershipClaims) }),
+  }
+}
+
+/** All claims that scopes can select. Claims without a value are omitted, not null. */
+function profileClaims({ username, usernameType, profile, emailVerified }: AccountRow): Record<string, unknown> {
+  const own = Object.fromEntries(
+    [...claimsByScope.profile, 'address', 'email', 'phone_number', 'phone_number_verified']
+      .map((name) => [name, profile[name]] as const)
+      .filter(([, value]) => value !== undefined && value !== null),
+  )
+  const email = usernameType === 'email' ? username : own['email']
+  const phone = usernameType === 'phone' ? username : own['phone_number']
+  return {
+    ...own,
+    ...(email === undefined ? {} : { email, email_verified: emailVerified }),
+    ...(phone === undefined
+      ? {}
+      : { phone_number: phone, phone_number_verified: own['phone_number_verified'] === true }),
+  }
+}

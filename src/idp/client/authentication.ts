@@ -1,0 +1,91 @@
+/**
+ * Client authentication at `/token`, `/introspect` and `/revoke`, and the limit of failed attempts
+ * (docs/contract.md#failed-client-authentication, docs/decisions/0051).
+ */
+import type { Context as KoaContext } from 'koa'
+import Provider from 'oidc-provider'
+import { checkFailureLimit, verifySecretRateLimited } from '../../access/secret-attempts.js'
+import type { Context } from '../../platform/context.js'
+import { isSameText } from '../../platform/crypto/secrets.js'
+import { matchesSecret } from '../../resources/keys/rotating-secret.js'
+import type { IssuerRuntime } from '../issuer/runtime.js'
+import type { OpenIdClient, OpenIdContext } from '../provider-types.js'
+import { requestContext } from '../request-context.js'
+import { type Form, formField } from '../request-input.js'
+import { clientRowOf } from './client.js'
+
+/** Key in `ctx.state`: the result of the client secret comparison. */
+const CLIENT_SECRET_RESULT = 'clientSecret'
+
+/** Checks whether the client of this request has authenticated with its secret. */
+export const isAuthenticated = (ctx: KoaContext): boolean => ctx.state[CLIENT_SECRET_RESULT] === 'fits'
+
+/** Returns the client id that the request claims; undefined where oidc-provider would find none. */
+export const claimedClientId = (ctx: KoaContext | OpenIdContext, form: Form): string | undefined =>
+  formField(form, 'client_id') ?? basicAuthClientId(ctx.get('authorization'))
+
+/** Returns the client id of a Basic header. Ids contain no characters that need decoding. */
+function basicAuthClientId(header: string): string | undefined {
+  const encoded = /^basic +(\S+)$/i.exec(header)?.[1]
+  return encoded === undefined ? undefined : Buffer.from(encoded, 'base64').toString('utf8').split(':')[0]
+}
+
+const guessLimitKey = ({ issuer }: IssuerRuntime, clientId: string): string => `${issuer.id} ${clientId}`
+
+/**
+ * Rejects a secret or an assertion over the limit of failed attempts, before the client is read from the database.
+ * @throws ApiError too_many_requests
+ */
+export function requireAuthenticationAllowed(
+  ctx: KoaContext,
+  context: Context,
+  runtime: IssuerRuntime,
+  form: Form,
+): void {
+  const credentials = [ctx.req.headers.authorization, form['client_secret'], form['client_assertion']]
+  if (credentials.some(Boolean))
+    checkFailureLimit(context, 'idp', guessLimitKey(runtime, claimedClientId(ctx, form) ?? ''))
+}
+
+/**
+ * oidc-provider's `Client.compareClientSecret`: checks a secret against the active secrets of the client. After a
+ * rotation, two are active for a while (docs/contract.md#core-api-authentication rule 3).
+ * @throws ApiError too_many_requests after too many failures from the caller's network
+ */
+export async function compareClientSecret(client: OpenIdClient, secret: string): Promise<boolean> {
+  return recordAttempt(Provider.ctx!, clientRowOf(client).id, () => isValidClientSecret(client, secret))
+}
+
+/**
+ * Counts an invalid_client response without a secret comparison: the client does not exist or has no secret. Otherwise
+ * the rate limit would reveal whether a client exists.
+ * @throws ApiError too_many_requests
+ */
+export async function countUncheckedClientFailure(ctx: OpenIdContext, form: Form): Promise<void> {
+  if (ctx.state[CLIENT_SECRET_RESULT] === undefined)
+    await recordAttempt(ctx, claimedClientId(ctx, form) ?? '', () => false)
+}
+
+async function recordAttempt(ctx: OpenIdContext, clientId: string, verify: () => boolean): Promise<boolean> {
+  const { context, runtime } = requestContext()
+  const { matches, headers } = await verifySecretRateLimited(context, 'idp', guessLimitKey(runtime, clientId), verify)
+  ctx.state[CLIENT_SECRET_RESULT] = matches ? 'fits' : 'wrong'
+  ctx.set(headers)
+  return matches
+}
+
+function isValidClientSecret(client: OpenIdClient, secret: string): boolean {
+  const { kind, id, secrets } = clientRowOf(client)
+  const request = requestContext()
+  const { context, walletProof } = request
+  if (walletProof) {
+    if (walletProof.clientId !== id || !isSameText(walletProof.secret, secret)) return false
+    request.authenticatedAgent = { verifierId: walletProof.verifierId, method: 'wallet' }
+    return true
+  }
+  if (kind === 'client') return matchesSecret(secrets, secret, context.now())
+  // Compares every secret of an agent, so that the duration does not depend on which one matches.
+  const verifiers = secrets.filter((one) => matchesSecret([one], secret, context.now()))
+  if (verifiers.length > 0) request.authenticatedAgent = { verifierId: verifiers[0]!.id!, method: 'secret' }
+  return verifiers.length > 0
+}

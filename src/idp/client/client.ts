@@ -1,0 +1,297 @@
+/**
+ * Clients of oidc-provider, created from our rows: registered clients, and agents, which are clients limited to client
+ * credentials. Every request reads the client's version and the issuer's status, so that disabling either takes effect
+ * immediately in every process. The row itself is sent only if its version differs from the cached one.
+ */
+import { LRUCache } from 'lru-cache'
+import Provider, { type ClientMetadata, errors } from 'oidc-provider'
+import { isId } from '../../kernel/ids.js'
+import { limits } from '../../kernel/limits.js'
+import type { Context } from '../../platform/context.js'
+import type { DatabaseHandle } from '../../platform/postgres/database.js'
+import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
+import {
+  metadataDocumentRestriction,
+  type OrganizationRestriction,
+  organizationRestrictionOf,
+} from '../../resources/clients/organization-restriction.js'
+import { redirectUriRulesOf, violatedRule } from '../../resources/clients/redirect-uri-rules.js'
+import {
+  applicationType,
+  type ClientSettings,
+  grantTypesOf,
+  isTokenExchangeActor,
+  TOKEN_EXCHANGE,
+} from '../../resources/clients/settings.js'
+import { metadataDocumentPolicyOf } from '../../resources/issuers/settings.js'
+import type { StoredSecret } from '../../resources/keys/rotating-secret.js'
+import type { IssuerSnapshot } from '../issuer/runtime.js'
+import type { OpenIdClient } from '../provider-types.js'
+import { requestContext, withMachineActor } from '../request-context.js'
+import type { UnitOfWork } from '../store/unit-of-work.js'
+import { isClientIdUrl } from './metadata-documents/client-id-url.js'
+import { areMetadataDocumentsEnabled, loadMetadataDocument } from './metadata-documents/index.js'
+import type { MetadataDocument } from './metadata-documents/metadata-document.js'
+
+export interface ClientRow {
+  kind: 'client' | 'agent'
+  id: string
+  name: string
+  confidential: boolean
+  settings: ClientSettings
+  /** Secrets of an agent have the id of their verifier. */
+  secrets: (StoredSecret & { id?: string })[]
+  status: string
+  /** Set for a client with a metadata document: the host of the document, and its `client_name`. */
+  document?: { host: string; name: string | null }
+}
+
+/** The version changes with every update. */
+type CachedClientRow = ClientRow & { version: string }
+
+/** No row is returned if the issuer is active and the client has the cached version ($3). */
+interface ClientQueryResult extends Record<string, unknown> {
+  issuerStatus: string | null
+  version: string | null
+  row: ClientRow | null
+}
+
+const clientQuery: BatchQuery = {
+  name: 'idp-client',
+  types: ['text', 'text', 'text'],
+  shared: true,
+  text: `
+  SELECT i.status AS "issuerStatus", c.updated_at::text AS version,
+    CASE WHEN c.id IS NOT NULL THEN jsonb_build_object('kind', 'client', 'id', c.id, 'name', c.name,
+      'confidential', c.confidential, 'settings', c.settings, 'secrets', c.secrets, 'status', c.status) END AS row
+  FROM (SELECT) one LEFT JOIN issuers i ON i.id = $1 LEFT JOIN clients c ON c.issuer_id = i.id AND c.id = $2
+  WHERE (i.status = 'active' AND c.updated_at::text = $3) IS NOT TRUE`,
+}
+
+const agentQuery: BatchQuery = {
+  name: 'idp-agent',
+  types: ['text', 'text', 'text'],
+  shared: true,
+  text: `
+  SELECT i.status AS "issuerStatus", v.version,
+    CASE WHEN a.id IS NOT NULL THEN jsonb_build_object('kind', 'agent', 'id', a.id, 'name', a.name, 'confidential', true,
+      'settings', jsonb_build_object('scopes', a.scopes, 'default_access_token_age', ${limits.agentAccessTokenLifetimeSeconds},
+        'openid', '{"application_type": "m2m", "grant_types": ["client_credentials"]}'::jsonb),
+      'secrets', coalesce(v.secrets, '[]'), 'status', a.status) END AS row
+  FROM (SELECT) one LEFT JOIN issuers i ON i.id = $1 LEFT JOIN agents a ON a.issuer_id = i.id AND a.id = $2
+  LEFT JOIN LATERAL (
+    SELECT json_agg(json_build_object('id', id, 'hash', hash, 'expires_at', null) ORDER BY id) AS secrets,
+      concat(a.updated_at, ' ', string_agg(id, ' ' ORDER BY id)) AS version
+    FROM agent_verifiers WHERE agent_id = a.id AND type = 'secret'
+  ) v ON a.id IS NOT NULL
+  WHERE (i.status = 'active' AND v.version = $3) IS NOT TRUE`,
+}
+
+/**
+ * A disabled or suspended issuer issues nothing, a deleted one does not exist
+ * (docs/contract.md#states-and-transitions).
+ */
+function issuerUnavailableError(status: string | null | undefined): errors.OIDCProviderError {
+  const isMissing = !status || status === 'deleted'
+  const error = new errors.OIDCProviderError(isMissing ? 404 : 403, isMissing ? 'not_found' : 'access_denied')
+  error.error_description = isMissing
+    ? 'There is no such issuer.'
+    : 'This issuer is disabled or suspended and issues no tokens.'
+  error.allow_redirect = false
+  return error
+}
+
+/**
+ * Reads a client, also a deleted one, from the database or its metadata document.
+ * @throws OIDCProviderError if the issuer is not active, or if the document cannot be used
+ */
+export async function readClient(clientId: string): Promise<ClientRow | undefined> {
+  const request = requestContext()
+  const { context, runtime, prefetched } = request
+  const isDocument = isClientIdUrl(clientId) && areMetadataDocumentsEnabled(runtime.issuer.settings)
+  // Text that cannot be an id must not reach the database.
+  if (!isDocument && !/^[\x21-\x7e]{1,128}$/.test(clientId)) return undefined
+  const issuerId = runtime.issuer.id
+  const cache = rowCacheOf(context.database)
+  const key = `${issuerId} ${clientId}`
+  const cached = cache.get(key)
+  await prefetched?.result
+  // This request may have read the version already.
+  const { checkedClient } = request
+  if (checkedClient?.id === clientId && checkedClient.version === cached?.version) {
+    if (checkedClient.issuerStatus !== 'active') throw issuerUnavailableError(checkedClient.issuerStatus)
+    return cached
+  }
+  const values = [issuerId, isDocument ? null : clientId, cached?.version ?? 'none']
+  const [result] = await context.database.queryCoalesced<ClientQueryResult>(
+    isId('agt', clientId) ? agentQuery : clientQuery,
+    values,
+  )
+  if (result && result.issuerStatus !== 'active') throw issuerUnavailableError(result.issuerStatus)
+  if (isDocument) return loadDocumentRow(context, clientId)
+  const row = result ? cacheRow(cache, key, result) : cached
+  if (row) request.checkedClient = { id: clientId, version: row.version, issuerStatus: 'active' }
+  return row
+}
+
+/** Concurrent readers share one row, and so one client object of oidc-provider. */
+function cacheRow(
+  cache: LRUCache<string, CachedClientRow>,
+  key: string,
+  { version, row }: ClientQueryResult,
+): CachedClientRow | undefined {
+  if (!version || !row) return undefined
+  const cached = cache.get(key)
+  if (cached?.version === version) return cached
+  const fetched = { ...row, version }
+  cache.set(key, fetched)
+  return fetched
+}
+
+/** Cached rows of a process, by issuer and id. */
+const rowCaches = new WeakMap<DatabaseHandle, LRUCache<string, CachedClientRow>>()
+
+function rowCacheOf(tools: DatabaseHandle): LRUCache<string, CachedClientRow> {
+  let cache = rowCaches.get(tools)
+  if (!cache) {
+    cache = new LRUCache({ max: limits.maxCachedClients })
+    rowCaches.set(tools, cache)
+  }
+  return cache
+}
+
+/**
+ * Checks that the issuer is active.
+ * @throws OIDCProviderError if it is not
+ */
+export async function requireActiveIssuer(): Promise<void> {
+  const { context, runtime } = requestContext()
+  const text = 'SELECT status FROM issuers WHERE id = $1'
+  const [row] = await context.database.query<{ status: string }>('idp-issuer-status', text, [runtime.issuer.id])
+  if (row?.status !== 'active') throw issuerUnavailableError(row?.status)
+}
+
+/**
+ * Returns the row of a client with a metadata document: public, limited to what the issuer allows such clients, and
+ * with those redirect URIs of the document that the issuer's rules allow
+ * (docs/contract.md#redirect-uri-rules-of-an-issuer).
+ */
+async function loadDocumentRow(context: Context, clientIdUrl: string): Promise<ClientRow | undefined> {
+  const { unitOfWork, runtime } = requestContext()
+  const documentLoads =
+    documentLoadsByRequest.get(unitOfWork) ?? new Map<string, ReturnType<typeof loadMetadataDocument>>()
+  documentLoadsByRequest.set(unitOfWork, documentLoads)
+  const documentLoad = documentLoads.get(clientIdUrl) ?? loadMetadataDocument(context, clientIdUrl)
+  documentLoads.set(clientIdUrl, documentLoad)
+  const document = await documentLoad
+  if (!document) return undefined
+  const rows = rowsByDocument.get(runtime.issuer) ?? new WeakMap<MetadataDocument, ClientRow>()
+  rowsByDocument.set(runtime.issuer, rows)
+  const cachedRow = rows.get(document)
+  if (cachedRow) return cachedRow
+  const { name, redirectUris, postLogoutRedirectUris, grantTypes } = document
+  const { host } = new URL(clientIdUrl)
+  const rules = redirectUriRulesOf(runtime.issuer)
+  const allowed = (uris: string[]) => uris.filter((uri) => violatedRule(rules, uri) === undefined)
+  const openid = {
+    redirect_uris: allowed(redirectUris),
+    post_logout_redirect_uris: allowed(postLogoutRedirectUris),
+    grant_types: grantTypes,
+  }
+  const settings: ClientSettings = { openid: { application_type: 'native', ...openid } }
+  // Pages show the host, because the document's author can choose any name.
+  const identity = { kind: 'client' as const, id: clientIdUrl, name: host, document: { host, name } }
+  const row = { ...identity, confidential: false, settings, secrets: [], status: 'active' }
+  rows.set(document, row)
+  return row
+}
+
+/**
+ * Document loads of one request: oidc-provider looks for a client again if it was not found, but must not fetch twice.
+ */
+const documentLoadsByRequest = new WeakMap<UnitOfWork, Map<string, ReturnType<typeof loadMetadataDocument>>>()
+
+/**
+ * One row per document, so that oidc-provider's client is created once. Keyed by the issuer snapshot, which is replaced
+ * after each change of the issuer's settings.
+ */
+const rowsByDocument = new WeakMap<IssuerSnapshot, WeakMap<MetadataDocument, ClientRow>>()
+
+const rowsByClient = new WeakMap<OpenIdClient, ClientRow>()
+
+/** Returns our row of an oidc-provider client. */
+export function clientRowOf(client: OpenIdClient): ClientRow {
+  const row = rowsByClient.get(client)
+  if (!row) throw new Error('This client was not created by createClientFinder.')
+  return row
+}
+
+/**
+ * Returns which organizations of a user this client may see, by its own settings or those of the issuer
+ * (docs/contract.md#organization-restrictions-of-clients).
+ */
+export function restrictionOfClient({ document, settings }: ClientRow): OrganizationRestriction {
+  if (!document) return organizationRestrictionOf(settings)
+  return metadataDocumentRestriction(
+    metadataDocumentPolicyOf(requestContext().runtime.issuer.settings)?.organization_policy,
+  )
+}
+
+/** Creates oidc-provider's `Client.find`. */
+export function createClientFinder(
+  provider: Provider,
+  grantTypes: readonly string[],
+): (id: unknown) => Promise<OpenIdClient | undefined> {
+  const clientsByRow = new WeakMap<ClientRow, OpenIdClient>()
+  const Client = provider.Client as unknown as new (metadata: ClientMetadata) => OpenIdClient
+  return async (id) => {
+    if (typeof id !== 'string') return undefined
+    const row = await readClient(id)
+    if (!row) return undefined
+    // Access tokens of a deleted client stay valid at userinfo until they expire
+    // (docs/contract.md#states-and-transitions).
+    const isDeletedAtUserinfo = row.status === 'deleted' && Provider.ctx?.oidc.route === 'userinfo'
+    if (row.status !== 'active' && !isDeletedAtUserinfo) return undefined
+    let client = clientsByRow.get(row)
+    if (!client) {
+      client = new Client(clientMetadataOf(row, grantTypes))
+      clientsByRow.set(row, client)
+      rowsByClient.set(client, row)
+    }
+    return client
+  }
+}
+
+/** Converts a client to the metadata of OpenID Connect Dynamic Client Registration 1.0, which oidc-provider reads. */
+function clientMetadataOf(row: ClientRow, supportedGrantTypes: readonly string[]): ClientMetadata {
+  const { openid = {} } = row.settings
+  const redirectUris = openid.redirect_uris ?? []
+  // A client without redirect URIs cannot sign users in, but can use its other grants.
+  const hasRedirectUris = redirectUris.length > 0
+  return {
+    client_id: row.id,
+    client_name: row.name,
+    application_type: applicationType(row) === 'native' ? 'native' : 'web',
+    token_endpoint_auth_method: row.confidential ? 'client_secret_basic' : 'none',
+    // Required by oidc-provider but never compared, see authentication.ts.
+    ...(row.confidential ? { client_secret: 'kept as hashes' } : {}),
+    grant_types: grantTypesOf(row).filter(
+      (type) =>
+        supportedGrantTypes.includes(type) &&
+        (hasRedirectUris || type !== 'authorization_code') &&
+        // Client credentials are for M2M clients and agents only (docs/contract.md#grant-and-client-rules rule 2).
+        (type !== 'client_credentials' || (row.confidential && applicationType(row) === 'm2m')) &&
+        (type !== TOKEN_EXCHANGE || isTokenExchangeActor(row)),
+    ),
+    response_types: hasRedirectUris && grantTypesOf(row).includes('authorization_code') ? ['code'] : [],
+    redirect_uris: redirectUris,
+    id_token_signed_response_alg: openid.response_signature_alg ?? 'ES256',
+  }
+}
+
+/** Returns the context with the client of this request as the actor. */
+export function withClientActor(context: Context, client: OpenIdClient): Context {
+  const { kind: type, id, name } = clientRowOf(client)
+  const { id: issuerId, accountId } = requestContext().runtime.issuer
+  return withMachineActor(context, { type, id, name, accountId, issuerId })
+}

@@ -1,0 +1,14 @@
+import type { IssuerSettings } from '../../resources/issuers/settings.js'
+import type { ClientRow } from './client.js'
+
+/**
+ * Checks whether scripts of this origin may read responses for this client: the issuer's `cors_origins`, and the
+ * origins of a public client's redirect URIs.
+ */
+export function isOriginAllowed(settings: IssuerSettings, client: ClientRow, origin: string): boolean {
+  if (settings.security?.cors_origins?.includes(origin)) return true
+  if (client.confidential) return false
+  return (client.settings.openid?.redirect_uris ?? []).some(
+    (uri) => /^https?:/.test(uri) && new URL(uri).origin === origin,
+  )
+}

@@ -1,0 +1,57 @@
+/**
+ * Redirect URI matching (docs/contract.md#redirect-uri-matching). It compares raw text: `new URL()` would normalize
+ * what an attacker wrote.
+ */
+import { redirectUriRulesOf, redirectUriViolation } from '../../resources/clients/redirect-uri-rules.js'
+import { applicationType } from '../../resources/clients/settings.js'
+import type { OpenIdClient } from '../provider-types.js'
+import { requestContext } from '../request-context.js'
+import { clientRowOf } from './client.js'
+
+/** An HTTP URI on a loopback host in one of its three spellings, with an optional port. */
+const loopbackUri = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::([0-9]{1,5}))?([/?].*)?$/s
+
+/**
+ * Checks whether a requested redirect URI equals a registered one, character by character.
+ * @param portMayVary allow any port of an HTTP URI on a loopback host (RFC 8252 section 7.3), for public native clients
+ * and metadata document clients; the hosts are not interchangeable
+ */
+export function isRedirectUriAllowed(registered: readonly string[], requested: string, portMayVary: boolean): boolean {
+  if (registered.includes(requested)) return true
+  const requestedParts = portMayVary ? loopbackUri.exec(requested) : null
+  if (!requestedParts || !isPort(requestedParts[2])) return false
+  return registered.some((uri) => {
+    const registeredParts = loopbackUri.exec(uri)
+    return (
+      registeredParts !== null &&
+      registeredParts[1] === requestedParts[1] &&
+      (registeredParts[3] ?? '') === (requestedParts[3] ?? '')
+    )
+  })
+}
+
+const isPort = (text: string | undefined): boolean =>
+  text === undefined || (!text.startsWith('0') && Number(text) <= 65_535)
+
+/**
+ * Checks a redirect URI of a client. Public native clients and metadata document clients can vary the port on a
+ * loopback host (docs/contract.md#redirect-uri-matching).
+ */
+export function isRegisteredRedirectUri(client: OpenIdClient, uri: string): boolean {
+  const row = clientRowOf(client)
+  // Metadata document clients count as native.
+  const portMayVary = !row.confidential && applicationType(row) === 'native'
+  return isRedirectUriAllowed(client.redirectUris ?? [], uri, portMayVary)
+}
+
+/**
+ * Returns why the issuer's rules refuse a redirect URI of a metadata document, for the developer who reads the error
+ * page; undefined if they do not.
+ */
+export function redirectUriRefusalReason(
+  client: OpenIdClient | undefined,
+  uri: string | undefined,
+): string | undefined {
+  if (!client || uri === undefined || !clientRowOf(client).document || !URL.canParse(uri)) return undefined
+  return redirectUriViolation(redirectUriRulesOf(requestContext().runtime.issuer), uri)
+}

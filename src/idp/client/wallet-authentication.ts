@@ -1,0 +1,79 @@
+/**
+ * Wallet authentication of agents (docs/contract.md#wallet-authentication-of-agents, RFC 7521 section 4.2).
+ * oidc-provider does not support such assertions, so they are verified before it and replaced in its form by a client
+ * secret that is random for this request. An invalid assertion becomes a secret that never matches, so that every
+ * failure has the same response.
+ */
+
+import type { Context as KoaContext } from 'koa'
+import { isId } from '../../kernel/ids.js'
+import { limits } from '../../kernel/limits.js'
+import { networkOf } from '../../kernel/network.js'
+import type { Context } from '../../platform/context.js'
+import { randomSecret } from '../../platform/crypto/secrets.js'
+import { recordAgentAuthenticationFailed } from '../../resources/agents/authentication-events.js'
+import { redeemChallenge, type SignedMessage } from '../../resources/agents/challenges.js'
+import type { IssuerRuntime } from '../issuer/runtime.js'
+import type { OpenIdContext } from '../provider-types.js'
+import { consumeRateLimit } from '../rate-limits.js'
+import { requestContext, type WalletProof } from '../request-context.js'
+import { type Form, formField } from '../request-input.js'
+import { claimedClientId } from './authentication.js'
+
+export const CAIP_122_ASSERTION_TYPE = 'urn:gatehouse:params:oauth:client-assertion-type:caip-122'
+
+/**
+ * Verifies a wallet assertion and replaces it in the form.
+ * @returns the form for oidc-provider, and the proof if the assertion is valid; undefined if the form has no assertion
+ * @throws ApiError too_many_requests
+ */
+export async function authenticateWallet(
+  ctx: KoaContext,
+  context: Context,
+  runtime: IssuerRuntime,
+  form: Form,
+): Promise<{ form: Form; walletProof: WalletProof | undefined } | undefined> {
+  if (formField(form, 'client_assertion_type') !== CAIP_122_ASSERTION_TYPE) return undefined
+  // Any caller can cause the cost of a signature check, so it is rate-limited.
+  await consumeRateLimit(ctx, context, 'wallet_nonce', `${networkOf(context.request.ip)} assertion`)
+  const { client_assertion, ...otherFields } = form
+  const agentId = formField(form, 'client_id')
+  const signedMessage = typeof client_assertion === 'string' ? readAssertion(client_assertion) : undefined
+  // RFC 6749 section 2.3: one authentication method per request. oidc-provider rejects a second one.
+  const isOnlyMethod = ctx.req.headers.authorization === undefined && form['client_secret'] === undefined
+  const secret = randomSecret()
+  const libraryForm = isOnlyMethod
+    ? { ...otherFields, client_secret: secret }
+    : { ...otherFields, client_secret: [secret, secret] }
+  if (!isOnlyMethod || !isId('agt', agentId) || !signedMessage) return { form: libraryForm, walletProof: undefined }
+  const issuer = { issuerId: runtime.issuer.id, url: runtime.url }
+  const verifierId = await redeemChallenge(context, issuer, agentId, signedMessage)
+  return { form: libraryForm, walletProof: verifierId === null ? undefined : { clientId: agentId, verifierId, secret } }
+}
+
+/** Decodes an assertion: canonical base64url of a JSON object with exactly these three members. */
+function readAssertion(text: string): SignedMessage | undefined {
+  if (text.length > limits.maxWalletAssertionLength) return undefined
+  const bytes = Buffer.from(text, 'base64url')
+  if (bytes.toString('base64url') !== text) return undefined
+  let value: unknown
+  try {
+    value = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    return undefined
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return undefined
+  const { message, signature, type, ...unknownMembers } = value as Record<string, unknown>
+  if (typeof message !== 'string' || typeof signature !== 'string' || typeof type !== 'string') return undefined
+  return Object.keys(unknownMembers).length === 0 ? { message, signature, type } : undefined
+}
+
+/** Records a failed authentication of an agent (docs/contract.md#event-records). */
+export async function recordClaimedAgentRefusal(ctx: OpenIdContext, form: Form): Promise<void> {
+  const agentId = claimedClientId(ctx, form)
+  if (!isId('agt', agentId)) return
+  const { context, runtime } = requestContext()
+  const { id: issuerId, accountId } = runtime.issuer
+  const method = formField(form, 'client_assertion_type') === CAIP_122_ASSERTION_TYPE ? 'wallet' : 'secret'
+  await recordAgentAuthenticationFailed(context, { accountId, issuerId, agentId }, method)
+}

@@ -1,0 +1,309 @@
+/**
+ * In-memory cache of issuers. A runtime is an immutable snapshot of everything that requests of an issuer need. A
+ * change creates a new runtime, and requests in flight keep the old one. LISTEN/NOTIFY invalidates the cache; a
+ * periodic version check covers lost notifications. An issuer has one runtime for each host that serves it: the host of
+ * IDP_URL and its custom domains.
+ */
+import { LRUCache } from 'lru-cache'
+import { limits } from '../../kernel/limits.js'
+import type { Context, Gatehouse } from '../../platform/context.js'
+import { listen, type Subscription } from '../../platform/postgres/notifications.js'
+import { publicJwkSet, type SigningKey, signingKeysOf } from '../../resources/issuer-keys.js'
+import { issuerUrl, parseIssuerUrl } from '../../resources/issuer-url.js'
+import { type MethodSettings, secretsSql } from '../../resources/issuers/auth-method-readiness.js'
+import type { AuthMethodKind } from '../../resources/issuers/auth-methods.js'
+import type { IssuerSettings } from '../../resources/issuers/settings.js'
+import { areMetadataDocumentsEnabled } from '../client/metadata-documents/index.js'
+import { createIssuerMetadata } from '../endpoints/discovery.js'
+import { KEY_SET_CACHE_CONTROL } from '../endpoints/key-set.js'
+import { createStaticDocument, type StaticDocument } from '../endpoints/static-documents.js'
+import { createCookieKeys } from './cookie-keys.js'
+import { createKeyStore } from './signer.js'
+
+/** An authentication method that is enabled for sign-in or sign-up, without its secrets. */
+export interface AuthMethodSnapshot {
+  readonly id: string
+  readonly kind: AuthMethodKind
+  readonly name: string
+  readonly login: boolean
+  readonly signup: boolean
+  readonly settings: MethodSettings['settings']
+  /** Metadata of its secrets, without the ciphertext. */
+  readonly secrets: MethodSettings['secrets']
+}
+
+export interface IssuerSnapshot {
+  readonly id: string
+  readonly accountId: string
+  readonly name: string
+  readonly status: string
+  readonly settings: IssuerSettings
+  /** Verified custom domains of the issuer. */
+  readonly hosts: readonly string[]
+  /** Authentication methods of the issuer, featured ones first, then by creation. */
+  readonly methods: readonly AuthMethodSnapshot[]
+  readonly version: string
+}
+
+export interface IssuerRuntime {
+  readonly issuer: IssuerSnapshot
+  /** The issuer identifier: `{IDP_URL}/{issuer_id}`, or the same path under a custom domain. */
+  readonly url: string
+  /** `url`, parsed. */
+  readonly parsedUrl: URL
+  /** The custom domain of this runtime; null for the host of IDP_URL. */
+  readonly host: string | null
+  readonly keys: readonly SigningKey[]
+  readonly metadata: StaticDocument
+  readonly keySet: StaticDocument
+  /** When the database last confirmed this snapshot (Unix milliseconds). */
+  readonly confirmedAt: number
+  /** Created on first use: discovery and the key set do not need it. */
+  readonly keyStore: ReturnType<typeof createKeyStore>
+  /** Cookie signing keys of this issuer (docs/contract.md#caches-and-cookies-per-tenant). */
+  readonly cookieKeys: ReturnType<typeof createCookieKeys>
+  /**
+   * Returns the runtime of the same issuer under another issuer identifier; undefined if that identifier is not its
+   * own.
+   */
+  withUrl(url: string): IssuerRuntime | undefined
+}
+
+export interface IssuerRuntimes {
+  /**
+   * Finds the runtime of an issuer under the requested host. Returns undefined if the issuer is unknown or deleted, and
+   * if the host is a custom domain of another issuer. A host that is no custom domain counts as the host of IDP_URL.
+   * @param host the requested host name; null for the host of IDP_URL
+   * @param allowStale serve the cached snapshot while the database is unavailable (for static documents)
+   */
+  find(
+    context: Context,
+    issuerId: string,
+    host: string | null,
+    allowStale?: boolean,
+  ): Promise<IssuerRuntime | undefined>
+  close(): Promise<void>
+}
+
+interface CacheEntry {
+  runtime: IssuerRuntime
+  /** Shared by the runtimes of all hosts of the issuer. */
+  confirmed: Confirmation
+  /** Unix milliseconds; 0 forces a version check before the next use. */
+  checkedAt: number
+}
+
+interface Confirmation {
+  at: number
+}
+
+const version = `concat(i.updated_at, '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM auth_methods m WHERE m.issuer_id = i.id),
+  '.', (SELECT concat(sum(hashtext(k.id)), '.', sum(k.signs_from)) FROM signing_keys k WHERE k.issuer_id = i.id),
+  '.', (SELECT concat(count(*), '.', sum(updated_at)) FROM domains d WHERE d.account_id = i.account_id AND d.issuer_id = i.id))`
+const versionsText = `SELECT i.id, ${version} AS version FROM issuers i WHERE i.id = ANY ($1) AND i.status <> 'deleted'`
+const factsText = `
+  SELECT i.id, i.account_id AS "accountId", i.name, i.status, i.settings, ${version} AS version,
+    coalesce((SELECT json_agg(json_build_object('id', m.id, 'kind', m.method, 'name', m.name, 'login', m.enabled_login,
+      'signup', m.enabled_signup, 'settings', m.settings, 'secrets', ${secretsSql}) ORDER BY m.featured DESC, m.id)
+      FROM auth_methods m WHERE m.issuer_id = i.id AND (m.enabled_login OR m.enabled_signup)), '[]') AS methods,
+    ARRAY(SELECT d.host FROM domains d WHERE d.account_id = i.account_id AND d.issuer_id = i.id AND d.verified) AS hosts
+  FROM issuers i WHERE i.id = $1 AND i.status <> 'deleted'`
+const domainTakenText = 'SELECT 1 AS taken FROM domains WHERE host = $1 AND verified AND issuer_id IS NOT NULL'
+
+/** Opens the issuer cache of a process. */
+export function openIssuerRuntimes(gatehouse: Gatehouse): IssuerRuntimes {
+  const cache = new LRUCache<string, CacheEntry>({ max: limits.maxCachedIssuers })
+  const pendingBuilds = new Map<string, Promise<IssuerRuntime | undefined>>()
+  const pendingComparisons = new Map<string, Promise<void>>()
+  const pendingChanges = new LRUCache<string, number>({ max: limits.maxPendingIssuerChanges })
+  /**
+   * Hosts that do not belong to the requested issuer, and whether another issuer has them. Callers can invent hosts.
+   */
+  const foreignHosts = new LRUCache<string, { taken: boolean; checkedAt: number }>({
+    max: limits.maxCachedForeignHosts,
+  })
+  let uncertainUntil = 0
+  // Incremented on every invalidation, so that a build from older rows is not cached.
+  let generation = 0
+
+  const subscription: Subscription = listen(gatehouse.database, gatehouse.log, {
+    onNotification(topic, id) {
+      if (topic !== 'issuer') return
+      generation++
+      cache.delete(id)
+      pendingChanges.delete(id)
+      foreignHosts.clear()
+    },
+    onPending(topic, id) {
+      if (topic !== 'issuer') return
+      uncertainUntil = gatehouse.now() + limits.pendingIssuerChangeTimeout
+      pendingChanges.set(id, uncertainUntil)
+    },
+    onReconnect() {
+      generation++
+      for (const entry of cache.values()) entry.checkedAt = 0
+      foreignHosts.clear()
+    },
+  })
+
+  async function build(context: Context, issuerId: string): Promise<IssuerRuntime | undefined> {
+    const startGeneration = generation
+    const confirmed = { at: context.now() }
+    const [issuer] = await context.database.query<IssuerSnapshot & Record<string, unknown>>('idp-issuer', factsText, [
+      issuerId,
+    ])
+    if (!issuer) {
+      cache.delete(issuerId)
+      return undefined
+    }
+    const runtime = createRuntime(context, issuer, await signingKeysOf(context, issuerId), confirmed)
+    if (startGeneration === generation) cache.set(issuerId, { runtime, confirmed, checkedAt: confirmed.at })
+    return runtime
+  }
+
+  /** Concurrent cache misses share one build. */
+  function buildOnce(context: Context, issuerId: string): Promise<IssuerRuntime | undefined> {
+    let work = pendingBuilds.get(issuerId)
+    if (!work) {
+      work = build(context, issuerId).finally(() => pendingBuilds.delete(issuerId))
+      pendingBuilds.set(issuerId, work)
+    }
+    return work
+  }
+
+  /** Checks whether a host is the custom domain of any issuer. */
+  async function isDomainTaken(context: Context, host: string): Promise<boolean> {
+    const cached = foreignHosts.get(host)
+    const now = context.now()
+    const isCacheTrusted = subscription.connected() && now >= uncertainUntil
+    if (cached && isCacheTrusted && now - cached.checkedAt < limits.issuerVersionCheckInterval) return cached.taken
+    const startGeneration = generation
+    const taken = (await context.database.query('idp-taken-host', domainTakenText, [host])).length > 0
+    if (startGeneration === generation) foreignHosts.set(host, { taken, checkedAt: now })
+    return taken
+  }
+
+  /** Compares cache entries with the database and marks the outdated ones as unchecked. */
+  function compareVersions(context: Context, entries: ReadonlyMap<string, CacheEntry>): Promise<void> {
+    const now = context.now()
+    const done = context.database
+      .query<{ id: string; version: string }>('idp-issuer-versions', versionsText, [[...entries.keys()]])
+      .then((rows) => {
+        const versions = new Map(rows.map(({ id, version }) => [id, version]))
+        for (const [id, entry] of entries) {
+          const isCurrent = versions.get(id) === entry.runtime.issuer.version
+          entry.checkedAt = isCurrent ? now : 0
+          if (isCurrent) entry.confirmed.at = now
+        }
+      })
+      .finally(() => {
+        for (const id of entries.keys()) pendingComparisons.delete(id)
+      })
+    for (const id of entries.keys()) pendingComparisons.set(id, done)
+    return done
+  }
+
+  function withOtherDueEntries(issuerId: string, entry: CacheEntry, now: number): Map<string, CacheEntry> {
+    const due = new Map([[issuerId, entry]])
+    for (const [id, other] of cache.entries()) {
+      if (due.size === limits.issuerVersionCheckBatchSize) break
+      if (!pendingComparisons.has(id) && now - other.checkedAt >= limits.issuerVersionCheckInterval / 2)
+        due.set(id, other)
+    }
+    return due
+  }
+
+  async function loadCurrent(
+    context: Context,
+    issuerId: string,
+    allowStale: boolean,
+  ): Promise<IssuerRuntime | undefined> {
+    const entry = cache.get(issuerId)
+    if (!entry) return buildOnce(context, issuerId)
+    const now = context.now()
+    const isCacheTrusted = subscription.connected() && (pendingChanges.get(issuerId) ?? 0) <= now
+    if (isCacheTrusted && now - entry.checkedAt < limits.issuerVersionCheckInterval) return entry.runtime
+    try {
+      // An untrusted entry needs a comparison that starts now; a pending one may have read older rows.
+      if (!isCacheTrusted) await compareVersions(context, new Map([[issuerId, entry]]))
+      else
+        await (pendingComparisons.get(issuerId) ?? compareVersions(context, withOtherDueEntries(issuerId, entry, now)))
+      if (entry.checkedAt === 0) return await (isCacheTrusted ? buildOnce : build)(context, issuerId)
+    } catch (error) {
+      if (!allowStale) throw error
+    }
+    return entry.runtime
+  }
+
+  return {
+    async find(context, issuerId, host, allowStale = false) {
+      const runtime = await loadCurrent(context, issuerId, allowStale)
+      if (!runtime || host === null) return runtime
+      const runtimeForHost = runtime.withUrl(issuerUrl(context.config, issuerId, host))
+      if (runtimeForHost) return runtimeForHost
+      const taken = await isDomainTaken(context, host).catch((error) => {
+        if (!allowStale) throw error
+        return false
+      })
+      return taken ? undefined : runtime
+    },
+    close: () => subscription.close(),
+  }
+}
+
+/** Creates the runtime for the host of IDP_URL, which gives access to those of the custom domains. */
+function createRuntime(
+  context: Context,
+  issuer: IssuerSnapshot,
+  keys: SigningKey[],
+  confirmed: Confirmation,
+): IssuerRuntime {
+  const keySet = createStaticDocument('application/jwk-set+json', KEY_SET_CACHE_CONTROL, publicJwkSet(keys))
+  let keyStore: IssuerRuntime['keyStore'] | undefined
+  let cookies: IssuerRuntime['cookieKeys'] | undefined
+  const byHost = new Map<string | null, IssuerRuntime>()
+
+  function runtimeOf(host: string | null): IssuerRuntime {
+    let runtime = byHost.get(host)
+    if (!runtime) {
+      runtime = createRuntimeFor(host)
+      byHost.set(host, runtime)
+    }
+    return runtime
+  }
+
+  function createRuntimeFor(host: string | null): IssuerRuntime {
+    const url = issuerUrl(context.config, issuer.id, host)
+    const runtime: IssuerRuntime = {
+      issuer,
+      url,
+      parsedUrl: new URL(url),
+      host,
+      keys,
+      metadata: createStaticDocument(
+        'application/json',
+        'public, max-age=3600',
+        createIssuerMetadata(url, areMetadataDocumentsEnabled(issuer.settings)),
+      ),
+      keySet,
+      get confirmedAt() {
+        return confirmed.at
+      },
+      get keyStore() {
+        keyStore ??= createKeyStore(context, keys)
+        return keyStore
+      },
+      get cookieKeys() {
+        cookies ??= createCookieKeys(context.encryptor, issuer.id)
+        return cookies
+      },
+      withUrl(issuerIdentifier) {
+        const name = parseIssuerUrl(context.config, issuerIdentifier)
+        const isOurs = name?.issuerId === issuer.id && (name.host === null || issuer.hosts.includes(name.host))
+        return isOurs ? runtimeOf(name.host) : undefined
+      },
+    }
+    return runtime
+  }
+  return runtimeOf(null)
+}

@@ -1,0 +1,170 @@
+/**
+ * Codes and links by email: creates, sends and verifies them. Only a keyed hash is stored, in the login state of the
+ * browser that requested it. A code expires after ten minutes or five attempts.
+ */
+import { randomInt } from 'node:crypto'
+import { limits } from '../../kernel/limits.js'
+import { MINUTE } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
+import { hmac, isSameText, randomSecret, sha256 } from '../../platform/crypto/secrets.js'
+import {
+  recordFailedAttempt,
+  recordSuccessfulAttempt,
+  startAttempt,
+} from '../../resources/credentials/failed-attempts.js'
+import { recordSignInFailure, type SignInUser } from '../../resources/credentials/sign-in.js'
+import type { MessageKind } from '../../resources/messages/message-texts.js'
+import { sendMessage } from '../../resources/messages/messages.js'
+import { usernameKeyOf } from '../../resources/users/usernames.js'
+import { requestContext } from '../request-context.js'
+import type { EmailChallenge, LoginState, MailPurpose } from './login-state.js'
+import type { LoginTransaction } from './login-transaction.js'
+import type { View } from './pages/layout.js'
+import type { Transition } from './steps/step.js'
+
+export interface EmailChallengeRequest {
+  loginTransaction: LoginTransaction
+  view: View
+  purpose: MailPurpose
+  /** The recipient; null if the address belongs to no user, so that nothing is sent. */
+  email: string | null
+  /** The address as entered. Requests are counted by it, whether or not it is known. */
+  enteredAddress: string
+  user: SignInUser | null
+  /** A message to send instead of a code, if no code may be sent. */
+  replacementMessage?: MessageKind
+}
+
+const messageKinds: Readonly<Record<MailPurpose, MessageKind>> = {
+  sign_in: 'sign_in_code',
+  sign_up: 'sign_up_code',
+  verify: 'verify_code',
+  reset: 'reset_code',
+}
+
+/**
+ * Creates the transition to the step in `to`, which asks for the code or link, and sends it. Over the rate limit of the
+ * address, it returns to the step `sign_in` instead.
+ */
+export async function sendEmailChallenge(to: LoginState, request: EmailChallengeRequest): Promise<Transition> {
+  if (!(await consumeEmailRateLimit(request)))
+    return { to: { ...to, step: 'sign_in' }, problems: [{ key: 'too_many_mails' }] }
+  const { emailChallenge, effects } = createEmailChallenge(to, request)
+  return { to: { ...to, emailChallenge }, effects }
+}
+
+/**
+ * Key of the rate limits of emails and of attempts. Anyone can request a code for any address, or guess one. A user who
+ * has already signed in and verifies an address is counted separately, so that others cannot use up these limits.
+ */
+const rateLimitKey = (purpose: MailPurpose, user: SignInUser | null, address: string): string =>
+  purpose === 'verify'
+    ? `verify:${user!.id}`
+    : sha256(`${requestContext().runtime.issuer.id} ${usernameKeyOf(address)}`).slice(0, 32)
+
+/**
+ * Consumes the email rate limit.
+ * @returns false if the limit is exceeded
+ */
+export async function consumeEmailRateLimit({
+  purpose,
+  user,
+  enteredAddress,
+}: EmailChallengeRequest): Promise<boolean> {
+  const decision = await requestContext().context.rateLimiter.consume(
+    'mail',
+    rateLimitKey(purpose, user, enteredAddress),
+  )
+  return decision?.allowed !== false
+}
+
+/**
+ * Creates a code or link. An unknown address costs the same work, so that the duration does not reveal whether it is
+ * known.
+ */
+export function createEmailChallenge(
+  { step }: LoginState,
+  { loginTransaction, view, purpose, email, enteredAddress, user, replacementMessage }: EmailChallengeRequest,
+): { emailChallenge: EmailChallenge; effects: (tx: Context) => Promise<void> } {
+  const { context, runtime } = requestContext()
+  const asLink = step === 'email_link'
+  const secret = asLink ? randomSecret() : String(randomInt(0, 1_000_000)).padStart(6, '0')
+  const url = `${runtime.url}/interaction/${loginTransaction.uid}?link=${secret}`
+  const kind = replacementMessage ?? (asLink ? 'sign_in_link' : messageKinds[purpose])
+  return {
+    emailChallenge: {
+      purpose,
+      email: email ?? enteredAddress,
+      hash: challengeHashes(loginTransaction.uid, secret)[0]!,
+      expiresAt: context.now() + limits.emailCodeLifetime,
+      attempts: 0,
+      user,
+      isDummy: email === null || replacementMessage !== undefined,
+    },
+    effects: (tx) =>
+      sendMessage(
+        tx,
+        runtime.issuer,
+        {
+          to: email ?? '',
+          kind,
+          language: view.language,
+          placeholders: { minutes: String(limits.emailCodeLifetime / MINUTE) },
+          ...(replacementMessage ? {} : asLink ? { url } : { code: secret }),
+        },
+        limits.emailCodeLifetime,
+      ),
+  }
+}
+
+/**
+ * Hashes of a secret, bound to the login transaction, so that the same digits are useless elsewhere. The first one is
+ * stored. The others use older keys of the deployment, so that a code from before a rotation of SECRET_KEY still
+ * matches.
+ */
+const challengeHashes = (uid: string, secret: string): string[] =>
+  requestContext()
+    .context.encryptor.deriveKeys('codes and links by mail')
+    .map((key) => hmac(key, `${requestContext().runtime.issuer.id} ${uid} ${secret}`))
+
+/** Result of an attempt. `expired`: too old or too many attempts, so that a new code is needed. */
+export type EmailChallengeDecision =
+  | { outcome: 'correct' }
+  | { outcome: 'wrong' | 'expired'; emailChallenge: EmailChallenge }
+
+/**
+ * Verifies a code or link. A wrong one counts as a failed attempt of this challenge and of the user.
+ * @param secret as entered; spaces and hyphens in a code are ignored
+ */
+export async function verifyEmailChallenge(
+  uid: string,
+  emailChallenge: EmailChallenge,
+  secret: string,
+): Promise<EmailChallengeDecision> {
+  const { context, runtime } = requestContext()
+  const { id: issuerId, accountId } = runtime.issuer
+  const method = secret.length > 12 ? 'email_link' : 'email_otp'
+  if (emailChallenge.attempts >= limits.maxEmailCodeAttempts || emailChallenge.expiresAt <= context.now())
+    return { outcome: 'expired', emailChallenge }
+  const user = emailChallenge.user ?? undefined
+  const { purpose, email } = emailChallenge
+  const subject = `mail:${purpose === 'verify' || !user ? rateLimitKey(purpose, emailChallenge.user, email) : user.id}`
+  const issuerPath = { accountId, issuerId }
+  if (!(await startAttempt(context, subject))) {
+    await recordSignInFailure(context, issuerPath, user, { method, reason: 'locked' })
+    return { outcome: 'wrong', emailChallenge }
+  }
+  const normalizedSecret = method === 'email_link' ? secret : secret.replace(/[\s-]/g, '')
+  const matches = challengeHashes(uid, normalizedSecret).some((hash) => isSameText(hash, emailChallenge.hash))
+  if (matches && !emailChallenge.isDummy) {
+    await recordSuccessfulAttempt(context, subject)
+    return { outcome: 'correct' }
+  }
+  const lockedUntil = await recordFailedAttempt(context, subject)
+  await recordSignInFailure(context, issuerPath, user, { method, reason: 'wrong_code', lockedUntil })
+  const attempts = emailChallenge.attempts + 1
+  return {
+    outcome: attempts >= limits.maxEmailCodeAttempts ? 'expired' : 'wrong',
+    emailChallenge: { ...emailChallenge, attempts },
+  }
+}

@@ -1,0 +1,180 @@
+/** The purpose of a sign-in: the authorization request of an application, or an invitation. */
+import type { Context as KoaContext } from 'koa'
+import { toUnixSeconds } from '../../kernel/time.js'
+import type { Context } from '../../platform/context.js'
+import { recordSignInSuccess } from '../../resources/credentials/sign-in.js'
+import { endSessions } from '../../resources/sessions/sessions.js'
+import { type ClientRow, readClient, restrictionOfClient } from '../client/client.js'
+import type { BrowserSession, Interaction } from '../provider-types.js'
+import { requestContext, withUserActor } from '../request-context.js'
+import { stepUpReasons } from '../session/authentication-requirements.js'
+import { acrOfMethod } from './acr.js'
+import { initialState, type LoginState } from './login-state.js'
+import { createRecoveryState } from './recovery-link.js'
+
+export interface LoginTransaction {
+  readonly uid: string
+  /** Returns a parameter of the authorization request. */
+  param(name: string): string | undefined
+  readonly clientName: string | undefined
+  /** The organization that the request selects. */
+  readonly orgId: string | null
+  /** The user is asked to choose an organization if several are possible. */
+  readonly promptsForOrganization: boolean
+  /** The organizations that the user can choose from; null for any. */
+  readonly allowedOrgIds: readonly string[] | null
+  /** The invitation to an organization, if the sign-in accepts one. */
+  readonly invitation: { email: string } | undefined
+  /**
+   * Checks the invitation. Must be called in the transaction that creates an account.
+   * @throws LoginAbortedError if the invitation is no longer valid
+   */
+  requireOpenInvitation(tx: Context): Promise<void>
+  /** Creates the state for a browser that has submitted no form yet. */
+  createInitialState(): Promise<LoginState>
+  /**
+   * Completes the login transaction after the last step, in the transaction of the last transition. Later writes of it
+   * can throw LoginAbortedError.
+   * @param browserSession the browser session at present
+   */
+  complete(tx: Context, browserSession: BrowserSession, state: LoginState): Promise<void>
+  /** Sends the response after the last step; returns false if the login transaction is not complete. */
+  sendFinalResponse(ctx: KoaContext): boolean
+}
+
+/** The login transaction cannot be completed: its writes are rolled back, and a page explains why. */
+export class LoginAbortedError extends Error {
+  constructor(readonly respond: (ctx: KoaContext) => void) {
+    super('the login transaction cannot be completed')
+  }
+}
+
+/**
+ * Creates the login transaction of an authorization request.
+ * @returns undefined if the client does not exist any more
+ * @throws OIDCProviderError if the issuer is not active
+ */
+export async function createAuthorizationTransaction(
+  ctx: KoaContext,
+  interaction: Interaction,
+): Promise<LoginTransaction | undefined> {
+  const client = await readClient(String(interaction.params['client_id']))
+  if (!client) return undefined
+  const { uid, prompt } = interaction
+  const param = (name: string): string | undefined => {
+    const value = interaction.params[name]
+    return typeof value === 'string' ? value : undefined
+  }
+  const { session: browserSession } = interaction
+  const session = browserSession?.accountId ? browserSession : undefined
+  const { organizationIds } = restrictionOfClient(client)
+  const promptsForOrganization = client.settings.restrictions?.organizations?.ask === true
+  return {
+    uid,
+    param,
+    clientName: client.name,
+    orgId: param('org') ?? null,
+    promptsForOrganization: promptsForOrganization && param('org') === undefined,
+    allowedOrgIds: organizationIds,
+    invitation: undefined,
+    requireOpenInvitation: async () => undefined,
+    async createInitialState() {
+      const recoveryLoginState = await createRecoveryState(ctx)
+      if (recoveryLoginState) return recoveryLoginState
+      const state = initialState(param('login_hint'))
+      const activeUser = session && (await findActiveUser(session.accountId!))
+      if (!session || !activeUser) return state
+      // A user who must prove more than before does not have to enter the username again.
+      if (prompt.reasons.some((reason) => stepUpReasons.has(reason))) return { ...state, username: activeUser.username }
+      if (prompt.name === 'login') return state
+      const stateFromSession = {
+        ...state,
+        user: activeUser,
+        username: activeUser.username,
+        reusesSession: true,
+        amr: session.amr ?? [],
+      }
+      return { ...stateFromSession, step: prompt.name === 'select_account' ? 'account' : 'organization' }
+    },
+    complete: (tx, now, state) => completeAuthorization(tx, now, { interaction, client, state }),
+    sendFinalResponse(ctx) {
+      if (!interaction.result) return false
+      ctx.status = 303
+      ctx.set('Cache-Control', 'no-store')
+      ctx.set('Location', interaction.returnTo)
+      ctx.body = ''
+      return true
+    },
+  }
+}
+
+/** Finds a user by id, if the user is active. */
+async function findActiveUser(id: string) {
+  const { context, runtime } = requestContext()
+  const { id: issuerId, accountId } = runtime.issuer
+  const user = await context.db.user.findFirst({
+    where: { id, issuerId, status: 'active' },
+    select: { id: true, username: true, status: true },
+  })
+  return user && { ...user, issuerId, accountId }
+}
+
+/** Passes the result of the sign-in to oidc-provider. */
+async function completeAuthorization(
+  tx: Context,
+  browserSession: BrowserSession,
+  { interaction, client, state }: { interaction: Interaction; client: ClientRow; state: LoginState },
+): Promise<void> {
+  const { context, unitOfWork } = requestContext()
+  const { amr, methods, orgId, since } = state
+  const user = state.user!
+  // Same effect as an `org` parameter of the request (docs/contract.md#grant-and-client-rules rule 6).
+  if (orgId) interaction.params['org'] = orgId
+  if (state.reusesSession) {
+    interaction.result = { select_account: {}, select_organization: {} }
+    await interaction.persist()
+    return
+  }
+  await endSessionsOfOtherUser(tx, browserSession, user.id)
+  // oidc-provider expects the browser session that the interaction started with; it may have been replaced or ended
+  // since.
+  delete interaction.session
+  const ts = toUnixSeconds(context.now())
+  const acr = selectAcr(interaction.params['acr_values'], methods)
+  interaction.result = {
+    login: { accountId: user.id, acr, amr: [...new Set(amr)], ts, since, remember: true },
+    select_account: {},
+    select_organization: {},
+  }
+  await interaction.persist()
+  unitOfWork.addChange((tx) => recordSignInSuccess(withUserActor(tx, user), user, client.id, amr))
+}
+
+/**
+ * Signs out another user of this browser, who may have signed in with another tab, so that no user continues another
+ * user's session.
+ */
+async function endSessionsOfOtherUser(
+  tx: Context,
+  { uid, accountId: signedInUserId }: BrowserSession,
+  userId: string,
+): Promise<void> {
+  if (signedInUserId === undefined || signedInUserId === userId) return
+  const { id: issuerId, accountId } = requestContext().runtime.issuer
+  await endSessions(
+    tx,
+    { accountId, issuerId },
+    { browserUid: uid },
+    { reason: 'user_logout', endBrowserSession: true },
+  )
+}
+
+/**
+ * Returns the first requested `acr` value that the used methods satisfy, or the general one
+ * (docs/contract.md#tokens-and-claims).
+ */
+function selectAcr(acrValues: unknown, methods: readonly string[]): string {
+  const satisfiedAcrs = ['urn:svc:assurance:loa1', ...methods.map(acrOfMethod)]
+  const requestedAcrs = typeof acrValues === 'string' ? acrValues.split(' ') : []
+  return requestedAcrs.find((acr) => satisfiedAcrs.includes(acr)) ?? satisfiedAcrs[0]!
+}

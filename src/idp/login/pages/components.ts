@@ -1,0 +1,26 @@
+/** Components that several pages share. */
+import { type Html, html } from '../../../kernel/html.js'
+import type { View } from './layout.js'
+import type { TextKey } from './texts.js'
+
+/** The hidden field with the form's signed version. */
+export const csrfField = ({ token }: View): Html => html`<input type="hidden" name="csrf" value="${token}">`
+
+/** The line with the name of the application. */
+export const clientLead = ({ texts, clientName }: View): Html | false => {
+  if (clientName === undefined) return false
+  const [before = '', after = ''] = texts.continue_to.split('{client}')
+  return html`<p class="lead">${before}<strong>${clientName}</strong>${after}</p>`
+}
+
+/**
+ * A button that submits the form with another `method`, without validation of the fields.
+ * @param style `quiet`: a secondary button; `link`: a text link
+ */
+export const alternativeButton = (
+  { texts }: View,
+  method: string,
+  text: TextKey | Html,
+  style: 'quiet' | 'link',
+): Html =>
+  html`<button type="submit" name="method" value="${method}" class="${style}" formnovalidate>${typeof text === 'string' ? texts[text] : text}</button>`

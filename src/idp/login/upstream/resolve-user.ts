@@ -1,0 +1,164 @@
+/**
+ * Resolves an upstream account to a user (docs/contract.md#federated-identities), in this order: the user with a link
+ * to it; the user with the same email address, if both sides have verified it, after that user's second factor; an
+ * owner of the address who signs in with another method and agrees to link it (steps/link.ts), if only the provider has
+ * verified it; a new user, if sign-up is possible.
+ */
+import { ApiError } from '../../../kernel/errors.js'
+import type { Context } from '../../../platform/context.js'
+import { sha256 } from '../../../platform/crypto/secrets.js'
+import { isDuplicate } from '../../../platform/postgres/errors.js'
+import {
+  findLinkedUser,
+  findUsersByEmail,
+  linkIdentity,
+  type UpstreamIdentity,
+} from '../../../resources/credentials/linked-identity.js'
+import {
+  recordCredentialVerification,
+  recordSignInFailure,
+  type SignInUser,
+} from '../../../resources/credentials/sign-in.js'
+import type { UpstreamSettings } from '../../../resources/issuers/upstream-settings.js'
+import { createUser } from '../../../resources/users/users.js'
+import type { AuthMethodSnapshot } from '../../issuer/runtime.js'
+import { requestContext, withUserActor } from '../../request-context.js'
+import type { LoginState } from '../login-state.js'
+import type { LoginTransaction } from '../login-transaction.js'
+import type { TextKey } from '../pages/texts.js'
+import { addressError, isApprovalRequired, userOriginOf } from '../sign-up.js'
+import { type Transition, TransitionRefused } from '../steps/step.js'
+import type { UpstreamUser } from './upstream-user.js'
+
+interface UpstreamSignIn {
+  upstreamUser: UpstreamUser
+  method: AuthMethodSnapshot
+  loginTransaction: LoginTransaction
+  identity: UpstreamIdentity
+}
+
+/** Creates the transition of an upstream sign-in. */
+export function createUpstreamTransition(
+  state: LoginState,
+  upstreamUser: UpstreamUser,
+  method: AuthMethodSnapshot,
+  loginTransaction: LoginTransaction,
+): Transition {
+  const { issuer, subject } = upstreamUser
+  const signIn = { upstreamUser, method, loginTransaction, identity: { methodId: method.id, issuer, subject } }
+  const to = { ...state, methods: [...state.methods, method.kind] }
+  const createTransition = (mayRetry: boolean): Transition => ({
+    to,
+    done: true,
+    resolveState: async (tx) => {
+      try {
+        return { ...to, ...(await resolveUser(tx, state, signIn)) }
+      } catch (error) {
+        if (!mayRetry || !(isDuplicate(error) || (error instanceof ApiError && error.code === 'conflict'))) throw error
+        // Two concurrent sign-ins of a new user: the second one finds the user that the first one created.
+        throw new TransitionRefused(createTransition(false))
+      }
+    },
+  })
+  return createTransition(true)
+}
+
+type ResolvedUser = Pick<LoginState, 'signUp' | 'pendingLink'> & { user: SignInUser }
+
+async function resolveUser(tx: Context, state: LoginState, signIn: UpstreamSignIn): Promise<ResolvedUser> {
+  const { issuer } = requestContext().runtime
+  const issuerPath = { accountId: issuer.accountId, issuerId: issuer.id }
+  const { upstreamUser, method, identity } = signIn
+
+  // 1. A user with a link to this upstream account.
+  const linked = await findLinkedUser(tx, issuerPath, identity)
+  if (linked) {
+    await recordCredentialVerification(withUserActor(tx, linked.user), linked.user, method.kind, linked.verifierId)
+    return { user: linked.user }
+  }
+
+  // 2. A user with the same email address, verified by both sides. An address that only one side has verified could
+  // have been entered by an attacker who waits for its owner.
+  const email = upstreamUser.emailVerified ? upstreamUser.email : null
+  const owners = email === null ? [] : await findUsersByEmail(tx, issuerPath, email)
+  const linksByEmail = (method.settings as Partial<UpstreamSettings>).link_by_email !== false
+  const provenOwners = linksByEmail ? owners.filter((owner) => owner.isVerified) : []
+  const [owner, ...otherOwners] = provenOwners.some((one) => one.byUsername)
+    ? provenOwners.filter((one) => one.byUsername)
+    : provenOwners
+  if (owner && otherOwners.length === 0) {
+    const { user } = owner
+    if (user.status !== 'active') return { user }
+    await recordCredentialVerification(withUserActor(tx, user), user, method.kind)
+    return { user, pendingLink: { ...identity, name: method.name, email: email!, ownerIds: [user.id] } }
+  }
+
+  // 3. A new user.
+  if (email !== null && (owner || owners.some((one) => one.byUsername))) {
+    const linkOffer = { ...identity, name: method.name, email, ownerIds: owners.map((one) => one.user.id) }
+    throw createRefusal({ ...state, username: email, linkOffer }, 'upstream_taken', method)
+  }
+  const signUpErrorKey = signUpError(signIn)
+  if (signUpErrorKey) throw createRefusal(state, signUpErrorKey, method)
+  return createUserFromUpstream(tx, signIn)
+}
+
+function createRefusal(state: LoginState, key: TextKey, method: AuthMethodSnapshot): TransitionRefused {
+  const { id: issuerId, accountId } = requestContext().runtime.issuer
+  return new TransitionRefused({
+    to: state,
+    problems: [{ key, params: { method: method.name } }],
+    effects: (tx) => recordSignInFailure(tx, { accountId, issuerId }, undefined, { method: method.kind, reason: key }),
+  })
+}
+
+/** Returns why this user cannot sign up, if so (docs/contract.md#issuer-settings). */
+function signUpError({ upstreamUser, method, loginTransaction }: UpstreamSignIn): TextKey | undefined {
+  const {
+    mode,
+    allowed_domains = [],
+    require_email_verification,
+  } = requestContext().runtime.issuer.settings.signup ?? {}
+  if (!method.signup || (mode === 'invite_only' && !loginTransaction.invitation)) return 'upstream_unknown'
+  // Rules about the address need an address that the provider has verified.
+  if ((loginTransaction.invitation || allowed_domains.length > 0) && !upstreamUser.emailVerified)
+    return 'upstream_unverified'
+  if (upstreamUser.email === null) return require_email_verification ? 'upstream_unverified' : undefined
+  return addressError(loginTransaction, upstreamUser.email)
+}
+
+/**
+ * Creates the user. An unverified address does not become the username: its owner could not sign up any more, or would
+ * share the account with an attacker.
+ */
+async function createUserFromUpstream(tx: Context, signIn: UpstreamSignIn): Promise<ResolvedUser> {
+  const { upstreamUser, method, identity, loginTransaction } = signIn
+  const { id: issuerId, accountId } = requestContext().runtime.issuer
+  await loginTransaction.requireOpenInvitation(tx)
+  const { email, emailVerified, profile } = upstreamUser
+  const requiresApproval = isApprovalRequired()
+  const hasVerifiedEmail = emailVerified && email !== null
+  const createdUser = await createUser(
+    tx,
+    { accountId, issuerId },
+    {
+      ...(hasVerifiedEmail
+        ? { usernameType: 'email', username: email, profile }
+        : {
+            usernameType: 'unique',
+            username: generatedUsername(method.kind, identity),
+            profile: { ...profile, ...(email === null ? {} : { email }) },
+          }),
+      ...(requiresApproval ? { requiresApproval, triggeredRule: 'require_admin_approval' } : {}),
+    },
+    { origin: userOriginOf(loginTransaction), isEmailVerified: hasVerifiedEmail },
+  )
+  const user = { id: createdUser.id, accountId, issuerId, username: createdUser.username, status: createdUser.status }
+  const context = withUserActor(tx, user)
+  const { id } = await linkIdentity(context, user, identity, method.name)
+  await recordCredentialVerification(context, user, method.kind, id)
+  return { user, signUp: { email: email ?? '', passwordHash: null, profile, reason: null } }
+}
+
+const generatedUsername = (kind: string, { methodId, issuer, subject }: UpstreamIdentity): string =>
+  `${kind}-${sha256(JSON.stringify([methodId, issuer, subject])).slice(0, 20)}`

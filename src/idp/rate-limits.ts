@@ -1,0 +1,81 @@
+/** Rate limits of the IdP (docs/contract.md#rate-limits). */
+
+import type { Context as KoaContext } from 'koa'
+import { LRUCache } from 'lru-cache'
+import { ApiError } from '../kernel/errors.js'
+import type { RateLimitName } from '../kernel/limits.js'
+import { limits } from '../kernel/limits.js'
+import { networkOf } from '../kernel/network.js'
+import { SECOND } from '../kernel/time.js'
+import type { Context } from '../platform/context.js'
+import { rateLimitHeaders } from '../platform/http/rate-limit.js'
+import type { RateLimitDecision } from '../platform/http/rate-limiter.js'
+import type { OpenIdContext } from './provider-types.js'
+import { requestContext } from './request-context.js'
+
+/**
+ * Consumes one request of a limit and sets the rate limit headers of the response.
+ * @throws ApiError too_many_requests
+ */
+export async function consumeRateLimit(
+  ctx: KoaContext | OpenIdContext,
+  context: Context,
+  limit: RateLimitName,
+  key: string,
+): Promise<void> {
+  const decision = await context.rateLimiter.consume(limit, key)
+  if (decision) applyRateLimitDecision(ctx, context, decision)
+}
+
+function applyRateLimitDecision(ctx: KoaContext | OpenIdContext, context: Context, decision: RateLimitDecision): void {
+  const headers = rateLimitHeaders(decision)
+  for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
+  if (decision.allowed) return
+  context.metrics.rateLimited.inc({ limit: decision.limit })
+  throw new ApiError('too_many_requests', `Too many requests; try again in ${decision.reset} seconds.`, {
+    headers: { 'Retry-After': String(decision.reset) },
+  })
+}
+
+/**
+ * Rate limit of the token endpoint: by client id for confidential clients, which have authenticated by then, and by
+ * network for public clients.
+ */
+export async function consumeTokenRateLimit(ctx: OpenIdContext): Promise<void> {
+  const { context, runtime } = requestContext()
+  const client = ctx.oidc.client!
+  if (client.tokenEndpointAuthMethod === 'none')
+    await consumeRateLimit(ctx, context, 'token_ip', networkOf(context.request.ip))
+  else await consumeRateLimit(ctx, context, 'token_client', `${runtime.issuer.id}:${client.clientId}`)
+}
+
+/**
+ * Creates the rate limit of the static documents. Each process counts by itself, because these documents are also
+ * served while the database is unavailable, and serving one costs less than a query.
+ */
+export function createMetadataRateLimit(): (ctx: KoaContext, context: Context) => void {
+  const buckets = new LRUCache<string, { tokens: number; refilledAt: number }>({ max: limits.maxLocalRateLimitBuckets })
+  return (ctx, context) => {
+    const { rateLimits } = context.config
+    if (rateLimits === 'off') return
+    const { quota, window } = rateLimits.metadata
+    const now = context.now()
+    const key = networkOf(context.request.ip)
+    const bucket = buckets.get(key) ?? { tokens: quota, refilledAt: now }
+    const perSecond = quota / window
+    const tokens = Math.min(quota, bucket.tokens + (Math.max(0, now - bucket.refilledAt) / SECOND) * perSecond)
+    const allowed = tokens >= 1
+    const remaining = allowed ? tokens - 1 : tokens
+    buckets.set(key, { tokens: remaining, refilledAt: now })
+    const tokensNeeded = allowed ? quota - remaining : 1 - remaining
+    const reset = Math.max(1, Math.ceil(tokensNeeded / perSecond))
+    applyRateLimitDecision(ctx, context, {
+      allowed,
+      limit: 'metadata',
+      quota,
+      window,
+      remaining: Math.floor(remaining),
+      reset,
+    })
+  }
+}

@@ -1,0 +1,86 @@
+/** Reads and normalizes the request before any endpoint handles it: host, forwarded headers, form and query. */
+import type { IncomingMessage } from 'node:http'
+import { parse } from 'node:querystring'
+import type { Context as KoaContext } from 'koa'
+import type { RequestInfo } from '../kernel/context.js'
+import { ApiError } from '../kernel/errors.js'
+import { limits } from '../kernel/limits.js'
+import { unsafeInputError } from '../kernel/safe-json.js'
+import { checkBodyHeaders, readBody } from '../platform/http/request.js'
+
+/**
+ * Returns the requested host name, for the lookup among custom domains only: the caller controls this value
+ * (docs/contract.md#public-address). `X-Forwarded-Host` counts only behind a trusted proxy.
+ * @param idpUrl IDP_URL
+ * @param trustProxy number of trusted proxies
+ * @returns null for the host of IDP_URL, and for a value that is not a host name
+ */
+export function requestedHost(req: IncomingMessage, idpUrl: URL, trustProxy: number): string | null {
+  const forwarded = String((trustProxy > 0 && req.headers['x-forwarded-host']) || '')
+    .split(',')
+    .map((part) => part.trim())
+    .filter(Boolean)
+  const text = forwarded.at(-trustProxy) ?? forwarded[0] ?? req.headers.host ?? ''
+  const host = /^([a-z0-9.-]{1,253}?)\.?(?::[0-9]{1,5})?$/i.exec(text)?.[1]?.toLowerCase()
+  return host === undefined || host === idpUrl.hostname ? null : host
+}
+
+/**
+ * Overwrites `Host` and `X-Forwarded-*`, which the caller controls and from which oidc-provider builds URLs.
+ * @param address the public URL under which the request is answered
+ */
+export function setCanonicalHost(req: IncomingMessage, { host, protocol }: URL, facts: RequestInfo): void {
+  req.headers.host = host
+  req.headers['x-forwarded-proto'] = protocol.slice(0, -1)
+  delete req.headers['x-forwarded-host']
+  delete req.headers[':authority']
+  if (facts.ip) req.headers['x-forwarded-for'] = facts.ip
+}
+
+export type Form = Record<string, string | string[] | undefined>
+
+/**
+ * Reads and validates a form. It is parsed once: our endpoints and oidc-provider read the same object
+ * (docs/contract.md#one-parser-per-input).
+ * @returns undefined for another content type, which the endpoint rejects
+ * @throws payload_too_large, unsupported_media_type, invalid_request
+ */
+export async function readForm(ctx: KoaContext): Promise<Form | undefined> {
+  checkBodyHeaders(ctx.req, limits.maxFormBytes)
+  if (!ctx.is('application/x-www-form-urlencoded')) return undefined
+  const text = await readBody(ctx.req, limits.maxFormBytes)
+  checkParameterCount('form', text)
+  const form: Form = parse(text, '&', '=', { maxKeys: 0 })
+  checkInputText(form)
+  return form
+}
+
+/**
+ * Validates the query as Koa has parsed it.
+ * @throws invalid_request
+ */
+export function checkQuery(ctx: KoaContext): void {
+  checkParameterCount('query', ctx.querystring)
+  checkInputText(ctx.query)
+}
+
+/**
+ * Rejects more parameters than the limit: a parser that stops early would drop the rest silently.
+ * @throws invalid_request
+ */
+function checkParameterCount(what: 'form' | 'query', text: string): void {
+  if (text.split('&', limits.maxFormParameters + 1).length <= limits.maxFormParameters) return
+  throw new ApiError('invalid_request', `The ${what} has more than ${limits.maxFormParameters} parameters.`)
+}
+
+/** @throws invalid_request */
+function checkInputText(values: Form): void {
+  const inputError = unsafeInputError(values)
+  if (inputError) throw new ApiError('invalid_request', inputError)
+}
+
+/** Returns the value of a form field; undefined if it is absent or repeated. */
+export function formField(form: Form, name: string): string | undefined {
+  const value = form[name]
+  return typeof value === 'string' ? value : undefined
+}

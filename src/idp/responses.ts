@@ -1,0 +1,126 @@
+/** Error responses of the IdP, and corrections of oidc-provider's responses. */
+import { errors } from 'oidc-provider'
+import { ApiError, type ErrorCode } from '../kernel/errors.js'
+import { findAccount } from './account/account.js'
+import { countUncheckedClientFailure } from './client/authentication.js'
+import { recordClaimedAgentRefusal } from './client/wallet-authentication.js'
+import { liveTokenOf } from './endpoints/live-token.js'
+import type { IssuerRuntime } from './issuer/runtime.js'
+import type { OpenIdContext } from './provider-types.js'
+import { type Form, formField } from './request-input.js'
+import type { Route } from './routes.js'
+import { refreshTokenId } from './store/adapter.js'
+
+/** OAuth error codes for our own (RFC 6749 section 5.2). */
+const oauthCodes: Partial<Record<ErrorCode, string>> = {
+  internal_error: 'server_error',
+  unavailable: 'temporarily_unavailable',
+}
+
+/** Response of a request that failed before an endpoint answered it (OAuthError in docs/contract.md#errors). */
+export interface ErrorResponse {
+  status: number
+  body: { error: string; error_description: string }
+  headers?: Record<string, string>
+}
+
+/** Response to an unexpected error. The cause is only in the log. */
+export const internalErrorResponse: ErrorResponse = {
+  status: 500,
+  body: { error: 'server_error', error_description: 'An internal error occurred. Try again later.' },
+}
+
+/**
+ * Returns the response to an ApiError or to an error of oidc-provider that was thrown outside of it; undefined for any
+ * other error.
+ */
+export function errorResponseOf(caught: unknown): ErrorResponse | undefined {
+  if (caught instanceof ApiError) {
+    const body = { error: oauthCodes[caught.code] ?? caught.code, error_description: caught.message }
+    return { status: caught.status, body, headers: caught.options.headers ?? {} }
+  }
+  if (!(caught instanceof errors.OIDCProviderError) || !caught.expose) return undefined
+  const { error, error_description = error } = caught
+  return { status: caught.statusCode, body: { error, error_description } }
+}
+
+/**
+ * Corrects oidc-provider's response on the routes that are not pages.
+ * @throws ApiError too_many_requests after too many failed client authentications from one network
+ */
+export async function amendResponse(
+  ctx: OpenIdContext,
+  runtime: IssuerRuntime,
+  route: Route,
+  form: Form,
+): Promise<void> {
+  if (route.name === 'introspect' && ctx.status === 200) ctx.body = await introspectionResponse(ctx, runtime, form)
+  const body = ctx.body as { error?: string; error_description?: string; scope?: string } | undefined
+  if (body?.error === 'invalid_client') {
+    await countUncheckedClientFailure(ctx, form)
+    await recordClaimedAgentRefusal(ctx, form)
+  }
+  if (ctx.status < 400 || body?.error === undefined) return
+  ctx.set('Cache-Control', 'no-store')
+  if (
+    body.error === 'invalid_request' &&
+    body.error_description === 'requested grant type is not allowed for this client'
+  ) {
+    body.error = 'unauthorized_client'
+  }
+  // RFC 6749 section 5.2: a missing client authentication is invalid_client.
+  if (body.error_description === 'no client authentication mechanism provided') body.error = 'invalid_client'
+  if (body.error === 'invalid_redirect_uri') body.error = 'invalid_request'
+  if (body.error === 'invalid_client') ctx.status = 401
+  // OAuthError has only these two members (docs/contract.md#errors); oidc-provider adds the missing scope.
+  if (route.name !== 'userinfo') ctx.body = { error: body.error, error_description: body.error_description }
+  // RFC 6749 section 5.2: a 401 response names the authentication scheme, even if the client did not try it.
+  if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate'))
+    ctx.set('WWW-Authenticate', `Basic realm="${runtime.url}"`)
+}
+
+/**
+ * Builds the introspection response (RFC 7662) with exactly the members of
+ * docs/contract.md#introspection-and-revocation; oidc-provider omits most of them for a refresh token. A public client
+ * cannot authenticate, so it always gets invalid_client.
+ */
+async function introspectionResponse(ctx: OpenIdContext, runtime: IssuerRuntime, form: Form): Promise<object> {
+  const { AccessToken, RefreshToken, Client } = ctx.oidc.entities
+  if (Client?.tokenEndpointAuthMethod === 'none') {
+    ctx.status = 401
+    return {
+      error: 'invalid_client',
+      error_description: 'introspection requires client authentication; public clients cannot use it',
+    }
+  }
+  const inactive = { active: false }
+  if (!(ctx.body as { active?: boolean }).active) return inactive
+  if (RefreshToken) {
+    const { scope, clientId, accountId, iat, exp, sid } = RefreshToken
+    // The user must be active, as at every other endpoint (docs/contract.md#liveness-of-principals).
+    const account = await findAccount(accountId, RefreshToken, Client).catch(() => undefined)
+    if (!account) return inactive
+    const jti = refreshTokenId(formField(form, 'token') ?? '')
+    const claims = { scope, client_id: clientId, token_type: 'refresh_token', sub: accountId, aud: clientId, iat, exp }
+    return { active: true, ...claims, iss: runtime.url, jti, sid, username: account.username }
+  }
+  const live = AccessToken && liveTokenOf(AccessToken)
+  if (!live) return inactive
+  const { scope, client_id, sub, aud, iat, exp, iss, jti, sid, act } = live.claims
+  return {
+    active: true,
+    scope,
+    client_id,
+    token_type: 'Bearer',
+    sub,
+    aud,
+    iat,
+    exp,
+    iss,
+    jti,
+    sid,
+    username: live.username ?? undefined,
+    // The actor of an exchanged token (RFC 8693 section 4.1).
+    act,
+  }
+}

@@ -1,0 +1,243 @@
+/**
+ * The adapter of oidc-provider: stores codes, refresh tokens, grants, browser sessions and interactions in the table
+ * `idp_artifacts`, by issuer.
+ */
+import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
+import { toUnixSeconds } from '../../kernel/time.js'
+import { sha256 } from '../../platform/crypto/secrets.js'
+import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
+import { recordEvent } from '../../resources/events/record-event.js'
+import { endSessions, type RevocationReason } from '../../resources/sessions/sessions.js'
+import { accountColumnsSql } from '../account/account-row.js'
+import { withClientActor } from '../client/client.js'
+import { isClientIdUrl } from '../client/metadata-documents/client-id-url.js'
+import { JWT_PLACEHOLDER } from '../endpoints/live-token.js'
+import type { OpenIdClient } from '../provider-types.js'
+import { requestContext } from '../request-context.js'
+import { type Form, formField } from '../request-input.js'
+import type { ArtifactRow } from './artifact-row.js'
+import type { Artifact } from './unit-of-work.js'
+
+/**
+ * The ids of these kinds are bearer secrets (code, token, cookie), so only their hashes are stored. A grant id is not a
+ * secret: no endpoint accepts one.
+ */
+const isSecret = (kind: string): boolean => kind !== 'Grant'
+
+const artifactKey = (kind: string, id: string): Artifact => ({ kind, id: isSecret(kind) ? sha256(id) : id })
+
+/** Returns the public id of a refresh token, which identifies the token without revealing it. */
+export function refreshTokenId(value: string): string {
+  const hash = sha256(`refresh token ${value}`)
+  // Same format as every id: 26 characters, the first one below 8.
+  return `tok_${Number.parseInt(hash[0]!, 16) % 8}${hash.slice(1, 26)}`
+}
+
+/**
+ * Kinds that end with their grant and its session. An interaction also references a grant, but does not end with it.
+ */
+const grantBoundKinds = new Set(['AuthorizationCode', 'RefreshToken'])
+
+/**
+ * A grant, a code or a refresh token is valid only while its session is active. For revocation ($5) it is also found
+ * while the session is suspended, because it would become valid again with the session. The query also returns the
+ * status of the client and the issuer.
+ */
+const grantArtifactQuery: BatchQuery = {
+  name: 'idp-find',
+  types: ['text', 'text', 'text', 'bigint', 'boolean'],
+  text: `
+  SELECT a.payload, a.consumed_at AS "consumedAt", g.id AS "grantId", g.payload AS "grant",
+    CASE WHEN u.id IS NOT NULL THEN (SELECT to_json(account) FROM (SELECT ${accountColumnsSql('true')}) account) END AS "tokenUser",
+    c.id AS "clientId", c.updated_at::text AS "clientVersion", i.status AS "issuerStatus"
+  FROM idp_artifacts a
+  JOIN issuers i ON i.id = a.issuer_id
+  LEFT JOIN clients c ON c.issuer_id = a.issuer_id AND c.id = a.payload->>'clientId'
+  LEFT JOIN sessions s ON s.issuer_id = a.issuer_id AND s.grant_id = a.grant_id
+  LEFT JOIN idp_artifacts g ON a.kind <> 'Grant' AND g.issuer_id = a.issuer_id AND g.kind = 'Grant' AND g.id = a.grant_id
+    AND (g.expires_at IS NULL OR g.expires_at > $4)
+  LEFT JOIN users u ON a.kind IN ('AuthorizationCode', 'RefreshToken') AND u.issuer_id = a.issuer_id AND u.id = s.user_id
+    AND u.status = 'active'
+  WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)
+    AND (a.grant_id IS NULL OR ((s.status = 'active' OR $5 AND s.status = 'suspended') AND s.expires_at > $4))`,
+}
+
+/** Reads artifacts that belong to a browser instead of a grant, without the joins of the query above. */
+const browserArtifactQuery: BatchQuery = {
+  name: 'idp-find-browser',
+  types: ['text', 'text', 'text', 'bigint'],
+  text: `
+  SELECT a.payload, a.consumed_at AS "consumedAt", c.id AS "clientId", c.updated_at::text AS "clientVersion",
+    i.status AS "issuerStatus"
+  FROM idp_artifacts a
+  JOIN issuers i ON i.id = a.issuer_id
+  LEFT JOIN clients c ON c.issuer_id = a.issuer_id AND c.id = a.payload#>>'{params,client_id}'
+  WHERE a.issuer_id = $1 AND a.kind = $2 AND a.id = $3 AND (a.expires_at IS NULL OR a.expires_at > $4)`,
+}
+
+const findByUidText = `
+  SELECT id, payload FROM idp_artifacts
+  WHERE issuer_id = $1 AND kind = $2 AND uid = $3 AND (expires_at IS NULL OR expires_at > $4)`
+
+async function readArtifact(kind: string, id: string): Promise<ArtifactRow | undefined> {
+  const request = requestContext()
+  const { context, runtime } = request
+  const values = [runtime.issuer.id, kind, artifactKey(kind, id).id, context.now()]
+  const [row] = await (kind === 'Grant' || grantBoundKinds.has(kind)
+    ? context.database.queryCoalesced<ArtifactRow & Record<string, unknown>>(grantArtifactQuery, [
+        ...values,
+        clientRevokingToken() !== undefined,
+      ])
+    : context.database.queryCoalesced<ArtifactRow & Record<string, unknown>>(browserArtifactQuery, values))
+  if (row && row.clientId !== null) {
+    request.checkedClient = { id: row.clientId, version: row.clientVersion, issuerStatus: row.issuerStatus }
+  }
+  return row
+}
+
+/** The artifact that each grant type redeems: its kind and its form field. */
+const redeemableArtifacts: ReadonlyMap<string | undefined, readonly [kind: string, field: string]> = new Map([
+  ['authorization_code', ['AuthorizationCode', 'code']],
+  ['refresh_token', ['RefreshToken', 'refresh_token']],
+])
+
+/**
+ * Starts to read the redeemed artifact before oidc-provider reads the client. The same query returns the client's
+ * status, which saves one query.
+ */
+export function prefetchRedeemedArtifact(form: Form): void {
+  // Fetching a metadata document can take seconds; its artifact must be read after that.
+  if (isClientIdUrl(formField(form, 'client_id') ?? '')) return
+  const [kind, name] = redeemableArtifacts.get(formField(form, 'grant_type')) ?? []
+  const id = name && formField(form, name)
+  if (!kind || !id) return
+  // The caller that awaits the result handles a failure. There may be no such caller.
+  loadRedeemedArtifact(kind, id).catch(() => {})
+}
+
+/**
+ * Returns the redeemed artifact from the database. It is read once per request, also for oidc-provider's own lookup.
+ */
+export function loadRedeemedArtifact(kind: string, id: string): Promise<ArtifactRow | undefined> {
+  const request = requestContext()
+  if (request.prefetched?.kind !== kind || request.prefetched.id !== id) {
+    request.prefetched = { kind, id, result: readArtifact(kind, id) }
+  }
+  return request.prefetched.result
+}
+
+/**
+ * Creates oidc-provider's adapter for one kind. Reads query the database immediately; writes go to the request's
+ * UnitOfWork.
+ */
+export function createAdapter(kind: string): Adapter {
+  return {
+    async upsert(id, { jti: _, ...payload }, expiresIn) {
+      const { context, unitOfWork } = requestContext()
+      // oidc-provider stores the session cookie's value in the interaction; it is a secret, and nothing reads it.
+      if (payload.session) delete payload.session.cookie
+      unitOfWork.save(artifactKey(kind, id), {
+        uid: payload.uid ?? null,
+        grant_id: kind === 'Grant' ? id : grantBoundKinds.has(kind) ? (payload.grantId ?? null) : null,
+        payload,
+        expires_at: expiresIn === undefined ? null : context.now() + expiresIn * 1000,
+      })
+    },
+
+    async find(id) {
+      // oidc-provider looks for every token kind by the placeholder of a JWT; only access tokens resolve it.
+      if (id === JWT_PLACEHOLDER) return undefined
+      const request = requestContext()
+      const { unitOfWork, prefetched } = request
+      const artifact = artifactKey(kind, id)
+      const pendingPayload = unitOfWork.pendingPayload(artifact)
+      if (pendingPayload !== undefined) return pendingPayload === null ? undefined : { ...pendingPayload, jti: id }
+      const loadedPayload = kind === 'Grant' ? unitOfWork.loadedPayload(artifact) : undefined
+      if (loadedPayload) return { ...loadedPayload, jti: id }
+      const row = await (prefetched?.kind === kind && prefetched.id === id ? prefetched.result : readArtifact(kind, id))
+      if (!row) return undefined
+      unitOfWork.recordLoaded(artifact, row.payload)
+      if (row.tokenUser) request.tokenUser = row.tokenUser
+      if (row.grantId && row.grant) unitOfWork.recordLoaded(artifactKey('Grant', row.grantId), row.grant)
+      return {
+        ...row.payload,
+        jti: id,
+        ...(row.consumedAt === null ? {} : { consumed: Math.floor(row.consumedAt / 1000) }),
+      }
+    },
+
+    async findByUid(uid) {
+      const { context, runtime } = requestContext()
+      const values = [runtime.issuer.id, kind, uid, context.now()]
+      const [row] = await context.database.query<{ payload: AdapterPayload }>('idp-find-uid', findByUidText, values)
+      return row?.payload
+    },
+
+    async findByUserCode() {
+      return undefined
+    },
+
+    async consume(id) {
+      requestContext().unitOfWork.consume(artifactKey(kind, id))
+    },
+
+    async destroy(id) {
+      const { unitOfWork } = requestContext()
+      const artifact = artifactKey(kind, id)
+      const client = kind === 'RefreshToken' ? clientRevokingToken() : undefined
+      if (client) recordRefreshTokenRevoked(client, id, unitOfWork.loadedPayload(artifact))
+      unitOfWork.delete(artifact)
+    },
+
+    /**
+     * Called when oidc-provider detects reuse of a code or refresh token, or revokes a refresh token. Ends the session
+     * immediately, and with it everything of the grant, so that a reuse counts even though the request fails.
+     * oidc-provider calls this once for each kind; one call suffices.
+     */
+    async revokeByGrantId(grantId) {
+      if (kind !== 'AccessToken') return
+      await revokeTokenFamily(grantId, clientRevokingToken() ? 'other' : 'token_compromised')
+    },
+  }
+}
+
+/** Returns the client that revokes a token with this request, if this is a revocation request. */
+function clientRevokingToken(): OpenIdClient | undefined {
+  const { route, client } = Provider.ctx?.oidc ?? {}
+  return route === 'revocation' ? client : undefined
+}
+
+/**
+ * Records that a client revoked a refresh token, in addition to the event of the session that ends with it
+ * (docs/contract.md#event-records).
+ */
+function recordRefreshTokenRevoked(client: OpenIdClient, value: string, token: AdapterPayload | undefined): void {
+  const { context, runtime, unitOfWork } = requestContext()
+  const { id: issuerId, accountId } = runtime.issuer
+  const { accountId: userId = null, clientId = null, sid: sessionId = null } = token ?? {}
+  const target = { type: 'token', id: refreshTokenId(value) }
+  const data = { token_type: 'refresh_token', revoked_at: toUnixSeconds(context.now()) }
+  unitOfWork.addChange((tx) =>
+    recordEvent(withClientActor(tx, client), 'token.revoked', {
+      accountId,
+      issuerId,
+      userId,
+      clientId,
+      sessionId,
+      target,
+      data,
+    }),
+  )
+}
+
+/**
+ * Revokes all tokens of one authorization by ending its session (docs/contract.md#reuse-of-codes-and-refresh-tokens).
+ */
+export async function revokeTokenFamily(grantId: string, reason: RevocationReason): Promise<void> {
+  const { context, runtime } = requestContext()
+  const { id: issuerId, accountId } = runtime.issuer
+  // A detected reuse has no known actor.
+  const client = clientRevokingToken()
+  const actorContext = client ? withClientActor(context, client) : context
+  await endSessions(actorContext, { accountId, issuerId }, { grantId }, { reason, endBrowserSession: false })
+}

@@ -1,0 +1,448 @@
+/**
+ * Every limit and timeout of the product, and the rate limits. `npm run reference` prints docs/reference/limits.md and
+ * the rate limits of docs/reference/configuration.md from these tables.
+ *
+ * Code reads the values from `limits`: `limits.webhookDeliveryTimeout`. A name is unique in all sections and says what
+ * it limits. Times are milliseconds, unless the name ends in `Seconds`. The intervals of periodic jobs are in
+ * src/schedule.ts, the defaults of settings in src/config.ts.
+ */
+import { DAY, HOUR, MINUTE, SECOND } from './time.js'
+
+export type LimitUnit =
+  | 'milliseconds'
+  | 'seconds'
+  | 'days'
+  | 'months'
+  | 'Unix milliseconds'
+  | 'bytes'
+  | 'kibibytes'
+  | 'characters'
+  | 'items'
+  | 'rows'
+  | 'levels'
+  | 'iterations'
+  | 'micro-USD'
+  | 'number'
+
+export interface Limit {
+  value: number
+  unit: LimitUnit
+  /** A sentence for docs/reference/limits.md. */
+  meaning: string
+}
+
+const KIBIBYTE = 1024
+const MEBIBYTE = 1024 * KIBIBYTE
+
+// Values from which other values are computed.
+const databaseStatementTimeout = 15 * SECOND
+const eventRepartitionBatchSize = 5000
+const jwksMaxAge = HOUR
+const signingKeyPublicationPeriod = jwksMaxAge + 10 * MINUTE
+const signingKeyClockSkew = MINUTE
+
+// biome-ignore format: a table, one row a limit
+export const limitTable = {
+  'Requests and responses': {
+    maxRestBodyBytes: { value: MEBIBYTE, unit: 'bytes', meaning: 'Maximum size of a request body of the Core API (`/v1`).' },
+    maxGraphqlBodyBytes: { value: 256 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a GraphQL request body.' },
+    maxFormBytes: { value: 64 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a form that the identity provider accepts.' },
+    maxFormParameters: { value: 200, unit: 'items', meaning: 'Maximum number of parameters of a form or query of the identity provider. Koa and oidc-provider read more than this, so no parameter is dropped silently.' },
+    maxSetupFormBytes: { value: 64 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a form of the setup page.' },
+    maxSessionCheckBodyBytes: { value: 16 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of the request body of the session check, far more than its three members need.' },
+    maxConsoleLogoutBodyBytes: { value: 64 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a back-channel logout request to the console.' },
+    maxJsonDepth: { value: 32, unit: 'levels', meaning: 'Maximum nesting depth of a JSON input.' },
+    maxLogoutUrlLength: { value: 8192, unit: 'characters', meaning: 'Maximum length of the URL that a logout redirects to. Many servers and proxies reject longer ones.' },
+    maxDiscardedBodyBytes: { value: 32 * MEBIBYTE, unit: 'bytes', meaning: 'Maximum size of the rest of a request body that is read and discarded after an early response.' },
+    lingeringCloseTimeout: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'How long the rest of a request body is read and discarded after an early response.' },
+    maxLoggedHeaderLength: { value: 500, unit: 'characters', meaning: 'Maximum length of the path and the user agent in logs and events. The rest is cut off.' },
+    serverRequestTimeout: { value: 30 * SECOND, unit: 'milliseconds', meaning: 'How long a client may take to send a request.' },
+    serverHeadersTimeout: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'How long a client may take to send the headers of a request.' },
+    serverKeepAliveTimeout: { value: 65 * SECOND, unit: 'milliseconds', meaning: 'How long an idle connection of a client stays open. Longer than the 60 seconds of common load balancers.' },
+    readinessDrainDelay: { value: 1500, unit: 'milliseconds', meaning: 'After SIGTERM, how long readiness returns 503 before the server stops listening.' },
+    shutdownTimeout: { value: 25 * SECOND, unit: 'milliseconds', meaning: 'How long a shutdown waits for requests in progress before it closes their connections.' },
+    idempotencyKeyLifetime: { value: DAY, unit: 'milliseconds', meaning: 'How long the response to a request with `Idempotency-Key` can be replayed.' },
+    maxIdempotencyKeyLength: { value: 256, unit: 'characters', meaning: 'Maximum length of an `Idempotency-Key`.' },
+    maxReplayedBodyBytes: { value: 512 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a response body that is stored for replay. Larger responses are replayed with an empty body.' },
+    idempotencyLeaseDuration: { value: MINUTE, unit: 'milliseconds', meaning: 'How long a request owns its `Idempotency-Key` before a repeated request may run.' },
+    rateLimitBatchLifetime: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'How long a process keeps unused tokens of a rate limit, so that idle processes do not keep tokens.' },
+    rateLimitBatchesPerBucket: { value: 25, unit: 'items', meaning: 'In about how many batches processes take the tokens of a full rate limit bucket.' },
+    rateLimitBucketRetention: { value: 2 * HOUR, unit: 'milliseconds', meaning: 'How long the bucket of a rate limit is kept after its last request.' },
+    maxCachedRateLimitBuckets: { value: 50_000, unit: 'items', meaning: 'Maximum number of rate limit buckets of which a process keeps tokens.' },
+    maxLocalRateLimitBuckets: { value: 20_000, unit: 'items', meaning: 'Maximum number of buckets of a rate limit that each process counts on its own.' },
+  },
+  'Lists and fields': {
+    defaultPageLimit: { value: 50, unit: 'items', meaning: 'Page size of a list without `limit`.' },
+    maxPageLimit: { value: 100, unit: 'items', meaning: 'Maximum page size of a list.' },
+    defaultBacklinksPageLimit: { value: 10, unit: 'items', meaning: 'Page size of the backlinks of a note without `limit`.' },
+    maxBacklinksPageLimit: { value: 50, unit: 'items', meaning: 'Maximum page size of the backlinks of a note.' },
+    maxNameLength: { value: 200, unit: 'characters', meaning: 'Maximum length of a name, a title or another short text.' },
+    maxDescriptionLength: { value: 10_000, unit: 'characters', meaning: 'Maximum length of a description.' },
+    maxNoteLength: { value: 10_000, unit: 'characters', meaning: 'Maximum length of the text of a note.' },
+    maxTextLength: { value: 1000, unit: 'characters', meaning: 'Maximum length of a text field without a limit of its own, such as a reason.' },
+    maxUrlLength: { value: 2048, unit: 'characters', meaning: 'Maximum length of a URL, URI or origin.' },
+    maxHostLength: { value: 253, unit: 'characters', meaning: 'Maximum length of a host name (RFC 1035, section 2.3.4).' },
+    maxIdLength: { value: 64, unit: 'characters', meaning: 'Maximum length of the id of another object in an input.' },
+    maxMetadataKeys: { value: 50, unit: 'items', meaning: 'Maximum number of keys of `metadata`.' },
+    maxMetadataBytes: { value: 16 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of `metadata`.' },
+    maxScopes: { value: 500, unit: 'items', meaning: 'Maximum number of scopes in a list of scopes.' },
+    maxTags: { value: 50, unit: 'items', meaning: 'Maximum number of tags.' },
+    maxTagLength: { value: 100, unit: 'characters', meaning: 'Maximum length of a tag.' },
+    maxTimestamp: { value: 253_402_300_799_999, unit: 'Unix milliseconds', meaning: 'The latest time that the API accepts, the end of the year 9999.' },
+  },
+  GraphQL: {
+    maxGraphqlTokens: { value: 5000, unit: 'items', meaning: 'Maximum number of tokens of a GraphQL document.' },
+    maxGraphqlDepth: { value: 12, unit: 'levels', meaning: 'Maximum nesting depth of a GraphQL document.' },
+    maxGraphqlFields: { value: 500, unit: 'items', meaning: 'Maximum number of fields of a GraphQL document.' },
+    maxGraphqlRootFields: { value: 20, unit: 'items', meaning: 'Maximum number of root fields of a GraphQL document.' },
+    maxGraphqlCost: { value: 20_000, unit: 'rows', meaning: 'Maximum cost of a GraphQL document: the rows of all lists, multiplied by their parents. 1 account with 10 issuers with 100 clients each costs 1,011.' },
+    maxSubscriptionsPerCredential: { value: 10, unit: 'items', meaning: 'Maximum number of open subscription streams per credential and process.' },
+    subscriptionHeartbeatInterval: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'Interval of the comments that keep proxies from closing an idle subscription stream.' },
+    subscriptionWriteTimeout: { value: MINUTE, unit: 'milliseconds', meaning: 'A subscription stream ends when the client reads nothing for this time.' },
+    subscriptionReconnectDelay: { value: SECOND, unit: 'milliseconds', meaning: 'The delay after which clients reconnect a subscription stream.' },
+    eventStreamPollInterval: { value: SECOND, unit: 'milliseconds', meaning: 'How often an event stream reads events without a notification.' },
+    eventStreamPendingRetryDelay: { value: 10, unit: 'milliseconds', meaning: 'First retry delay of an event stream while an earlier transaction is in progress. It doubles with each retry.' },
+    eventStreamAuthorizationCheckInterval: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'How often the authorization of an idle subscriber of events is checked.' },
+    eventStreamPageSize: { value: 100, unit: 'items', meaning: 'Number of events that an event stream reads with one query.' },
+  },
+  'Accounts, issuers and organizations': {
+    maxDomainsPerAccount: { value: 20, unit: 'items', meaning: 'Maximum number of domains of an account.' },
+    consoleIssuerCacheLifetime: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'How long a process caches the console issuer. `gatehouse admin recover` can create another one.' },
+    administratorOrganizationBatchSize: { value: 100, unit: 'items', meaning: 'Number of accounts per transaction that creates missing organizations of administrators.' },
+    jwksMaxAge: { value: jwksMaxAge, unit: 'milliseconds', meaning: 'Cache lifetime of the JWKS: `max-age` and `s-maxage`.' },
+    jwksStaleIfError: { value: 120 * SECOND, unit: 'milliseconds', meaning: 'How long caches may serve a stale JWKS while the origin fails: `stale-if-error`.' },
+    signingKeyPublicationPeriod: { value: signingKeyPublicationPeriod, unit: 'milliseconds', meaning: 'Minimum time from the publication of a signing key in the JWKS to its first signature: the cache lifetime of the JWKS and ten minutes.' },
+    signingKeyClockSkew: { value: signingKeyClockSkew, unit: 'milliseconds', meaning: 'Covers clock skew between processes, and the time between the creation of a signing key and its commit.' },
+    signingKeyPublicationLead: { value: signingKeyPublicationPeriod + signingKeyClockSkew, unit: 'milliseconds', meaning: 'Time from the creation of a signing key to its earliest first signature.' },
+    signingKeyRetention: { value: 45 * DAY, unit: 'milliseconds', meaning: 'How long signing keys stay in the JWKS after they stopped signing. Longer than any token is valid.' },
+    keyRotationBatchSize: { value: 500, unit: 'items', meaning: 'Number of issuers per statement of the rotation of signing keys.' },
+    maxCorsOrigins: { value: 100, unit: 'items', meaning: 'Maximum number of CORS origins of an issuer.' },
+    maxRedirectUriRuleHosts: { value: 100, unit: 'items', meaning: 'Maximum number of hosts in the redirect URI rules of an issuer.' },
+    maxSessionSettingSeconds: { value: 31_536_000, unit: 'seconds', meaning: 'Maximum session lifetime and idle timeout that an issuer can set: one year.' },
+    invitationLifetime: { value: 7 * DAY, unit: 'milliseconds', meaning: 'How long an invitation can be accepted.' },
+    expiredInvitationRetention: { value: 31 * DAY, unit: 'milliseconds', meaning: 'How long invitations can be read after they expired, whatever their status.' },
+    maxInvitationMessageLength: { value: 2000, unit: 'characters', meaning: 'Maximum length of the message of an invitation.' },
+    maxGroupsPerMember: { value: 200, unit: 'items', meaning: 'Maximum number of groups of a member or invitation.' },
+    maxOrganizationListEntries: { value: 100, unit: 'items', meaning: 'Maximum number of entries in a list of objects of an organization.' },
+    organizationPurgeBatchSize: { value: 100, unit: 'items', meaning: 'Memberships per transaction and invitations per statement of the purge.' },
+  },
+  'Clients and redirect URIs': {
+    maxRedirectUris: { value: 100, unit: 'items', meaning: 'Maximum number of redirect URIs of a client, and of its post-logout redirect URIs.' },
+    maxRedirectUriLength: { value: 2048, unit: 'characters', meaning: 'Maximum length of a redirect URI.' },
+    maxAllowedAudiences: { value: 100, unit: 'items', meaning: 'Maximum number of audiences that a client may request.' },
+    maxAllowedResources: { value: 100, unit: 'items', meaning: 'Maximum number of resources (RFC 8707) that a client may request.' },
+    maxExchangeResources: { value: 50, unit: 'items', meaning: 'Maximum number of subject resources and of target resources in the token exchange policy of a client.' },
+    maxAllowedOrganizations: { value: 1000, unit: 'items', meaning: 'Maximum number of organizations to which a client can be restricted.' },
+    maxSecretLength: { value: 256, unit: 'characters', meaning: 'Maximum length of a secret of a client or API key that the caller chooses.' },
+    deletedClientRetention: { value: 31 * DAY, unit: 'milliseconds', meaning: 'How long deleted clients stay in the list.' },
+    maxClientIdUrlLength: { value: 512, unit: 'characters', meaning: 'Maximum length of a client ID that is the URL of a client ID metadata document.' },
+    clientMetadataFetchTimeout: { value: 3 * SECOND, unit: 'milliseconds', meaning: 'Timeout of the request for a client ID metadata document.' },
+    maxClientMetadataBytes: { value: 5 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a client ID metadata document.' },
+    maxCachedClientMetadataDocuments: { value: 1000, unit: 'items', meaning: 'Maximum number of cached client ID metadata documents per process.' },
+    maxConcurrentClientMetadataFetches: { value: 50, unit: 'items', meaning: 'Maximum number of concurrent requests for client ID metadata documents per process.' },
+    minClientMetadataCacheLifetime: { value: 5 * MINUTE, unit: 'milliseconds', meaning: 'Minimum time for which a client ID metadata document is cached.' },
+    maxClientMetadataCacheLifetime: { value: DAY, unit: 'milliseconds', meaning: 'Maximum time for which a client ID metadata document is cached.' },
+    maxCachedClients: { value: 10_000, unit: 'items', meaning: 'Maximum number of cached clients per process. One takes about 5 kB.' },
+    maxDenialEventsPerClient: { value: 20, unit: 'items', meaning: 'Maximum number of events about denied requests per client and minute, across all reasons. Each process counts by itself.' },
+    maxRememberedDenials: { value: 10_000, unit: 'items', meaning: 'Maximum number of reasons for denials and of denied clients that a process remembers.' },
+    maxDenialTextLength: { value: 500, unit: 'characters', meaning: 'Maximum length of a text of a denial that can contain request data.' },
+  },
+  Tokens: {
+    maxTokenLifetimeSeconds: { value: 21 * DAY / SECOND, unit: 'seconds', meaning: 'Maximum lifetime of a token of a client, and maximum of the settings of token lifetimes.' },
+    defaultAccessTokenLifetimeSeconds: { value: 30 * MINUTE / SECOND, unit: 'seconds', meaning: 'Lifetime of an access token without a setting of the client.' },
+    defaultIdTokenLifetimeSeconds: { value: HOUR / SECOND, unit: 'seconds', meaning: 'Lifetime of an ID token without a setting of the client.' },
+    defaultRefreshTokenLifetimeSeconds: { value: 7 * DAY / SECOND, unit: 'seconds', meaning: 'Lifetime of a refresh token without a setting of the client.' },
+    authorizationCodeLifetimeSeconds: { value: 60, unit: 'seconds', meaning: 'Lifetime of an authorization code.' },
+    minExchangedTokenLifetimeSeconds: { value: 30, unit: 'seconds', meaning: 'Minimum of the setting for the lifetime of an exchanged token.' },
+    maxExchangedTokenLifetimeSeconds: { value: 300, unit: 'seconds', meaning: 'Maximum lifetime of an exchanged token, and its lifetime without a setting.' },
+    agentAccessTokenLifetimeSeconds: { value: 300, unit: 'seconds', meaning: 'Lifetime of an access token of an agent.' },
+    maxAccessTokenLength: { value: 16_384, unit: 'characters', meaning: 'Maximum length of an access token that the APIs verify.' },
+    maxCachedVerificationKeys: { value: 10_000, unit: 'items', meaning: 'Maximum number of cached public keys per process that verify access tokens.' },
+    maxCachedVerifiedTokens: { value: 20_000, unit: 'items', meaning: 'Maximum number of cached verified access tokens per process.' },
+    maxTokenIdsPerSession: { value: 10, unit: 'items', meaning: 'Maximum number of token ids of each kind that a session stores.' },
+  },
+  'Keys and personal tokens': {
+    maxApiKeysPerOwner: { value: 100, unit: 'items', meaning: 'Maximum number of API keys of an account or organization.' },
+    maxPersonalTokensPerUser: { value: 50, unit: 'items', meaning: 'Maximum number of active personal tokens of a user.' },
+    maxPersonalTokenLifetime: { value: 21 * DAY, unit: 'milliseconds', meaning: 'Maximum lifetime of a personal token.' },
+    maxPersonalTokenScopeLength: { value: 4096, unit: 'characters', meaning: 'Maximum length of all scopes of a personal token together. A longer value might not fit into a request header.' },
+    maxKeyRestrictionEntries: { value: 100, unit: 'items', meaning: 'Maximum number of issuers, of organizations and of addresses in the restrictions of a key or personal token.' },
+    maxSecretHintLength: { value: 32, unit: 'characters', meaning: 'Maximum length of the hint that shows which secret an API key has.' },
+    secretRotationOverlap: { value: 15 * MINUTE, unit: 'milliseconds', meaning: 'How long the previous secret of an API key or client is valid after a rotation.' },
+    revokedKeyRetention: { value: 31 * DAY, unit: 'milliseconds', meaning: 'How long revoked keys, and revoked or expired personal tokens, can be read.' },
+    personalTokenRevocationBatchSize: { value: 500, unit: 'items', meaning: 'Number of personal tokens per transaction when all of them are revoked.' },
+  },
+  'Signing in': {
+    interactionLifetimeSeconds: { value: 30 * MINUTE / SECOND, unit: 'seconds', meaning: 'How long a sign-in may take.' },
+    maxSignInAgeSeconds: { value: 5 * MINUTE / SECOND, unit: 'seconds', meaning: 'Maximum age of the sign-in for operations that need a recent one.' },
+    signInFailuresUntilLock: { value: 5, unit: 'items', meaning: 'Failed sign-ins of a user with one kind of credential until the first lock.' },
+    initialSignInLockDuration: { value: MINUTE, unit: 'milliseconds', meaning: 'Duration of the first lock after failed sign-ins. It doubles with each further failure.' },
+    maxSignInLockDuration: { value: HOUR, unit: 'milliseconds', meaning: 'Maximum duration of a lock after failed sign-ins.' },
+    signInFailureRetention: { value: DAY, unit: 'milliseconds', meaning: 'Failed sign-ins that are older than this are no longer counted.' },
+    signInAttemptTimeout: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'After this time an attempt to sign in counts as abandoned because its process has ended.' },
+    signInAttemptPollInterval: { value: 25, unit: 'milliseconds', meaning: 'How often a sign-in asks whether it may start while other attempts for the same user run.' },
+    signInAttemptWaitTimeout: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'How long a sign-in waits while other attempts for the same user run.' },
+    signInRefusalTimeStep: { value: 50, unit: 'milliseconds', meaning: 'Refused sign-ins are delayed to a multiple of this time, to hide the number of statements that they ran.' },
+    dummyHashCacheLifetime: { value: MINUTE, unit: 'milliseconds', meaning: 'How long a process caches the dummy hashes of an issuer.' },
+    maxCachedDummyHashIssuers: { value: 1000, unit: 'items', meaning: 'Maximum number of issuers whose dummy hashes a process caches.' },
+    emailCodeLifetime: { value: 10 * MINUTE, unit: 'milliseconds', meaning: 'How long a code or link by email can be used.' },
+    maxEmailCodeAttempts: { value: 5, unit: 'items', meaning: 'Maximum number of codes that may be tried for one email.' },
+    passkeySignInTimeout: { value: 5 * MINUTE, unit: 'milliseconds', meaning: 'The WebAuthn timeout of a sign-in with a passkey.' },
+    maxSubmittedPasswordLength: { value: 1024, unit: 'characters', meaning: 'Maximum length of a password that a sign-in form accepts, above that of any password policy, so that longer input is not hashed.' },
+    upstreamRequestTimeout: { value: 8 * SECOND, unit: 'milliseconds', meaning: 'Timeout of a request to an upstream provider.' },
+    maxUpstreamResponseBytes: { value: 256 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a response of an upstream provider.' },
+    upstreamConfigurationCacheLifetime: { value: 10 * MINUTE, unit: 'milliseconds', meaning: 'How long the configuration of an upstream provider is cached.' },
+    maxCachedUpstreamConfigurations: { value: 50, unit: 'items', meaning: 'Maximum number of cached configurations of upstream providers per issuer.' },
+    upstreamSignInTimeout: { value: 10 * MINUTE, unit: 'milliseconds', meaning: 'How long a sign-in at an upstream provider may take.' },
+    maxUpstreamParameterLength: { value: 4096, unit: 'characters', meaning: 'Maximum length of a parameter of the response of an upstream provider, longer than any real one.' },
+    maxUpstreamSubjectLength: { value: 255, unit: 'characters', meaning: 'Maximum length of the subject of a user at an upstream provider.' },
+    appleClientSecretLifetimeSeconds: { value: 300, unit: 'seconds', meaning: 'Lifetime of the client secret for Sign in with Apple. Apple accepts up to six months.' },
+    maxCachedIssuers: { value: 5000, unit: 'items', meaning: 'Maximum number of issuers whose identity provider a process keeps in memory.' },
+    issuerVersionCheckInterval: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'How often the version of a cached issuer is compared with the database.' },
+    issuerVersionCheckBatchSize: { value: 100, unit: 'items', meaning: 'Number of issuers per version check. Those that are due soon are checked along with the requested one, which reduces the number of queries.' },
+    pendingIssuerChangeTimeout: { value: 20 * SECOND, unit: 'milliseconds', meaning: 'Maximum duration of a transaction that announced a change of an issuer. Until its notification arrives, the cached issuer is not trusted.' },
+    maxPendingIssuerChanges: { value: 10_000, unit: 'items', meaning: 'Maximum number of announced changes of issuers that a process remembers.' },
+    maxCachedForeignHosts: { value: 1000, unit: 'items', meaning: 'Maximum number of host names that do not belong to the requested issuer and that a process remembers.' },
+  },
+  'Passwords and credentials': {
+    maxPasswordLength: { value: 1024, unit: 'characters', meaning: 'Maximum length of a password, and maximum of the setting `max_length` of a password policy.' },
+    lowestPasswordMaxLength: { value: 64, unit: 'characters', meaning: 'Minimum of the setting `max_length` of a password policy.' },
+    lowestPasswordMinLength: { value: 8, unit: 'characters', meaning: 'Minimum of the setting `min_length` of a password policy.' },
+    highestPasswordMinLength: { value: 128, unit: 'characters', meaning: 'Maximum of the setting `min_length` of a password policy.' },
+    temporaryPasswordLifetime: { value: 7 * DAY, unit: 'milliseconds', meaning: 'Maximum lifetime of a temporary password.' },
+    maxPasswordHistory: { value: 24, unit: 'items', meaning: 'Maximum of the setting `history` of a password policy.' },
+    maxPasswordAgeDays: { value: 3650, unit: 'days', meaning: 'Maximum of the setting `max_age_days` of a password policy.' },
+    breachedPasswordsTimeout: { value: 2 * SECOND, unit: 'milliseconds', meaning: 'Timeout of the request that checks for a breached password, while the user waits. After it the password is accepted.' },
+    maxBreachedPasswordsResponseBytes: { value: MEBIBYTE, unit: 'bytes', meaning: 'Maximum size of the response about breached passwords. It has about 100 kB, padding included.' },
+    maxConcurrentPasswordHashes: { value: 2, unit: 'items', meaning: 'Maximum number of password hashes that a process computes at a time. One on a machine with two processors, so that a processor stays free for the main thread.' },
+    maxPasswordHashDelay: { value: 100, unit: 'milliseconds', meaning: 'Maximum delay between two password hashes while others wait, so that one long block of the main thread does not stall sign-ins.' },
+    hashingProcessIdleTimeout: { value: 20 * SECOND, unit: 'milliseconds', meaning: 'The child process that hashes passwords exits after this idle time.' },
+    maxImportedArgon2Memory: { value: 128 * 1024, unit: 'kibibytes', meaning: 'Maximum memory of an imported Argon2 hash: 128 MiB.' },
+    maxImportedArgon2Work: { value: 512 * 1024, unit: 'number', meaning: 'Maximum work of an imported Argon2 hash, in kibibytes times iterations: four times the most expensive recommendation of OWASP.' },
+    maxImportedBcryptCost: { value: 14, unit: 'number', meaning: 'Maximum cost of an imported bcrypt hash.' },
+    maxImportedPbkdf2Iterations: { value: 2_000_000, unit: 'iterations', meaning: 'Maximum number of iterations of an imported PBKDF2 hash.' },
+    maxImportedScryptWork: { value: 2 ** 20, unit: 'number', meaning: 'Maximum work (N · r · p) of an imported scrypt hash, which limits memory to 128 MiB.' },
+    maxPasskeyTransports: { value: 10, unit: 'items', meaning: 'Maximum number of transports of a passkey.' },
+    minPasskeyRsaKeyBytes: { value: 256, unit: 'bytes', meaning: 'Minimum size of the modulus of a passkey with RSA: 2,048 bits.' },
+    passkeyChallengeLifetime: { value: 5 * MINUTE, unit: 'milliseconds', meaning: 'How long the registration of a passkey may take.' },
+    totpEnrollmentLifetime: { value: 10 * MINUTE, unit: 'milliseconds', meaning: 'How long an enrollment of one-time codes can be completed.' },
+    maxEnrollmentAttempts: { value: 5, unit: 'items', meaning: 'Maximum number of codes that may be tried for one enrollment.' },
+    backupCodesPerUser: { value: 10, unit: 'items', meaning: 'Number of backup codes that are generated for a user.' },
+    recoveryLinkLifetime: { value: 15 * MINUTE, unit: 'milliseconds', meaning: 'How long a recovery link can be used.' },
+  },
+  Sessions: {
+    defaultSessionLifetimeSeconds: { value: 21 * DAY / SECOND, unit: 'seconds', meaning: 'Lifetime of a session without `settings.sessions.absolute_lifetime` of the issuer. Equals the maximum lifetime of a token.' },
+    endedSessionRetention: { value: 31 * DAY, unit: 'milliseconds', meaning: 'How long an ended session can be read.' },
+    sessionExpiryBatchSize: { value: 100, unit: 'items', meaning: 'Number of sessions per transaction that expires them.' },
+    backchannelLogoutTimeout: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Timeout of a back-channel logout request.' },
+    maxBackchannelLogoutAttempts: { value: 3, unit: 'items', meaning: 'Maximum number of attempts of a back-channel logout request.' },
+    maxConcurrentBackchannelLogouts: { value: 20, unit: 'items', meaning: 'Maximum number of concurrent back-channel logout requests per process.' },
+    logoutTokenLifetimeSeconds: { value: 120, unit: 'seconds', meaning: 'Lifetime of a logout token.' },
+  },
+  Users: {
+    deletedUserPurgeDelay: { value: DAY, unit: 'milliseconds', meaning: 'Time between the deletion of a user and the purge of the data.' },
+    maxUsernameLength: { value: 254, unit: 'characters', meaning: 'Maximum length of a username or email address.' },
+    maxIndexedClaimLength: { value: 500, unit: 'characters', meaning: 'Maximum length of a claim that users can be found by. PostgreSQL cannot index much longer values.' },
+    userPurgeBatchSize: { value: 100, unit: 'items', meaning: 'Number of users per transaction of the purge. A small number keeps locks short.' },
+    responseErasureBatchSize: { value: 5000, unit: 'items', meaning: 'Number of stored responses that one statement searches for data of a deleted user.' },
+    userExportBatchSize: { value: 500, unit: 'items', meaning: 'Number of users that an export reads with one query.' },
+    maxImportBatchRecords: { value: 1000, unit: 'items', meaning: 'Maximum number of records of an import batch, which is one transaction.' },
+    importContinuationLifetime: { value: DAY, unit: 'milliseconds', meaning: 'How long the continuation of an import is valid.' },
+    userImportBatchSize: { value: 1000, unit: 'items', meaning: 'Number of users per transaction of an import with `gatehouse`.' },
+    maxImportedExternalIdLength: { value: 255, unit: 'characters', meaning: 'Maximum length of the id of an imported user in the other system.' },
+    maxImportedPasswordHashLength: { value: 4000, unit: 'characters', meaning: 'Maximum length of an imported password hash.' },
+    maxImportedTotpSecretLength: { value: 512, unit: 'characters', meaning: 'Maximum length of an imported secret of one-time codes.' },
+  },
+  Agents: {
+    maxVerifiersPerAgent: { value: 20, unit: 'items', meaning: 'Maximum number of verifiers of an agent.' },
+    agentChallengeLifetime: { value: 5 * MINUTE, unit: 'milliseconds', meaning: 'Lifetime of a challenge for the wallet of an agent, and maximum age of a signed message.' },
+    maxWalletAssertionLength: { value: 8192, unit: 'characters', meaning: 'Maximum length of the assertion of a wallet. It consists of three short texts.' },
+  },
+  Webhooks: {
+    maxWebhooksPerAccount: { value: 20, unit: 'items', meaning: 'Maximum number of webhooks of an account.' },
+    webhookDeliveryTimeout: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'Timeout of one attempt of a delivery.' },
+    maxWebhookDeliveryAttempts: { value: 40, unit: 'items', meaning: 'Maximum number of attempts of a delivery. With the retry delays they span about 28 hours.' },
+    maxWebhookRetryDelay: { value: HOUR, unit: 'milliseconds', meaning: 'Maximum delay between two attempts of a delivery.' },
+    webhookFailingThreshold: { value: 20, unit: 'items', meaning: 'Consecutive failed attempts that set the status of a webhook to `failing`.' },
+    webhookBreakerThreshold: { value: 5, unit: 'items', meaning: 'Consecutive failed attempts that open the circuit breaker of a webhook.' },
+    webhookBreakerInitialWindow: { value: MINUTE, unit: 'milliseconds', meaning: 'How long the circuit breaker of a webhook stays open at first. The time doubles with each failed attempt after that.' },
+    webhookBreakerMaxWindow: { value: 15 * MINUTE, unit: 'milliseconds', meaning: 'Maximum time for which the circuit breaker of a webhook stays open.' },
+    maxWebhookPayloadBytes: { value: 20 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of the full payload of a delivery. Larger payloads omit `data` and `changes`; the event endpoint returns them.' },
+    webhookSecretOverlap: { value: 24 * HOUR, unit: 'milliseconds', meaning: 'How long the previous signing secret of a webhook stays in use after a rotation, so that receivers can switch.' },
+    webhookDeliveryRetention: { value: 14 * DAY, unit: 'milliseconds', meaning: 'How long delivery records are kept, which is also the period of the success rate.' },
+    deletedWebhookRetention: { value: 31 * DAY, unit: 'milliseconds', meaning: 'How long deleted webhooks are kept.' },
+    maxWebhookRedeliveries: { value: 10_000, unit: 'items', meaning: 'Maximum number of deliveries that one call repeats.' },
+    maxConcurrentWebhookAttempts: { value: 512, unit: 'items', meaning: 'Maximum number of concurrent attempts of deliveries in one process.' },
+    concurrentAttemptsPerWebhook: { value: 16, unit: 'items', meaning: 'Number of concurrent attempts per webhook.' },
+    concurrentAttemptsPerSlowWebhook: { value: 4, unit: 'items', meaning: 'Number of concurrent attempts per webhook while the receiver responds slowly.' },
+    slowWebhookResponseTime: { value: SECOND, unit: 'milliseconds', meaning: 'A receiver that takes longer than this to respond counts as slow.' },
+    maxWebhookDeliveryBatchSize: { value: 256, unit: 'items', meaning: 'Maximum number of deliveries that a delivery loop reads at once.' },
+    webhookDeliveryBatchTargetTime: { value: 500, unit: 'milliseconds', meaning: 'Batch sizes of a delivery loop adapt so that a batch takes about this time.' },
+    webhookResultWriteDelay: { value: 250, unit: 'milliseconds', meaning: 'How long the result of an attempt waits for others before it is written.' },
+    webhookLeaseDuration: { value: 20 * SECOND, unit: 'milliseconds', meaning: 'How long a process owns the delivery queue of a webhook. Long enough to survive a short outage of the database.' },
+    webhookLeaseRenewalInterval: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'How often an idle delivery loop renews its lease.' },
+    webhookQueuesPerLease: { value: 64, unit: 'items', meaning: 'Number of delivery queues that one statement leases.' },
+    maxWebhookPollInterval: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Longest interval between two polls for due deliveries.' },
+    minWebhookPollInterval: { value: 100, unit: 'milliseconds', meaning: 'Shortest interval between two polls for due deliveries.' },
+    webhookLeaseRetryInterval: { value: 500, unit: 'milliseconds', meaning: 'Delay of the next poll when not all due delivery queues could be leased, or after a delivery loop ended.' },
+    webhookCancellationBatchSize: { value: 2000, unit: 'items', meaning: 'Number of deliveries of a deleted webhook that one statement cancels.' },
+  },
+  'Events and health': {
+    maxEventAggregateRows: { value: 100_000, unit: 'rows', meaning: 'Maximum number of rows in the result of an event aggregation, to bound its memory.' },
+    maxEventAggregateAttempts: { value: 10, unit: 'items', meaning: 'Maximum number of attempts of an event aggregation that conflicts with the counting of events. The counts advance once a minute, so this many conflicts in a row indicate a problem.' },
+    eventCountBatchSize: { value: 10_000, unit: 'items', meaning: 'Number of events that one statement counts.' },
+    eventErasureBatchSize: { value: 500, unit: 'items', meaning: 'Number of events per transaction of the erasure. Event streams wait for open transactions (docs/decisions/0025), so each must take milliseconds.' },
+    eventPartitionMonthsAhead: { value: 3, unit: 'months', meaning: 'Number of future months that have a partition of the events. The worker may be down for that long.' },
+    eventRepartitionBatchSize: { value: eventRepartitionBatchSize, unit: 'items', meaning: 'Number of events per batch that is copied from the default partition. A batch can be larger, because events with the same commit position stay together.' },
+    maxEventsInRepartitionTransaction: { value: 2 * eventRepartitionBatchSize, unit: 'items', meaning: 'Maximum number of events that the final transaction copies from the default partition.' },
+    eventRepartitionLockTimeout: { value: 2 * SECOND, unit: 'milliseconds', meaning: 'Lock timeout of the final transaction that empties the default partition, because other queries queue behind it. The next run retries.' },
+    maxFindingsPerCode: { value: 25, unit: 'items', meaning: 'Maximum number of health findings per code of one issuer or account.' },
+    oldClientSecretAge: { value: 365 * DAY, unit: 'milliseconds', meaning: 'Age from which a health finding reports a client secret as old.' },
+    maxHealthCheckedMethods: { value: 200, unit: 'items', meaning: 'Maximum number of authentication methods per issuer that health reads, newest first.' },
+    maxHealthCheckedClients: { value: 1000, unit: 'items', meaning: 'Maximum number of clients per issuer that health reads, newest first.' },
+    maxHealthCheckedUsers: { value: 100_000, unit: 'items', meaning: 'Maximum number of users per issuer that health reads, newest first.' },
+    maxHealthCheckedWebhooks: { value: 100, unit: 'items', meaning: 'Maximum number of failing webhooks per account that health reads, newest first.' },
+    healthBatchSize: { value: 20, unit: 'items', meaning: 'Number of accounts or issuers per statement of `gatehouse doctor`, because statements have a timeout.' },
+  },
+  Payments: {
+    maxTopupAmount: { value: 1_000_000_000_000, unit: 'micro-USD', meaning: 'Maximum amount of one top-up.' },
+    maxPaymentWallets: { value: 100, unit: 'items', meaning: 'Maximum number of wallets in a list of wallets of a payment method.' },
+    disabledPaymentMethodGracePeriod: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'How long payments in progress are still credited after a payment method was disabled.' },
+    payerSettlementTimeoutSeconds: { value: 60, unit: 'seconds', meaning: 'The time that a payer allows for the settlement of a top-up.' },
+    facilitatorVerifyTimeout: { value: 8 * SECOND, unit: 'milliseconds', meaning: 'Timeout of the request that verifies a payment at the facilitator.' },
+    facilitatorSettleTimeout: { value: 20 * SECOND, unit: 'milliseconds', meaning: 'Timeout of the request that settles a payment at the facilitator. Longer than the verification, because a settlement waits for a blockchain.' },
+    maxFacilitatorResponseBytes: { value: 64 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a response of the facilitator.' },
+    topupReconciliationDelay: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Delay before the job first checks an attempt of a top-up.' },
+    topupSettlementMargin: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'Time after the timeout of the facilitator when no process can still be waiting for it.' },
+    maxTopupReconciliationAttempts: { value: 12, unit: 'items', meaning: 'Maximum number of checks of an attempt of a top-up.' },
+    maxTopupReconciliationDelay: { value: HOUR, unit: 'milliseconds', meaning: 'Maximum delay between two checks of an attempt of a top-up.' },
+    maxConcurrentTopupReconciliations: { value: 4, unit: 'items', meaning: 'Maximum number of concurrent checks of top-ups per process.' },
+    paymentIdentifierReuseWindow: { value: DAY, unit: 'milliseconds', meaning: 'How long a payment identifier cannot be used for another payment.' },
+  },
+  Email: {
+    mailConnectionTimeout: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'Timeout of the connection to the mail server.' },
+    mailGreetingTimeout: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'How long the mail server may take to send its greeting.' },
+    mailSocketTimeout: { value: 20 * SECOND, unit: 'milliseconds', meaning: 'How long the mail server may be silent.' },
+    defaultMailLifetime: { value: DAY, unit: 'milliseconds', meaning: 'How long sending an email is tried, unless the link or code in it expires earlier.' },
+    maxMailAttempts: { value: 1000, unit: 'items', meaning: 'Maximum number of attempts to send an email.' },
+    mailInitialRetryDelay: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Delay after the first failed attempt to send an email. It doubles with each failure.' },
+    maxMailRetryDelay: { value: 10 * MINUTE, unit: 'milliseconds', meaning: 'Maximum delay between two attempts to send an email.' },
+    mailLeaseDuration: { value: MINUTE, unit: 'milliseconds', meaning: 'How long a process may take to send an email before another one sends it.' },
+    maxConcurrentMails: { value: 10, unit: 'items', meaning: 'Maximum number of emails that a process sends at a time.' },
+    maxInboxMessages: { value: 200, unit: 'items', meaning: 'Maximum number of messages in the development inbox.' },
+  },
+  'External calls': {
+    outboundConnectTimeout: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Timeout of a connection to an external server.' },
+    outboundKeepAlive: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'How long an idle connection to an external server is kept.' },
+    maxOutboundConnectionsPerOrigin: { value: 512, unit: 'items', meaning: 'Maximum number of open connections per origin. High, because several tenants may have webhooks at one origin, and receivers that do not respond must not block the others.' },
+    maxOutboundHeaderBytes: { value: 16 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of the headers of a response of an external server.' },
+    outboundDiscardTimeout: { value: SECOND, unit: 'milliseconds', meaning: 'How long the body of a response that is not needed is read, so that the connection can be reused.' },
+    maxOutboundDiscardedBytes: { value: 16 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of the body of a response that is read although it is not needed.' },
+    dnsQueryTimeout: { value: 1500, unit: 'milliseconds', meaning: 'Timeout of one DNS query.' },
+    dnsTotalTimeout: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Timeout of all DNS queries for a name together.' },
+  },
+  Database: {
+    databaseStatementTimeout: { value: databaseStatementTimeout, unit: 'milliseconds', meaning: 'Timeout of a statement.' },
+    databaseUnresponsiveTimeout: { value: databaseStatementTimeout + 2 * SECOND, unit: 'milliseconds', meaning: 'Longer than the timeout of a statement: a server that does not even report that timeout is unreachable.' },
+    databaseLockTimeout: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'How long a statement waits for a lock.' },
+    databaseConnectTimeout: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Timeout of a connection to the database, and of the wait for a free one.' },
+    databaseIdleConnectionTimeout: { value: 60 * SECOND, unit: 'milliseconds', meaning: 'How long an idle connection to the database is kept.' },
+    databaseTransactionTimeout: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'Timeout of a transaction.' },
+    maxTransactionRetries: { value: 5, unit: 'items', meaning: 'Maximum number of retries of a transaction after a serialization failure or deadlock.' },
+    maxExternalCallsPerTransaction: { value: 10, unit: 'items', meaning: 'Maximum number of external calls per transaction.' },
+    maxCoalescingWait: { value: 20, unit: 'milliseconds', meaning: 'How long a request waits at most for a running statement that it could join.' },
+    maxConcurrentCoalescedStatements: { value: 4, unit: 'items', meaning: 'Maximum number of parallel coalesced statements of one kind.' },
+    maxCoalescedRequests: { value: 100, unit: 'items', meaning: 'Maximum number of requests in one coalesced statement.' },
+    maxCoalescedAttempts: { value: 5, unit: 'items', meaning: 'Maximum number of attempts of a request in a coalesced statement that failed with a deadlock.' },
+    notificationHeartbeatInterval: { value: 20 * SECOND, unit: 'milliseconds', meaning: 'Interval of the queries that detect a broken connection for notifications.' },
+    notificationQueryTimeout: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Timeout of connections and queries for notifications.' },
+    maxNotificationReconnectDelay: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Maximum delay before the connection for notifications is opened again.' },
+    notificationBatchDelay: { value: 20, unit: 'milliseconds', meaning: 'How long the first notification of a batch waits for others.' },
+    migrationLockTimeout: { value: MINUTE, unit: 'milliseconds', meaning: 'How long a migration waits for the advisory lock, and for locks of its statements.' },
+    migrationConnectTimeout: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'Timeout of the connection of a migration.' },
+    embeddedPostgresStartTimeout: { value: 2 * MINUTE, unit: 'milliseconds', meaning: 'How long the embedded PostgreSQL may take to start. Long enough for crash recovery.' },
+    embeddedPostgresStopTimeout: { value: 30 * SECOND, unit: 'milliseconds', meaning: 'How long the embedded PostgreSQL may take to stop.' },
+    embeddedPostgresConnectTimeout: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'Timeout of a connection that sets up the embedded PostgreSQL.' },
+    embeddedPostgresVersionTimeout: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'How long the programs of the embedded PostgreSQL may take to print their version.' },
+    maxEmbeddedPostgresLogBytes: { value: 5_000_000, unit: 'bytes', meaning: 'Size at which the log file of the embedded PostgreSQL is replaced at the next start.' },
+    inspectionStatementTimeout: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'Timeout of a statement of the commands that only inspect.' },
+    redisCommandTimeout: { value: SECOND / 2, unit: 'milliseconds', meaning: 'How long a request waits for Redis before it uses PostgreSQL.' },
+    redisConnectTimeout: { value: 2 * SECOND, unit: 'milliseconds', meaning: 'Timeout of the connection to Redis.' },
+    maxRedisReconnectDelay: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Maximum delay before the connection to Redis is opened again.' },
+    redisFailurePause: { value: 2 * SECOND, unit: 'milliseconds', meaning: 'After a failure Redis is not called for this time, so that not every request waits for a timeout.' },
+  },
+  Jobs: {
+    jobPollInterval: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'How often the queue is read without a notification and without a scheduled job.' },
+    minJobPollInterval: { value: 10, unit: 'milliseconds', meaning: 'Shortest interval between two reads of the queue.' },
+    maxLostJobLeases: { value: 2, unit: 'items', meaning: 'How often the last attempt of a job is repeated after its process crashed.' },
+    failedJobRetention: { value: 7 * DAY, unit: 'milliseconds', meaning: 'How long failed jobs are kept for inspection and retry.' },
+    periodicJobLeaseDuration: { value: 15 * SECOND, unit: 'milliseconds', meaning: 'The lease of a periodic job expires this long after its last renewal.' },
+    periodicJobLeaseRenewalInterval: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'How often the lease of a running periodic job is renewed.' },
+    maxPeriodicJobPollInterval: { value: 2 * SECOND, unit: 'milliseconds', meaning: 'Longest interval between two reads of the table of periodic jobs.' },
+    minPeriodicJobPollInterval: { value: 50, unit: 'milliseconds', meaning: 'Shortest interval between two reads of the table of periodic jobs.' },
+    periodicJobRetryInterval: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'Interval between two reads of the table of periodic jobs while the database is unavailable.' },
+    deleteBatchSize: { value: 2000, unit: 'rows', meaning: 'Number of rows that one statement deletes.' },
+    purgeBatchSize: { value: 500, unit: 'rows', meaning: 'Number of rows that one statement of a purge deletes. A small number keeps locks short.' },
+    reencryptionBatchSize: { value: 200, unit: 'rows', meaning: 'Number of values that one statement re-encrypts.' },
+    maxReencryptionPasses: { value: 5, unit: 'items', meaning: 'Maximum number of passes over the database that re-encrypt values. Processes that still run with an older key keep adding values to re-encrypt.' },
+  },
+  'Setup, console and commands': {
+    setupLinkLifetime: { value: 30 * MINUTE, unit: 'milliseconds', meaning: 'How long a setup link is valid.' },
+    setupPasskeyTimeout: { value: 30 * MINUTE, unit: 'milliseconds', meaning: 'How long the passkey registration of a rendered setup form is valid.' },
+    consoleSessionLifetime: { value: 7 * DAY, unit: 'milliseconds', meaning: 'How long a console session lasts after its last renewal, as refresh tokens do by default.' },
+    firstConsoleSessionLifetime: { value: HOUR, unit: 'milliseconds', meaning: 'How long the console session lasts that setup starts. Long enough for the first issuer and application.' },
+    consoleTokenRenewalLead: { value: MINUTE, unit: 'milliseconds', meaning: 'How long before its end an access token of the console is renewed.' },
+    minConsoleTokenLifetime: { value: 5 * SECOND, unit: 'milliseconds', meaning: 'An access token of the console that ends sooner than this is no longer used.' },
+    consoleTokenRenewalLease: { value: 10 * SECOND, unit: 'milliseconds', meaning: 'How long a request may take to renew the tokens of a console session before another one tries.' },
+    consoleTokenRenewalPollInterval: { value: 50, unit: 'milliseconds', meaning: 'How often a request looks whether another one has renewed the tokens of a console session.' },
+    consoleTokenRequestTimeout: { value: 8 * SECOND, unit: 'milliseconds', meaning: 'Timeout of a request of the console to the token endpoint.' },
+    maxConsoleTokenResponseBytes: { value: 64 * KIBIBYTE, unit: 'bytes', meaning: 'Maximum size of a response of the token endpoint to the console.' },
+    consoleSignInTimeout: { value: 15 * MINUTE, unit: 'milliseconds', meaning: 'How long a sign-in to the console may take on the pages of the issuer.' },
+    maxShownFailedJobs: { value: 50, unit: 'items', meaning: 'Maximum number of failed jobs that `gatehouse jobs` shows, latest first.' },
+    clockOffsetWarning: { value: 2000, unit: 'milliseconds', meaning: 'Difference to the clock of the database from which `gatehouse doctor` warns.' },
+    maxClockOffset: { value: 30_000, unit: 'milliseconds', meaning: 'Difference to the clock of the database from which `gatehouse doctor` reports an error, because one-time codes fail.' },
+    commandHealthCheckTimeout: { value: 3 * SECOND, unit: 'milliseconds', meaning: 'Timeout of the request of a command to a running Gatehouse.' },
+    progressRedrawInterval: { value: 100, unit: 'milliseconds', meaning: 'Minimum time between two updates of a progress bar.' },
+    maxErrorCauseDepth: { value: 4, unit: 'levels', meaning: 'Maximum length of the chain of causes in a logged error.' },
+    maxEncryptionKeysInConnectionName: { value: 4, unit: 'items', meaning: 'Maximum number of ids of encryption keys in the name of a database connection. PostgreSQL truncates the name to 63 characters.' },
+  },
+} as const satisfies Record<string, Record<string, Limit>>
+
+type KeyOfAny<Union> = Union extends unknown ? keyof Union : never
+export type LimitName = KeyOfAny<(typeof limitTable)[keyof typeof limitTable]>
+
+/** The value of each limit. */
+export const limits = Object.freeze(
+  Object.fromEntries(
+    Object.values(limitTable).flatMap((section) =>
+      Object.entries<Limit>(section).map(([name, { value }]) => [name, value]),
+    ),
+  ),
+) as Readonly<Record<LimitName, number>>
+
+/** At most `quota` requests within `window` seconds. */
+export interface RateLimit {
+  quota: number
+  window: number
+}
+
+// biome-ignore format: a table, one row a limit
+/** What each rate limit counts, by which key, and its default. RATE_LIMITS changes quota and window. */
+export const rateLimitTable = {
+  core_read: { quota: 1000, window: 60, counts: 'reads in `/v1` and GraphQL queries; per credential' },
+  core_write: { quota: 300, window: 60, counts: 'writes in `/v1` and GraphQL mutations; per credential' },
+  unauthenticated: { quota: 60, window: 60, counts: 'Core API requests without a credential or with an invalid one; per IP address' },
+  auth_failures: { quota: 10, window: 60, counts: 'wrong secrets of one client, agent or API key; per IP address. The next attempt from that address is refused before its secret is compared' },
+  auth_failures_ip: { quota: 60, window: 60, counts: 'wrong secrets of all clients, agents and API keys together, including unknown ones; per IP address' },
+  token_client: { quota: 300, window: 60, counts: '`/token`; per confidential client or agent. Also how often failures of one agent are recorded in the audit log' },
+  token_ip: { quota: 60, window: 60, counts: '`/token` of public clients; per IP address' },
+  authorize: { quota: 120, window: 60, counts: '`/authorize`, callbacks of upstream providers, invitations and client ID metadata documents; per IP address' },
+  login: { quota: 10, window: 60, counts: 'submitted forms of the hosted pages; per IP address' },
+  mail: { quota: 5, window: 3600, counts: 'codes and links by email; per recipient' },
+  userinfo: { quota: 60, window: 60, counts: '`/userinfo` and `/session`; per access token' },
+  metadata: { quota: 600, window: 60, counts: 'discovery, key sets and the session check; per IP address. Each process counts on its own' },
+  topup: { quota: 10, window: 60, counts: 'top-ups; per account' },
+  wallet_nonce: { quota: 30, window: 60, counts: "challenges for agents' wallets, and their responses; per IP address" },
+} as const satisfies Record<string, RateLimit & { counts: string }>
+
+export type RateLimitName = keyof typeof rateLimitTable

@@ -1,0 +1,55 @@
+/**
+ * Limits failed authentications before a secret is compared (docs/contract.md#failed-client-authentication,
+ * docs/decisions/0051). Only failures take a token, so a success costs no round trip and failures of other callers do
+ * not count against it.
+ */
+import type { AttemptOutcome, BucketRef, RateLimitDecision, RateLimiter, TryCredential } from './rate-limiter.js'
+
+type Limiter = Pick<RateLimiter, 'consume' | 'peek'>
+
+/**
+ * Creates the function that limits failed attempts. A process knows the tokens left in a bucket only after it has taken
+ * one, so with P processes a bucket of N failures allows N + P - 1 comparisons, of which N are answered.
+ */
+export function createFailureLimiter({ consume, peek }: Limiter): TryCredential {
+  /**
+   * Failures that are being counted, by bucket. Parallel attempts wait for them, so that a burst cannot exceed the
+   * limit.
+   */
+  const pendingFailures = new Map<string, Promise<unknown>>()
+
+  async function recordFailure(buckets: readonly BucketRef[]): Promise<AttemptOutcome> {
+    let tightest: RateLimitDecision | undefined
+    for (const bucket of buckets) {
+      const decision = await consume(...bucket)
+      if (decision && !decision.allowed) return { state: 'refused', decision }
+      if (decision && (!tightest || decision.remaining < tightest.remaining)) tightest = decision
+    }
+    return { state: 'failed', decision: tightest }
+  }
+
+  return async (buckets, verify) => {
+    const names = buckets.map(([limit, key]) => `${limit}:${key}`)
+    for (;;) {
+      const pendingFailure = names.map((name) => pendingFailures.get(name)).find((failure) => failure !== undefined)
+      if (!pendingFailure) break
+      await pendingFailure
+    }
+    for (const bucket of buckets) {
+      const decision = peek(...bucket)
+      if (decision) return { state: 'refused', decision }
+    }
+    if (verify()) return { state: 'succeeded' }
+    const outcome = recordFailure(buckets)
+    const done = outcome.then(
+      () => undefined,
+      () => undefined,
+    )
+    for (const name of names) pendingFailures.set(name, done)
+    try {
+      return await outcome
+    } finally {
+      for (const name of names) pendingFailures.delete(name)
+    }
+  }
+}

@@ -1,0 +1,127 @@
+/**
+ * Token buckets (docs/contract.md#rate-limits), shared by all processes: one row each in PostgreSQL, or a key in Redis
+ * if configured (redis-buckets.ts). A process takes tokens in batches and consumes them from memory: a full bucket
+ * costs one query per batch; a nearly empty one is counted token by token, so that the limit is exact.
+ */
+import { LRUCache } from 'lru-cache'
+import type { RateLimits } from '../../config.js'
+import type { RateLimit, RateLimitName } from '../../kernel/limits.js'
+import { limits } from '../../kernel/limits.js'
+import { type Clock, SECOND } from '../../kernel/time.js'
+import type { DatabaseHandle } from '../postgres/database.js'
+import { createFailureLimiter } from './failure-limiter.js'
+import type { RateLimitDecision, RateLimiter } from './rate-limiter.js'
+
+/** The storage of the buckets, shared by all processes. */
+export interface BucketStore {
+  /**
+   * Refills the bucket for the elapsed time, then takes a batch whose size decreases with the tokens left.
+   * @param options `now` in Unix milliseconds, `rate` in tokens per millisecond
+   */
+  takeTokens(
+    key: string,
+    options: { quota: number; maxBatch: number; now: number; rate: number },
+  ): Promise<{ tokens: number; taken: number }>
+  close(): Promise<void>
+}
+
+interface TokenBatch {
+  localTokens: number
+  sharedTokens: number
+  /** Unix milliseconds. */
+  takenAt: number
+}
+
+// $1 key, $2 quota, $3 maximum batch size, $4 now (ms), $5 tokens per millisecond
+const refilledTokensSql = 'least($2::float8, bucket.tokens + greatest($4::bigint - bucket.updated_at, 0) * $5::float8)'
+const batchSizeSql = `CASE WHEN ${refilledTokensSql} >= 1 THEN least($3::float8, greatest(1, floor(${refilledTokensSql} / ${limits.rateLimitBatchesPerBucket}))) ELSE 0 END`
+const takeTokensSql = `
+  INSERT INTO rate_limits AS bucket (key, tokens, batch_size, updated_at) VALUES ($1, $2::float8 - $3::float8, $3::float8, $4::bigint)
+  ON CONFLICT (key) DO UPDATE SET tokens = ${refilledTokensSql} - (${batchSizeSql}), batch_size = ${batchSizeSql},
+    updated_at = greatest($4::bigint, bucket.updated_at)
+  RETURNING tokens, batch_size AS taken`
+
+/** Stores each bucket as one row and takes each batch with one statement. */
+export const createPostgresBuckets = (tools: DatabaseHandle): BucketStore => ({
+  async takeTokens(key, { quota, maxBatch, now, rate }) {
+    const values = [key, quota, maxBatch, now, rate]
+    const [row] = await tools.query<{ tokens: number; taken: number }>('rate-limit-consume', takeTokensSql, values)
+    return row!
+  },
+  close: async () => {},
+})
+
+/** Creates the rate limiter of one process. */
+export function createRateLimiter(rateLimits: RateLimits, buckets: BucketStore, now: Clock): RateLimiter {
+  const batches = new LRUCache<string, TokenBatch>({ max: limits.maxCachedRateLimitBuckets })
+  const pending = new Map<string, Promise<void>>()
+
+  async function refillBatch(key: string, { quota, window }: RateLimit): Promise<void> {
+    const largest = Math.max(1, Math.floor(quota / limits.rateLimitBatchesPerBucket))
+    const rate = quota / (window * SECOND)
+    const { tokens, taken } = await buckets.takeTokens(key, { quota, maxBatch: largest, now: now(), rate })
+    batches.set(key, { localTokens: taken, sharedTokens: tokens, takenAt: now() })
+  }
+
+  const usableBatch = (key: string): TokenBatch | undefined => {
+    const batch = batches.get(key)
+    return batch && batch.localTokens >= 1 && batch.takenAt + limits.rateLimitBatchLifetime > now() ? batch : undefined
+  }
+
+  async function consume(name: RateLimitName, subject: string): Promise<RateLimitDecision | undefined> {
+    if (rateLimits === 'off') return undefined
+    const limit = rateLimits[name]
+    const key = `${name}:${subject}`
+    while (!usableBatch(key)) {
+      // Concurrent requests share one refill. Each refill serves at least one of them, so the loop ends: all are
+      // served, or the bucket is empty.
+      let refill = pending.get(key)
+      if (!refill) {
+        refill = refillBatch(key, limit).finally(() => pending.delete(key))
+        pending.set(key, refill)
+      }
+      await refill
+      if (!usableBatch(key) && (batches.get(key)?.sharedTokens ?? 0) < 1) break
+    }
+    const batch = usableBatch(key)
+    if (!batch) return deniedDecision(name, limit, batches.get(key)?.sharedTokens ?? 0)
+    batch.localTokens -= 1
+    const left = Math.max(0, Math.floor(batch.localTokens + batch.sharedTokens))
+    const reset = Math.max(1, Math.ceil(((limit.quota - left) * limit.window) / limit.quota))
+    return { allowed: true, limit: name, ...limit, remaining: left, reset }
+  }
+
+  function peek(name: RateLimitName, subject: string): RateLimitDecision | undefined {
+    const key = `${name}:${subject}`
+    const batch = rateLimits === 'off' ? undefined : batches.get(key)
+    if (rateLimits === 'off' || !batch || usableBatch(key)) return undefined
+    const limit = rateLimits[name]
+    const refilled = (Math.max(0, now() - batch.takenAt) * limit.quota) / (limit.window * SECOND)
+    return batch.sharedTokens + refilled >= 1 ? undefined : deniedDecision(name, limit, batch.sharedTokens + refilled)
+  }
+
+  return { close: buckets.close, consume, peek, tryCredential: createFailureLimiter({ consume, peek }) }
+}
+
+/** @param tokens the tokens in the bucket, less than one */
+const deniedDecision = (limit: RateLimitName, { quota, window }: RateLimit, tokens: number): RateLimitDecision => ({
+  allowed: false,
+  limit,
+  quota,
+  window,
+  remaining: 0,
+  reset: Math.max(1, Math.ceil(((1 - Math.max(0, tokens)) * window) / quota)),
+})
+
+/** Returns the RateLimit headers of the IETF draft and the X-RateLimit headers; also Retry-After on a refusal. */
+export function rateLimitHeaders(decision: RateLimitDecision): Record<string, string> {
+  const { quota, window, remaining, reset } = decision
+  return {
+    'RateLimit-Policy': `"default";q=${quota};w=${window}`,
+    RateLimit: `"default";r=${remaining};t=${reset}`,
+    'X-RateLimit-Limit': String(quota),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(reset),
+    ...(decision.allowed ? {} : { 'Retry-After': String(reset) }),
+  }
+}

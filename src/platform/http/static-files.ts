@@ -1,0 +1,76 @@
+/**
+ * Serves the files of a browser build. Only the exact names that were found at startup are served, so a request path
+ * cannot reach other files. The build stores compressed copies (`.br`, `.gz`) next to each file.
+ */
+import { createHash } from 'node:crypto'
+import { createReadStream, existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { extname, join, relative, sep } from 'node:path'
+import type { Context as KoaContext } from 'koa'
+
+const contentTypes: Record<string, string> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+  '.ttf': 'font/ttf',
+  '.png': 'image/png',
+  '.md': 'text/plain; charset=utf-8',
+}
+const encodingSuffixes = { br: '.br', gzip: '.gz' } as const
+type Encoding = keyof typeof encodingSuffixes
+
+export interface BundleFile {
+  path: string
+  type: string
+  /** Sizes in bytes: of the file, and of its compressed copies. */
+  size: number
+  compressed: Partial<Record<Encoding, number>>
+  /** Only for pages, whose names contain no hash of the content. */
+  etag: string | undefined
+}
+
+/**
+ * Returns the files by their URL path below the bundle, such as `/assets/index-abc.js`. Empty before the first build.
+ * @param options.pages include `.html` files; without it they are templates that the caller fills in
+ */
+export function readBundle(folder: string, { pages = false } = {}): Map<string, BundleFile> {
+  const files = new Map<string, BundleFile>()
+  if (!existsSync(folder)) return files
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const type = contentTypes[extname(entry.name)]
+    if (!entry.isFile() || !type || (type.startsWith('text/html') && !pages)) continue
+    const path = join(entry.parentPath, entry.name)
+    const compressed: BundleFile['compressed'] = {}
+    for (const [name, ending] of Object.entries(encodingSuffixes) as [Encoding, string][]) {
+      const compressedFile = statSync(path + ending, { throwIfNoEntry: false })
+      if (compressedFile) compressed[name] = compressedFile.size
+    }
+    const name = `/${relative(folder, path).split(sep).join('/')}`
+    const etag = extname(path) === '.html' ? contentEtag(readFileSync(path)) : undefined
+    files.set(name, { path, type, size: statSync(path).size, compressed, etag })
+  }
+  return files
+}
+
+/** A weak ETag: the compressed copies share it. */
+export const contentEtag = (content: Buffer): string =>
+  `W/"${createHash('sha256').update(content).digest('base64url')}"`
+
+/** Sends a file: a page is revalidated by its ETag; other names contain a hash of the content and are cached. */
+export function sendBundleFile(ctx: KoaContext, file: BundleFile): void {
+  ctx.status = 200
+  ctx.set({ 'Cache-Control': file.etag ? 'no-cache' : 'public, max-age=31536000, immutable', Vary: 'Accept-Encoding' })
+  if (file.etag) ctx.set('ETag', file.etag)
+  if (ctx.fresh) {
+    ctx.status = 304
+    return
+  }
+  const accepted = ctx.acceptsEncodings(...(Object.keys(file.compressed) as Encoding[]), 'identity')
+  const encoding = accepted && accepted in encodingSuffixes ? (accepted as Encoding) : undefined
+  if (encoding) ctx.set('Content-Encoding', encoding)
+  // With a stream as body, Koa would also open the file for HEAD requests.
+  if (ctx.method === 'GET') ctx.body = createReadStream(file.path + (encoding ? encodingSuffixes[encoding] : ''))
+  const length = encoding ? file.compressed[encoding] : file.size
+  ctx.set({ 'Content-Type': file.type, 'Content-Length': String(length) })
+}

@@ -1,9 +1,0 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-
-/** The folder that holds package.json, prisma/ and graphql/: three above this file's compiled place in dist/src/platform. */
-export const packageRoot = fileURLToPath(new URL('../../../', import.meta.url))
-
-/** The version of this build, from package.json. */
-export const version: string = JSON.parse(readFileSync(join(packageRoot, 'package.json'), 'utf8')).version

@@ -1,0 +1,215 @@
+/**
+ * The files of the embedded PostgreSQL: creates its data directory (the cluster) and reads the state of a running
+ * server.
+ *
+ * DATA_DIR has mode 0700 and may be below other private directories, but as root the server runs as another user.
+ * Therefore the child's working directory is set to the cluster before the user changes, and the child refers to it as
+ * /proc/self/cwd. PostgreSQL never changes that directory, so the path stays valid and no parent needs to be
+ * accessible.
+ */
+import { type SpawnOptions, spawn } from 'node:child_process'
+import { createHash, randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { createPrivateDirectory } from '../directories.js'
+import { type Binaries, type ChildUser, childEnvironment, childUser, findBinaries, onWindows } from './binaries.js'
+
+export type Cluster = {
+  dataDir: string
+  /** DATA_DIR/postgres */
+  folder: string
+  user: ChildUser
+  binaries: Binaries
+  /** Set only on Windows, where the server listens on TCP and every user of the machine can connect. */
+  password: string | null
+}
+
+/** The name of the owner role and of the database. */
+export const clusterOwner = 'gatehouse'
+
+/**
+ * Opens the cluster of a data directory, and creates it if necessary. A new cluster is created under a temporary name
+ * and then renamed, so that a killed process does not leave an incomplete cluster.
+ *
+ * @throws Error when no binaries are found, their major version differs, or initdb fails
+ */
+export async function openCluster(path: string, log: (message: string) => void): Promise<Cluster> {
+  createPrivateDirectory(resolve(path))
+  const dataDir = realpathSync(resolve(path))
+  restrictPermissions(dataDir)
+  const folder = join(dataDir, 'postgres')
+  const user = childUser(folder)
+  if (user.uid !== undefined && process.platform !== 'linux') {
+    throw new Error('PostgreSQL does not run as root: start Gatehouse as an ordinary user, or set DATABASE_URL')
+  }
+  const version = join(folder, 'PG_VERSION')
+  const existingMajor = existsSync(version) ? Number(readFileSync(version, 'utf8')) : undefined
+  const binaries = findBinaries(dataDir, user, existingMajor)
+  const cluster = { dataDir, folder, user, binaries, password: onWindows ? readOrCreatePassword(dataDir) : null }
+  if (existingMajor === undefined) {
+    log(`creating a database in ${dataDir} (PostgreSQL ${binaries.major})`)
+    await initializeCluster(cluster)
+  }
+  return cluster
+}
+
+/** Does not change the mode of a directory that another user owns. */
+function restrictPermissions(folder: string): void {
+  if (statSync(folder).uid === (process.getuid?.() ?? -1)) chmodSync(folder, 0o700)
+}
+
+function readOrCreatePassword(dataDir: string): string {
+  const file = join(dataDir, 'postgres-password')
+  if (!existsSync(file)) writeFileSync(file, randomBytes(32).toString('base64url'), { mode: 0o600, flag: 'wx' })
+  return readFileSync(file, 'utf8')
+}
+
+/** Returns the path of the cluster as the child process sees it, and the spawn options. */
+export function clusterSpawnTarget({ folder, user }: Pick<Cluster, 'folder' | 'user'>): {
+  name: string
+  options: SpawnOptions
+} {
+  const name = user.uid === undefined ? folder : '/proc/self/cwd'
+  return { name, options: { ...user, cwd: folder, env: childEnvironment, windowsHide: true } }
+}
+
+async function initializeCluster({ dataDir, folder, user, binaries, password }: Cluster): Promise<void> {
+  removeLeftovers(dataDir)
+  const tempDir = join(dataDir, `postgres.new-${process.pid}`)
+  mkdirSync(tempDir, { mode: 0o700 })
+  if (user.uid !== undefined) chownSync(tempDir, user.uid, user.gid ?? user.uid)
+  const { name, options } = clusterSpawnTarget({ folder: tempDir, user })
+  // The C collation compares bytes, which IDs and keyset pagination require. Version 17 adds a builtin UTF-8 provider.
+  const locale = binaries.major >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : []
+  const access =
+    password === null
+      ? ['--auth-local=trust', '--auth-host=reject']
+      : ['--auth=scram-sha-256', `--pwfile=${join(dataDir, 'postgres-password')}`]
+  const args = [
+    '-D',
+    name,
+    '-U',
+    clusterOwner,
+    '--encoding=UTF8',
+    '--locale=C',
+    '--no-instructions',
+    ...locale,
+    ...access,
+  ]
+  try {
+    await run(join(binaries.bin, 'initdb'), args, options)
+    renameSync(tempDir, folder)
+  } catch (error) {
+    // Another process may have created the cluster first: renaming to a non-empty directory fails.
+    if (!existsSync(join(folder, 'PG_VERSION'))) throw error
+  } finally {
+    rmSync(tempDir, { recursive: true, force: true, maxRetries: 3 })
+  }
+}
+
+/** Removes incomplete clusters of processes that no longer exist. */
+function removeLeftovers(dataDir: string): void {
+  for (const name of readdirSync(dataDir)) {
+    const pid = Number(/^postgres\.new-(\d+)$/.exec(name)?.[1])
+    if (pid && (pid === process.pid || !isAlive(pid))) {
+      rmSync(join(dataDir, name), { recursive: true, force: true, maxRetries: 3 })
+    }
+  }
+}
+
+function run(file: string, args: string[], options: SpawnOptions): Promise<void> {
+  return new Promise((done, fail) => {
+    const child = spawn(file, args, { ...options, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+    let output = ''
+    child.stdout?.on('data', (text) => (output += text))
+    child.stderr?.on('data', (text) => (output += text))
+    child.on('error', fail)
+    child.on('close', (code) => {
+      if (code === 0) return done()
+      const hint = /user does not exist/.test(output)
+        ? ' (give this user an entry in /etc/passwd, or set DATABASE_URL)'
+        : ''
+      fail(new Error(`${file} failed: ${output.trim().split('\n').slice(-3).join(' ')}${hint}`))
+    })
+  })
+}
+
+export type ServerProcess = { pid: number; port: number; ready: boolean }
+
+/** Reads postmaster.pid. @returns null when the file is missing or incomplete */
+export function readServer({ folder }: Cluster): ServerProcess | null {
+  let lines: string[]
+  try {
+    lines = readFileSync(join(folder, 'postmaster.pid'), 'utf8').split('\n')
+  } catch {
+    return null
+  }
+  const pid = Number(lines[0])
+  return pid > 0 ? { pid, port: Number(lines[3]), ready: lines[7]?.trim() === 'ready' } : null
+}
+
+/**
+ * Returns true when the process is the server of this cluster. After a crash the process ID may belong to another
+ * process, which is common in containers; the server is identified by its working directory.
+ */
+export function isServer({ folder }: Cluster, pid: number): boolean {
+  if (process.platform !== 'linux') return isAlive(pid)
+  try {
+    const [here, there] = [statSync(folder), statSync(`/proc/${pid}/cwd`)]
+    return here.ino === there.ino && here.dev === there.dev
+  } catch {
+    return false
+  }
+}
+
+/** Returns true when a process with this ID exists, owned by any user. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
+
+/** A socket path has at most 107 bytes on Linux, 103 on other systems. */
+const maxSocketFolderLength = 103 - '/.s.PGSQL.5432'.length
+
+/**
+ * Returns the directory of the server's socket: the cluster itself, so that the mode of DATA_DIR protects the
+ * connection, or a symbolic link to it when the path is too long. The link grants no access.
+ *
+ * @returns the path, and a function that removes the link
+ */
+export function socketFolder(folder: string): { path: string; remove(): void } {
+  if (Buffer.byteLength(folder) <= maxSocketFolderLength) return { path: folder, remove: () => undefined }
+  const root = tmpdir().length > 60 ? '/tmp' : tmpdir()
+  const name = join(root, `gatehouse-${createHash('sha256').update(folder).digest('hex').slice(0, 16)}`)
+  const path = isOurLink(name, folder) ? name : existsLink(name) ? `${name}-${randomBytes(4).toString('hex')}` : name
+  if (!existsLink(path)) symlinkSync(folder, path)
+  return { path, remove: () => rmSync(path, { force: true }) }
+}
+
+const existsLink = (path: string) => lstatSync(path, { throwIfNoEntry: false }) !== undefined
+
+/** Other users may create files in the shared temporary directory. */
+function isOurLink(path: string, target: string): boolean {
+  const stats = lstatSync(path, { throwIfNoEntry: false })
+  return stats?.isSymbolicLink() === true && stats.uid === process.getuid?.() && readlinkSync(path) === target
+}

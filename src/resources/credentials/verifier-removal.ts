@@ -1,0 +1,50 @@
+/** Events and mail for removed credentials (docs/contract.md#proof-of-a-mailbox). */
+import type { Context } from '../../platform/context.js'
+import { sql, type Verifier } from '../../platform/postgres/database.js'
+import { emailAddressSql } from '../email-address.js'
+import { recordEvent } from '../events/record-event.js'
+import type { MessageKind } from '../messages/message-texts.js'
+import { type Message, sendMessage } from '../messages/messages.js'
+
+/** The reasons of `data.reason` in `user.verifier.deleted`, with the mail that each sends. */
+const mailKinds = {
+  /** DELETE of the verifier. */
+  deleted: 'credential_removed',
+  /** A new set of backup codes was created. */
+  replaced: 'backup_codes_replaced',
+  /** First proof of the mailbox of an account that was created by sign-up (decision 0048). */
+  mailbox_proved: 'credentials_removed',
+  /** Sign-in with a recovery link (decision 0053). */
+  recovered: 'credential_removed',
+} as const satisfies Record<string, MessageKind>
+
+const recipientText = `
+  SELECT ${emailAddressSql} AS email, i.name, i.settings
+  FROM users u JOIN issuers i ON i.id = u.issuer_id WHERE u.id = $1 AND u.issuer_id = $2`
+
+/**
+ * Records the removal of verifiers of one user: an event for each, and one mail if the user has an address. Call it in
+ * the transaction that deletes them.
+ */
+export async function recordVerifierRemoval(
+  context: Context,
+  verifiers: readonly Verifier[],
+  reason: keyof typeof mailKinds,
+): Promise<void> {
+  const [first] = verifiers
+  if (!first) return
+  for (const { accountId, issuerId, userId, id, type } of verifiers) {
+    const target = { type: 'verifier', id }
+    await recordEvent(context, 'user.verifier.deleted', { accountId, issuerId, userId, target, data: { type, reason } })
+  }
+  const { userId, issuerId } = first
+  const [row] = await sql<{ email: string | null; name: string; settings: unknown }>(
+    context.db,
+    recipientText,
+    userId,
+    issuerId,
+  )
+  if (!row?.email) return
+  const credentials = [...new Set(verifiers.map(({ type }) => type))] as NonNullable<Message['credentials']>
+  await sendMessage(context, row, { to: row.email, kind: mailKinds[reason], credentials })
+}

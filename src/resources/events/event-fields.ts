@@ -1,0 +1,157 @@
+/**
+ * Allowlist of the names in `changes` and `data` of events (docs/contract.md#erasure,
+ * docs/decisions/0052-event-field-names.md): the `/v1` fields of the target, read from the documents in graphql/rest,
+ * and the names of `eventDataFields`. Other names are dropped, so that a new column appears in no event until `/v1`
+ * shows it.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parse } from 'graphql'
+import { restNameOfAlias } from '../../kernel/field-names.js'
+import { packageRoot } from '../../platform/package-info.js'
+import { type EventType, eventDataFields } from './event-catalog.js'
+
+/** Changes by API field name. `changed` replaces values that events must not contain. */
+export type Changes = Record<string, { old: unknown; new: unknown } | typeof CHANGED>
+
+export const CHANGED = 'changed'
+
+/** Maps each target type to its fragment in graphql/rest; null for resources that `/v1` does not show. */
+const restFragments = {
+  account: 'account',
+  agent: 'agent',
+  agent_verifier: 'agentVerifier',
+  api_key: 'apiKey',
+  auth_method: 'authMethod',
+  client: 'client',
+  domain: 'domain',
+  issuer: 'issuer',
+  ledger_entry: 'ledgerEntry',
+  note: 'note',
+  organization: 'organization',
+  organization_group: 'organizationGroup',
+  organization_invitation: 'organizationInvitation',
+  organization_membership: 'organizationMember',
+  payment_method: 'paymentMethod',
+  personal_token: 'personalToken',
+  session: 'session',
+  token: null,
+  user: 'user',
+  verifier: 'verifier',
+  webhook: 'webhook',
+} as const
+
+type TargetType = keyof typeof restFragments
+
+type HiddenFields = Record<string, (row: Record<string, unknown>) => unknown>
+
+/** Reads a secret of an upstream provider from the column `secrets` of an authentication method. */
+const upstreamSecret = (name: string) => (row: Record<string, unknown>) =>
+  (row['secrets'] as Record<string, unknown>)[name]
+
+/** Fields whose values events must not contain, by API field name, with a function that reads the value to compare. */
+export const hiddenFields: Partial<Record<TargetType, HiddenFields>> = {
+  api_key: { secret: (row) => row['secrets'] },
+  auth_method: {
+    'settings.client_secret': upstreamSecret('client_secret'),
+    'settings.private_key': upstreamSecret('private_key'),
+  },
+  client: { client_secret: (row) => row['secrets'] },
+  // Deleting a note must delete its content, so events do not copy it.
+  note: { content: (row) => row['content'] },
+  verifier: { password: (row) => row['hash'] },
+  webhook: {
+    bearer_token_plain: (row) => row['bearer'],
+    signature_secret_plain: (row) => row['signature'],
+  },
+}
+
+/** Fields that `changes` omits. */
+const ignoredFields = ['id', 'created_at', 'updated_at']
+
+/** For each target type, maps the API field name to the property of the row. */
+const restFields = readRestFields()
+
+function readRestFields(): Record<string, ReadonlyMap<string, string>> {
+  const folder = join(packageRoot, 'graphql', 'rest')
+  const text = readdirSync(folder)
+    .filter((name) => name.endsWith('.graphql'))
+    .map((name) => readFileSync(join(folder, name), 'utf8'))
+  const fragmentFields = new Map<string, Map<string, string>>()
+  for (const definition of parse(text.join('\n'), { noLocation: true }).definitions) {
+    if (definition.kind !== 'FragmentDefinition') continue
+    const fields = definition.selectionSet.selections.flatMap((node): [string, string][] =>
+      node.kind === 'Field' ? [[restNameOfAlias(node.alias?.value ?? node.name.value), node.name.value]] : [],
+    )
+    fragmentFields.set(definition.name.value, new Map(fields))
+  }
+  return Object.fromEntries(
+    Object.entries(restFragments).map(([kind, fragment]) => {
+      const fields = fragment === null ? new Map<string, string>() : fragmentFields.get(fragment)
+      if (!fields)
+        throw new Error(
+          `graphql/rest has no fragment ${fragment}, which names the event fields of ${kind}. Add it or correct restFragments.`,
+        )
+      return [kind, fields]
+    }),
+  )
+}
+
+/** @throws Error for a target type that `restFragments` does not list */
+function fieldsOfKind(kind: string): ReadonlyMap<string, string> {
+  const fields = restFields[kind]
+  if (!fields) throw new Error(`Unknown event target type ${kind}. Add it to restFragments in event-fields.ts.`)
+  return fields
+}
+
+/**
+ * Compares two versions of a row and returns the changed fields by API field name.
+ * @param before properties with their GraphQL names; properties that `after` lacks are ignored
+ */
+export function changesBetween(kind: TargetType, before: object, after: object): Changes {
+  const [old, now] = [before, after] as [Record<string, unknown>, Record<string, unknown>]
+  const changes: Changes = {}
+  for (const [name, column] of fieldsOfKind(kind)) {
+    if (ignoredFields.includes(name) || hiddenFields[kind]?.[name] || !(column in now)) continue
+    if (jsonText(old[column] ?? null) !== jsonText(now[column] ?? null))
+      changes[name] = { old: jsonOf(old[column]), new: jsonOf(now[column]) }
+  }
+  for (const [name, secretOf] of Object.entries(hiddenFields[kind] ?? {})) {
+    const value = secretOf(now) ?? null
+    if (value !== null && jsonText(secretOf(old) ?? null) !== jsonText(value)) changes[name] = CHANGED
+  }
+  return changes
+}
+
+/** Drops names from `data` that are not on the allowlist of the event. */
+export function allowedEventData(
+  kind: string,
+  type: EventType,
+  data: Record<string, unknown>,
+): Record<string, unknown> {
+  const fields = fieldsOfKind(kind)
+  const dataFields: Record<string, string> =
+    (eventDataFields as Partial<Record<EventType, Record<string, string>>>)[type] ?? {}
+  return pickAllowed(data, (name) => name in dataFields || (fields.has(name) && !isHidden(kind, name)))
+}
+
+/** Drops names from `changes` that are not on the allowlist, and replaces hidden values by `changed`. */
+export function allowedEventChanges(kind: string, changes: Changes): Changes {
+  const fields = fieldsOfKind(kind)
+  const allowed = pickAllowed(changes, (name) => fields.has(name) || isHidden(kind, name))
+  return Object.fromEntries(
+    Object.entries(allowed).map(([name, change]) => [name, isHidden(kind, name) ? CHANGED : change]),
+  )
+}
+
+const isHidden = (kind: string, name: string): boolean => hiddenFields[kind as TargetType]?.[name] !== undefined
+
+const pickAllowed = <Value>(values: Record<string, Value>, allows: (name: string) => boolean): Record<string, Value> =>
+  Object.fromEntries(Object.entries(values).filter(([name]) => allows(name)))
+
+/** Converts a value to plain JSON: bigint milliseconds become numbers, undefined becomes null. */
+const jsonOf = (value: unknown): unknown => (value === undefined ? null : JSON.parse(jsonText(value)))
+
+/** Serializes a value to JSON with bigint milliseconds as numbers. */
+export const jsonText = (value: unknown): string =>
+  JSON.stringify(value, (_, part) => (typeof part === 'bigint' ? Number(part) : part))

@@ -1,0 +1,246 @@
+/**
+ * Streams events in commit order (column `commit_position`, docs/decisions/0025) from now or from a given event on. The
+ * table is the source of truth; notifications only trigger a poll. Each process polls once for all its subscribers.
+ */
+import { invalidField } from '../../kernel/errors.js'
+import { idTimestamp, isId } from '../../kernel/ids.js'
+import { limits } from '../../kernel/limits.js'
+import type { Context, ResponseStream } from '../../platform/context.js'
+import type { DatabaseHandle, Event } from '../../platform/postgres/database.js'
+import { listen } from '../../platform/postgres/notifications.js'
+import { type InAccount, requireAccount } from '../resource-path.js'
+import { addFilterConditions, checkEventTypes, type EventFilter, eventColumns, SqlConditions } from './event-list.js'
+
+/** Position of a subscriber: it has received every event before it. */
+interface StreamPosition {
+  commitPosition: number
+  id: string
+  /** The snapshot (pg_snapshot) at the start of the stream; events that it already shows are skipped. */
+  known?: string
+}
+
+/**
+ * Yields each matching event of an account once, as soon as no other transaction can commit an event before it.
+ * @param stream its signal ends the stream; its authorization check runs before events are delivered
+ * @param after id of the event after which the stream starts; without it, the stream starts with the next commit
+ * @throws invalid_request for an unknown event type or event, not_found for the account; while streaming, the error of
+ *   `requireStillAuthorized`
+ */
+export async function streamEvents(
+  context: Context,
+  { accountId }: InAccount,
+  filter: Omit<EventFilter, 'after' | 'before'>,
+  stream: ResponseStream,
+  after: string | null | undefined,
+): Promise<AsyncGenerator<Event>> {
+  checkEventTypes(filter.eventTypes)
+  await requireAccount(context, { accountId })
+  const subscriber = addSubscriber(context, accountId, stream.signal)
+  return generateEvents(
+    context,
+    filter,
+    stream,
+    subscriber,
+    await initialPosition(context, accountId, after, subscriber),
+  )
+}
+
+async function* generateEvents(
+  context: Context,
+  filter: EventFilter,
+  { signal, requireStillAuthorized }: ResponseStream,
+  subscriber: EventSubscriber,
+  from: StreamPosition,
+): AsyncGenerator<Event> {
+  let position = from
+  while (!signal.aborted) {
+    const { horizon } = subscriber
+    const rows = await readEvents(context, subscriber.accountId, filter, position, horizon)
+    if (rows.length > 0) await requireStillAuthorized()
+    for (const { commitPosition, ...event } of rows) {
+      yield event as Event
+      position = { ...position, commitPosition, id: event.id }
+    }
+    if (rows.length === limits.eventStreamPageSize) continue
+    position = { ...position, commitPosition: Math.max(horizon, position.commitPosition), id: '' }
+    if (!(await subscriber.waitForEvents()) && !signal.aborted) await requireStillAuthorized()
+  }
+}
+
+async function initialPosition(
+  context: Context,
+  accountId: string,
+  after: string | null | undefined,
+  subscriber: EventSubscriber,
+): Promise<StreamPosition> {
+  const id = isId('evt', after) ? after : null
+  const text = `SELECT event_commit_horizon() AS horizon, pg_current_snapshot()::text AS known,
+    (SELECT commit_position FROM events WHERE account_id = $1 AND id = $2 AND created_at = $3::bigint) AS "commitPosition"`
+  const values = [accountId, id, id ? idTimestamp(id) : null]
+  const [found] = await context.database.query<{ horizon: number; known: string; commitPosition: number | null }>(
+    'event-position',
+    text,
+    values,
+  )
+  const { horizon, known, commitPosition } = found!
+  subscriber.advance(horizon)
+  if (after === undefined || after === null) return { commitPosition: horizon, id: '', known }
+  if (commitPosition === null)
+    throw invalidField('after', 'unknown_event', 'must be the id of an event within the retention period.')
+  // A list may show an event while transactions with a lower position are in progress. Starting at the horizon repeats
+  // some events, but misses none.
+  return commitPosition < horizon ? { commitPosition, id: after } : { commitPosition: horizon, id: '' }
+}
+
+async function readEvents(
+  context: Context,
+  accountId: string,
+  filter: EventFilter,
+  from: StreamPosition,
+  horizon: number,
+): Promise<(Event & { commitPosition: number })[]> {
+  const conditions = new SqlConditions()
+  const [position, id] = [conditions.value(from.commitPosition), conditions.value(from.id)]
+  conditions
+    .where('e.account_id = ?', accountId)
+    .where(
+      `(e.commit_position > ${position}::bigint OR e.id > ${id}) AND e.commit_position >= ${position}::bigint AND e.commit_position < ?::bigint`,
+      horizon,
+    )
+  // A commit position is the transaction id in the low 44 bits, below the generation of the cluster
+  // (docs/decisions/0025).
+  if (from.known !== undefined)
+    conditions.where(
+      'NOT pg_visible_in_snapshot((e.commit_position & ((1::bigint << 44) - 1))::text::xid8, ?::pg_snapshot)',
+      from.known,
+    )
+  const text = `SELECT ${eventColumns}, e.commit_position AS "commitPosition" FROM events e WHERE ${addFilterConditions(conditions, filter).text}
+    ORDER BY e.commit_position, e.id LIMIT ${limits.eventStreamPageSize}`
+  return context.database.query('', text, conditions.values)
+}
+
+interface EventSubscriber {
+  readonly accountId: string
+  /** All events with a lower commit position are committed and visible. */
+  readonly horizon: number
+  advance(horizon: number): void
+  /** @returns true if there may be new events; false on timeout or abort */
+  waitForEvents(): Promise<boolean>
+}
+
+/** The poller of this process for each database. */
+const pollers = new WeakMap<DatabaseHandle, EventPoller>()
+
+interface EventPoller {
+  subscribers: Set<EventSubscriber>
+  stop(): void
+}
+
+function addSubscriber(context: Context, accountId: string, signal: AbortSignal): EventSubscriber {
+  const poller = pollers.get(context.database) ?? startPoller(context)
+  pollers.set(context.database, poller)
+  const { subscribers } = poller
+  let horizon = 0
+  let hasAdvanced = false
+  let wake: (() => void) | undefined
+  const subscriber: EventSubscriber = {
+    accountId,
+    get horizon() {
+      return horizon
+    },
+    advance(to) {
+      horizon = Math.max(horizon, to)
+      hasAdvanced = true
+      wake?.()
+    },
+    async waitForEvents() {
+      if (!hasAdvanced && !signal.aborted) {
+        await new Promise<void>((done) => {
+          const timer = setTimeout(done, limits.eventStreamAuthorizationCheckInterval)
+          wake = () => {
+            clearTimeout(timer)
+            done()
+          }
+          signal.addEventListener('abort', wake, { once: true })
+        })
+        if (wake) signal.removeEventListener('abort', wake)
+        wake = undefined
+      }
+      const wasAdvanced = hasAdvanced
+      hasAdvanced = false
+      return wasAdvanced
+    },
+  }
+  subscribers.add(subscriber)
+  const removeSubscriber = (): void => {
+    subscribers.delete(subscriber)
+    if (subscribers.size > 0) return
+    pollers.delete(context.database)
+    poller.stop()
+  }
+  if (signal.aborted) removeSubscriber()
+  else signal.addEventListener('abort', removeSubscriber, { once: true })
+  return subscriber
+}
+
+/** Reads the horizon, the accounts with new events, and whether events beyond the horizon are pending. */
+const pollText = `
+  SELECT event_commit_horizon() AS horizon, coalesce(bool_or(commit_position >= event_commit_horizon()), false) AS pending,
+    coalesce(array_agg(DISTINCT account_id), '{}') AS accounts
+  FROM events WHERE commit_position >= coalesce($1::bigint, event_commit_horizon())`
+
+/** Polls for new events while there are subscribers. */
+function startPoller({ database, log }: Context): EventPoller {
+  const subscribers = new Set<EventSubscriber>()
+  let from: number | null = null
+  let isStopped = false
+  let isPolling = false
+  let pollAgain = false
+  let retryCount = 0
+  let timer: NodeJS.Timeout | undefined
+
+  async function poll(): Promise<void> {
+    pollAgain = isPolling
+    if (isPolling || isStopped) return
+    isPolling = true
+    let delay = limits.eventStreamPollInterval
+    try {
+      const values = [from]
+      const [row] = await database.query<{ horizon: number; pending: boolean; accounts: string[] }>(
+        'poll-events',
+        pollText,
+        values,
+      )
+      const { horizon, pending, accounts } = row!
+      from = horizon
+      for (const subscriber of subscribers) if (accounts.includes(subscriber.accountId)) subscriber.advance(horizon)
+      retryCount = pending ? retryCount + 1 : 0
+      if (pending)
+        delay = Math.min(limits.eventStreamPollInterval, limits.eventStreamPendingRetryDelay * 2 ** retryCount)
+    } catch (error) {
+      log.debug({ err: error }, 'polling for events failed; retrying')
+    }
+    isPolling = false
+    if (!isStopped) schedulePoll(pollAgain ? 0 : delay)
+  }
+
+  function schedulePoll(delay: number): void {
+    clearTimeout(timer)
+    timer = setTimeout(() => void poll(), delay)
+    timer.unref()
+  }
+
+  const subscription = listen(database, log, {
+    onNotification: (channel) => channel === 'event' && void poll(),
+    onReconnect: () => void poll(),
+  })
+  void poll()
+  return {
+    subscribers,
+    stop() {
+      isStopped = true
+      clearTimeout(timer)
+      void subscription.close()
+    },
+  }
+}

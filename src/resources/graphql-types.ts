@@ -1,0 +1,155 @@
+/**
+ * Scalars, decorators and argument types that all resources share. Every root and relation field declares its scope
+ * with `@Scope` or one of the decorators below; building the schema fails if one does not (src/graphql/schema.ts).
+ */
+
+import { GraphQLError, GraphQLScalarType } from 'graphql'
+import { GraphQLJSONObject } from 'graphql-scalars'
+import { ArgsType, type ClassType, Extensions, Field, ID, Int, ObjectType } from 'type-graphql'
+import type { PlatformScope, ScopeAction, ScopeResource } from '../kernel/scopes.js'
+
+export const JSONObject = GraphQLJSONObject
+
+/** Unix milliseconds (docs/contract.md#resource-conventions): an integer beyond GraphQL's 32 bits. */
+export const Timestamp = new GraphQLScalarType<bigint | number, number>({
+  name: 'Timestamp',
+  description: 'Unix milliseconds, as an integer.',
+  serialize: (value) => Number(value),
+  parseValue: (value) => parseTimestamp(value),
+  parseLiteral: (node) => parseTimestamp(node.kind === 'IntValue' ? Number(node.value) : undefined),
+})
+
+function parseTimestamp(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value))
+    throw new GraphQLError('Timestamp must be an integer of Unix milliseconds.')
+  return value
+}
+
+/**
+ * The permission that a field requires: a scope on the resource path in its arguments, or only authentication (`me`).
+ */
+export type FieldScope = PlatformScope | 'authenticated'
+
+/** The extensions that the guard of the schema reads (src/graphql/required-permissions.ts). */
+export interface FieldExtensions {
+  scope?: FieldScope
+  additionalScope?: PlatformScope
+  operatorOnly?: boolean
+  movesToIssuer?: boolean
+  commitsItself?: boolean
+  recentSignIn?: boolean
+}
+
+/** Extensions are untyped in GraphQL; the declared type keeps writers and readers of these keys in step. */
+const guardExtensions = (extensions: FieldExtensions) => Extensions({ ...extensions })
+
+/** Declares the required scope of a root or relation field, for example `@Scope('issuers.clients', 'read')`. */
+export const Scope = (stem: ScopeResource, action: ScopeAction) => guardExtensions({ scope: `${stem}:${action}` })
+
+/** Declares a second scope that a root field requires. */
+export const AdditionalScope = (stem: ScopeResource, action: ScopeAction) =>
+  guardExtensions({ additionalScope: `${stem}:${action}` })
+
+/**
+ * Like `@Scope`, for a relation from an organization to a resource of its issuer (`member.user`). A caller that is
+ * restricted to the organization cannot read it.
+ */
+export const IssuerLevelScope = (stem: ScopeResource, action: ScopeAction) =>
+  guardExtensions({ scope: `${stem}:${action}`, movesToIssuer: true })
+
+/** For fields that need no scope, only an authenticated caller. */
+export const Authenticated = () => guardExtensions({ scope: 'authenticated' })
+
+/** For fields that only operators may use: principals of the system account (docs/contract.md#notation). */
+export const OperatorOnly = () => guardExtensions({ scope: 'accounts:manage', operatorOnly: true })
+
+/**
+ * For mutations that make an external call between two transactions. They have no price, and the response for their
+ * Idempotency-Key is stored after the work and not in its transaction.
+ */
+export const ManagesOwnTransactions = () => guardExtensions({ commitsItself: true })
+
+/** For mutations that require a recent sign-in of a person at the console (docs/contract.md#recent-sign-in). */
+export const RecentSignIn = () => guardExtensions({ recentSignIn: true })
+
+/** Micro-USD: an integer beyond GraphQL's 32 bits. */
+export const MicroUsd = new GraphQLScalarType<bigint | number, number>({
+  name: 'MicroUsd',
+  description: 'Millionths of a US dollar, as an integer.',
+  serialize: (value) => Number(value),
+  parseValue: (value) => parseMicroUsd(value),
+  parseLiteral: (node) => parseMicroUsd(node.kind === 'IntValue' ? Number(node.value) : undefined),
+})
+
+function parseMicroUsd(value: unknown): number {
+  if (typeof value !== 'number' || !Number.isSafeInteger(value))
+    throw new GraphQLError('MicroUsd must be an integer of micro-USD.')
+  return value
+}
+
+@ArgsType()
+export class AccountPath {
+  @Field(() => ID)
+  accountId!: string
+}
+
+@ArgsType()
+export class IssuerPath extends AccountPath {
+  @Field(() => ID)
+  issuerId!: string
+}
+
+@ArgsType()
+export class OrganizationPath extends IssuerPath {
+  @Field(() => ID)
+  orgId!: string
+}
+
+/** SDL description of the `search` argument. */
+export const nameSearchDescription = 'A prefix of the name, in any case, or the id. The results are sorted by name.'
+
+@ArgsType()
+export class PageArgs {
+  @Field(() => Int, { nullable: true, description: 'Page size, 1 to 100. The default is 50.' })
+  limit?: number | null
+
+  @Field(() => String, { nullable: true, description: 'The nextCursor of the previous page.' })
+  cursor?: string | null
+}
+
+@ArgsType()
+export class SearchablePageArgs extends PageArgs {
+  @Field(() => String, { nullable: true, description: nameSearchDescription })
+  search?: string | null
+}
+
+/** Creates the type of one page of a list: `@ObjectType() class ClientPage extends pageType(Client) {}`. */
+export function pageType<T extends object>(Item: ClassType<T>) {
+  @ObjectType({ description: 'One page of a list.' })
+  abstract class PageType {
+    @Field(() => [Item])
+    data!: T[]
+
+    @Field(() => String, { nullable: true, description: 'Null on the last page.' })
+    nextCursor!: string | null
+
+    @Field(() => Boolean)
+    hasMore!: boolean
+  }
+  return PageType
+}
+
+/** Creates the object that type-graphql takes as an enum. The names are the values themselves, in lower case. */
+export const enumOf = <T extends string>(values: readonly T[]): { [K in T]: K } =>
+  Object.fromEntries(values.map((value) => [value, value])) as { [K in T]: K }
+
+/** Options of the arguments that many mutations have. */
+export const ifMatchArg = {
+  nullable: true,
+  description: 'Like the If-Match header: a quoted version, a list of quoted versions, or *.',
+} as const
+export const idempotencyKeyArg = {
+  nullable: true,
+  description:
+    'Like the Idempotency-Key header: the same key and input within 24 hours returns the first response again.',
+} as const

@@ -1,0 +1,36 @@
+/** Statuses of API keys, stored and computed (docs/contract.md#key-operations-and-status-transitions). */
+import { limits } from '../../kernel/limits.js'
+import type { Context } from '../../platform/context.js'
+import type { ApiKey, Prisma } from '../../platform/postgres/database.js'
+
+export const apiKeyStatuses = ['active', 'blocked', 'revoked', 'expired', 'suspended'] as const
+export type ApiKeyStatus = (typeof apiKeyStatuses)[number]
+
+/**
+ * Returns the current status. `expired` follows from the time, `suspended` from the owner.
+ * @param suspended whether the organization that owns the key is suspended
+ */
+export function currentKeyStatus(context: Context, key: ApiKey, suspended: boolean): ApiKeyStatus {
+  if (key.status !== 'active') return key.status as ApiKeyStatus
+  if (key.expiresAt !== null && key.expiresAt <= context.now()) return 'expired'
+  return suspended ? 'suspended' : 'active'
+}
+
+/** Excludes keys that were revoked more than 31 days ago. */
+export const whereKeyReadable = (context: Context): Prisma.ApiKeyWhereInput => ({
+  OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - limits.revokedKeyRetention } }],
+})
+
+/** Prisma filter equivalent of `currentKeyStatus`, for keys of one owner. */
+export function whereKeyStatus(
+  context: Context,
+  status: string | null | undefined,
+  suspended: boolean,
+): Prisma.ApiKeyWhereInput {
+  const now = context.now()
+  if (status === undefined || status === null) return {}
+  if (status === 'expired') return { status: 'active', expiresAt: { lte: now } }
+  if (status === 'blocked' || status === 'revoked') return { status }
+  const whereInForce = { status: 'active', OR: [{ expiresAt: null }, { expiresAt: { gt: now } }] }
+  return (status === 'suspended') === suspended ? whereInForce : { id: { in: [] } }
+}

@@ -1,0 +1,79 @@
+import { notFound, preconditionFailed } from '../kernel/errors.js'
+import { etagOf, matchesPrecondition, parseIfMatch } from '../kernel/etag.js'
+import type { Context } from '../platform/context.js'
+import { sql } from '../platform/postgres/database.js'
+import { transaction } from '../platform/postgres/transaction.js'
+
+interface VersionedRow {
+  id: string
+  updatedAt: bigint
+}
+
+type OrganizationTable = 'organizations' | 'organization_members' | 'organization_groups' | 'organization_invitations'
+
+/** How to read and write one row. The WHERE clauses include the tenant and the status, so a foreign id is not found. */
+export interface OptimisticUpdate<Row extends VersionedRow, Changes> {
+  /** For the 404 error: `client`, `issuer`, … */
+  resourceName: string
+  /** Name of the database table. */
+  table:
+    | 'accounts'
+    | 'issuers'
+    | 'auth_methods'
+    | 'clients'
+    | 'users'
+    | 'verifiers'
+    | 'api_keys'
+    | 'agents'
+    | 'notes'
+    | 'personal_tokens'
+    | 'webhooks'
+    | OrganizationTable
+  /** Value of If-Match; undefined for no precondition. */
+  ifMatch: string | null | undefined
+  read(context: Context): Promise<Row | null>
+  /** Computes the new values from the current row; throws to refuse the change. */
+  computeChanges(row: Row, context: Context): Promise<Changes> | Changes
+  /**
+   * Writes the changes in one statement whose WHERE includes `version`. Returns the new row, or null if the version has
+   * changed.
+   */
+  write(context: Context, version: bigint, changes: Changes & { updatedAt: number }): Promise<Row | null | undefined>
+  /** Other writes of the same transaction, such as the event. */
+  afterWrite?(context: Context, before: Row, after: Row): Promise<void>
+}
+
+/**
+ * Updates one row with optimistic locking (docs/contract.md#concurrency-and-retries). Reads the row, computes the
+ * changes, and writes them if the version has not changed. Otherwise repeats this once with the row locked. So a merge
+ * loses no parallel write, an update without a precondition always succeeds, and of two updates with the same If-Match
+ * the second gets 412. A database trigger raises `updated_at` by at least one with each write, so no two versions have
+ * the same ETag.
+ * @throws not_found, precondition_failed, and the errors of `computeChanges`
+ */
+export async function updateWithOptimisticLock<Row extends VersionedRow, Changes>(
+  context: Context,
+  update: OptimisticUpdate<Row, Changes>,
+): Promise<Row> {
+  const precondition = parseIfMatch(update.ifMatch)
+  const decide = async (at: Context) => {
+    const before = await update.read(at)
+    if (!before) throw notFound(update.resourceName)
+    if (!matchesPrecondition(precondition, before)) throw preconditionFailed(etagOf(before))
+    return { before, changes: await update.computeChanges(before, at) }
+  }
+  const write = async (tx: Context, { before, changes }: { before: Row; changes: Changes }) => {
+    const row = await update.write(tx, before.updatedAt, { ...changes, updatedAt: tx.now() })
+    if (row) await update.afterWrite?.(tx, before, row)
+    return row
+  }
+  const decision = await decide(context)
+  const first = await transaction(context, (tx) => write(tx, decision))
+  if (first) return first
+  return transaction(context, async (tx) => {
+    await sql(tx.db, `SELECT id FROM ${update.table} WHERE id = $1 FOR UPDATE`, decision.before.id)
+    const second = await write(tx, await decide(tx))
+    if (!second) throw notFound(update.resourceName)
+    return second
+  })
+}

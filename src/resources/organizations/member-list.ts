@@ -1,0 +1,109 @@
+/** Lists and searches the members of an organization (docs/contract.md#organization-endpoints). */
+import { insufficientScope } from '../../kernel/errors.js'
+import { idTimestamp } from '../../kernel/ids.js'
+import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
+import { coversScope } from '../../kernel/scopes.js'
+import type { Context } from '../../platform/context.js'
+import { type Prisma, sql } from '../../platform/postgres/database.js'
+import {
+  type InOrganization,
+  newestFirst,
+  requireOrganization,
+  whereBelowCursor,
+  whereOlderThanCursor,
+} from '../resource-path.js'
+import { notDeletedSql, searchConditions, searchPatterns } from '../users/listing.js'
+import { type Member, memberInclude, membersFilter } from './members.js'
+
+interface MemberFilter {
+  status?: string | null
+  /** An effective scope, which can come from the organization or a group. */
+  scope?: string | null
+  groupId?: string
+  /** A prefix of the user's username, name or email address. */
+  search?: string | null
+}
+
+/**
+ * Lists members, newest first.
+ * @throws insufficient_scope for a search without access to users, because its results would disclose their names
+ */
+export async function listMembers(
+  context: Context,
+  path: InOrganization,
+  filter: MemberFilter,
+  request: PageRequest,
+): Promise<Page<Member>> {
+  const limit = checkPageLimit(request)
+  if (filter.search) requireUserReadScope(context, path)
+  const found = filter.search ? await searchMembers(context, path, filter, filter.search, request, limit) : undefined
+  const rows = await context.db.organizationMember.findMany({
+    relationLoadStrategy: 'join',
+    where: {
+      AND: [
+        membersFilter(path),
+        filter.status ? { status: filter.status } : {},
+        filter.scope ? { status: 'active', ...(await effectiveScopeFilter(context, path, filter.scope)) } : {},
+        filter.groupId ? { groups: { some: { groupId: filter.groupId } } } : {},
+        found ? { id: { in: found.slice(0, limit) } } : whereOlderThanCursor('mem', request.cursor),
+      ],
+    },
+    include: memberInclude,
+    orderBy: newestFirst,
+    take: limit + 1,
+  })
+  if (rows.length === 0) await requireOrganization(context, path)
+  if (!found) return toPage(rows, limit)
+  const hasMore = found.length > limit
+  return { data: rows, hasMore, nextCursor: hasMore ? found[limit - 1]! : null }
+}
+
+/** Owners see the members of their administrator organization at the console issuer, but not its users. */
+function requireUserReadScope({ actor }: Context, { accountId }: InOrganization): void {
+  const isOwner = actor.userId !== null && actor.issuerId === null && !actor.operator && actor.accountId === accountId
+  const hasAccountAccess = actor.orgId === null && actor.orgIds === null && !isOwner
+  const maySeeUsers = hasAccountAccess && coversScope(actor.scopes, 'issuers.users:read')
+  if (!maySeeUsers) throw insufficientScope('issuers.users:read')
+}
+
+/** Each branch searches one field and returns at most one page, as in the search of users. */
+const searchBranch = (at: string): string => `(
+  SELECT m.id, m.created_at FROM organization_members m JOIN users u ON u.id = m.user_id
+  WHERE m.account_id = $1 AND m.issuer_id = $2 AND m.org_id = $3 AND u.account_id = $1 AND u.issuer_id = $2 AND ${notDeletedSql}
+    AND (m.created_at, m.id) < ($7::bigint, $8) AND ($9::text IS NULL OR m.status = $9) AND ($10::text IS NULL
+      OR EXISTS (SELECT FROM organization_group_members g WHERE g.member_id = m.id AND g.group_id = $10)) AND ${at}
+  ORDER BY m.created_at DESC, m.id DESC LIMIT $4)`
+const searchText = `
+  WITH found AS (${searchConditions.map(searchBranch).join(' UNION ')})
+  SELECT id FROM found ORDER BY created_at DESC, id DESC LIMIT $4`
+
+/** Not prepared: the best plan depends on how many users match the prefix. */
+async function searchMembers(
+  { db }: Context,
+  { accountId, issuerId, orgId }: InOrganization,
+  { status, groupId }: MemberFilter,
+  text: string,
+  { cursor }: PageRequest,
+  limit: number,
+): Promise<string[]> {
+  const last = whereBelowCursor('mem', cursor).id?.lt
+  const values = [accountId, issuerId, orgId, limit + 1, ...searchPatterns(text)]
+  const cursorValues = [last ? idTimestamp(last) : Number.MAX_SAFE_INTEGER, last ?? '', status ?? null, groupId ?? null]
+  const rows = await sql<{ id: string }>(db, searchText, ...values, ...cursorValues)
+  return rows.map(({ id }) => id)
+}
+
+/**
+ * Filter for members with an effective scope. Reads the groups with the scope first: in a single statement, the planner
+ * would check the groups of all organizations or of each member.
+ */
+async function effectiveScopeFilter({ db }: Context, { orgId }: InOrganization, scope: string) {
+  const organization = await db.organization.findUnique({
+    where: { id: orgId },
+    select: { defaultMemberScopes: true, groups: { where: { scopes: { has: scope } }, select: { id: true } } },
+  })
+  if (organization?.defaultMemberScopes.includes(scope)) return {}
+  const groups = organization?.groups.map(({ id }) => id) ?? []
+  const byGroup = groups.length > 0 ? [{ groups: { some: { groupId: { in: groups } } } }] : []
+  return { OR: [{ scopes: { has: scope } }, ...byGroup] } satisfies Prisma.OrganizationMemberWhereInput
+}

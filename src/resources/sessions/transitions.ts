@@ -1,0 +1,121 @@
+/**
+ * Revokes, suspends and reactivates sessions (docs/contract.md#states-and-transitions). Takes effect immediately,
+ * because the session's row is checked with each use of its tokens.
+ */
+import { z } from 'zod'
+import { badRequest } from '../../kernel/errors.js'
+import { checkInput, fieldSchemas } from '../../kernel/input.js'
+import type { Context } from '../../platform/context.js'
+import { sql } from '../../platform/postgres/database.js'
+import { transaction } from '../../platform/postgres/transaction.js'
+import { requireAuthorityOfUser } from '../authority.js'
+import type { EventType } from '../events/event-catalog.js'
+import { recordEvent } from '../events/record-event.js'
+import { getSession, lockSession, type SessionPath, type SessionWithCurrentStatus } from './session-queries.js'
+import { endSessions, revocationReasons } from './sessions.js'
+
+/** Suspension reasons (docs/contract.md#sessions). */
+export const suspensionReasons = [
+  'security_event',
+  'token_compromised',
+  'device_mismatch',
+  'risk_review',
+  'other',
+] as const
+
+const reasonRule = <T extends string>(reasons: readonly T[]) => z.enum(reasons, `must be one of ${reasons.join(', ')}.`)
+const reasonDetails = fieldSchemas.text().nullable().optional()
+
+const revokeRules = z.strictObject({
+  reason: reasonRule(revocationReasons),
+  reasonDetails,
+  revokeAllUserSessions: fieldSchemas.boolean.nullable().optional(),
+})
+const suspendRules = z.strictObject({
+  reason: reasonRule(suspensionReasons),
+  reasonDetails,
+  suspendAllUserSessions: fieldSchemas.boolean.nullable().optional(),
+})
+
+/**
+ * Ends a session, or all sessions of its user, together with the browser session.
+ * @throws invalid_request if the session has ended already, not_found
+ */
+export async function revokeSession(
+  context: Context,
+  path: SessionPath,
+  input: unknown,
+): Promise<SessionWithCurrentStatus> {
+  const { reason, reasonDetails: details = null, revokeAllUserSessions } = checkInput(revokeRules, input)
+  return transaction(context, async (tx) => {
+    const session = await lockSession(tx, path)
+    if (session.status === 'revoked' || session.status === 'expired') {
+      throw badRequest(`This session has already ended. Its status is ${session.status}.`)
+    }
+    const selector = revokeAllUserSessions ? { userId: session.userId } : { sessionId: session.id }
+    await endSessions(tx, path, selector, { reason, details, endBrowserSession: true })
+    return getSession(tx, path)
+  })
+}
+
+const suspendText = `
+  UPDATE sessions SET status = 'suspended', suspended_at = $4::bigint, suspension_reason = $5, reason_details = $6,
+    updated_at = $4::bigint
+  WHERE issuer_id = $1 AND user_id = $2 AND ($3::text IS NULL OR id = $3::text) AND status = 'active'
+    AND expires_at > $4::bigint
+  RETURNING id, user_id AS "userId", client_id AS "clientId", org_id AS "orgId"`
+
+type SessionIds = Pick<SessionWithCurrentStatus, 'id' | 'userId' | 'clientId' | 'orgId'>
+
+/**
+ * Suspends an active session. With `suspend_all_user_sessions`, also suspends the user's other sessions, including
+ * inactive ones, which a refresh would make active again.
+ * @throws invalid_request if the session is not active, not_found
+ */
+export async function suspendSession(
+  context: Context,
+  path: SessionPath,
+  input: unknown,
+): Promise<SessionWithCurrentStatus> {
+  const { reason, reasonDetails: details = null, suspendAllUserSessions } = checkInput(suspendRules, input)
+  return transaction(context, async (tx) => {
+    const { status, userId, id } = await lockSession(tx, path)
+    if (status !== 'active')
+      throw badRequest(`Only an active session can be suspended. The status of this session is ${status}.`)
+    const values = [path.issuerId, userId, suspendAllUserSessions ? null : id, tx.now(), reason, details]
+    const suspended = await sql<SessionIds>(tx.db, suspendText, ...values)
+    for (const session of suspended) await recordSessionEvent(tx, 'session.suspended', path, session, { reason })
+    return getSession(tx, path)
+  })
+}
+
+/**
+ * Reactivates a suspended session. Its tokens are valid again unless they have expired.
+ * @throws invalid_request if the session is not suspended, insufficient_scope if the caller lacks the user's authority,
+ *   not_found
+ */
+export async function reactivateSession(context: Context, path: SessionPath): Promise<SessionWithCurrentStatus> {
+  return transaction(context, async (tx) => {
+    const session = await lockSession(tx, path)
+    if (session.status !== 'suspended') {
+      throw badRequest(`Only a suspended session can be reactivated. The status of this session is ${session.status}.`)
+    }
+    await requireAuthorityOfUser(tx, { id: session.userId, issuerId: path.issuerId })
+    const cleared = { suspendedAt: null, suspensionReason: null, reasonDetails: null }
+    const data = { status: 'active', ...cleared, updatedAt: tx.now() }
+    await tx.db.session.updateMany({ where: { id: session.id, issuerId: path.issuerId }, data })
+    await recordSessionEvent(tx, 'session.reactivated', path, session, {})
+    return getSession(tx, path)
+  })
+}
+
+async function recordSessionEvent(
+  context: Context,
+  type: EventType,
+  { accountId, issuerId }: SessionPath,
+  { id, userId, clientId, orgId }: SessionIds,
+  data: Record<string, unknown>,
+): Promise<void> {
+  const target = { type: 'session', id }
+  await recordEvent(context, type, { accountId, issuerId, userId, clientId, orgId, sessionId: id, target, data })
+}

@@ -1,0 +1,215 @@
+/**
+ * Writes a batch of imported users in one transaction: users, credentials, origins, and a `user.created` event for
+ * each. Skips users that this import has already written or whose username is taken, so an interrupted or repeated
+ * import continues where it ended.
+ */
+import { newRow } from '../../../kernel/ids.js'
+import type { Context } from '../../../platform/context.js'
+import { hmac } from '../../../platform/crypto/secrets.js'
+import { type Issuer } from '../../../platform/postgres/database.js'
+import { transaction } from '../../../platform/postgres/transaction.js'
+import { recordEventsOfUsers } from '../../events/record-user-events.js'
+import { type InIssuer, requireIssuer } from '../../resource-path.js'
+import { usernameKeyOf } from '../usernames.js'
+import type { UserOrigin } from '../users.js'
+import type { CheckedRecord } from './record.js'
+import type { Source } from './sources.js'
+
+/** A checked record with its rows, prepared before the transaction. */
+export interface PreparedUser {
+  externalId: string
+  usernameKey: string
+  userId: string
+  user: Record<string, unknown>
+  verifiers: readonly Record<string, unknown>[]
+  data: Record<string, unknown>
+}
+
+/** The result for each user of a batch, by external id. */
+export type ImportOutcome = 'imported' | 'known' | 'taken'
+
+/** Returns a function that prepares the rows of a record. Decrypts the issuer's key of username hashes once. */
+export function createPreparer(
+  context: Context,
+  issuer: Issuer,
+  source: Source,
+): (record: CheckedRecord) => PreparedUser {
+  const { accountId, id: issuerId } = issuer
+  const hashKey = Buffer.from(context.encryptor.decrypt(issuer.usernameKey), 'base64')
+  return (record) => {
+    const { id: userId, createdAt, updatedAt } = newRow('usr', context.now())
+    const times = { created_at: createdAt, updated_at: updatedAt }
+    const usernameKey = usernameKeyOf(record.username)
+    const importOrigin = {
+      source,
+      id: record.externalId,
+      ...(record.createdAt !== undefined && { created_at: record.createdAt }),
+    }
+    const status = record.status ?? 'active'
+    const user = {
+      id: userId,
+      username_type: record.usernameType,
+      username: record.username,
+      username_key: usernameKey,
+      username_hash: `sha256:${hmac(hashKey, usernameKey)}`,
+      profile: record.profile ?? {},
+      security: record.security ?? {},
+      compliance: record.compliance ?? {},
+      preferences: record.preferences ?? {},
+      custom_fields: { ...record.customFields, imported: importOrigin },
+      scopes: record.scopes ?? [],
+      metadata: record.metadata ?? {},
+      requires_approval: status === 'pending_approval',
+      signup_reason: record.signupReason ?? null,
+      triggered_rule: record.triggeredRule ?? null,
+      email_verified: record.emailVerified ?? false,
+      email_ever_verified: record.emailVerified ?? false,
+      origin: 'import' satisfies UserOrigin,
+      status,
+      status_at: createdAt,
+      status_reason: record.statusReason ?? null,
+      region: record.region ?? null,
+      ...times,
+    }
+    const verifier = (type: string, columns: Record<string, unknown>) => ({
+      id: newRow('vrf', context.now()).id,
+      user_id: userId,
+      type,
+      hash: null,
+      encrypted_secret: null,
+      secret_set_at: null,
+      must_change: false,
+      ...columns,
+      ...times,
+    })
+    const { passwordHash, totpSecret } = record
+    const verifiers = [
+      ...(passwordHash === undefined
+        ? []
+        : [
+            verifier('password', {
+              hash: passwordHash,
+              secret_set_at: record.passwordSetAt ?? createdAt,
+              must_change: record.mustChange ?? false,
+            }),
+          ]),
+      ...(totpSecret === undefined
+        ? []
+        : [verifier('totp', { encrypted_secret: context.encryptor.encrypt(totpSecret) })]),
+    ]
+    const data = { status, imported_from: source, verifiers: verifiers.map(({ type }) => type) }
+    return {
+      externalId: record.externalId,
+      usernameKey,
+      userId,
+      user: { ...user, account_id: accountId, issuer_id: issuerId },
+      verifiers,
+      data,
+    }
+  }
+}
+
+const lockText = `SELECT pg_advisory_xact_lock(hashtext('import'), hashtext($1))`
+const importedText = `
+  SELECT external_id AS "externalId", user_id AS "userId" FROM imported_users
+  WHERE issuer_id = $1 AND source = $2 AND external_id = ANY ($3::text[])`
+/** Returns the users that an earlier run imported, with their old and new ids. */
+export const findImportedUsers = (
+  context: Context,
+  { issuerId }: InIssuer,
+  source: Source,
+  externalIds: readonly string[],
+): Promise<{ externalId: string; userId: string }[]> =>
+  context.query('imported-users', importedText, [issuerId, source, externalIds])
+
+const takenText = `
+  SELECT username_key AS "usernameKey" FROM users
+  WHERE issuer_id = $1 AND username_key = ANY ($2::text[]) AND status NOT IN ('deleted', 'pending_deletion')`
+
+const userColumns = `id text, account_id text, issuer_id text, username_type text, username text, username_key text,
+  username_hash text, profile jsonb, security jsonb, compliance jsonb, preferences jsonb, custom_fields jsonb,
+  scopes text[], metadata jsonb, requires_approval boolean, signup_reason text, triggered_rule text,
+  email_verified boolean, email_ever_verified boolean, origin text, status text, status_at bigint, status_reason text,
+  region text, created_at bigint, updated_at bigint`
+const columnNames = (columns: string): string => columns.replace(/ (text\[\]|\w+)(?=,|$)/g, '')
+const usersText = `
+  INSERT INTO users (${columnNames(userColumns)}) SELECT ${columnNames(userColumns)}
+  FROM json_to_recordset($1::json) AS u (${userColumns}) ON CONFLICT DO NOTHING RETURNING id`
+const verifierColumns = `id text, user_id text, type text, hash text, encrypted_secret text, secret_set_at bigint,
+  must_change boolean, created_at bigint, updated_at bigint`
+const verifiersText = `
+  INSERT INTO verifiers (${columnNames(verifierColumns)}, account_id, issuer_id)
+  SELECT ${columnNames(verifierColumns)}, $2::text, $3::text FROM json_to_recordset($1::json) AS v (${verifierColumns})`
+const originsText = `
+  INSERT INTO imported_users (issuer_id, source, external_id, user_id, created_at)
+  SELECT $1::text, $2::text, o.external_id, o.user_id, $5::bigint
+  FROM unnest($3::text[], $4::text[]) AS o (external_id, user_id)`
+
+/**
+ * Determines for a dry run which users of a batch would not be imported.
+ * @returns only the users that would not be imported
+ */
+export async function predictOutcomes(
+  context: Context,
+  { issuerId }: InIssuer,
+  source: Source,
+  batch: readonly PreparedUser[],
+): Promise<Map<string, ImportOutcome>> {
+  const externalIds = batch.map(({ externalId }) => externalId)
+  const known = await context.query('imported-users', importedText, [issuerId, source, externalIds])
+  const outcomes = new Map<string, ImportOutcome>(known.map((row) => [String(row['externalId']), 'known']))
+  const names = batch.map(({ usernameKey }) => usernameKey)
+  const rows = await context.query('import-usernames-taken', takenText, [issuerId, names])
+  const taken = new Set(rows.map((row) => row['usernameKey']))
+  for (const { externalId, usernameKey } of batch)
+    if (!outcomes.has(externalId) && taken.has(usernameKey)) outcomes.set(externalId, 'taken')
+  return outcomes
+}
+
+/** @throws not_found if the issuer has been deleted in the meantime */
+export async function writeBatch(
+  context: Context,
+  path: InIssuer,
+  source: Source,
+  batch: readonly PreparedUser[],
+): Promise<Map<string, ImportOutcome>> {
+  const { accountId, issuerId } = path
+  const write = async (tx: Context) => {
+    await requireIssuer(tx, path)
+    // Serializes imports of one issuer, so that the rows of another import are visible.
+    await tx.query('import-lock', lockText, [issuerId])
+    const ids = batch.map(({ externalId }) => externalId)
+    const known = await tx.query('imported-users', importedText, [issuerId, source, ids])
+    const outcomes = new Map<string, ImportOutcome>(known.map((row) => [String(row['externalId']), 'known']))
+    const newUsers = batch.filter(({ externalId }) => !outcomes.has(externalId))
+    if (newUsers.length === 0) return outcomes
+    const rows = await tx.query('import-users', usersText, [JSON.stringify(newUsers.map(({ user }) => user))])
+    const written = new Set(rows.map((row) => row['id']))
+    for (const { externalId, userId } of newUsers) outcomes.set(externalId, written.has(userId) ? 'imported' : 'taken')
+    const insertedUsers = newUsers.filter(({ userId }) => written.has(userId))
+    const verifiers = insertedUsers.flatMap((one) => one.verifiers)
+    if (verifiers.length > 0)
+      await tx.query('import-verifiers', verifiersText, [JSON.stringify(verifiers), accountId, issuerId])
+    const columns = [insertedUsers.map(({ externalId }) => externalId), insertedUsers.map(({ userId }) => userId)]
+    await tx.query('import-origins', originsText, [issuerId, source, ...columns, tx.now()])
+    await recordEventsOfUsers(tx, 'user.created', path, insertedUsers)
+    return outcomes
+  }
+  return runSerially(issuerId, () => transaction(context, write))
+}
+
+const writesByIssuer = new Map<string, Promise<unknown>>()
+
+/**
+ * Serializes writes of one issuer in this process, so that waiting for the advisory lock does not occupy connections.
+ */
+async function runSerially<T>(issuerId: string, runWrite: () => Promise<T>): Promise<T> {
+  const previous = writesByIssuer.get(issuerId)
+  const current = previous ? previous.then(runWrite, runWrite) : runWrite()
+  writesByIssuer.set(issuerId, current)
+  try {
+    return await current
+  } finally {
+    if (writesByIssuer.get(issuerId) === current) writesByIssuer.delete(issuerId)
+  }
+}

@@ -1,0 +1,68 @@
+/** The outermost middleware of every server: measures and logs requests, and handles errors and unknown paths. */
+import type { Middleware, ParameterizedContext } from 'koa'
+import { anonymousContext } from '../access/authenticate-request.js'
+import type { Role } from '../config.js'
+import { toApiError } from '../graphql/errors.js'
+import { ApiError } from '../kernel/errors.js'
+import type { Gatehouse } from '../platform/context.js'
+import { isBodyPending, sendEarlyResponse } from '../platform/http/early-responses.js'
+import { hasBody } from '../platform/http/request.js'
+import { type EndSpan, traceRequest } from '../platform/tracing.js'
+
+/** Handlers set `ctx.state.route` to the route template, so that metric labels contain no IDs. */
+export function createBaseMiddleware(gatehouse: Gatehouse, server: Role, state: { draining: boolean }): Middleware {
+  const { metrics, log, config } = gatehouse
+  const publicUrl = { core: config.baseUrl, idp: config.idpUrl, worker: undefined }[server]
+  // RFC 6797, for the public address that proxies serve over TLS. Custom domains have the scheme of IDP_URL.
+  const isSecure = publicUrl !== undefined && new URL(publicUrl).protocol === 'https:'
+  const handleRequest: (...args: [...Parameters<Middleware>, EndSpan?]) => Promise<void> = async (
+    ctx,
+    next,
+    endTrace,
+  ) => {
+    const started = performance.now()
+    ctx.set('X-Content-Type-Options', 'nosniff')
+    if (isSecure) ctx.set('Strict-Transport-Security', 'max-age=31536000')
+    if (state.draining) ctx.set('Connection', 'close')
+    ctx.res.once('close', () => {
+      const elapsed = (performance.now() - started) / 1000
+      const route = (ctx.state['route'] as string | undefined) ?? 'other'
+      const status = ctx.res.statusCode
+      metrics.requests.observe({ server, method: ctx.method, route, status: String(status) }, elapsed)
+      const facts = {
+        server,
+        method: ctx.method,
+        path: ctx.path,
+        status,
+        ms: Math.round(elapsed * 1000),
+        request_id: ctx.res.getHeader('X-Request-Id'),
+      }
+      if (route !== 'probe') log.debug(facts, 'request')
+      endTrace?.({ server, route, status, requestId: facts.request_id?.toString() })
+    })
+    try {
+      await next()
+      if (ctx.status === 404 && ctx.body === undefined && ctx.respond !== false) {
+        throw new ApiError('not_found', 'There is no resource at this path.')
+      }
+    } catch (error) {
+      const { request } = anonymousContext(gatehouse, ctx.req)
+      const apiError = toApiError(error, log, request.id)
+      ctx.set(apiError.options.headers ?? {})
+      ctx.status = apiError.status
+      ctx.body = { error: apiError.code, error_description: apiError.message, request_id: request.id }
+    }
+    finishUnreadRequest(ctx)
+  }
+  return (ctx, next) => traceRequest(ctx.req, (endTrace) => handleRequest(ctx, next, endTrace))
+}
+
+/** Makes sure that a response sent before the request body is complete reaches the client. */
+function finishUnreadRequest(ctx: ParameterizedContext): void {
+  const { req, res, body } = ctx
+  if (ctx.respond === false || !hasBody(req) || !isBodyPending(req)) return
+  if (body !== null && typeof body === 'object' && 'pipe' in body) return
+  const isText = typeof body === 'string' || Buffer.isBuffer(body)
+  ctx.respond = false
+  sendEarlyResponse(req, res, body === null || body === undefined ? '' : isText ? body : JSON.stringify(body))
+}

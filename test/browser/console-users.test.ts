@@ -1,0 +1,395 @@
+/** Organizations, agents, approvals, notes and the pages of users in the console, in Chromium. */
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { Page } from 'playwright-core'
+import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
+import { accessibilityViolations } from './accessibility.js'
+import { ADMIN, type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
+
+let fixture: ConsoleFixture
+let tenant: Tenant
+let page: Page
+let unexpected: () => string[]
+let issuer: string
+let grace: string
+
+beforeAll(async () => {
+  fixture = await startConsoleFixture()
+  tenant = await createTenant(fixture.app, 'Acme')
+  issuer = `/accounts/${tenant.accountId}/issuers/${tenant.issuerId}`
+  grace = await createPerson('grace', 'Grace Hopper')
+  const opened = await fixture.openPage({ viewport: { width: 1280, height: 860 } })
+  page = opened.page
+  unexpected = opened.unexpectedProblems
+}, 60_000)
+afterAll(() => fixture?.close())
+
+async function createPerson(username: string, name: string, more: object = {}): Promise<string> {
+  const body = { username_type: 'unique', username, profile: { name }, ...more }
+  return expectStatus(await tenant.owner.post(`${tenant.I}/users`, body), 201).data.id
+}
+
+const at = (path: string) => `${fixture.app.baseUrl}/console${path}`
+const heading = (name: string) => page.getByRole('heading', { level: 1, name }).waitFor()
+const tab = (name: string) =>
+  page
+    .getByRole('navigation', { name: /^Sections of/ })
+    .getByRole('link', { name })
+    .click()
+const waitForText = (text: string) => page.getByText(text).first().waitFor()
+
+const violations: string[] = []
+
+/** Collects accessibility violations, and horizontal scrolling on a phone; the last test checks them. */
+async function expectAccessible(name: string): Promise<void> {
+  violations.push(...(await accessibilityViolations(page)).map((text) => `${name}: ${text}`))
+  await page.setViewportSize({ width: 390, height: 844 })
+  if (!(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')))
+    violations.push(`${name}: too wide for phones`)
+  await page.setViewportSize({ width: 1280, height: 860 })
+}
+
+/** Closes the dialog that shows secrets, and expects that the page no longer contains them. @returns the secrets */
+async function secretsOf(title: string): Promise<string[]> {
+  const dialog = page.getByRole('dialog', { name: title, exact: true })
+  await dialog.waitFor()
+  const secrets = await dialog.locator('[data-secret]').allTextContents()
+  await dialog.getByRole('button', { name: "I've saved it" }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  expect(await page.content()).not.toContain(secrets.at(-1)!)
+  return secrets
+}
+
+let orgId: string
+
+test('saving the settings of an organization keeps values that have no field', async () => {
+  await signInAsAdministrator(page, at(`${issuer}/organizations`))
+  await page.getByRole('heading', { name: 'No organizations yet' }).waitFor()
+  await page.getByRole('button', { name: 'Create organization' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Create organization' })
+  await dialog.getByLabel('Name').fill('Hopper Industries')
+  await page.keyboard.press('Enter')
+  await heading('Hopper Industries')
+  orgId = new URL(page.url()).pathname.split('/').at(-1)!
+  await expectAccessible('organization')
+  const path = `${tenant.I}/organizations/${orgId}`
+  expectStatus(await tenant.owner.patch(path, { security: { mfa_required: false, own: 1 } }), 200)
+  await page.goto(at(`${issuer}/organizations/${orgId}/settings`))
+  await page.getByRole('switch', { name: 'Require multi-factor authentication' }).check({ force: true })
+  await page.getByRole('button', { name: 'Save changes' }).nth(1).click()
+  await waitForText('Organization saved')
+  expect(expectStatus(await tenant.owner.get(path), 200).data.security).toEqual({ mfa_required: true, own: 1 })
+
+  expectStatus(
+    await tenant.owner.patch(path, { social_links: [{ type: 'web', url: 'https://old.example', own: 1 }] }),
+    200,
+  )
+  await page.goto(at(`${issuer}/organizations/${orgId}/settings`))
+  await page.getByLabel('Links, 1: URL').fill('https://hopper.example')
+  await page.getByRole('button', { name: 'Add link' }).click()
+  await page.getByLabel('Links, 2: type').fill('github')
+  await page.getByRole('button', { name: 'Save changes' }).nth(2).click()
+  await waitForText('Each link needs a URL')
+  await page.getByLabel('Links, 2: URL').fill('https://github.com/hopper')
+  await expectAccessible('organization settings')
+  await page.getByRole('button', { name: 'Save changes' }).nth(2).click()
+  await waitForText('Organization saved')
+  expect(expectStatus(await tenant.owner.get(path), 200).data.social_links).toEqual([
+    { type: 'web', url: 'https://hopper.example', own: 1 },
+    { type: 'github', url: 'https://github.com/hopper' },
+  ])
+})
+
+test('after a conflict, an organization can be overwritten', async () => {
+  await tab('Overview')
+  const path = `${tenant.I}/organizations/${orgId}`
+  await page.getByLabel('Description').fill('Ours')
+  expectStatus(await tenant.owner.patch(path, { description: 'Theirs' }), 200)
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  const dialog = page.getByRole('dialog', { name: 'Changed by someone else' })
+  expect(await dialog.getByRole('row', { name: /^Description/ }).textContent()).toBe('DescriptionTheirsOurs')
+  await dialog.getByRole('button', { name: 'Overwrite with my changes' }).click()
+  await dialog.waitFor({ state: 'hidden' })
+  expect(expectStatus(await tenant.owner.get(path), 200).data.description).toBe('Ours')
+})
+
+test('a member found by name joins with additional scopes and those of a group', async () => {
+  await tab('Groups')
+  await page.getByRole('button', { name: 'Create group' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Create group' })
+  await dialog.getByLabel('Name').fill('Purchasing')
+  await dialog.getByRole('combobox', { name: 'Scopes' }).fill('orders:write')
+  await dialog.getByRole('button', { name: 'Create group' }).click()
+  await page.getByRole('heading', { name: 'Purchasing' }).waitFor()
+
+  await tab('Members')
+  await page.getByRole('button', { name: 'Add member' }).first().click()
+  const adding = page.getByRole('dialog', { name: 'Add member' })
+  await adding.getByRole('button', { name: 'Add member' }).click()
+  await adding.getByText('Select a user.').first().waitFor()
+  await adding.getByRole('combobox', { name: 'User' }).fill('grace')
+  await page.getByRole('option', { name: 'Grace Hopper' }).click()
+  await adding.getByRole('combobox', { name: 'Additional scopes' }).fill('orders:approve')
+  await adding.getByRole('combobox', { name: 'Groups' }).click()
+  await page.getByRole('option', { name: 'Purchasing' }).click()
+  await page.keyboard.press('Tab')
+  await adding.getByRole('button', { name: 'Add member' }).click()
+  const table = page.getByRole('table', { name: 'Members' })
+  await table.getByText('Grace Hopper').waitFor()
+  await table.getByText('orders:write', { exact: true }).waitFor()
+  await table.getByText('orders:approve', { exact: true }).waitFor()
+  await expectAccessible('members')
+
+  await page.getByRole('button', { name: 'Member Grace Hopper' }).click()
+  await page.getByRole('menuitem', { name: 'Change role' }).click()
+  const role = page.getByRole('dialog', { name: 'Role of Grace Hopper' })
+  await role.getByLabel('Title').fill('Rear Admiral')
+  await role.getByRole('button', { name: 'Save changes' }).click()
+  await table.getByText('Rear Admiral').waitFor()
+  await page.getByRole('button', { name: 'Member Grace Hopper' }).click()
+  await page.getByRole('menuitem', { name: 'Suspend' }).click()
+  await table.getByText('suspended').waitFor()
+})
+
+test('an invitation can be sent, resent and revoked', async () => {
+  await tab('Invitations')
+  await page.getByRole('button', { name: 'Invite member' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Invite member' })
+  await dialog.getByLabel('Email address').fill('jean@example.com')
+  await dialog.getByRole('button', { name: 'Send invitation' }).click()
+  const table = page.getByRole('table', { name: 'Invitations' })
+  await table.getByText('jean@example.com').waitFor()
+  await expectAccessible('invitations')
+  await page.getByRole('button', { name: 'Invitation to jean@example.com' }).click()
+  await page.getByRole('menuitem', { name: 'Resend' }).click()
+  await waitForText('Invitation to jean@example.com resent')
+  await page.getByRole('button', { name: 'Invitation to jean@example.com' }).click()
+  await page.getByRole('menuitem', { name: 'Revoke' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await table.getByText('revoked').waitFor()
+})
+
+test('an organization API key shows its secret once, and can be restricted, rotated, blocked and revoked', async () => {
+  await tab('API keys')
+  await page.getByRole('button', { name: 'Create key' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Create API key' })
+  await dialog.getByLabel('Name').fill('Order service')
+  await dialog.getByLabel('issuers.organizations.members:read').check()
+  await dialog.getByRole('button', { name: 'Create key' }).click()
+  const [id, secret] = await secretsOf('Organization API key')
+  await page.getByRole('heading', { name: 'Order service' }).waitFor()
+  expect(page.url()).toBe(at(`${issuer}/organizations/${orgId}/keys/${id}`))
+  await expectAccessible('organization key')
+  const key = async () =>
+    expectStatus(await tenant.owner.get(`${tenant.I}/organizations/${orgId}/api-keys/${id}`), 200).data
+  expect((await key()).restrictions).toEqual({ scopes: ['issuers.organizations.members:read'] })
+  await page.getByRole('combobox', { name: /^Allowed IP addresses/ }).fill('203.0.113.0/24')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Save changes' }).first().click()
+  await waitForText('Key saved')
+  expect((await key()).restrictions).toEqual({
+    scopes: ['issuers.organizations.members:read'],
+    ip_allowlist: ['203.0.113.0/24'],
+  })
+  await page.getByRole('button', { name: 'Rotate secret' }).click()
+  await page.getByRole('button', { name: 'Create new secret' }).click()
+  expect(await secretsOf('New secret')).not.toContain(secret)
+  await page.getByRole('button', { name: 'Block', exact: true }).click()
+  await page.getByRole('button', { name: 'Unblock' }).waitFor()
+  await page.getByRole('button', { name: 'Revoke key' }).click()
+  const confirm = page.getByRole('dialog', { name: 'Revoke this key' })
+  await confirm.getByRole('textbox').fill('Order service')
+  await confirm.getByRole('button', { name: 'Revoke key' }).click()
+  await page.getByText('revoked').first().waitFor()
+})
+
+test('an agent can be created, get a secret and a wallet, and be suspended with a reason', async () => {
+  await page.goto(at(`${issuer}/agents`))
+  await page.getByRole('heading', { name: 'No agents yet' }).waitFor()
+  await page.getByRole('button', { name: 'Create agent' }).first().click()
+  await page.getByRole('dialog').getByLabel('Name').fill('Invoice reader')
+  await page.keyboard.press('Enter')
+  await heading('Invoice reader')
+  await page.getByRole('button', { name: 'Create secret' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Create secret' }).click()
+  await secretsOf('Agent secret')
+  await page.getByRole('button', { name: 'Add wallet' }).click()
+  const wallet = page.getByRole('dialog', { name: 'Add wallet' })
+  await wallet.getByLabel('Network').fill('eip155:1')
+  await wallet.getByLabel('Address').fill('0x1')
+  await wallet.getByRole('button', { name: 'Add wallet' }).click()
+  await wallet.getByText(/40 hexadecimal digits/).waitFor()
+  await wallet.getByLabel('Address').fill(`0x${'ab'.repeat(20)}`)
+  await wallet.getByRole('button', { name: 'Add wallet' }).click()
+  await page.getByRole('table', { name: 'Credentials' }).getByText('Wallet').first().waitFor()
+  await expectAccessible('agent verifiers')
+  await tab('Connect')
+  await page.getByText('grant_type=client_credentials').waitFor()
+  await tab('Settings')
+  await page.getByRole('combobox', { name: 'Status' }).click()
+  await page.getByRole('option', { name: 'Suspended' }).click()
+  await page.getByRole('button', { name: 'Save changes' }).nth(1).click()
+  await page.getByText('Reason is required.').waitFor()
+  await page.getByLabel('Reason').fill('Under review')
+  await page.getByRole('button', { name: 'Save changes' }).nth(1).click()
+  await waitForText('Agent saved')
+  await page.goto(at(`${issuer}/agents?hasVerifiers=true`))
+  await page.getByRole('table', { name: 'Agents' }).getByText('Invoice reader').waitFor()
+  await expectAccessible('agents')
+})
+
+test('sign-ups can be approved, and denied with a reason, by keyboard', async () => {
+  const pending = { requires_approval: true, signup_reason: 'A colleague sent me.' }
+  const ids: string[] = []
+  for (const name of ['Ada Byron', 'Alan Turing', 'Edsger Dijkstra']) {
+    ids.push(await createPerson(name.split(' ')[1]!, name, pending))
+  }
+  const status = async (n: number) => expectStatus(await tenant.owner.get(`${tenant.I}/users/${ids[n]}`), 200).data
+  await page.goto(at(`${issuer}/approvals`))
+  await page.getByRole('heading', { level: 2, name: 'Ada Byron' }).waitFor()
+  await expectAccessible('approvals')
+  await page.getByRole('heading', { level: 2, name: 'Ada Byron' }).waitFor()
+  await page.keyboard.press('j')
+  await page.getByRole('heading', { level: 2, name: 'Alan Turing' }).waitFor()
+  expect(new URL(page.url()).searchParams.get('user')).toBe(ids[1])
+  await page.keyboard.press('k')
+  await page.getByRole('heading', { level: 2, name: 'Ada Byron' }).waitFor()
+  await page.getByRole('button', { name: 'Approve' }).waitFor()
+  await page.keyboard.press('a')
+  await page.locator('form[aria-label="Approve Ada Byron"] button[type=submit]:focus').waitFor()
+  await page.keyboard.press('Enter')
+  await waitForText('Ada Byron approved')
+  await page.getByRole('heading', { level: 2, name: 'Alan Turing' }).waitFor()
+  await page.getByRole('button', { name: 'Deny' }).waitFor()
+  await page.keyboard.press('d')
+  await page.locator('textarea:focus').waitFor()
+  await page.keyboard.press('Control+Enter')
+  await page.getByText('Enter a reason. The user sees it.').waitFor()
+  await page.keyboard.type('We do not know you.')
+  await expectAccessible('approvals denial')
+  await page.keyboard.press('Control+Enter')
+  await waitForText('Alan Turing denied')
+  await page.getByRole('heading', { level: 2, name: 'Edsger Dijkstra' }).waitFor()
+  expect([(await status(0)).status, (await status(1)).status, (await status(2)).status]).toEqual([
+    'active',
+    'blocked',
+    'pending_approval',
+  ])
+})
+
+test('the note editor suggests users, HTML is shown as text, and the page of a mentioned user lists the note', async () => {
+  await page.goto(at(`${issuer}/organizations/${orgId}/notes`))
+  const text = page.getByRole('textbox', { name: 'New note about Hopper Industries' })
+  await text.pressSequentially('**Ask** @grace')
+  await page.getByRole('option', { name: /Grace Hopper/ }).waitFor()
+  await expectAccessible('note being written')
+  // The next text is inserted right after Enter, as by a fast typist.
+  await page.evaluate(`
+    document.activeElement.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }))
+    document.execCommand('insertText', false, 'about')`)
+  await text.pressSequentially(' <img src=x>')
+  await page.keyboard.press('Control+Enter')
+  await page.getByRole('article').getByRole('link', { name: '@Grace Hopper' }).waitFor()
+  await page.getByText('about <img src=x>').waitFor()
+  await expectAccessible('notes of an organization')
+  await page.getByRole('button', { name: /^Note by .*: menu/ }).click()
+  await page.getByRole('menuitem', { name: 'Pin to the top' }).click()
+  await page.getByRole('article').getByText('Pinned').waitFor()
+
+  await page.getByRole('article').getByRole('link', { name: '@Grace Hopper' }).click()
+  await heading('Grace Hopper')
+  await tab('Notes')
+  await page.getByRole('heading', { name: 'References' }).waitFor()
+  await page.goto(at(`/accounts/${tenant.accountId}/notes?pinned=true`))
+  await page.getByRole('table', { name: 'Notes' }).getByText('Ask @Grace Hopper about').click()
+  await page.getByLabel('Text').fill('Settled.')
+  await page.getByRole('button', { name: 'Save changes' }).click()
+  await waitForText('Note saved')
+  await page.goto(at(`/accounts/${tenant.accountId}/notes`))
+  const list = page.getByRole('table', { name: 'Notes' })
+  await list.getByText('Settled.').waitFor()
+  await page.getByRole('searchbox', { name: 'Search by first words or ID' }).fill('no such note')
+  await page.getByText('No results').waitFor()
+  await page.getByRole('searchbox').fill('settl')
+  await list.getByText('Settled.').waitFor()
+  await expectAccessible('notes')
+})
+
+test('the page of a user shows organizations and events, and creates a personal token that is shown once', async () => {
+  await page.goto(at(`${issuer}/users/${grace}/organizations`))
+  await page.getByRole('table', { name: 'Organizations' }).getByText('Hopper Industries').waitFor()
+  await tab('Personal tokens')
+  await page.getByRole('button', { name: 'Create token' }).first().click()
+  const dialog = page.getByRole('dialog', { name: 'Create personal token' })
+  await dialog.getByLabel('Name').fill('Nightly export')
+  await dialog.getByRole('button', { name: 'Create token' }).click()
+  await secretsOf('Personal token')
+  await page.getByRole('button', { name: 'Revoke Nightly export' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('table', { name: 'Personal tokens' }).getByText('revoked').waitFor()
+  await expectAccessible('personal tokens')
+  await tab('Events')
+  await page.getByRole('table', { name: 'Events' }).getByText('user.created').waitFor()
+  await expectAccessible('events of a user')
+})
+
+test('the organizations of a user are paged', async () => {
+  const many = await createPerson('many', 'Many Hats')
+  for (let at = 0; at < 27; at++) {
+    const { id } = expectStatus(await tenant.owner.post(`${tenant.I}/organizations`, { name: `Club ${at}` }), 201).data
+    expectStatus(await tenant.owner.post(`${tenant.I}/organizations/${id}/members`, { member_id: many }), 201)
+  }
+  await page.goto(at(`${issuer}/users/${many}/organizations`))
+  const table = page.getByRole('table', { name: 'Organizations' })
+  await table.getByText('Club 26', { exact: true }).waitFor()
+  expect(await table.getByText('Club 1', { exact: true }).count()).toBe(0)
+  await page.getByRole('button', { name: 'Next' }).click()
+  await table.getByText('Club 0', { exact: true }).waitFor()
+  await table.getByText('Club 1', { exact: true }).waitFor()
+  await expectAccessible('organizations of a user')
+})
+
+test('an administrator with read scopes for organizations and approvals sees nothing else', async () => {
+  const { operator } = fixture.app
+  const [system] = expectStatus(await operator.get('/v1/accounts'), 200).data.slice(-1)
+  const [own] = expectStatus(await operator.get(`/v1/accounts/${system.id}/issuers`), 200).data
+  const I = `/v1/accounts/${system.id}/issuers/${own.id}`
+  const name = { username_type: 'email', username: 'reader@example.com' }
+  const { id } = expectStatus(await operator.post(`${I}/users`, name), 201).data
+  const password = { type: 'password', name: null, password: ADMIN.password }
+  expectStatus(await operator.post(`${I}/users/${id}/verifiers`, password), 201)
+  const { admin_org_id } = expectStatus(await operator.get(`/v1/accounts/${tenant.accountId}`), 200).data
+  const reads = ['organizations', 'organizations.members', 'approvals'].map((stem) => `issuers.${stem}:read`)
+  const member = { member_id: id, scopes: ['accounts:read', 'issuers:read', ...reads] }
+  expectStatus(await operator.post(`${I}/organizations/${admin_org_id}/members`, member), 201)
+
+  const { page: readerPage, unexpectedProblems } = await fixture.openPage({
+    viewport: { width: 1280, height: 860 },
+  })
+  await readerPage.goto(at(`${issuer}/organizations/${orgId}/members`))
+  await readerPage.getByLabel('Username or email').fill('reader@example.com')
+  await readerPage.getByLabel('Password').fill(ADMIN.password)
+  await readerPage.keyboard.press('Enter')
+  await readerPage.getByRole('table', { name: 'Members' }).getByText('Rear Admiral').waitFor()
+  // The name is hidden without permission to read users.
+  expect(await readerPage.getByText('Grace Hopper').count()).toBe(0)
+  const tabs = await readerPage
+    .getByRole('navigation', { name: /^Sections of/ })
+    .getByRole('link')
+    .allTextContents()
+  expect(tabs).toEqual(['Overview', 'Members', 'Invitations', 'Settings'])
+  expect(await readerPage.getByRole('button', { name: 'Add member' }).count()).toBe(0)
+  expect(await readerPage.getByRole('button', { name: /^Member / }).count()).toBe(0)
+  await readerPage.goto(at(`${issuer}/approvals`))
+  await readerPage.getByText('You do not have permission to approve or deny sign-ups.').waitFor()
+  await readerPage.keyboard.press('a')
+  expect(await readerPage.getByRole('form').count()).toBe(0)
+  await readerPage.goto(at(`${issuer}/agents`))
+  await readerPage.getByRole('heading', { name: 'You do not have access' }).waitFor()
+  expect(unexpectedProblems()).toEqual([])
+  await readerPage.context().close()
+})
+
+test('no page had accessibility violations or other problems', () => {
+  expect(violations).toEqual([])
+  expect(unexpected()).toEqual([])
+})

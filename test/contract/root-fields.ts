@@ -1,0 +1,99 @@
+/** The root fields of the GraphQL schema, from introspection, with their `/v1` counterparts. */
+
+import { camelCase, snakeCase } from '../../src/kernel/field-names.js'
+import { type Route, routes } from '../../src/rest/routes.js'
+import { expectStatus } from '../setup/actors.js'
+import type { AnyJson, ApiClient } from '../setup/api.js'
+import { createPaymentFor, type FixtureIds, idKeyOf, requestBodies, requiredQueries } from './tenant-fixture.js'
+
+export interface RootField {
+  name: string
+  kind: 'query' | 'mutation'
+  args: { name: string; type: string }[]
+  /** All leaf fields of its type and of the rows of a page. */
+  selection: string
+}
+
+const introspection = `{ __schema { queryType { fields { ...f } } mutationType { fields { ...f } } types { name kind fields { name args { name } type { ...t } } } } }
+  fragment f on __Field { name args { name type { ...t } } type { ...t } }
+  fragment t on __Type { kind name ofType { kind name ofType { kind name ofType { kind name } } } }`
+
+const typeText = (type: AnyJson): string =>
+  type.kind === 'NON_NULL'
+    ? `${typeText(type.ofType)}!`
+    : type.kind === 'LIST'
+      ? `[${typeText(type.ofType)}]`
+      : type.name
+const unwrappedType = (type: AnyJson): AnyJson => (type.ofType ? unwrappedType(type.ofType) : type)
+
+/** Returns all leaf fields of a type and of the rows of a page. */
+function selectionOf(types: AnyJson[], type: AnyJson): string {
+  const { name: typeName, kind } = unwrappedType(type)
+  if (kind !== 'OBJECT' && kind !== 'INTERFACE') return ''
+  const fields: AnyJson[] = types.find((candidate) => candidate.name === typeName).fields
+  const parts = fields.flatMap((field) => {
+    if (unwrappedType(field.type).kind !== 'OBJECT') return [field.name]
+    return field.name === 'data' || ['account', 'apiKey'].includes(field.name)
+      ? [`${field.name} ${selectionOf(types, field.type)}`]
+      : []
+  })
+  return `{ ${parts.join(' ')} }`
+}
+
+/** Reads all root fields. */
+export async function readRootFields(api: ApiClient): Promise<RootField[]> {
+  const { types, queryType, mutationType } = expectStatus(await api.graphql(introspection), 200).data.__schema
+  const all = (fields: AnyJson[], kind: RootField['kind']): RootField[] =>
+    fields.map((field) => ({
+      name: field.name,
+      kind,
+      args: field.args.map((arg: AnyJson) => ({ name: arg.name, type: typeText(arg.type) })),
+      selection: selectionOf(types, field.type),
+    }))
+  return [...all(queryType.fields, 'query'), ...all(mutationType.fields, 'mutation')]
+}
+
+/** Finds the REST route of a root field: `getClient` is `client`, `listClients` is `clients`. */
+export const restRouteOf = (root: RootField): Route | undefined =>
+  routes.find(
+    ({ operation }) =>
+      operation === root.name ||
+      operation.replace(/^(get|list)(.)/, (_, __, letter: string) => letter.toLowerCase()) === root.name,
+  )
+
+/** Arguments of a root field that form the resource path, each with its fixture id. */
+export const idArgumentsOf = (root: RootField): [string, keyof FixtureIds][] =>
+  root.args
+    // A domain is identified by its host.
+    .filter(({ type, name }) => type === 'ID!' || name === 'domain')
+    .map(({ name }) => [name, idKeyOf(snakeCase(name), restRouteOf(root)?.path ?? '')])
+
+/** Runs a root field with these ids and a valid input, or with the values in `more`. */
+export async function callRootField(
+  api: ApiClient,
+  root: RootField,
+  ids: FixtureIds,
+  variableOverrides: Record<string, unknown> = {},
+) {
+  const variableDefinitions = root.args.map((arg) => `$${arg.name}: ${arg.type}`).join(', ')
+  const argumentList = root.args.map((arg) => `${arg.name}: $${arg.name}`).join(', ')
+  const parenthesized = (text: string) => (text === '' ? '' : `(${text})`)
+  const variables: Record<string, unknown> = {}
+  for (const [argument, key] of idArgumentsOf(root)) variables[argument] = ids[key]
+  const body = requestBodies[root.name]?.(ids)
+  for (const [key, value] of Object.entries(requiredQueries[restRouteOf(root)?.operation ?? '']?.(ids) ?? {}))
+    variables[camelCase(key)] = value
+  if (root.args.some((arg) => arg.name === 'input') && body) {
+    variables['input'] = Object.fromEntries(Object.entries(body).map(([key, value]) => [camelCase(key), value]))
+  }
+  if (root.args.some((arg) => arg.name === 'paymentSignature')) variables['paymentSignature'] = createPaymentFor(body)
+  if (root.name === 'createAccount') variables['input'] = { name: 'Not for you' }
+  if (root.name === 'importUsers') variables['input'] = { source: 'auth0', dryRun: true, last: true, records: [] }
+  Object.assign(variables, variableOverrides)
+  const answer = await api.graphql(
+    `${root.kind} run${parenthesized(variableDefinitions)} { ${root.name}${parenthesized(argumentList)} ${root.selection} }`,
+    variables,
+  )
+  const [error] = answer.body.errors ?? []
+  return { answer, status: error ? error.extensions.status : 200, code: error?.extensions.code }
+}

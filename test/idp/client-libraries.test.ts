@@ -1,0 +1,157 @@
+/** Applications with common OpenID Connect client libraries, from discovery to logout. */
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from '@jest/globals'
+import * as oauth from 'oauth4webapi'
+import * as openid from 'openid-client'
+import { startApp, type TestApp } from '../setup/start-app.js'
+import { TestBrowser } from './browser.js'
+import {
+  jwtClaims,
+  jwtHeader,
+  PASSWORD,
+  POST_LOGOUT_REDIRECT_URI,
+  REDIRECT_URI,
+  Realm,
+  type TestClient,
+} from './realm.js'
+
+let app: TestApp
+let realm: Realm
+let userId: string
+
+beforeAll(async () => {
+  app = await startApp()
+  realm = await Realm.create(app)
+  userId = await realm.createUser('ada@example.com')
+})
+afterAll(() => app.close())
+
+describe('openid-client', () => {
+  test.each([
+    { alg: 'ES256', openid: {} },
+    { alg: 'RS256', openid: { response_signature_alg: 'RS256' } },
+    { alg: 'EdDSA', openid: { response_signature_alg: 'EdDSA' } },
+  ])(
+    'a confidential web client: discovery, sign-in, $alg tokens, userinfo, refresh, introspection, revocation, logout',
+    async ({ alg, openid: settings }) => {
+      const client = await realm.createClient(settings, { confidential: true })
+      const config = await openid.discovery(new URL(realm.url), client.id, client.secret, undefined, {
+        execute: [openid.allowInsecureRequests],
+      })
+      openid.enableNonRepudiationChecks(config)
+      const pkceCodeVerifier = openid.randomPKCECodeVerifier()
+      const browser = new TestBrowser()
+      const authorize = openid.buildAuthorizationUrl(config, {
+        redirect_uri: REDIRECT_URI,
+        scope: 'openid profile email',
+        state: 'a state',
+        nonce: 'a nonce',
+        code_challenge: await openid.calculatePKCECodeChallenge(pkceCodeVerifier),
+        code_challenge_method: 'S256',
+      })
+      const page = await browser.open(authorize.href)
+      const back = await browser.submit(page, { username: 'ada@example.com', password: PASSWORD })
+
+      const tokens = await openid.authorizationCodeGrant(config, new URL(back.url), {
+        pkceCodeVerifier,
+        expectedState: 'a state',
+        expectedNonce: 'a nonce',
+        idTokenExpected: true,
+      })
+      const idClaims = tokens.claims()!
+      expect(idClaims).toMatchObject({
+        sub: userId,
+        amr: ['pwd'],
+        acr: 'urn:svc:assurance:loa1',
+        sid: expect.stringMatching(/^ses_/),
+      })
+      expect(jwtHeader(tokens.access_token).alg).toBe(alg)
+      expect(jwtHeader(tokens.id_token!).alg).toBe(alg)
+
+      const info = await openid.fetchUserInfo(config, tokens.access_token, userId)
+      expect(info).toEqual({ sub: userId, email: 'ada@example.com', email_verified: false })
+
+      const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token!)
+      expect(refreshed.refresh_token).not.toBe(tokens.refresh_token)
+      expect(refreshed.claims()?.sub).toBe(userId)
+
+      const active = await openid.tokenIntrospection(config, refreshed.access_token)
+      expect(active).toMatchObject({ active: true, sub: userId, client_id: client.id, username: 'ada@example.com' })
+      await openid.tokenRevocation(config, refreshed.access_token)
+      expect(await openid.tokenIntrospection(config, refreshed.access_token)).toEqual({ active: false })
+
+      const end = openid.buildEndSessionUrl(config, {
+        id_token_hint: refreshed.id_token!,
+        post_logout_redirect_uri: POST_LOGOUT_REDIRECT_URI,
+        state: 'bye',
+      })
+      expect((await browser.open(end.href)).url).toBe(`${POST_LOGOUT_REDIRECT_URI}?state=bye`)
+      await expect(openid.refreshTokenGrant(config, refreshed.refresh_token!)).rejects.toMatchObject({
+        error: 'invalid_grant',
+      })
+    },
+  )
+})
+
+describe('oauth4webapi', () => {
+  let client: TestClient
+  beforeAll(async () => {
+    client = await realm.createClient({ application_type: 'spa' })
+  })
+
+  test('a public client with PKCE passes every check of the library', async () => {
+    const insecure = { [oauth.allowInsecureRequests]: true }
+    const issuer = new URL(realm.url)
+    const as = await oauth.processDiscoveryResponse(
+      issuer,
+      await oauth.discoveryRequest(issuer, { ...insecure, algorithm: 'oauth2' }),
+    )
+    const me: oauth.Client = { client_id: client.id, id_token_signed_response_alg: 'ES256' }
+    const verifier = oauth.generateRandomCodeVerifier()
+    const url = realm.authorizeUrl(client, {
+      scope: 'openid email',
+      nonce: 'n-1',
+      code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+    })
+    const browser = new TestBrowser()
+    const back = await browser.submit(await browser.open(url), { username: 'ada@example.com', password: PASSWORD })
+    // RFC 9207: the library rejects a response without `iss`, because the metadata announces it.
+    const params = oauth.validateAuthResponse(as, me, new URL(back.url), 'st')
+    const answer = await oauth.authorizationCodeGrantRequest(
+      as,
+      me,
+      oauth.None(),
+      params,
+      REDIRECT_URI,
+      verifier,
+      insecure,
+    )
+    const tokens = await oauth.processAuthorizationCodeResponse(as, me, answer, {
+      expectedNonce: 'n-1',
+      requireIdToken: true,
+    })
+    const claims = oauth.getValidatedIdTokenClaims(tokens)!
+
+    const half = createHash('sha256').update(tokens.access_token).digest().subarray(0, 16).toString('base64url')
+    expect(jwtClaims(tokens.id_token!).at_hash).toBe(half)
+
+    const info = await oauth.processUserInfoResponse(
+      as,
+      me,
+      claims.sub,
+      await oauth.userInfoRequest(as, me, tokens.access_token, insecure),
+    )
+    expect(info.email).toBe('ada@example.com')
+
+    // RFC 9068: verifies the token as a resource server does with this library.
+    const request = new Request('https://api.example.com', {
+      headers: { authorization: `Bearer ${tokens.access_token}` },
+    })
+    const checked = await oauth.validateJwtAccessToken(as, request, client.id, insecure)
+    expect(checked).toMatchObject({ sub: userId, client_id: client.id, scope: 'openid email' })
+
+    const again = await oauth.refreshTokenGrantRequest(as, me, oauth.None(), tokens.refresh_token!, insecure)
+    expect((await oauth.processRefreshTokenResponse(as, me, again)).refresh_token).toBeDefined()
+  })
+})

@@ -1,0 +1,35 @@
+/** Reads the audit log from the database, oldest event first. */
+import type { AnyJson } from './api.js'
+import type { TestApp } from './start-app.js'
+
+export interface RecordedEvent {
+  type: string
+  target: { type: string; id: string }
+  data: AnyJson
+  changes: AnyJson
+  issuerId: string | null
+  userId: string | null
+  orgId: string | null
+  sessionId: string | null
+  clientId: string | null
+  agentId: string | null
+  authType: string
+  actor: AnyJson
+}
+
+/** Remembers the last event of an account; the returned function reads later events whose type has one of the prefixes. */
+export async function eventsRecordedFromNow(
+  app: TestApp,
+  accountId: string,
+): Promise<(...typePrefixes: string[]) => Promise<RecordedEvent[]>> {
+  const read = (after: string) =>
+    app.gatehouse.database.prisma.event.findMany({ where: { accountId, id: { gt: after } }, orderBy: { id: 'asc' } })
+  const lastSeenId = (await read('')).at(-1)?.id ?? ''
+  return async (...typePrefixes) => {
+    const bigintsAsNumbers = (_: string, value: unknown) => (typeof value === 'bigint' ? Number(value) : value)
+    const rows = JSON.parse(JSON.stringify(await read(lastSeenId), bigintsAsNumbers)) as RecordedEvent[]
+    return rows.filter(
+      ({ type }) => typePrefixes.length === 0 || typePrefixes.some((prefix) => type.startsWith(prefix)),
+    )
+  }
+}

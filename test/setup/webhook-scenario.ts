@@ -1,0 +1,166 @@
+/**
+ * Webhook crash scenario: two servers and a worker, as separate processes, are killed repeatedly while they handle
+ * writes and a receiver refuses 30 % of the deliveries. Short in the tests, long as `npm run bench -- webhooks-crash`.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
+import { Webhook } from 'standardwebhooks'
+import { createTenant, expectStatus } from './actors.js'
+import { startCluster, WORKER_INDEX } from './cluster.js'
+import { startWebhookReceiver } from './webhook-receiver.js'
+
+export interface WebhookScenarioResult {
+  /** Changes that were acknowledged, and of them those without their event. */
+  acknowledged: number
+  withoutEvent: string[]
+  /**
+   * Events without their change, events without exactly one delivery, and events that the receiver never accepted.
+   */
+  withoutChange: number
+  withoutDelivery: number
+  neverAccepted: string[]
+  /** Deliveries by status at the end. */
+  statuses: Record<string, number>
+  /** Requests that the receiver accepted, and events that it accepted more than once. */
+  accepted: number
+  duplicates: number
+  /** Events that came with different ids or bodies, and requests whose signature or `webhook-id` is wrong. */
+  inconsistent: number
+  invalidSignatures: number
+  /** How often each process was killed: the two servers and the worker. */
+  kills: number[]
+  /** Milliseconds from the last kill until everything was delivered. */
+  settledAfterMs: number
+}
+
+export interface WebhookScenarioOptions {
+  /** How many changes are to be acknowledged. */
+  events: number
+  /** How often one of the three processes is ended by SIGKILL on the way; each has its turn in every three. */
+  kills: number
+  /** Milliseconds for everything to arrive after the last kill. */
+  settleTimeout: number
+  /** After the last kill, expires all leases and makes failed deliveries due immediately. */
+  skipWaiting?: boolean
+}
+
+/** Runs the scenario on a database with all migrations. */
+export async function runWebhookScenario(
+  databaseUrl: string,
+  options: WebhookScenarioOptions,
+): Promise<WebhookScenarioResult> {
+  const { events, kills, settleTimeout } = options
+  const receiver = await startWebhookReceiver()
+  let count = 0
+  let invalidSignatures = 0
+  let verifier: Webhook | undefined
+  /** Accepted requests by the user id of the event. */
+  const accepted = new Map<string, { times: number; ids: Set<string>; bodies: Set<string> }>()
+  receiver.respond = (res, { event, body, headers }) => {
+    receiver.requests.length = 0
+    if (headers['webhook-id'] !== event.id || !isSigned(verifier, body, headers)) invalidSignatures += 1
+    // Refuses 30 %, but never five in a row, so that the circuit breaker does not open.
+    if ([0, 4, 7].includes(count++ % 10)) return void res.writeHead(count % 2 ? 500 : 503).end()
+    const user = event.data.target.id
+    const seen = accepted.get(user) ?? { times: 0, ids: new Set(), bodies: new Set() }
+    seen.times += 1
+    seen.ids.add(headers['webhook-id']!)
+    seen.bodies.add(body)
+    accepted.set(user, seen)
+    res.writeHead(204).end()
+  }
+  const fleet = await startCluster(databaseUrl)
+  const database = new pg.Client({ connectionString: databaseUrl })
+  await database.connect()
+  const rows = async (text: string) => (await database.query(text)).rows
+  try {
+    const tenant = await createTenant(fleet.app, 'Tale')
+    const body = { url: `${receiver.url}/in`, event_types: ['user.created'], auth: 'signature' }
+    verifier = new Webhook(
+      expectStatus(await tenant.owner.post(`${tenant.A}/webhooks`, body), 201).data.signature_secret_plain,
+    )
+
+    const acknowledged: string[] = []
+    let number = 0
+    let killedAt = performance.now()
+    /** Requests received when the worker started; it is killed while it sends. */
+    let countAtLastWorkerKill = 0
+    const writers = [0, 1, 2, 3].map(async (writer) => {
+      while (acknowledged.length < events) {
+        const user = { username_type: 'unique', username: `u${writer}-${number++}` }
+        const answer = await fleet
+          .clientAt(writer % 2, tenant.owner)
+          .post(`${tenant.I}/users`, user)
+          .catch(() => undefined)
+        if (answer?.status === 201) acknowledged.push(answer.body.data.id)
+        if (!answer) await sleep(50)
+      }
+    })
+    const killProcesses = async () => {
+      for (let turn = 0; turn < kills; turn++) {
+        // Kills at a random point of its interval.
+        const killThreshold = (events * (turn + Math.random())) / kills
+        while (
+          acknowledged.length < killThreshold ||
+          (fleet.nextToKill === WORKER_INDEX && count === countAtLastWorkerKill)
+        )
+          await sleep(5)
+        await sleep(Math.random() * 30)
+        if (fleet.nextToKill === WORKER_INDEX) countAtLastWorkerKill = count
+        killedAt = performance.now()
+        await fleet.killNext()
+      }
+    }
+    await Promise.all([...writers, killProcesses()])
+    await fleet.waitUntilRestarted()
+    if (options.skipWaiting) await rows('UPDATE webhook_delivery_queues SET lease_expires_at = 0')
+    const makeEverythingDue = () =>
+      rows(`UPDATE webhook_deliveries SET next_attempt_at = 1 WHERE status = 'failing' AND next_attempt_at > 1;
+        SELECT pg_notify('gatehouse', 'webhook:' || webhook_id) FROM webhook_delivery_queues`)
+
+    const statuses = async () =>
+      Object.fromEntries(
+        (await rows('SELECT status, count(*)::int AS count FROM webhook_deliveries GROUP BY 1')).map((row) => [
+          row.status,
+          row.count,
+        ]),
+      )
+    for (const end = performance.now() + settleTimeout; performance.now() < end; await sleep(200)) {
+      if (Object.keys(await statuses()).join() === 'delivered') break
+      if (options.skipWaiting) await makeEverythingDue()
+    }
+    const recordedEvents = await rows(`
+      SELECT e.target->>'id' AS id, u.id AS change, (SELECT count(*)::int FROM webhook_deliveries d WHERE d.event_id = e.id) AS deliveries
+      FROM events e LEFT JOIN users u ON u.id = e.target->>'id'
+      WHERE e.type = 'user.created' AND e.account_id = '${tenant.accountId}'`)
+    const withEvent = new Set(recordedEvents.map((row) => row.id))
+    const all = [...accepted.values()]
+    return {
+      acknowledged: acknowledged.length,
+      withoutEvent: acknowledged.filter((user) => !withEvent.has(user)),
+      withoutChange: recordedEvents.filter(({ change }) => change === null).length,
+      withoutDelivery: recordedEvents.filter(({ deliveries }) => deliveries !== 1).length,
+      neverAccepted: [...withEvent].filter((user) => !accepted.has(user)),
+      statuses: await statuses(),
+      accepted: all.reduce((sum, { times }) => sum + times, 0),
+      duplicates: all.filter(({ times }) => times > 1).length,
+      inconsistent: all.filter(({ ids, bodies }) => ids.size > 1 || bodies.size > 1).length,
+      invalidSignatures,
+      kills: fleet.killCounts,
+      settledAfterMs: Math.round(performance.now() - killedAt),
+    }
+  } finally {
+    await database.end()
+    await fleet.close()
+    await receiver.close()
+  }
+}
+
+function isSigned(signature: Webhook | undefined, body: string, headers: Record<string, string>): boolean {
+  try {
+    signature?.verify(body, headers)
+    return signature !== undefined
+  } catch {
+    return false
+  }
+}

@@ -1,3 +1,0 @@
-import { noMutationAddsReach, system } from './attack.js'
-
-noMutationAddsReach('at the console issuer', () => system)

@@ -1,0 +1,47 @@
+/** The language of hosted pages and mail: ui_locales, Accept-Language, the default of the issuer, English. */
+import { expect, test } from '@jest/globals'
+import { chooseLanguage, matchLanguage } from '../../src/kernel/language.js'
+
+test.each<[(string | undefined)[], string | undefined]>([
+  [[], undefined],
+  [[undefined], undefined],
+  [['de'], 'de'],
+  [['DE'], 'de'],
+  [[' de '], 'de'],
+  [['de-AT'], 'de'],
+  [['de-Latn-CH'], 'de'],
+  [['fr', 'de'], 'de'],
+  [['en', 'de'], 'en'],
+  [['deu'], undefined],
+  [['de_DE'], undefined],
+  [['*'], undefined],
+  [['', 'de'], 'de'],
+])('%j: %s', (tags, language) => expect(matchLanguage(tags)).toBe(language))
+
+test.each<[uiLocales: string | undefined, acceptLanguage: string, fallback: string | undefined, language: string]>([
+  [undefined, '', undefined, 'en'],
+  [undefined, '', 'de', 'de'],
+  [undefined, '', 'fr', 'en'],
+  [undefined, 'de', undefined, 'de'],
+  [undefined, 'de', 'en', 'de'],
+  [undefined, 'fr', 'de', 'de'],
+  [undefined, 'fr, de;q=0.5', 'en', 'de'],
+  [undefined, 'de;q=0.5, en;q=0.8', undefined, 'en'],
+  [undefined, 'de;q=0.8, en;q=0.5', undefined, 'de'],
+  [undefined, 'de ; q=0.8 , en ; q=0.9', undefined, 'en'],
+  // Equal weights keep the order of the header; a missing weight is 1.
+  [undefined, 'de, en', undefined, 'de'],
+  [undefined, 'en;q=0.9, de', undefined, 'de'],
+  [undefined, 'de-AT,de;q=0.9', undefined, 'de'],
+  [undefined, '*', 'de', 'de'],
+  [undefined, ';;;,,,q=', undefined, 'en'],
+  ['de', 'en', 'en', 'de'],
+  ['fr de', 'en', undefined, 'de'],
+  ['fr', 'de', undefined, 'de'],
+  ['fr', 'it', 'de', 'de'],
+  ['de-CH en', '', undefined, 'de'],
+  ['  de', '', undefined, 'de'],
+  ['', 'de', undefined, 'de'],
+])('ui_locales %j, Accept-Language %j, default %j: %s', (uiLocales, acceptLanguage, fallback, language) =>
+  expect(chooseLanguage(uiLocales, acceptLanguage, fallback)).toBe(language),
+)
