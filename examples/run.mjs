@@ -1,11 +1,11 @@
 /**
- * Runs an example against the Gatehouse on this machine: makes what the example needs through `/v1`, then starts it with
- * the ids in its environment, as a deployment would.
+ * Runs an example against a local Gatehouse: creates the resources that the example needs through `/v1`, then starts it
+ * with the ids in its environment variables.
  *
  *   npm run example -- <name>
  *
- * With ACCOUNT_KEY (key_id:secret) it works in that account; without, it makes one with the command line, once, and
- * keeps the key in the data folder.
+ * With ACCOUNT_KEY (key_id:secret) it uses that account. Otherwise it creates one with the command line on the first run
+ * and stores the key in the data folder.
  */
 import { execFileSync, spawn } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,16 +16,16 @@ import { examples } from './setup.mjs'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const { BASE_URL = 'http://localhost:3000', IDP_URL = 'http://localhost:4000', DATA_DIR = '.gatehouse' } = process.env
 
-/** The key of the account that examples work in. */
+/** Returns the API key of the account for the examples, as key_id:secret. */
 function accountKey() {
   if (process.env.ACCOUNT_KEY) return process.env.ACCOUNT_KEY
-  const kept = join(DATA_DIR, 'examples.key')
-  if (existsSync(kept)) return readFileSync(kept, 'utf8')
+  const keyFile = join(DATA_DIR, 'examples.key')
+  if (existsSync(keyFile)) return readFileSync(keyFile, 'utf8')
   const command = [join(root, 'dist/src/cli.js'), 'account', 'create', '--name', 'Examples', '--json']
   const { api_key } = JSON.parse(execFileSync(process.execPath, command, { encoding: 'utf8', cwd: process.cwd() }))
   mkdirSync(DATA_DIR, { recursive: true, mode: 0o700 })
-  writeFileSync(kept, `${api_key.id}:${api_key.secret_plain}`, { mode: 0o600 })
-  return readFileSync(kept, 'utf8')
+  writeFileSync(keyFile, `${api_key.id}:${api_key.secret_plain}`, { mode: 0o600 })
+  return readFileSync(keyFile, 'utf8')
 }
 
 const name = process.argv[2] ?? ''
@@ -36,40 +36,40 @@ if (!example) {
 }
 const reachable = await fetch(`${BASE_URL}/readyz`).catch(() => undefined)
 if (!reachable?.ok) {
-  console.error(`No Gatehouse answers at ${BASE_URL}. Start one with: npm start`)
+  console.error(`Gatehouse is not reachable at ${BASE_URL}. Start it with: npm start`)
   process.exit(1)
 }
 
 const key = accountKey()
 
-/** One call of `/v1`; answers what is under `data`. */
+/** Calls `/v1` and returns `data` of the response. */
 async function api(method, path, body) {
-  const answer = await fetch(`${BASE_URL}/v1/${path}`, {
+  const response = await fetch(`${BASE_URL}/v1/${path}`, {
     method,
     headers: { authorization: `Basic ${btoa(key)}`, 'content-type': 'application/json' },
     body: body && JSON.stringify(body),
   })
-  const json = answer.status === 204 ? {} : await answer.json()
-  if (!answer.ok) throw new Error(`${method} ${path}: ${answer.status} ${json.error_description}`)
+  const json = response.status === 204 ? {} : await response.json()
+  if (!response.ok) throw new Error(`${method} ${path}: ${response.status} ${json.error_description}`)
   return json.data
 }
 
 const [{ id: account }] = await api('GET', 'accounts')
-const at = `accounts/${account}`
-const issuers = await api('GET', `${at}/issuers`)
+const accountPath = `accounts/${account}`
+const issuers = await api('GET', `${accountPath}/issuers`)
 const issuer =
-  issuers.find((one) => one.name === 'Examples') ?? (await api('POST', `${at}/issuers`, { name: 'Examples' }))
-const place = {
+  issuers.find((one) => one.name === 'Examples') ?? (await api('POST', `${accountPath}/issuers`, { name: 'Examples' }))
+const environment = {
   api,
   key,
-  account: at,
-  issuer: `${at}/issuers/${issuer.id}`,
+  account: accountPath,
+  issuer: `${accountPath}/issuers/${issuer.id}`,
   baseUrl: BASE_URL,
   issuerUrl: `${IDP_URL}/${issuer.id}`,
 }
 
-const env = { ...process.env, ISSUER: place.issuerUrl, ...(await example.setup(place)) }
-const [program, ...words] = example.command
-const child = spawn(program === 'node' ? process.execPath : program, words, { cwd: root, env, stdio: 'inherit' })
+const env = { ...process.env, ISSUER: environment.issuerUrl, ...(await example.setup(environment)) }
+const [program, ...args] = example.command
+const child = spawn(program === 'node' ? process.execPath : program, args, { cwd: root, env, stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill(signal))
 child.on('exit', (code) => process.exit(code ?? 0))

@@ -1,14 +1,14 @@
 /**
- * What each example needs of an issuer. This is administration; the examples themselves know nothing of it.
- * Every run makes clients of its own, so that a secret need not be kept.
+ * Creates the resources that each example needs, through the administration API. The examples only get the ids.
+ * Every run creates new clients, so no client secret has to be stored.
  */
 
 const EXCHANGE = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const PORT = process.env.PORT ?? '8080'
 const home = `http://localhost:${PORT}`
 
-/** Somebody who can sign in: anna@example.com with `a long first password`. */
-async function anna({ api, issuer }) {
+/** Creates the user anna@example.com with the password `a long first password`, and returns the user id. */
+async function createAnna({ api, issuer }) {
   const methods = await api('GET', `${issuer}/auth-methods`)
   if (!methods.some(({ method }) => method === 'password')) {
     await api('POST', `${issuer}/auth-methods`, { name: 'Password', method: 'password' })
@@ -21,7 +21,7 @@ async function anna({ api, issuer }) {
     await api('POST', `${issuer}/users/${id}/verifiers`, password)
     return id
   } catch (error) {
-    // She is there already, and the only one.
+    // 409: an earlier run created the user, and no other one.
     if (!error.message.includes('409')) throw error
     const [{ id }] = await api('GET', `${issuer}/users`)
     return id
@@ -34,9 +34,9 @@ const client = ({ api, issuer }, name, confidential, openid, more = {}) =>
 export const examples = {
   'single-page-app': {
     command: ['node', 'examples/single-page-app/serve.mjs'],
-    async setup(place) {
-      await anna(place)
-      const { id } = await client(place, 'Single-page app', false, {
+    async setup(environment) {
+      await createAnna(environment)
+      const { id } = await client(environment, 'Single-page app', false, {
         application_type: 'spa',
         redirect_uris: [`${home}/`],
         post_logout_redirect_uris: [`${home}/`],
@@ -47,9 +47,9 @@ export const examples = {
 
   express: {
     command: ['node', 'examples/express/app.mjs'],
-    async setup(place) {
-      await anna(place)
-      const { id, secret } = await client(place, 'Express app', true, {
+    async setup(environment) {
+      await createAnna(environment)
+      const { id, secret } = await client(environment, 'Express app', true, {
         application_type: 'web',
         redirect_uris: [`${home}/callback`],
         post_logout_redirect_uris: [home],
@@ -60,9 +60,9 @@ export const examples = {
 
   native: {
     command: ['sh', '-c', 'node examples/native/sign-in.mjs "$ISSUER" "$CLIENT_ID"'],
-    async setup(place) {
-      await anna(place)
-      const { id } = await client(place, 'Native app', false, {
+    async setup(environment) {
+      await createAnna(environment)
+      const { id } = await client(environment, 'Native app', false, {
         application_type: 'native',
         redirect_uris: ['http://127.0.0.1/callback'],
       })
@@ -72,20 +72,20 @@ export const examples = {
 
   machine: {
     command: ['node', 'examples/machine/count-users.mjs'],
-    async setup(place) {
-      await anna(place)
-      const openid = { application_type: 'm2m', allowed_resources: [place.baseUrl] }
-      const { id, secret } = await client(place, 'Nightly job', true, openid, { scopes: ['issuers.users:read'] })
-      return { API: place.baseUrl, USERS: `${place.issuer}/users`, CLIENT_ID: id, CLIENT_SECRET: secret }
+    async setup(environment) {
+      await createAnna(environment)
+      const openid = { application_type: 'm2m', allowed_resources: [environment.baseUrl] }
+      const { id, secret } = await client(environment, 'Nightly job', true, openid, { scopes: ['issuers.users:read'] })
+      return { API: environment.baseUrl, USERS: `${environment.issuer}/users`, CLIENT_ID: id, CLIENT_SECRET: secret }
     },
   },
 
   agent: {
     command: ['node', 'examples/agent/agent.mjs'],
-    async setup(place) {
-      const { api, issuer } = place
+    async setup(environment) {
+      const { api, issuer } = environment
       const { id } = await api('POST', `${issuer}/agents`, { name: 'Reorder clerk', scopes: ['stock:read'] })
-      // The wallet is the agent's own; here it is made for it.
+      // In production the agent creates its own wallet and keeps the private key.
       const { newWallet } = await import('./agent/wallet.mjs')
       const { address, privateKey } = newWallet()
       const wallet = { type: 'wallet', name: null, network: 'eip155:8453', address }
@@ -96,21 +96,21 @@ export const examples = {
 
   'token-exchange': {
     command: ['node', 'examples/token-exchange/start.mjs'],
-    async setup(place) {
-      const { api, issuer } = place
+    async setup(environment) {
+      const { api, issuer } = environment
       const scopes = ['orders:read', 'stock:read']
-      const member_id = await anna(place)
+      const member_id = await createAnna(environment)
       const org = await api('POST', `${issuer}/organizations`, { name: 'Tulips', default_member_scopes: scopes })
       await api('POST', `${issuer}/organizations/${org.id}/members`, { member_id })
       const [orders, stock] = ['https://orders.example', 'https://stock.example']
       const app = await client(
-        place,
+        environment,
         'Shop',
         false,
         { application_type: 'native', redirect_uris: ['http://127.0.0.1/callback'], allowed_resources: [orders] },
         { scopes },
       )
-      const actor = await client(place, 'Orders, on behalf of people', true, {
+      const actor = await client(environment, 'Orders, on behalf of users', true, {
         application_type: 'm2m',
         grant_types: [EXCHANGE],
         token_exchange: {
@@ -131,7 +131,7 @@ export const examples = {
       }
       const hook = { name: 'Example', url: `http://127.0.0.1:${PORT}/` }
       const { signature_secret_plain } = await api('POST', `${account}/webhooks`, hook)
-      // Something to be told of.
+      // Causes an event for the receiver.
       await api('PATCH', issuer, { description: `Changed at ${new Date().toISOString()}` })
       return { PORT, SIGNATURE_SECRET: signature_secret_plain }
     },

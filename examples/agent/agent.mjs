@@ -1,22 +1,22 @@
-// An agent that proves who it is by signing with its wallet. No secret is stored at Gatehouse, and none travels.
+// An agent that authenticates by signing with its wallet. Gatehouse stores no secret, and no secret is sent.
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { addressOf, signMessage } from './wallet.mjs'
 
 const { ISSUER, AGENT_ID, PRIVATE_KEY } = process.env
 
 async function post(path, form) {
-  const answer = await fetch(`${ISSUER}${path}`, { method: 'POST', body: new URLSearchParams(form) })
-  const body = await answer.json()
-  if (!answer.ok) throw new Error(`${path}: ${body.error}: ${body.error_description}`)
+  const response = await fetch(`${ISSUER}${path}`, { method: 'POST', body: new URLSearchParams(form) })
+  const body = await response.json()
+  if (!response.ok) throw new Error(`${path}: ${body.error}: ${body.error_description}`)
   return body
 }
 
-// 1. Ask what to sign.
+// 1. Request a challenge.
 const address = addressOf(PRIVATE_KEY)
 const { message } = await post('/agents/challenge', { client_id: AGENT_ID, network: 'eip155:8453', address })
 console.log(`${message}\n`)
 
-// 2. Sign it, 3. and hand it in for a token.
+// 2. Sign the message. 3. Exchange the proof for a token.
 const proof = { message, signature: signMessage(PRIVATE_KEY, message), type: 'eip191' }
 const { access_token, expires_in } = await post('/token', {
   grant_type: 'client_credentials',
@@ -26,7 +26,7 @@ const { access_token, expires_in } = await post('/token', {
   resource: 'https://stock.example',
 })
 
-// What the service named by `resource` does with it:
+// The service named by `resource` verifies the token:
 const keys = createRemoteJWKSet(new URL(`${ISSUER}/jwks.json`))
 const { payload } = await jwtVerify(access_token, keys, { issuer: ISSUER, audience: 'https://stock.example' })
 console.log(`A token for ${expires_in} seconds:`, payload)

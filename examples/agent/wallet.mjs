@@ -1,10 +1,10 @@
-// The two things that an Ethereum wallet does here; with viem they are privateKeyToAccount and signMessage.
+// The two functions of an Ethereum wallet that the example needs. In viem: privateKeyToAccount and signMessage.
 import { secp256k1 } from '@noble/curves/secp256k1.js'
 import { keccak_256 } from '@noble/hashes/sha3.js'
 
 const hex = (bytes) => Buffer.from(bytes).toString('hex')
 
-/** A new account: its address, and the key that must stay with the agent. */
+/** Creates an account. The private key must stay with the agent. */
 export function newWallet() {
   const secret = secp256k1.utils.randomSecretKey()
   const address = keccak_256(secp256k1.getPublicKey(secret, false).subarray(1)).subarray(12)
@@ -16,7 +16,7 @@ export function addressOf(privateKey) {
   return `0x${hex(keccak_256(publicKey.subarray(1)).subarray(12))}`
 }
 
-/** personal_sign (EIP-191). */
+/** Signs a message with personal_sign (EIP-191). */
 export function signMessage(privateKey, message) {
   const text = Buffer.from(message)
   const digest = keccak_256(Buffer.concat([Buffer.from(`\x19Ethereum Signed Message:\n${text.length}`), text]))

@@ -1,4 +1,4 @@
-// A web application that signs people in, with express-openid-connect.
+// A web application that signs users in with express-openid-connect.
 import { randomBytes } from 'node:crypto'
 import express from 'express'
 import openid from 'express-openid-connect'
@@ -13,7 +13,7 @@ app.use(
     baseURL: `http://localhost:${PORT}`,
     clientID: CLIENT_ID,
     clientSecret: CLIENT_SECRET,
-    // Encrypts the application's own cookie. Keep one of your own, or everybody is signed out with each start.
+    // Encrypts the session cookie of the application. Use a permanent secret, or each restart signs all users out.
     secret: randomBytes(32).toString('hex'),
     idTokenSigningAlg: 'ES256',
     authorizationParams: { response_type: 'code', scope: 'openid profile email' },
@@ -26,7 +26,7 @@ app.get('/', (request, response) => {
   response.send(
     request.oidc.isAuthenticated()
       ? '<h1>You are signed in</h1><a href="/profile">Profile</a> <a href="/logout">Sign out</a>'
-      : '<h1>Nobody is signed in</h1><a href="/login">Sign in</a>',
+      : '<h1>You are not signed in</h1><a href="/login">Sign in</a>',
   )
 })
 

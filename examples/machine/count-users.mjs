@@ -1,9 +1,9 @@
-// A service without a person: client credentials, here for a token with which it reads the users of its issuer.
+// A service without users: it gets a token with client credentials and lists the users of its issuer.
 import * as client from 'openid-client'
 
 const { ISSUER, CLIENT_ID, CLIENT_SECRET, API, USERS } = process.env
 
-// Gatehouse on localhost speaks plain http; leave `execute` out for https.
+// For plain http on localhost only; omit `execute` for https.
 const config = await client.discovery(
   new URL(ISSUER),
   CLIENT_ID,
@@ -16,6 +16,6 @@ const config = await client.discovery(
 const token = await client.clientCredentialsGrant(config, { resource: API, scope: 'issuers.users:read' })
 console.log(`A token for ${token.expires_in} seconds with the scope ${token.scope}`)
 
-const answer = await fetch(`${API}/v1/${USERS}`, { headers: { authorization: `Bearer ${token.access_token}` } })
-const { data } = await answer.json()
+const response = await fetch(`${API}/v1/${USERS}`, { headers: { authorization: `Bearer ${token.access_token}` } })
+const { data } = await response.json()
 console.log(`${data.length} user${data.length === 1 ? '' : 's'}:`, data.map(({ id }) => id).join(' '))

@@ -1,6 +1,6 @@
 /**
- * A native application that signs a person in: authorization code with PKCE, the answer on a loopback port, the ID
- * token verified by an independent library.
+ * A native application that signs a user in: authorization code with PKCE, the redirect to a loopback port, and the ID
+ * token verified with the issuer's keys.
  *
  *   node examples/native/sign-in.mjs <issuer> <client_id>
  */
@@ -14,7 +14,7 @@ if (!issuer || !clientId) {
   process.exit(1)
 }
 
-// Gatehouse on localhost speaks plain http; anywhere else it must be https.
+// Plain http is for localhost only.
 const isLocal = ['localhost', '127.0.0.1', '[::1]'].includes(new URL(issuer).hostname)
 const options = isLocal ? { execute: [client.allowInsecureRequests] } : {}
 const config = await client.discovery(new URL(issuer), clientId, undefined, client.None(), options)
@@ -34,7 +34,7 @@ const url = client.buildAuthorizationUrl(config, {
   state,
   nonce,
 })
-console.log(`Open this address in a browser and sign in:\n\n  ${url}\n`)
+console.log(`Open this URL in a browser and sign in:\n\n  ${url}\n`)
 
 const callback = await new Promise((done) => {
   server.on('request', (request, response) => {

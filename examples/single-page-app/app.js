@@ -1,4 +1,4 @@
-// A page that signs a person in: authorization code with PKCE, tokens in memory of the tab, renewed by refresh token.
+// A page that signs a user in: authorization code with PKCE, tokens in the tab's sessionStorage, renewed by refresh token.
 import { UserManager, WebStorageStateStore } from 'oidc-client-ts'
 import { config } from '/config.js'
 
@@ -8,20 +8,20 @@ const users = new UserManager({
   redirect_uri: `${location.origin}/`,
   post_logout_redirect_uri: `${location.origin}/`,
   scope: 'openid profile email',
-  // The ID token says who; name and address come from /userinfo.
+  // The ID token identifies the user; name and email come from /userinfo.
   loadUserInfo: true,
   userStore: new WebStorageStateStore({ store: sessionStorage }),
 })
 const element = (id) => document.getElementById(id)
 
 if (new URLSearchParams(location.search).has('state')) {
-  // Back from Gatehouse; the code must not stay in the address bar.
+  // Redirected back from Gatehouse: redeem the code and remove it from the address bar.
   if (new URLSearchParams(location.search).has('code')) await users.signinCallback()
   history.replaceState({}, '', '/')
 }
 
 const user = await users.getUser()
-element('greeting').textContent = user ? `Hello, ${user.profile.name ?? user.profile.email}` : 'Nobody is signed in'
+element('greeting').textContent = user ? `Hello, ${user.profile.name ?? user.profile.email}` : 'You are not signed in'
 element('claims').textContent = user ? JSON.stringify(user.profile, null, 2) : ''
 element('sign-in').hidden = Boolean(user)
 element('sign-out').hidden = !user

@@ -1,4 +1,4 @@
-// Serves the page and the library beside it. In life a bundler does this; nothing here is needed at run time.
+// Serves the page and the library. A real application uses a bundler instead.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 
@@ -15,7 +15,7 @@ const files = {
 }
 
 createServer((request, response) => {
-  const found = files[request.url.split('?')[0]]
-  if (!found) return response.writeHead(404).end()
-  response.setHeader('Content-Type', `${found[0]}; charset=utf-8`).end(found[1])
+  const entry = files[request.url.split('?')[0]]
+  if (!entry) return response.writeHead(404).end()
+  response.setHeader('Content-Type', `${entry[0]}; charset=utf-8`).end(entry[1])
 }).listen(PORT, 'localhost', () => console.log(`Open http://localhost:${PORT}`))

@@ -1,16 +1,16 @@
-// The service that people call. It needs what another one knows, and asks it in the name of the person.
+// The service that users call. It exchanges the user's token and calls another service for the user.
 import * as client from 'openid-client'
 import { serve } from './service.mjs'
 
 const { ISSUER, ACTOR_ID, ACTOR_SECRET, ORG } = process.env
 
-// Gatehouse on localhost speaks plain http; leave `execute` out for https.
+// For plain http on localhost only; omit `execute` for https.
 const config = await client.discovery(new URL(ISSUER), ACTOR_ID, undefined, client.ClientSecretBasic(ACTOR_SECRET), {
   execute: [client.allowInsecureRequests],
 })
 
 export const startOrders = (stockUrl) =>
-  serve('https://orders.example', async (_person, token) => {
+  serve('https://orders.example', async (_user, token) => {
     const exchanged = await client.genericGrantRequest(config, 'urn:ietf:params:oauth:grant-type:token-exchange', {
       subject_token: token,
       subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
@@ -18,6 +18,6 @@ export const startOrders = (stockUrl) =>
       scope: 'stock:read',
       org: ORG,
     })
-    const answer = await fetch(stockUrl, { headers: { authorization: `Bearer ${exchanged.access_token}` } })
-    return { orders: ['two bunches of tulips'], stock: await answer.json() }
+    const response = await fetch(stockUrl, { headers: { authorization: `Bearer ${exchanged.access_token}` } })
+    return { orders: ['two bunches of tulips'], stock: await response.json() }
   })

@@ -1,11 +1,11 @@
-// What both services do first: believe an access token that is signed by the issuer and meant for them.
+// Both services accept only access tokens that the issuer signed for their audience.
 import { createServer } from 'node:http'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 
 const { ISSUER } = process.env
 const keys = createRemoteJWKSet(new URL(`${ISSUER}/jwks.json`))
 
-/** A service named `audience` that answers what `handle` makes of the token. @returns its address */
+/** Starts a service that verifies tokens for `audience` and responds with the result of `handle`. Returns its URL. */
 export async function serve(audience, handle) {
   const server = createServer(async (request, response) => {
     response.setHeader('Content-Type', 'application/json')

@@ -1,4 +1,4 @@
-// Starts both services, signs a person in, and calls the first one with the person's token.
+// Starts both services, signs a user in, and calls the first service with the user's token.
 import { createServer } from 'node:http'
 import * as client from 'openid-client'
 import { startOrders } from './orders.mjs'
@@ -17,14 +17,14 @@ const pkceCodeVerifier = client.randomPKCECodeVerifier()
 const expectedState = client.randomState()
 const url = client.buildAuthorizationUrl(config, {
   redirect_uri,
-  // The token is for orders, and carries the scope that may go on to stock.
+  // The token is for orders and includes the scope for the exchange.
   resource: 'https://orders.example',
   scope: 'openid orders:read stock:read',
   code_challenge: await client.calculatePKCECodeChallenge(pkceCodeVerifier),
   code_challenge_method: 'S256',
   state: expectedState,
 })
-console.log(`Open this address and sign in as anna@example.com with "a long first password":\n\n  ${url}\n`)
+console.log(`Open this URL and sign in as anna@example.com with "a long first password":\n\n  ${url}\n`)
 
 server.on('request', async (request, response) => {
   const callback = new URL(request.url, redirect_uri)
@@ -32,7 +32,7 @@ server.on('request', async (request, response) => {
   response.setHeader('Connection', 'close').end('Signed in. You can close this page.')
   const checks = { pkceCodeVerifier, expectedState, idTokenExpected: true }
   const { access_token } = await client.authorizationCodeGrant(config, callback, checks)
-  const answer = await fetch(ordersUrl, { headers: { authorization: `Bearer ${access_token}` } })
-  console.log('Orders answered:', JSON.stringify(await answer.json(), null, 2))
-  process.exit(answer.ok ? 0 : 1)
+  const result = await fetch(ordersUrl, { headers: { authorization: `Bearer ${access_token}` } })
+  console.log('Orders answered:', JSON.stringify(await result.json(), null, 2))
+  process.exit(result.ok ? 0 : 1)
 })

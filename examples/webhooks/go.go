@@ -1,4 +1,4 @@
-// A server that is told of events: it believes none that the signature does not prove, and knows those that come twice.
+// A webhook receiver: it verifies the signature of each request and ignores duplicates.
 //
 //	SIGNATURE_SECRET=whsec_… PORT=8080 go run examples/webhooks/go.go
 package main
@@ -22,7 +22,7 @@ import (
 
 const tolerance = 5 * time.Minute
 
-// verify tells whether a request is from Gatehouse, and new. Give it the body as it came, before any JSON decoder.
+// verify checks the signature and the age of a request. body is the raw body, before any JSON decoder.
 // The header is `t=<unix seconds>,v1=<hex>`, with a second `v1` while the secret is being changed.
 func verify(secret, header string, body []byte) bool {
 	var timestamp string
@@ -70,11 +70,11 @@ func main() {
 			response.WriteHeader(http.StatusBadRequest)
 			return
 		}
-		// Deliveries may come more than once and in any order; an event keeps its id.
+		// Deliveries may arrive more than once and in any order. The id of an event stays the same.
 		if _, twice := seen.LoadOrStore(event.ID, true); !twice {
 			fmt.Println(event.Type, event.ID)
 		}
-		// Answer soon, within 15 seconds, and do what takes long afterwards.
+		// Respond within 15 seconds, and do slow work afterwards.
 		response.WriteHeader(http.StatusNoContent)
 	})
 	port := os.Getenv("PORT")

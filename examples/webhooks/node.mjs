@@ -1,4 +1,4 @@
-// A server that is told of events: it believes none that the signature does not prove, and knows those that come twice.
+// A webhook receiver: it verifies the signature of each request and ignores duplicates.
 // SIGNATURE_SECRET=whsec_… PORT=8080 node examples/webhooks/node.mjs
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import { createServer } from 'node:http'
@@ -6,7 +6,7 @@ import { createServer } from 'node:http'
 const TOLERANCE = 5 * 60 // seconds
 
 /**
- * Is this request from Gatehouse, and new? Give it the body as it came, before any JSON parser.
+ * Verifies the signature and the age of a request. `body` is the raw body, before any JSON parser.
  * The header is `t=<unix seconds>,v1=<hex>`, with a second `v1` while the secret is being changed.
  */
 export function verify(secret, header, body) {
@@ -31,10 +31,10 @@ const server = createServer(async (request, response) => {
     return response.writeHead(401).end()
   }
   const event = JSON.parse(body)
-  // Deliveries may come more than once and in any order; an event keeps its id.
+  // Deliveries may arrive more than once and in any order. The id of an event stays the same.
   if (!seen.has(event.id)) console.log(`${event.type} ${event.id}`)
   seen.add(event.id)
-  // Answer soon, within 15 seconds, and do what takes long afterwards.
+  // Respond within 15 seconds, and do slow work afterwards.
   response.writeHead(204).end()
 })
 server.listen(Number(process.env.PORT ?? 8080), '127.0.0.1', () => console.log(`listening on ${server.address().port}`))

@@ -1,4 +1,4 @@
-"""A server that is told of events: it believes none that the signature does not prove, and knows those that come twice.
+"""A webhook receiver: it verifies the signature of each request and ignores duplicates.
 
 SIGNATURE_SECRET=whsec_… PORT=8080 python3 examples/webhooks/python.py
 """
@@ -15,7 +15,7 @@ TOLERANCE = 5 * 60  # seconds
 
 
 def verify(secret: str, header: str, body: bytes) -> bool:
-    """Is this request from Gatehouse, and new? Give it the body as it came, before any JSON parser.
+    """Verify the signature and the age of a request. `body` is the raw body, before any JSON parser.
 
     The header is `t=<unix seconds>,v1=<hex>`, with a second `v1` while the secret is being changed.
     """
@@ -38,11 +38,11 @@ class Receiver(BaseHTTPRequestHandler):
             self.send_response(401)
         else:
             event = json.loads(body)
-            # Deliveries may come more than once and in any order; an event keeps its id.
+            # Deliveries may arrive more than once and in any order. The id of an event stays the same.
             if event["id"] not in seen:
                 print(event["type"], event["id"], flush=True)
             seen.add(event["id"])
-            # Answer soon, within 15 seconds, and do what takes long afterwards.
+            # Respond within 15 seconds, and do slow work afterwards.
             self.send_response(204)
         self.end_headers()
 
