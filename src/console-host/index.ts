@@ -10,6 +10,7 @@ import { anonymousContext } from '../access/authenticate-request.js'
 import { system } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import type { Context, Gatehouse } from '../platform/context.js'
+import { createRouter } from '../platform/http/router.js'
 import { readBundle, sendBundleFile } from '../platform/http/static-files.js'
 import { packageRoot, version } from '../platform/package-info.js'
 import { consolePath } from '../resources/console-path.js'
@@ -102,29 +103,40 @@ export function mountConsole(
     ctx.redirect(`/console/sign-in?${new URLSearchParams({ return_to: ctx.path + ctx.search })}`)
   }
 
-  const postRoutes: Record<string, (ctx: KoaContext) => Promise<void>> = {
-    '/console/graphql': serveGraphql,
-    '/console/sign-out': async (ctx) => {
-      requireConsolePage(ctx, false)
-      await signOut(contextOf(ctx), ctx)
-    },
-    '/console/backchannel-logout': (ctx) => backchannelLogout(contextOf(ctx), ctx),
-  }
-  const getRoutes: Record<string, (ctx: KoaContext) => Promise<void>> = {
-    '/console/sign-in': (ctx) => startSignIn(contextOf(ctx), ctx),
-    '/console/callback': (ctx) => completeSignIn(contextOf(ctx), ctx, tokens),
-    '/console/session': serveSession,
-  }
+  type Handler = (ctx: KoaContext) => Promise<void>
+  const matchRoute = createRouter<Handler>(
+    [
+      { path: '/console/graphql', methods: ['POST'], route: serveGraphql },
+      {
+        path: '/console/sign-out',
+        methods: ['POST'],
+        route: async (ctx) => {
+          requireConsolePage(ctx, false)
+          await signOut(contextOf(ctx), ctx)
+        },
+      },
+      {
+        path: '/console/backchannel-logout',
+        methods: ['POST'],
+        route: (ctx) => backchannelLogout(contextOf(ctx), ctx),
+      },
+      { path: '/console/sign-in', methods: ['GET'], route: (ctx) => startSignIn(contextOf(ctx), ctx) },
+      { path: '/console/callback', methods: ['GET'], route: (ctx) => completeSignIn(contextOf(ctx), ctx, tokens) },
+      { path: '/console/session', methods: ['GET'], route: serveSession },
+    ],
+    () => undefined,
+  )
 
   const middleware: Middleware = async (ctx) => {
     ctx.state['route'] = '/console'
     const isRead = ctx.method === 'GET' || ctx.method === 'HEAD'
     const path = ctx.path
-    const handler = (isRead ? getRoutes : postRoutes)[path]
-    if (handler) return handler(ctx)
-    if (!isRead || path in postRoutes) {
-      throw new ApiError('method_not_allowed', `This path supports only ${path in postRoutes ? 'POST' : 'GET'}.`, {
-        headers: { Allow: path in postRoutes ? 'POST' : 'GET, HEAD' },
+    const match = matchRoute(isRead ? 'GET' : ctx.method, path)
+    if (match?.route) return match.route(ctx)
+    if (!isRead || match) {
+      const isPost = match?.routesByMethod.has('POST') ?? false
+      throw new ApiError('method_not_allowed', `This path supports only ${isPost ? 'POST' : 'GET'}.`, {
+        headers: { Allow: isPost ? 'POST' : 'GET, HEAD' },
       })
     }
     const file = bundle.file(path.slice('/console'.length))

@@ -3,6 +3,8 @@
  * is 404.
  */
 
+import { createRouter } from '../platform/http/router.js'
+
 export type RouteName =
   | 'metadata'
   | 'keys'
@@ -27,7 +29,6 @@ export interface Route {
   readonly name: RouteName
   /** The path in metrics and logs. */
   readonly template: string
-  readonly pattern: RegExp
   readonly methods: readonly string[]
   /** Opened by a browser: errors are HTML pages instead of JSON. */
   readonly browserFacing: boolean
@@ -43,12 +44,6 @@ const route = (
 ): Route => ({
   name,
   template,
-  pattern: new RegExp(
-    `^${template
-      .replaceAll('.', '\\.')
-      .replace('{uid}', '([A-Za-z0-9_-]{10,64})')
-      .replace('{method_id}', '(am_[0-9a-hjkmnp-tv-z]{26})')}$`,
-  ),
   methods,
   browserFacing: options.browserFacing ?? false,
   servedByLibrary: options.servedByLibrary ?? false,
@@ -83,6 +78,16 @@ export interface Match {
   pathParameter: string | undefined
 }
 
+/** The only values that a placeholder can have. */
+const parameterPatterns: Record<string, RegExp> = {
+  uid: /^[A-Za-z0-9_-]{10,64}$/,
+  method_id: /^am_[0-9a-hjkmnp-tv-z]{26}$/,
+}
+const matchBelowIssuer = createRouter(
+  routes.map((row) => ({ path: row.template, methods: row.methods, route: row })),
+  (segment, name) => (parameterPatterns[name]?.test(segment) ? segment : undefined),
+)
+
 const issuerPath = /^\/(iss_[0-9a-hjkmnp-tv-z]{26})(\/.*)$/
 // RFC 8414 section 3.1 inserts the well-known part before the issuer's path.
 const insertedWellKnownPath = /^(\/\.well-known\/(?:openid-configuration|oauth-authorization-server))(\/.*)$/
@@ -99,9 +104,8 @@ export function matchPath(path: string, prefix: string): Match | undefined {
     normalizedPath.startsWith(`${prefix}/`) ? normalizedPath.slice(prefix.length) : normalizedPath,
   )
   if (!issuerMatch) return undefined
-  for (const candidate of routes) {
-    const match = candidate.pattern.exec(issuerMatch[2]!)
-    if (match) return { issuerId: issuerMatch[1]!, route: candidate, pathParameter: match[1] }
-  }
-  return undefined
+  const match = matchBelowIssuer('', issuerMatch[2]!)
+  const [route] = match?.routesByMethod.values() ?? []
+  if (!match || !route) return undefined
+  return { issuerId: issuerMatch[1]!, route, pathParameter: Object.values(match.parameters)[0] }
 }

@@ -88,13 +88,17 @@ export async function serveRequest(
   // 1. Find the route.
   const [path = '/', search = ''] = splitUrl(request.url ?? '/')
   const routeMatch = matchRoute(request.method ?? 'GET', path)
-  if (!routeMatch) throw new ApiError('not_found', 'There is no resource at this path.')
+  if (!routeMatch) throw new ApiError('not_found', 'There is no endpoint at this path.')
   const { route, parameters } = routeMatch
   if (!route) {
-    const headers = { Allow: routeMatch.allowedMethods.join(', ') }
-    throw new ApiError('method_not_allowed', `This path supports only ${routeMatch.allowedMethods.join(', ')}.`, {
-      headers,
-    })
+    const headers = { Allow: [...routeMatch.routesByMethod.keys()].join(', ') }
+    throw new ApiError(
+      'method_not_allowed',
+      `This path supports only ${[...routeMatch.routesByMethod.keys()].join(', ')}.`,
+      {
+        headers,
+      },
+    )
   }
   const { operation, input, query } = bindings.get(route)!
 
