@@ -57,7 +57,7 @@ function requireNewestMigration(folder: string, migrations: string): string {
 /** Migrations run in the order of their names, so a new one must sort last. */
 function newMigrationFolder(name: string, migrations: string): string {
   if (!/^[a-z][a-z0-9_]*$/.test(name))
-    throw new Error('the name of the migration must be in snake case, such as add_user_region')
+    throw new Error('The name of the migration must be in snake_case, such as add_user_region.')
   const folder = `${new Date().toISOString().replace(/\D/g, '').slice(0, 14)}_${name}`
   const newest = migrationNames(migrations).at(-1) ?? ''
   if (folder <= newest)

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** The command line. The commands are defined in src/commands/table.ts, each in a separate file. */
+/** The command line. src/commands/table.ts lists the commands; each group of commands has a file in src/commands. */
 import 'reflect-metadata'
 import { CommanderError } from 'commander'
 import { createProgram, exitCodes } from './commands/command.js'

@@ -91,7 +91,7 @@ interface Setting {
     | 'Observability'
     | 'Payments'
   readonly schema: z.ZodType<unknown, string>
-  /** Used when the variable is not set or empty. */
+  /** The default value, used if the variable is unset or empty. */
   readonly fallback?: string
   /** The behavior without the setting, if it has no default. */
   readonly without?: string
@@ -264,8 +264,8 @@ export function readConfig(env: Environment = process.env) {
 export type Config = ReturnType<typeof readConfig>
 
 /**
- * Returns an environment variable that a declaration of `gatehouse issuer apply` refers to; undefined when it is not
- * set.
+ * Returns an environment variable that a declaration of `gatehouse issuer apply` refers to; undefined if it is unset or
+ * empty.
  */
 export const environmentValue = (name: string): string | undefined => process.env[name] || undefined
 

@@ -30,6 +30,7 @@ export const schedule: readonly PeriodicJob[] = [
   { name: 'rotate-keys', every: 5 * MINUTE, run: rotateDueKeys },
   { name: 'remove-old-keys', every: HOUR, run: removeRetiredKeys },
   { name: 'expire-sessions', every: MINUTE, run: expireSessions },
+  // Deletes codes, tokens, interactions, login states (`login_states`) and ended sessions.
   { name: 'purge-expired', every: 5 * MINUTE, run: purgeExpiredIdpData },
   { name: 'purge-console-sessions', every: 10 * MINUTE, run: purgeConsoleSessions },
   { name: 'purge-enrollments', every: 5 * MINUTE, run: purgeEnrollments },

@@ -61,6 +61,6 @@ export function checkFailureLimit(context: Context, server: CredentialServer, id
 
 function tooManyFailures(context: Context, decision: RateLimitDecision): ApiError {
   context.metrics.rateLimited.inc({ limit: decision.limit })
-  const description = `Too many failed authentications from this address; try again in ${decision.reset} seconds.`
+  const description = `Too many failed authentication attempts from this IP address. Try again in ${decision.reset} seconds.`
   return new ApiError('too_many_requests', description, { headers: rateLimitHeaders(decision) })
 }

@@ -37,7 +37,7 @@ export async function reencryptSecrets(
     const hostsWithoutKey = running.filter(({ keys }) => !keys.includes(key)).map(({ where }) => where)
     if (hostsWithoutKey.length > 0 && !dryRun) {
       throw new Error(
-        `The Gatehouse running on ${hostsWithoutKey.join(' and ')} does not have key ${key}, the first key in SECRET_KEY, and could not decrypt values encrypted with it: restart it with this key in its SECRET_KEY first.`,
+        `The Gatehouse processes on ${hostsWithoutKey.join(' and ')} do not have key ${key}, the first key in SECRET_KEY, and could not decrypt values encrypted with it. Add this key to their SECRET_KEY and restart them first.`,
       )
     }
     const total = countsBefore.filter(({ key: id }) => keyIds.includes(id)).reduce((sum, { count }) => sum + count, 0)

@@ -47,6 +47,6 @@ interface ConsoleContextProviderProps {
 
 export const accountHref = (accountId: string): string => `/accounts/${accountId}`
 export const issuerHref = (accountId: string, issuerId: string): string => `/accounts/${accountId}/issuers/${issuerId}`
-/** The path of the current issuer, or of the account outside an issuer. */
+/** The path of the open issuer, or of the account if no issuer is open. */
 export const baseHref = ({ accountId, issuerId }: Pick<ConsoleContextValue, 'accountId' | 'issuerId'>): string =>
   issuerId === '' ? accountHref(accountId) : issuerHref(accountId, issuerId)

@@ -18,7 +18,10 @@ export function toApiError(error: unknown, log: Log, requestId: string, document
     return new ApiError('invalid_request', 'The document is nested too deeply.')
   }
   log.error({ err: cause, request_id: requestId }, 'request failed')
-  return new ApiError('internal_error', 'An unexpected error occurred. Contact the operator with the request_id.')
+  return new ApiError(
+    'internal_error',
+    'An unexpected error occurred. Contact the operator and include the request_id.',
+  )
 }
 
 /** 400 for a document or variables that graphql-js rejects: the message of the first error, the details of all. */

@@ -154,7 +154,9 @@ export async function requireSameRequest(
     context.now(),
   ])
   if (row && !fingerprints.includes(row.fingerprint)) {
-    throw new ApiError('invalid_request', 'This Idempotency-Key was used for a different request.', { status: 422 })
+    throw new ApiError('invalid_request', 'This Idempotency-Key was used for a different request. Use a new key.', {
+      status: 422,
+    })
   }
   return row
 }

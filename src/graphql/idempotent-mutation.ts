@@ -32,8 +32,8 @@ import { rootFieldsOf } from './root-fields.js'
 import { schema } from './schema.js'
 
 /**
- * Mutations whose responses contain a secret: they are never stored and run again each time
- * (docs/contract.md#idempotency-key).
+ * Mutations whose responses contain a secret. Their responses are never stored, so a repeated request runs the mutation
+ * again (docs/contract.md#idempotency-key).
  */
 const neverCached = new Set([
   'createAccount',
@@ -83,7 +83,10 @@ async function idempotentCallOf(
   })
   const keyed = calls.filter(({ args }) => typeof args['idempotencyKey'] === 'string')
   if (keyed.length === 0) return undefined
-  if (nodes.length > 1) throw badRequest('A document with an idempotencyKey must have a single mutation field.')
+  if (nodes.length > 1)
+    throw badRequest(
+      'An operation with an idempotencyKey must contain only one mutation field. Send the others separately.',
+    )
   const [{ field, args }] = keyed as [(typeof keyed)[number]]
   const key = checkIdempotencyKey('idempotencyKey', args['idempotencyKey'] as string)
   if (neverCached.has(field.name)) return undefined

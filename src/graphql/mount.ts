@@ -42,7 +42,7 @@ const rejectSubscriptionsPlugin: ApolloServerPlugin<Context> = {
     return {
       async didResolveOperation({ operation }) {
         if (operation?.operation !== 'subscription') return
-        throw badRequest('A subscription requires a stream: send Accept: text/event-stream.')
+        throw badRequest('A subscription requires a streamed response. Set the Accept header to text/event-stream.')
       },
     }
   },

@@ -173,7 +173,7 @@ export function checkPrices(prices: Context['prices']): void {
   if (invalidPrices.length > 0) {
     const names = invalidPrices.map(([name, price]) => `${name} (${price})`).join(', ')
     throw new Error(
-      `Invalid prices: ${names}. A price must belong to a root field with an accountId and be a positive whole number of micro-USD.`,
+      `Invalid prices: ${names}. In src/resources/payments/prices.ts, each key must be a root field that has the argument accountId and does not commit its own transaction, and each price a positive whole number of micro-USD.`,
     )
   }
 }

@@ -127,7 +127,7 @@ interface SubscriptionRequest {
 /** @throws invalid_request, or GraphQLError for an invalid document */
 function parseSubscription(body: unknown): SubscriptionRequest {
   const { query, variables = {}, operationName = null } = (isObject(body) ? body : {}) as Record<string, unknown>
-  if (typeof query !== 'string') throw badRequest('The body must contain a query.')
+  if (typeof query !== 'string') throw badRequest('query must be a string with a GraphQL document.')
   if (!isObject(variables ?? {})) throw badRequest('variables must be an object.')
   if (operationName !== null && typeof operationName !== 'string') throw badRequest('operationName must be a string.')
   const document = parse(query, { maxTokens: limits.maxGraphqlTokens })

@@ -52,7 +52,10 @@ export function openDenialRecorder(): DenialRecorder {
   const countsByClient = new LRUCache<string, { since: number; count: number }>({ max: limits.maxRememberedDenials })
   const pendingWrites = new Set<Promise<void>>()
 
-  /** Checks whether this denial is the first of its kind within a minute in this process. */
+  /**
+   * Returns whether to record this denial, and remembers it: the first of its subject and reason within a minute in
+   * this process, and at most `maxDenialEventsPerClient` of a subject.
+   */
   function isFirstWithinMinute({ subject, reason }: Denial, now: number): boolean {
     const key = `${subject} ${reason}`
     if (now - (lastRecordedAt.get(key) ?? -MINUTE) < MINUTE) return false

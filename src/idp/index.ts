@@ -69,7 +69,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
     let runtime: IssuerRuntime | undefined
     let deniedError: unknown
     try {
-      if (!match) throw new ApiError('not_found', 'There is no resource at this path.')
+      if (!match) throw new ApiError('not_found', 'There is no endpoint at this path.')
       // Anonymous callers request these often, so the rate limit is consumed before any lookup.
       const isDocument = documentRoutes.has(match.route.name)
       if (isDocument || match.route.name === 'check_session') consumeMetadataRateLimit(ctx, context)
@@ -126,7 +126,7 @@ function serveIssuerDocument(ctx: Koa.Context, { now }: Context, runtime: Issuer
 
 /** Routes at which clients authenticate. */
 const clientAuthenticationRoutes: ReadonlySet<string> = new Set(['token', 'introspect', 'revoke'])
-/** Routes with a `token` parameter. */
+/** Routes whose `token` parameter can be a JWT access token. */
 const tokenParameterRoutes: ReadonlySet<string> = new Set(['introspect', 'revoke'])
 
 type IssuerProvider = Pick<RequestContext, 'runtime' | 'provider'>

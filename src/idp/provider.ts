@@ -28,7 +28,7 @@ import {
 } from './token/tokens.js'
 
 const missingLibraryGrant: TokenRequestHandler = async () => {
-  throw new Error('oidc-provider has no handler for this grant type.')
+  throw new Error('A grant called libraryHandler, but oidc-provider has no handler for its grant type.')
 }
 
 /**

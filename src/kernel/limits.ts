@@ -411,7 +411,7 @@ export const limitTable = {
 type KeyOfAny<Union> = Union extends unknown ? keyof Union : never
 export type LimitName = KeyOfAny<(typeof limitTable)[keyof typeof limitTable]>
 
-/** The value of each limit. */
+/** The limits by name; `limitTable` has their units. */
 export const limits = Object.freeze(
   Object.fromEntries(
     Object.values(limitTable).flatMap((section) =>

@@ -30,7 +30,7 @@ function parseTimestamp(value: unknown): number {
  */
 export type FieldScope = PlatformScope | 'authenticated'
 
-/** The extensions that the guard of the schema reads (src/graphql/required-permissions.ts). */
+/** GraphQL field extensions that the permission check reads (src/graphql/required-permissions.ts). */
 export interface FieldExtensions {
   scope?: FieldScope
   additionalScope?: PlatformScope

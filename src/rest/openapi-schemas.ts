@@ -46,7 +46,7 @@ export function selectionSchema(
         const name = selection.alias?.value ?? selection.name.value
         const shape = outputSchema(field.type, selection.selectionSet, fragments, omitted)
         properties[name] = field.description ? { description: field.description, ...shape } : shape
-        // Fields of a concrete type behind an interface are optional.
+        // Fields that only one implementation of an interface has are optional.
         if (parentType === type && !omitted.includes(name)) required.push(name)
       }
     }

@@ -43,7 +43,7 @@ export function createBaseMiddleware(gatehouse: Gatehouse, server: Role, state: 
     try {
       await next()
       if (ctx.status === 404 && ctx.body === undefined && ctx.respond !== false) {
-        throw new ApiError('not_found', 'There is no resource at this path.')
+        throw new ApiError('not_found', 'There is no endpoint at this path.')
       }
     } catch (error) {
       const { request } = anonymousContext(gatehouse, ctx.req)

@@ -1,4 +1,4 @@
-/** `/dev/mail`: shows the messages of the development inbox, without a mail server and only on the same machine. */
+/** `/dev/mail`: shows outgoing email while MAIL_URL is not set. Answers only requests from the same machine. */
 import type { IncomingMessage } from 'node:http'
 import type { Middleware } from 'koa'
 import { escapeHtml, Html, html } from '../kernel/html.js'

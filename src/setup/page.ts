@@ -46,7 +46,10 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
         ? new URLSearchParams(await readBody(ctx.req, limits.maxSetupFormBytes))
         : ctx.URL.searchParams
     if (unsafeInputError([...values.values()]))
-      throw new ApiError('invalid_request', 'The form contains characters that are not allowed.')
+      throw new ApiError(
+        'invalid_request',
+        'The form contains a NUL character or a lone surrogate. Enter the values again.',
+      )
     const token = values.get('token') ?? ''
     if (!(await isValidSetupToken(context, token))) return respondLinkExpired(ctx, nonce)
     const email = values.get('username') ?? ''

@@ -104,13 +104,13 @@ async function findCandidate(tx: Context, { issuer_id }: ConsolePath, email: str
   const administrators = candidates.filter(({ isAdministrator }) => isAdministrator)
   if (administrators.length === 1) return administrators[0]
   const names = candidates.map(({ username }) => username).join(', ')
-  throw new Error(`Several users of the console have the address ${email}. Use the username instead: ${names}.`)
+  throw new Error(`Several users of the console have the email address ${email}. Use the username instead: ${names}.`)
 }
 
 function notAdministratorMessage(email: string, operators: readonly { username: string; status: string }[]): string {
   const known = operators.map(({ username, status }) => (status === 'active' ? username : `${username} (${status})`))
   return [
-    `No administrator has the username or address ${email}. Administrators of this deployment: ${known.join(', ')}.`,
+    `No administrator has the username or email address ${email}. Administrators of this deployment: ${known.join(', ')}.`,
     'Run the command with one of these; they can add other administrators in the console.',
   ].join(' ')
 }

@@ -127,7 +127,7 @@ test('the first issuer and application are created, and a tried sign-in shows it
   expect(page.url()).toBe(`${fixture.baseUrl}/console/try`)
   const claims = page.getByRole('table', { name: 'Claims of the ID token' })
   await page
-    .getByRole('table', { name: 'Userinfo' })
+    .getByRole('table', { name: 'UserInfo' })
     .getByRole('row', { name: /^email demo-\d+@example\.com/ })
     .waitFor()
   await claims.getByRole('row', { name: /^nonce/ }).waitFor()

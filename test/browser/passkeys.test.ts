@@ -193,7 +193,7 @@ test('a canceled passkey prompt shows a message, and the user can sign in with a
   await cdp.send('WebAuthn.setUserVerified', { authenticatorId, isUserVerified: false })
   await open(page, at)
   await page.getByRole('button', { name: 'Use a passkey' }).click()
-  await page.getByText('Your browser did not use a passkey').waitFor()
+  await page.getByText('The passkey request was canceled or failed').waitFor()
   await typePassword(page, person.username)
   expect(await exchangeForClaims(page, at)).toMatchObject({ amr: ['pwd'] })
   expect(unexpected()).toEqual([])

@@ -354,7 +354,7 @@ describe('which users can be recovered', () => {
       const { code, output } = await gatehouse('--email', email, '--json')
       expect(code).toBe(1)
       expect(JSON.parse(output).error_description).toBe(
-        `No administrator has the username or address ${email}. Administrators of this deployment: ada@example.com. Run the command with one of these; they can add other administrators in the console.`,
+        `No administrator has the username or email address ${email}. Administrators of this deployment: ada@example.com. Run the command with one of these; they can add other administrators in the console.`,
       )
     }
   })

@@ -24,7 +24,7 @@ afterAll(() => app.close())
 
 const post = (path: string, body: object | string | undefined, key: string, more: Record<string, string> = {}) =>
   fixture.owner.post(path, body, { 'idempotency-key': key, ...more })
-const REUSED = 'This Idempotency-Key was used for a different request.'
+const REUSED = 'This Idempotency-Key was used for a different request. Use a new key.'
 
 /** Invalid bodies, with the status that they get under a new key. */
 const wrongBodies: [what: string, body: () => object | string | undefined, status: number, headers?: object][] = [

@@ -24,9 +24,7 @@ describe('the development inbox is enabled with a loopback BASE_URL', () => {
   test.each(['http://localhost:3000', 'http://127.0.0.1:3000', 'http://[::1]:3000'])('BASE_URL=%s', (BASE_URL) => {
     const { config, messages } = logWithConfig({ BASE_URL })
     expect(hasDevelopmentInbox(config)).toBe(true)
-    expect(messages).toEqual([
-      `info: MAIL_URL is not set: mail is shown at ${BASE_URL}/dev/mail, on this machine only`,
-    ])
+    expect(messages).toEqual([`info: MAIL_URL is not set: mail is shown at ${BASE_URL}/dev/mail, on this machine only`])
   })
 })
 

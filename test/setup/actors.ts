@@ -10,7 +10,7 @@ export interface Tenant {
   /** `/v1/accounts/…` and `/v1/accounts/…/issuers/…`. */
   A: string
   I: string
-  /** The first key of the account, with full authority. */
+  /** Calls the API with the account's first API key, which has full authority over the account. */
   owner: ApiClient
 }
 

@@ -30,8 +30,8 @@ import { testSecretKey, withDatabaseName } from './database.js'
 export const teardown: { tasks: (() => Promise<void>)[] } = { tasks: [] }
 
 /**
- * Uses the server of TEST_DATABASE_URL (a role that may create databases) or starts an embedded one, and hands workers
- * its address and the template's name.
+ * Uses the server of TEST_DATABASE_URL (a role that may create databases) or starts an embedded one, and passes its
+ * address and the name of the template database to the Jest workers.
  */
 export default async function globalSetup(): Promise<void> {
   const externalUrl = process.env['TEST_DATABASE_URL']

@@ -42,7 +42,7 @@ export interface TestApp {
   baseUrl: string
   idpUrl: string
   setupLink: string | undefined
-  /** The bootstrap key of the system account: an operator. */
+  /** Calls the API as an operator, with the bootstrap key of the system account. */
   operator: ApiClient
   /** Another application on the same database, as a second process would be. */
   startSecondApp(): Promise<TestApp>

@@ -38,10 +38,10 @@ test('invalid settings: one message lists all problems with the fix, exit code 1
   expect(code).toBe(1)
   for (const word of [
     'PORT is "eighty"',
-    'DATABASE_URL must begin',
+    'DATABASE_URL: it must begin',
     'SECRET_KEY is required',
     'BOOTSTRAP_ADMIN_PASSWORD go together',
-    'RATE_LIMITS names "nothing"',
+    '"nothing" is not a limit',
     'METRICS_TOKEN_FILE names',
   ]) {
     expect(output).toContain(word)
@@ -74,7 +74,7 @@ test('the setup link works once, creates the first administrator, and is refused
     })
   const weak = await send('password')
   expect(weak.status).toBe(400)
-  expect(await weak.text()).toContain('choose another')
+  expect(await weak.text()).toContain('Choose another password')
   const answers = await Promise.all([1, 2, 3, 4, 5].map(() => send('a long enough first password')))
   expect(answers.map((answer) => answer.status).sort()).toEqual([200, 410, 410, 410, 410])
   expect((await fetch(link!)).status).toBe(410)

@@ -187,7 +187,7 @@ test('nothing is encrypted with the new key while a process without it runs', as
   const { code, output } = await runReencrypt(`${NEW},${OLD}`)
   expect({ code, answer: JSON.parse(output) }).toMatchObject({
     code: 1,
-    answer: { error_description: expect.stringContaining('restart it with this key') },
+    answer: { error_description: expect.stringContaining('Add this key to their SECRET_KEY') },
   })
   expect(await rowsEncryptedWith(newId8)).toEqual({})
 })

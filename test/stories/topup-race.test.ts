@@ -10,7 +10,7 @@ test('kill -9 of two servers and a worker while each payment is sent several tim
       concurrentSends: 5,
       kills: 3,
     })
-    expect(rest).toEqual({ notOnce: [], withoutTransfer: [], lost: [], wrongBalances: 0, kills: [1, 1, 1] })
+    expect(rest).toEqual({ notCreditedOnce: [], withoutTransfer: [], lost: [], wrongBalances: 0, kills: [1, 1, 1] })
     expect(answers['200']).toBeGreaterThan(0)
     expect(answers['500']).toBeUndefined()
     expect(transfers).toBeGreaterThan(0)

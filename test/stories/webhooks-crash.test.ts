@@ -16,8 +16,8 @@ test('kill -9 of two servers and a worker while a receiver refuses 30 %: every a
       withoutChange: 0,
       withoutDelivery: 0,
       neverAccepted: [],
-      different: 0,
-      forged: 0,
+      inconsistent: 0,
+      invalidSignatures: 0,
       kills: [1, 1, 1],
     })
     expect(result.acknowledged).toBeGreaterThanOrEqual(90)

@@ -14,7 +14,7 @@ export interface Form<Input> {
   setValue(path: string, value: unknown): void
   /** Replaces all values with those of a resource and clears the errors. */
   reset(source: unknown): void
-  /** Shows a RequestError at its fields or above the form; rethrows other errors. */
+  /** Shows the messages of a RequestError next to their fields or above the form; rethrows other errors. */
   showError(error: unknown): void
   /** Validates the values, runs `send` and shows errors. @returns whether it succeeded */
   submit(send: () => Promise<void>): Promise<boolean>

@@ -16,10 +16,10 @@ export interface QueryResult<Data> {
 }
 
 /**
- * Runs a query, and runs it again after mutations that affect its types.
+ * Runs a query, and runs it again after each mutation that returns an object of its types.
  * @param typename type (or a stable array of types) that the result depends on; without it, an empty list would not be
  *   refetched when its first row is created
- * @param cacheFirst accepts a cached result without a request; for names, which many components show
+ * @param cacheFirst uses a cached result, if there is one, without a request; for names that many components show
  */
 export function useQuery<Data, Variables extends AnyVariables>(
   query: TypedDocumentNode<Data, Variables>,

@@ -35,7 +35,7 @@ export function HealthCard() {
   const findings = useFindings()
   const findingHref = useFindingHref()
   return (
-    <Card flush title="Health" text="Settings that have no effect or put users at risk.">
+    <Card flush title="Health" text="Features that do not work, settings that have no effect, and security risks.">
       <ul className={classes.list} aria-label="Findings" aria-busy={findings === undefined}>
         {findings === undefined && (
           <li>

@@ -45,7 +45,8 @@ const accountQuery: BatchQuery = {
  * @param token the redeemed or presented token; undefined at the authorization endpoint
  * @param client the client that redeems the token
  * @throws InvalidGrant if the user is not an active member of the selected organization
- * (docs/contract.md#grant-and-client-rules rule 6), or if the client's restriction hides it
+ * (docs/contract.md#grant-and-client-rules rule 6), or if the client's restriction excludes that
+ * organization
  * (docs/contract.md#organization-restrictions-of-clients)
  */
 export async function findAccount(

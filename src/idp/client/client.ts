@@ -134,7 +134,7 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
   return row
 }
 
-/** Concurrent readers share one row, and so one client object of oidc-provider. */
+/** Caches the row. Concurrent readers get the same row object, and therefore the same client of oidc-provider. */
 function cacheRow(
   cache: LRUCache<string, CachedClientRow>,
   key: string,
@@ -227,8 +227,8 @@ export function clientRowOf(client: OpenIdClient): ClientRow {
 }
 
 /**
- * Returns which organizations of a user this client may see, by its own settings or those of the issuer
- * (docs/contract.md#organization-restrictions-of-clients).
+ * Returns which organizations of a user this client may see, by its own settings or, for a client with a
+ * metadata document, by the issuer's (docs/contract.md#organization-restrictions-of-clients).
  */
 export function restrictionOfClient({ document, settings }: ClientRow): OrganizationRestriction {
   if (!document) return organizationRestrictionOf(settings)

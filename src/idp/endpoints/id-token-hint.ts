@@ -34,7 +34,7 @@ export function readIdTokenHint(token: string): IdTokenHintResult {
   const jws = parseJws(token)
   if (!jws) throw invalidHintError()
   const { header, claims } = jws
-  // Access tokens and logout tokens are signed with the same keys (RFC 8725 section 3.11).
+  // Access tokens and logout tokens are signed with the same keys; `typ` distinguishes them (RFC 8725 section 3.11).
   if (header['typ'] !== undefined && header['typ'] !== 'JWT') throw invalidHintError()
   if (parseIssuerUrl(context.config, textOrEmpty(claims['iss']))?.issuerId !== runtime.issuer.id)
     throw invalidHintError()

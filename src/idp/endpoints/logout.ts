@@ -34,7 +34,8 @@ const invalidRequest = (description: string): ApiError => new ApiError('invalid_
 export async function serveLogout(ctx: KoaContext, values: Form): Promise<void> {
   const request = await readLogoutRequest(values)
   const session = await findBrowserSession(ctx)
-  // 1. No user is signed in with this browser, or the request came without its cookie. A hint still names a session.
+  // 1. No user is signed in with this browser, or the request came without its cookie. An `id_token_hint` may still
+  // name a session.
   if (!session?.accountId) {
     const { hint } = request
     const hasSessionCookie = ctx.cookies.get(cookieNames.session, { signed: false }) !== undefined
@@ -42,7 +43,8 @@ export async function serveLogout(ctx: KoaContext, values: Form): Promise<void> 
     else if (ctx.method === 'POST' && !hasSessionCookie) return retryAsNavigation(ctx, request)
     return completeLogout(ctx, request)
   }
-  // 2. A hint for the signed-in user proves that an application of this user sent the request.
+  // 2. An `id_token_hint` for the signed-in user proves that the request comes from an application that the user signed
+  // in to, so no confirmation is needed.
   if (request.hint?.sub === session.accountId) {
     await signOutBrowser(ctx, session)
     return completeLogout(ctx, request)

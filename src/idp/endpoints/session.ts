@@ -51,7 +51,10 @@ export async function serveSession(ctx: KoaContext, form: Form): Promise<void> {
   if (origin !== '') {
     const client = await readClient(sessionRow.clientId)
     if (!client || !isOriginAllowed(runtime.issuer.settings, client, origin)) {
-      throw new ApiError('invalid_request', `origin ${origin} not allowed for client: ${sessionRow.clientId}`)
+      throw new ApiError(
+        'invalid_request',
+        `The origin ${origin} is not allowed for the client ${sessionRow.clientId}. Add it to security.cors_origins in the settings of the issuer.`,
+      )
     }
     allowCrossOriginRead(ctx, origin)
   }

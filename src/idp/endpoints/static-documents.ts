@@ -18,7 +18,7 @@ export function createStaticDocument(type: string, cacheControl: string, value: 
 
 /**
  * Answers with the document, or 304 if the caller has it (RFC 9110 section 13.1.2). Does not use Koa's `fresh`, which
- * ignores If-None-Match when Cache-Control is `no-cache`, as fetch sends it.
+ * ignores If-None-Match if the request has `Cache-Control: no-cache`, which `fetch` adds.
  */
 export function serveStaticDocument(ctx: KoaContext, document: StaticDocument): void {
   ctx.set('Access-Control-Allow-Origin', '*')

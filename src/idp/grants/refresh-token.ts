@@ -8,7 +8,8 @@ import type { GrantType } from './grant.js'
 /**
  * Refresh token grant with rotation (RFC 6749 section 6, RFC 9700 section 4.14.2, docs/contract.md#refresh).
  * oidc-provider narrows the scope (an empty one counts as absent, RFC 6749 section 3.2) and keeps the full grant in the
- * new token. Reuse detection is done here, and the race of concurrent refreshes is decided by `UnitOfWork.commit`.
+ * new token. Reuse is detected here. `UnitOfWork.commit` ensures that only one of several concurrent
+ * refreshes succeeds.
  */
 export const refreshToken: GrantType = {
   parameters: ['refresh_token', 'scope', 'resource'],

@@ -32,7 +32,10 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   ;(provider as unknown as EventEmitter).on('authorization.success', addSessionState)
 }
 
-/** Errors for another response mode are also returned in the query (docs/contract.md#authorization-requests). */
+/**
+ * Supports only the response mode `query`. Errors of requests for another mode are returned in the query, too
+ * (docs/contract.md#authorization-requests).
+ */
 function allowQueryResponseModeOnly(provider: Provider): void {
   const { responseModes } = instance(provider)
   const query = responseModes.get('query')

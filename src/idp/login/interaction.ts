@@ -151,7 +151,10 @@ async function handleSubmission(loginRequest: LoginRequest, form: Form): Promise
   await applyTransition(loginRequest, transition)
 }
 
-/** Handles the return from an upstream provider. The cookie and the handle together count as a submitted form. */
+/**
+ * Handles the return from an upstream provider. The cookie and the one-time handle authenticate it, so it is processed
+ * like a submitted form.
+ */
 async function handleUpstreamReturn(loginRequest: LoginRequest, handle: string): Promise<void> {
   const { loginTransaction, snapshot, view } = loginRequest
   const { state, version } = snapshot
@@ -195,7 +198,7 @@ async function rejectIfRateLimited(loginRequest: LoginRequest): Promise<boolean>
  */
 async function applyTransition(loginRequest: LoginRequest, transition: Transition): Promise<void> {
   const { ctx, snapshot } = loginRequest
-  // Read before the transaction, inside of which it would need a second connection.
+  // Read before the transaction starts: inside it, this read would need a second connection.
   const browserSession = await requestContext().provider.Session.get(ctx as unknown as OpenIdContext)
   try {
     const { to, problems, redirect } = await runTransition({ ...loginRequest, browserSession }, transition)

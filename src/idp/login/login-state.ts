@@ -238,7 +238,7 @@ export async function save(tx: Context, uid: string, state: LoginState): Promise
   await tx.query('login-save', saveSql, [requestContext().runtime.issuer.id, uid, JSON.stringify(state)])
 }
 
-/** Returns the hidden field of a form: a signed version. */
+/** Returns the value of a form's hidden field: the version, signed for this purpose. */
 export function formToken(purpose: string, version: number): string {
   return formTokensOfAllKeys(purpose, version)[0]!
 }

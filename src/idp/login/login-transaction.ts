@@ -33,9 +33,9 @@ export interface LoginTransaction {
   /** Creates the state for a browser that has submitted no form yet. */
   createInitialState(): Promise<LoginState>
   /**
-   * Completes the login transaction after the last step, in the transaction of the last transition. Later writes of it
-   * can throw LoginAbortedError.
-   * @param browserSession the browser session at present
+   * Completes the login transaction after the last step, in the database transaction `tx` of that step. Writes that
+   * run at the end of `tx` can throw LoginAbortedError.
+   * @param browserSession the current browser session
    */
   complete(tx: Context, browserSession: BrowserSession, state: LoginState): Promise<void>
   /** Sends the response after the last step; returns false if the login transaction is not complete. */
@@ -51,7 +51,7 @@ export class LoginAbortedError extends Error {
 
 /**
  * Creates the login transaction of an authorization request.
- * @returns undefined if the client does not exist any more
+ * @returns undefined if the client no longer exists
  * @throws OIDCProviderError if the issuer is not active
  */
 export async function createAuthorizationTransaction(
@@ -108,7 +108,7 @@ export async function createAuthorizationTransaction(
   }
 }
 
-/** Finds a user by id, if the user is active. */
+/** Returns null for a user in another status, who cannot complete a sign-in. */
 async function findActiveUser(id: string) {
   const { context, runtime } = requestContext()
   const { id: issuerId, accountId } = runtime.issuer

@@ -113,7 +113,7 @@ export async function determineNextStep(
   // The email proves the address only after the second factor, and after a required new password is saved.
   const provesEmail = state.provenEmail !== undefined && state.provenEmail === facts.email
   if (provesEmail && !facts.emailVerified && !secondFactorPending && !state.mustChangePassword) {
-    // If the sign-in used a password, it is the new one.
+    // No password change is pending here, so the account keeps a password that this sign-in used.
     await claimAccountByEmail(withUserActor(tx, user), user, state.amr.includes('pwd'))
     facts.emailVerified = true
     // Claiming the account may have ended the user's sign-ins; this one continues.

@@ -18,7 +18,7 @@ import { signInMethodsOf } from './methods/index.js'
 import { relyingParty } from './passkeys.js'
 import { type Transition, TransitionRefused } from './steps/step.js'
 
-/** Facts about a user and their organizations. */
+/** What decides whether a second factor is required, and which ones the user can use. */
 export interface FactorFacts {
   /** Types of the user's usable credentials. */
   verifiers: string[]

@@ -100,7 +100,7 @@ export async function createAccount(
   return { id: user.id, accountId, issuerId, username: user.username, status: user.status } satisfies SignInUser
 }
 
-/** The state after the account was created in this transaction, with what the user has proved. */
+/** Returns the state after sign-up in this transaction. Its `amr` contains the factors that the sign-up verified. */
 export function stateAfterSignUp(tx: Context, state: LoginState, user: SignInUser, emailProved: boolean): LoginState {
   const { signUp, amr, methods } = state
   const withPassword = signUp?.passwordHash != null

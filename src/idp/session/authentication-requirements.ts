@@ -58,8 +58,8 @@ export async function isSignInOutdated(
 }
 
 /**
- * Returns the `since` timestamp (Unix milliseconds) of a sign-in that has just changed a credential in this
- * transaction.
+ * Returns the `since` timestamp (Unix milliseconds) of a sign-in that changed a credential itself in this transaction:
+ * one millisecond later, so that its own change does not invalidate it.
  */
 export const timestampAfterOwnChange = (tx: Context): number => tx.now() + 1
 

@@ -28,7 +28,7 @@ function cookieOptions({ url }: IssuerRuntime) {
 /** Returns the browser state that the browser sent. The value is not signed, so it proves nothing by itself. */
 export const browserStateOf = (ctx: KoaContext): string | undefined => ctx.cookies.get(COOKIE, { signed: false })
 
-/** Clears the browser state after a logout, so that every `session_state` becomes invalid. */
+/** Clears the browser state after a logout, so that every `session_state` issued to this browser becomes invalid. */
 export function clearBrowserState(ctx: KoaContext): void {
   ctx.cookies.set(COOKIE, null, cookieOptions(requestContext().runtime))
 }

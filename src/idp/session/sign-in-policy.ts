@@ -207,8 +207,8 @@ async function isInteractionPending(ctx: OpenIdContext, policy: interactionPolic
 /**
  * oidc-provider's `loadExistingGrant`: returns the grant for this request and connects it with a session.
  * @returns undefined while an interaction is pending
- * @throws AccessDenied while the session is suspended, InvalidRequest if the client may not select the organization any
- * more
+ * @throws AccessDenied while the session is suspended, InvalidRequest if the client may no longer select the
+ * organization
  */
 export async function loadExistingGrant(
   ctx: OpenIdContext,
@@ -219,7 +219,8 @@ export async function loadExistingGrant(
   const { session, client } = ctx.oidc
   const prior = await loadPriorSession(ctx)
   const { orgId } = await loadOrganizationSelection(ctx)
-  // oidc-provider checks the parameters only once per request; the sign-in may have taken a while.
+  // The organization was checked when the authorization request began. The client's restrictions may have changed
+  // during the sign-in.
   if (orgId !== null) checkOrganization(client!, orgId)
   // The response names the requested authentication context if this sign-in satisfies it.
   const acr = satisfiedAcr(ctx, session!)

@@ -236,7 +236,7 @@ function recordRefreshTokenRevoked(client: OpenIdClient, value: string, token: A
 export async function revokeTokenFamily(grantId: string, reason: RevocationReason): Promise<void> {
   const { context, runtime } = requestContext()
   const { id: issuerId, accountId } = runtime.issuer
-  // A detected reuse has no known actor.
+  // A client that revokes its token is the actor. If reuse was detected, the actor is unknown.
   const client = clientRevokingToken()
   const actorContext = client ? withClientActor(context, client) : context
   await endSessions(actorContext, { accountId, issuerId }, { grantId }, { reason, endBrowserSession: false })

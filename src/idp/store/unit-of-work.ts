@@ -34,7 +34,7 @@ interface SessionUpdate {
   idle_expires_at: number | null
 }
 
-/** The browser session of the response was ended, or renewed by another response, during this request. */
+/** The browser session that this request would save was ended, or replaced by another response, in the meantime. */
 export class SignInEndedError extends Error {}
 
 /** Another request has already consumed the same code or refresh token. */
@@ -231,7 +231,8 @@ export class UnitOfWork {
 
   /**
    * Commits all writes.
-   * @throws AlreadyConsumedError or SignInEndedError if another request was first; nothing is written then
+   * @throws AlreadyConsumedError or SignInEndedError if another request consumed an artifact or ended the browser
+   *   session first; then nothing is written
    */
   async commit(context: Context): Promise<void> {
     const consume = [...this.#consumes.values()]

@@ -64,7 +64,8 @@ export async function verifyPassword(hash: string | null | undefined, password: 
 }
 
 /**
- * Encrypts recoverable secrets with AES-256-GCM. The ciphertext begins with the key ID, so that keys can be rotated.
+ * Encrypts secrets that must be readable again (others are hashed) with AES-256-GCM. The ciphertext begins with the key
+ * ID, so that keys can be rotated.
  */
 export interface Encryptor {
   /** The key IDs, the encryption key first: the first eight hexadecimal digits of the key's SHA-256. */

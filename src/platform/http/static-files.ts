@@ -31,8 +31,9 @@ export interface BundleFile {
 }
 
 /**
- * Returns the files by their URL path below the bundle, such as `/assets/index-abc.js`. Empty before the first build.
- * @param options.pages include `.html` files; without it they are templates that the caller fills in
+ * Returns the files by their URL path, relative to the bundle folder, such as `/assets/index-abc.js`. Empty before the
+ * first build.
+ * @param options.pages whether to include `.html` files; not for a caller that uses them as templates
  */
 export function readBundle(folder: string, { pages = false } = {}): Map<string, BundleFile> {
   const files = new Map<string, BundleFile>()
@@ -57,7 +58,10 @@ export function readBundle(folder: string, { pages = false } = {}): Map<string, 
 export const contentEtag = (content: Buffer): string =>
   `W/"${createHash('sha256').update(content).digest('base64url')}"`
 
-/** Sends a file: a page is revalidated by its ETag; other names contain a hash of the content and are cached. */
+/**
+ * Sends a file. Pages are revalidated with their ETag. The names of other files contain a hash of the content, so
+ * browsers cache them permanently.
+ */
 export function sendBundleFile(ctx: KoaContext, file: BundleFile): void {
   ctx.status = 200
   ctx.set({ 'Cache-Control': file.etag ? 'no-cache' : 'public, max-age=31536000, immutable', Vary: 'Accept-Encoding' })

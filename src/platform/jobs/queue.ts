@@ -190,7 +190,8 @@ async function runAttempt(gatehouse: Gatehouse, task: Task, { id, payload, runAt
   let errorMessage: string | null = null
   try {
     // A job that crashes its process must not be retried without limit.
-    if (attempts > task.maxAttempts + limits.maxLostJobLeases) throw new Error('the process died during every attempt')
+    if (attempts > task.maxAttempts + limits.maxLostJobLeases)
+      throw new Error('The worker process stopped during every attempt to run this job.')
     outcome = await task.run(systemContext(gatehouse), payload, { number: attempts, isLast })
   } catch (error) {
     errorMessage = errorSummary(error)
@@ -225,7 +226,7 @@ async function runAttempt(gatehouse: Gatehouse, task: Task, { id, payload, runAt
   }
 }
 
-/** Deletes jobs that failed more than seven days ago. A periodic job. */
+/** Deletes failed jobs after `failedJobRetention`. A periodic job. */
 export async function purgeFailedJobs(context: Context): Promise<void> {
   await deleteInBatches(context, 'jobs', 'failed_at <= $1::bigint', context.now() - limits.failedJobRetention)
 }

@@ -94,7 +94,7 @@ export interface InboxMail extends Mail {
 const inboxFolder = ({ dataDir }: Config): string => join(dataDir, 'mail')
 
 function saveToInbox(config: Config, id: string, mail: Omit<InboxMail, 'id'>): void {
-  if (!hasDevelopmentInbox(config)) throw new Error('MAIL_URL is not set')
+  if (!hasDevelopmentInbox(config)) throw new Error('MAIL_URL is not set, so email cannot be sent.')
   const folder = inboxFolder(config)
   createPrivateDirectory(folder)
   const file = join(folder, `${id}.json`)

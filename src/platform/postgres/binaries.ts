@@ -71,8 +71,8 @@ export function findBinaries(dataDir: string, user: ChildUser, requiredMajor?: n
   if (requiredMajor !== undefined) {
     throw new Error(
       `the database in ${dataDir} was created by PostgreSQL ${requiredMajor}, and that version is not installed` +
-        `${packaged ? ` (Gatehouse includes ${packaged.major})` : ''}: dump it with the old version and restore it, or set ` +
-        'DATABASE_URL to a server that contains it',
+        `${packaged ? ` (Gatehouse includes ${packaged.major})` : ''}: dump the database with PostgreSQL ${requiredMajor} and ` +
+        'restore it into a new one, or set DATABASE_URL to a server that has this database',
     )
   }
   throw new Error(

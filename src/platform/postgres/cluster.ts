@@ -56,7 +56,7 @@ export async function openCluster(path: string, log: (message: string) => void):
   const folder = join(dataDir, 'postgres')
   const user = childUser(folder)
   if (user.uid !== undefined && process.platform !== 'linux') {
-    throw new Error('PostgreSQL does not run as root: start Gatehouse as an ordinary user, or set DATABASE_URL')
+    throw new Error('The embedded PostgreSQL cannot run as root. Start Gatehouse as another user, or set DATABASE_URL.')
   }
   const version = join(folder, 'PG_VERSION')
   const existingMajor = existsSync(version) ? Number(readFileSync(version, 'utf8')) : undefined

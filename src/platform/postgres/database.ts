@@ -38,7 +38,7 @@ export interface DatabaseHandle {
 // Times are BIGINT milliseconds, and input validation limits them to safe integers: read them as numbers.
 pg.types.setTypeParser(pg.types.builtins.INT8, Number)
 
-/** The connection of the transaction that is being opened. */
+/** Receives the connection that Prisma takes for a new transaction (TransactionPool). */
 export const openingTransaction = new AsyncLocalStorage<{ connection?: TransactionConnection }>()
 
 /** A pool that records which connection Prisma uses for a transaction, so that raw statements can run on it. */

@@ -171,7 +171,7 @@ async function startAndLock(cluster: Cluster, address: ClientConfig, args: strin
     }
   }
   throw new Error(
-    `the embedded PostgreSQL in ${cluster.dataDir} did not answer within ${limits.embeddedPostgresStartTimeout / 1000} s`,
+    `the embedded PostgreSQL in ${cluster.dataDir} did not accept connections within ${limits.embeddedPostgresStartTimeout / 1000} s`,
   )
 }
 

@@ -19,7 +19,7 @@ export const minPostgresVersion = 15
 /** The lock that Prisma uses, so that its deploy command and this function exclude each other. */
 const advisoryLockKey = 72707369
 
-/** The compiled file is dist/src/platform/postgres/migrate.js. */
+/** Relative to the compiled file, dist/src/platform/postgres/migrate.js. */
 const defaultFolder = fileURLToPath(new URL('../../../../prisma/migrations', import.meta.url))
 
 type Migration = { name: string; sql: string; checksum: string }

@@ -33,7 +33,10 @@ class PreCommitStatements {
   readonly #itemsByStatement = new Map<PreCommitStatement<unknown>, unknown[]>()
 
   add(statement: PreCommitStatement<unknown>, item: unknown): void {
-    if (!this.#isOpen) throw new Error('The transaction has ended.')
+    if (!this.#isOpen)
+      throw new Error(
+        'A statement was added after the transaction began to commit. Await all work inside the transaction.',
+      )
     const items = this.#itemsByStatement.get(statement)
     if (items) items.push(item)
     else this.#itemsByStatement.set(statement, [item])

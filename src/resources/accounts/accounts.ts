@@ -98,7 +98,9 @@ export async function getAccount(context: Context, { accountId }: InAccount): Pr
 export async function billingMode(context: Context, account: AccountWithDomains): Promise<string> {
   const { billingModeOverride: override, paymentMethods } = account
   if (override) return override
-  const gated = paymentMethods ? paymentMethods.length > 0 : await loader(context, activePaymentMethodFlagsOf).load(account.id)
+  const gated = paymentMethods
+    ? paymentMethods.length > 0
+    : await loader(context, activePaymentMethodFlagsOf).load(account.id)
   return gated ? 'gated' : 'ungated'
 }
 

@@ -160,7 +160,7 @@ export async function updateAgent(
   })
 }
 
-/** Returns the columns of a change of the status. @throws invalid_request for a transition that is not allowed */
+/** Returns the column values for a status change. @throws invalid_request for a transition that is not allowed */
 function statusColumns(agent: Agent, status: AgentStatus | undefined, reason: string | null | undefined) {
   const before = agent.status as AgentStatus
   const next = status ?? before

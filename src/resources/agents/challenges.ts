@@ -58,11 +58,11 @@ export async function issueChallenge(
   const [namespace = '', chainId = ''] = network.split(':')
   const scheme = signatureSchemes[namespace]
   if (!scheme) {
-    const supported = Object.keys(signatureSchemes).join(' and ')
+    const supported = Object.keys(signatureSchemes).join(' or ')
     throw invalidField(
       'network',
       'unsupported',
-      `is not supported for wallet authentication. Use a network of ${supported}.`,
+      `is not supported for wallet authentication. Use a CAIP-2 chain id in the namespace ${supported}.`,
     )
   }
   const nonce = randomBytes(24).toString('hex')

@@ -212,7 +212,7 @@ export async function deleteClientsOf(context: Context, { issuerId }: InIssuer):
 export async function rotateClientSecret(context: Context, path: ClientPath): Promise<ClientWithSecret> {
   const secret = resolveSecret('secret', null)
   const client = await updateClientRow(context, path, 'client.secret.rotated', undefined, async (row, tx) => {
-    if (!row.confidential) throw badRequest('A public client has no secret. Only confidential clients have one.')
+    if (!row.confidential) throw badRequest('This client is public and has no secret to rotate.')
     await requireGrantableClientScopes(tx, row, clientSettingsOf(row))
     return {
       secrets: rotateSecrets(

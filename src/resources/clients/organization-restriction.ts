@@ -9,7 +9,7 @@ import type { ClientSettings } from './settings.js'
 export interface OrganizationRestriction {
   /** The allowed organizations; null allows all. */
   readonly organizationIds: readonly string[] | null
-  /** Whether only the selected organization may be disclosed. */
+  /** Whether the client may see only the organization that was selected in the authorization request or at sign-in. */
   readonly selectedOnly: boolean
 }
 

@@ -3,8 +3,8 @@ import type { Context } from '../../platform/context.js'
 import { purgeRows } from '../purge.js'
 
 /**
- * Deletes clients 31 days after their soft delete (docs/contract.md#limits). Their tokens (21 days at most) have
- * expired.
+ * Deletes clients `deletedClientRetention` after their soft delete (docs/contract.md#limits). Their tokens have expired
+ * by then.
  */
 export async function purgeClients(context: Context): Promise<void> {
   const before = context.now() - limits.deletedClientRetention

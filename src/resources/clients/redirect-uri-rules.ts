@@ -59,7 +59,7 @@ export const redirectUriRulesSchema = z.strictObject(
 
 export type RedirectUriRules = z.infer<typeof redirectUriRulesSchema>
 
-/** Returns the rules of a stored issuer. */
+/** Returns the redirect URI rules in the issuer's settings, or undefined if it has none. */
 export const redirectUriRulesOf = (issuer: { settings: unknown }): RedirectUriRules | undefined =>
   (issuer.settings as { security?: { redirect_uri_rules?: RedirectUriRules } }).security?.redirect_uri_rules
 
@@ -92,7 +92,7 @@ function matchesHostPattern(text: string, hostname: string): boolean {
   return rest.join('.') === pattern.host
 }
 
-/** Path of the rules in error messages. */
+/** The path of the setting, as error messages name it. */
 const SETTING = 'settings.security.redirect_uri_rules'
 
 /** Returns a clause that says which rule of the issuer rejects a URI, or undefined if it is allowed. */

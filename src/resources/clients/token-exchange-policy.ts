@@ -19,7 +19,7 @@ export interface ExchangeRequest {
   org: string | undefined
 }
 
-/** Current facts. Times in Unix seconds. */
+/** What the decision depends on, read for this request. Times in Unix seconds. */
 export interface ExchangeFacts {
   now: number
   /** Undefined if the client no longer exists. */

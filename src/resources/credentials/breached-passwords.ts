@@ -44,10 +44,10 @@ export async function fetchBreachedSuffixes(
     timeout: limits.breachedPasswordsTimeout,
     maxBody: limits.maxBreachedPasswordsResponseBytes,
   })
-  if (status !== 200) throw new Error(`The service answered with status ${status}.`)
+  if (status !== 200) throw new Error(`BREACHED_PASSWORDS_URL answered with status ${status}.`)
   const lines = [...body.matchAll(/^([0-9A-F]{35}):(\d+)\r?$/gim)]
   if (lines.length === 0 && body.trim() !== '')
-    throw new Error('The response of the service is not a list of SHA-1 suffixes.')
+    throw new Error('The response of BREACHED_PASSWORDS_URL is not a list of SHA-1 suffixes.')
   // Padding entries have the count 0.
   return lines.filter(([, , count]) => Number(count) > 0).map(([, rest]) => rest!.toUpperCase())
 }

@@ -222,7 +222,7 @@ async function withoutAttestation(credential: RegistrationResponseJSON): Promise
   const { isoBase64URL, isoCBOR } = await import('@simplewebauthn/server/helpers')
   const bytes = isoBase64URL.toBuffer(credential.response.attestationObject)
   const authData = isoCBOR.decodeFirst<Map<string, Uint8Array<ArrayBuffer>>>(bytes).get('authData')
-  if (!(authData instanceof Uint8Array)) throw new Error('no authenticator data')
+  if (!(authData instanceof Uint8Array)) throw new Error('The attestation object has no authenticator data.')
   const attestation = new Map<string, string | Uint8Array<ArrayBuffer> | Map<string, string>>()
   attestation.set('fmt', 'none').set('attStmt', new Map<string, string>()).set('authData', authData)
   const attestationObject = isoBase64URL.fromBuffer(isoCBOR.encode(attestation))

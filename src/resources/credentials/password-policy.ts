@@ -112,7 +112,10 @@ export async function checkNewPassword(
 export const isPasswordExpired = (policy: PasswordPolicy, setAt: number | bigint, now: number): boolean =>
   policy.max_age_days !== null && Number(setAt) + policy.max_age_days * DAY <= now
 
-/** Returns the words of at least four letters in the username and the names of the profile, in lower case. */
+/**
+ * Returns the username, its part before the `@`, and the words of the profile's name fields, in lower case. Leaves out
+ * those with fewer than four characters.
+ */
 function userInfoWords({ username, profile }: PasswordOwner): string[] {
   const names = Object.entries((profile ?? {}) as Record<string, unknown>)
     .filter(([key, value]) => /name$/.test(key) && typeof value === 'string')

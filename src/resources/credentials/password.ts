@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { invalidField } from '../../kernel/errors.js'
 import { fieldSchemas } from '../../kernel/input.js'
 import { limits } from '../../kernel/limits.js'
+import { DAY } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
 import { hashPassword } from '../../platform/crypto/secrets.js'
 import type { Verifier } from '../../platform/postgres/database.js'
@@ -51,7 +52,11 @@ export const temporaryPassword = defineVerifierKind({
   async prepare(context, owner, values) {
     const now = context.now()
     if (values.expiresAt <= now || values.expiresAt > now + limits.temporaryPasswordLifetime) {
-      throw invalidField('expiresAt', 'out_of_range', 'must be in the future and at most 7 days from now.')
+      throw invalidField(
+        'expiresAt',
+        'out_of_range',
+        `must be in the future and at most ${limits.temporaryPasswordLifetime / DAY} days from now.`,
+      )
     }
     const hash = await checkAndHashPassword(context, owner, values.password)
     return (tx) =>

@@ -91,7 +91,7 @@ export async function consumeRecoveryLink(
   tokenHash: string,
 ): Promise<boolean> {
   const { accountId, issuerId, id } = user
-  // Changes of credentials lock this row too.
+  // Changes to credentials lock the user row, too, so that both cannot run at the same time.
   await sql(tx.db, 'SELECT id FROM users WHERE id = $1 AND issuer_id = $2 FOR UPDATE', id, issuerId)
   const [used] = await sql(tx.db, consumeText, issuerId, id, tokenHash, tx.now())
   if (!used) return false

@@ -63,8 +63,9 @@ const candidateText = `
 const method = 'password'
 
 /**
- * Verifies the password of a user. Records a failure, the lock and their events. After a success the caller calls
- * `recordCredentialVerification` and `recordSignInSuccess`.
+ * Verifies the password of a user. Records a failure, the lock after too many failures, and their events. Pads the
+ * response time of a refusal. After a success the caller calls `recordCredentialVerification` and
+ * `recordSignInSuccess`.
  * @param issuer the issuer of the user, with the settings that contain the password policy
  * @param usernameKey the normalized username
  */

@@ -123,7 +123,10 @@ export async function insertVerifier(
   return verifier
 }
 
-/** Records the event of a change of a verifier. */
+/**
+ * Records an event about a verifier.
+ * @param before the row before an update, to record the changed fields
+ */
 export async function recordVerifierEvent(
   context: Context,
   type: EventType,

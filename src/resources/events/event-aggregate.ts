@@ -115,8 +115,9 @@ async function queryConsistentCounts(
 /** A source of counts for a time range in Unix milliseconds, from inclusive and to exclusive. */
 interface CountSource {
   /**
-   * `events` and `uncounted` read single events, all or only those not counted yet; `hours` reads hourly counts with
-   * all dimensions; `few hours` and `few days` read counts with the low-cardinality dimensions.
+   * `events` reads all individual events, `uncounted` only those that are not counted yet. `hours` reads hourly counts
+   * with all dimensions; `few hours` and `few days` read hourly and daily counts with only the low-cardinality
+   * dimensions.
    */
   source: 'events' | 'uncounted' | 'hours' | 'few hours' | 'few days'
   from: number

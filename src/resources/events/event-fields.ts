@@ -49,7 +49,10 @@ type HiddenFields = Record<string, (row: Record<string, unknown>) => unknown>
 const upstreamSecret = (name: string) => (row: Record<string, unknown>) =>
   (row['secrets'] as Record<string, unknown>)[name]
 
-/** Fields whose values events must not contain, by API field name, with a function that reads the value to compare. */
+/**
+ * Fields whose values must not appear in events, by API field name. The function reads the stored value, so that an
+ * event can say that it changed.
+ */
 export const hiddenFields: Partial<Record<TargetType, HiddenFields>> = {
   api_key: { secret: (row) => row['secrets'] },
   auth_method: {
@@ -90,7 +93,7 @@ function readRestFields(): Record<string, ReadonlyMap<string, string>> {
       const fields = fragment === null ? new Map<string, string>() : fragmentFields.get(fragment)
       if (!fields)
         throw new Error(
-          `graphql/rest has no fragment ${fragment}, which names the event fields of ${kind}. Add it or correct restFragments.`,
+          `restFragments refers to the fragment ${fragment} for the event fields of ${kind}, but graphql/rest does not define it. Add the fragment or correct restFragments.`,
         )
       return [kind, fields]
     }),

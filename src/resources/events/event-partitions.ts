@@ -67,8 +67,8 @@ function partitionAt(moment: number): EventPartition {
 }
 
 /**
- * Deletes counts day by day: the index on time finds each day, while a single range would scan the dead rows of the
- * previous batches again. Everything before `from` is one range.
+ * Deletes counts one day at a time, because with a single range each batch would scan the dead rows of the previous
+ * batches again. Everything before `from` is one range.
  */
 async function deleteCounts(context: Context, from: number, retainedFrom: number): Promise<void> {
   for (const table of ['event_hours', 'event_counts']) {

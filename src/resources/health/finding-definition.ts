@@ -1,4 +1,4 @@
-/** Types and helpers for the tables of health findings. */
+/** What a health finding consists of, and how the tables of findings define one. */
 import { limits } from '../../kernel/limits.js'
 import type { DeploymentFacts } from './health-facts.js'
 

@@ -31,7 +31,7 @@ export interface Method extends MethodSettings {
 export interface ClientFacts {
   /** Whether an active client sends users to the sign-in page. */
   signUsersIn: boolean
-  /** Active clients that may have a finding. */
+  /** Active clients that a finding can apply to, at most `maxHealthCheckedClients`, newest first. */
   relevantClients: {
     id: string
     name: string

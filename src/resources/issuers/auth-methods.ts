@@ -228,7 +228,10 @@ const canSignInExistingUsers = (method: string, settings: unknown): boolean =>
 const isEnabledSecondFactor = ({ method, enabledLogin }: AuthMethod): boolean =>
   enabledLogin && (isSecondFactor(method) || method === 'passkey')
 
-/** `first_factor_only` exists only for federated methods and must be true (docs/contract.md#authentication-methods). */
+/**
+ * Upstream methods require `settings` and `first_factor_only`, which must be true. Other methods do not have
+ * `first_factor_only` (docs/contract.md#authentication-methods).
+ */
 function checkKindFields(method: AuthMethodKind, firstFactorOnly: boolean | undefined, hasSettings: boolean): void {
   if (!isUpstreamKind(method)) {
     if (firstFactorOnly === undefined) return

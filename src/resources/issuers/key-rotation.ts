@@ -28,7 +28,7 @@ export interface ChangedKey {
   signsFrom: number
 }
 
-/** Changes of the keys of an issuer. */
+/** What a rotation changed in an issuer's signing keys. */
 export interface KeyChange {
   /** Added to the JWKS. */
   published: ChangedKey[]

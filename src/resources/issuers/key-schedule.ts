@@ -20,7 +20,10 @@ export function periodOf(moment: number): string {
   return new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 0)).toISOString().slice(0, 7)
 }
 
-/** Returns when a key that is published now starts to sign: at the rotation after its predecessor started. */
+/**
+ * Returns when a key that is published now starts to sign: at the first rotation time after its predecessor started,
+ * but not before the publication lead has passed.
+ */
 export const nextSignsFrom = (previous: number, now: number): number =>
   Math.max(now + limits.signingKeyPublicationLead, nextRotationAfter(previous))
 
@@ -31,7 +34,7 @@ export function upcomingKeys<Key extends SigningSchedule>(keys: readonly Key[], 
   return signing ? ofAlg.slice(ofAlg.indexOf(signing) + 1) : []
 }
 
-/** Changes of the keys of one algorithm. */
+/** What a rotation changes in the keys of one algorithm. */
 export interface RotationPlan<Key> {
   /** A published key that will sign earlier than scheduled. */
   promote?: { key: Key; signsFrom: number }

@@ -36,7 +36,7 @@ export interface KeyPath extends KeyOwner {
   keyId: string
 }
 
-/** Returns the columns that identify the owner of a key. */
+/** Keys of an account have neither an issuer nor an organization. */
 const ownerColumnsOf = (path: KeyOwner) =>
   organizationPathOf(path) ?? { accountId: path.accountId, issuerId: null, orgId: null }
 

@@ -71,7 +71,7 @@ export function resolveTokenScopes(
     throw invalidField(
       'restrictions.scopes',
       'too_big',
-      `must have fewer scopes: at most ${limits.maxPersonalTokenScopeLength} characters in total.`,
+      `must have at most ${limits.maxPersonalTokenScopeLength} characters in total, including the spaces between scopes. Choose fewer scopes.`,
     )
   }
   return scopesToGrant

@@ -68,7 +68,7 @@ export function tokenStatus(context: Context, token: TokenWithUser): PersonalTok
   return token.expiresAt <= context.now() ? 'expired' : statusFromUser(token.user)
 }
 
-/** Excludes tokens that were revoked or expired more than 31 days ago. */
+/** Excludes tokens that were revoked or expired before `revokedKeyRetention`. */
 export function whereTokenReadable(context: Context): Prisma.PersonalTokenWhereInput {
   const from = context.now() - limits.revokedKeyRetention
   return { expiresAt: { gt: from }, OR: [{ status: 'active' }, { statusAt: { gt: from } }] }

@@ -30,7 +30,7 @@ export const initialSecrets = (secret: string, now: number): StoredSecret[] => [
   { hash: sha256(secret), expires_at: null, created_at: now },
 ]
 
-/** Returns the stored secrets after a rotation: the new one, and the old ones with their remaining overlap. */
+/** Returns the stored secrets after a rotation: the new one, and those still valid, each until its overlap ends. */
 export function rotateSecrets(secrets: StoredSecret[], secret: string, now: number): StoredSecret[] {
   const old = secrets
     .filter((entry) => entry.expires_at === null || entry.expires_at > now)

@@ -16,7 +16,7 @@ export function currentKeyStatus(context: Context, key: ApiKey, suspended: boole
   return suspended ? 'suspended' : 'active'
 }
 
-/** Excludes keys that were revoked more than 31 days ago. */
+/** Excludes keys that were revoked before `revokedKeyRetention`. */
 export const whereKeyReadable = (context: Context): Prisma.ApiKeyWhereInput => ({
   OR: [{ status: { not: 'revoked' } }, { statusAt: { gt: context.now() - limits.revokedKeyRetention } }],
 })

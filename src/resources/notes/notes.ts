@@ -278,7 +278,7 @@ export async function deleteNote(context: Context, path: NotePath, ifMatch?: str
   })
 }
 
-/** The fields for the event. Mentions and references follow from the content. */
+/** The fields that are compared for `changes`, without mentions and references, which the content defines. */
 const auditedFields = ({ pinned, content }: NoteWithLinks) => ({ pinned, content })
 
 /** The event says that the content changed, but does not contain it, so that deleting a note is permanent. */

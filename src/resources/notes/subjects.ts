@@ -18,6 +18,14 @@ export interface NoteSubjectRef {
 type SubjectFinder<Path> = (context: Context, path: Path, id: string) => Promise<{ id: string } | null>
 const select = { id: true } as const
 
+/** For error messages. */
+const subjectNames: Record<NoteSubject, string> = {
+  user: 'a user',
+  org: 'an organization',
+  client: 'a client',
+  issuer: 'an issuer',
+}
+
 /** Subjects that are identified within their issuer. */
 const issuerSubjects: Partial<Record<NoteSubject, SubjectFinder<InIssuer>>> = {
   user: (context, path, id) =>
@@ -55,7 +63,7 @@ export async function requireSubject(
 ): Promise<Required<NoteSubjectRef>> {
   const findInIssuer = issuerSubjects[subjectType]
   if (findInIssuer && issuerId === null) {
-    throw invalidField('issuerId', 'required', `is required for a note about a ${subjectType}.`)
+    throw invalidField('issuerId', 'required', `is required for a note about ${subjectNames[subjectType]}.`)
   }
   if (!findInIssuer && issuerId !== null) {
     throw invalidField('issuerId', 'not_allowed', 'is allowed only for notes about users and organizations.')
@@ -68,7 +76,7 @@ export async function requireSubject(
     : await accountSubjects[subjectType]?.(context, { accountId }, subjectId)
   if (!found) {
     const where = findInIssuer ? 'of this issuer' : 'of this account'
-    throw invalidField('subjectId', 'unknown_subject', `must be the id of a ${subjectType} ${where}.`)
+    throw invalidField('subjectId', 'unknown_subject', `must be the id of ${subjectNames[subjectType]} ${where}.`)
   }
   return { subjectType, subjectId, issuerId }
 }

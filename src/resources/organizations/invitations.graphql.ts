@@ -144,7 +144,7 @@ export class InvitationResolver {
 
   @Mutation(() => OrganizationInvitation, {
     description:
-      'Sends an invitation again with a new token and a new lifetime of seven days. The response contains the token once; a repeated idempotency key is not replayed.',
+      'Sends an invitation again with a new token and a new lifetime. The response contains the token once; a repeated idempotency key is not replayed.',
   })
   @Scope('issuers.organizations.members', 'write')
   async resendOrganizationInvitation(

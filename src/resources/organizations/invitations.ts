@@ -1,6 +1,6 @@
 /**
  * Invitations to organizations with `invitation_enabled`: an email address, the scopes and groups to give, and a token
- * that can be used once within seven days. The token is a bearer secret, so only its SHA-256 is stored.
+ * that can be used once within `invitationLifetime`. The token is a bearer secret, so only its SHA-256 is stored.
  */
 import { z } from 'zod'
 import { badRequest, conflict, notFound } from '../../kernel/errors.js'
@@ -144,7 +144,8 @@ export async function createInvitation(
   return transaction(context, async (tx) => {
     const { db } = tx
     const organization = await lockOrganization(tx, path)
-    if (!organization.invitationEnabled) throw badRequest('Invitations are not enabled for this organization.')
+    if (!organization.invitationEnabled)
+      throw badRequest('Invitations are not enabled for this organization. Set invitation_enabled to true first.')
     const known = await requireGroups(tx, path.orgId, groups)
     const grantedScopes = [...organization.defaultMemberScopes, ...scopes, ...known.flatMap((group) => group.scopes)]
     await requireGrantableMemberScopes(tx, path.orgId, grantedScopes)
@@ -186,19 +187,20 @@ export async function createInvitation(
 }
 
 /**
- * Sends an invitation again with a new token and a new lifetime of seven days. The old token becomes invalid.
+ * Sends an invitation again with a new token and a new lifetime. The old token becomes invalid.
  * @throws invalid_request if it was accepted or revoked, not_found, conflict if the address has a newer invitation
  */
 export async function resendInvitation(context: Context, path: InvitationPath): Promise<InvitationWithToken> {
   const token = randomSecret()
   const organization = await requireOrganization(context, path)
-  if (!organization.invitationEnabled) throw badRequest('Invitations are not enabled for this organization.')
+  if (!organization.invitationEnabled)
+    throw badRequest('Invitations are not enabled for this organization. Set invitation_enabled to true first.')
   try {
     const renewToken = async (row: OrganizationInvitation, now: Context) => {
       if (row.status !== 'pending' && row.status !== 'expired') {
         throw badRequest(`Only a pending or expired invitation can be sent again. This invitation is ${row.status}.`)
       }
-      // Renewing an invitation grants its scopes again, so the caller needs them, like its creator.
+      // Sending an invitation again grants its scopes again, so the caller needs them, as its creator did.
       const groups = await existingGroupsOf(now, row)
       const grantedScopes = [
         ...organization.defaultMemberScopes,

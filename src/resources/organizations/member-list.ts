@@ -58,7 +58,10 @@ export async function listMembers(
   return { data: rows, hasMore, nextCursor: hasMore ? found[limit - 1]! : null }
 }
 
-/** Owners see the members of their administrator organization at the console issuer, but not its users. */
+/**
+ * Requires `issuers.users:read`. Owners see the members of their administrator organization at the console issuer, but
+ * no other users of that issuer.
+ */
 function requireUserReadScope({ actor }: Context, { accountId }: InOrganization): void {
   const isOwner = actor.userId !== null && actor.issuerId === null && !actor.operator && actor.accountId === accountId
   const hasAccountAccess = actor.orgId === null && actor.orgIds === null && !isOwner

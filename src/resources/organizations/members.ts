@@ -120,7 +120,6 @@ export async function addMember(context: Context, path: InOrganization, input: u
   })
 }
 
-/** The user is already a member of the organization. */
 export class AlreadyMemberError extends ApiError {
   constructor() {
     super('conflict', 'This user is already a member of the organization.')

@@ -123,7 +123,7 @@ export async function listOrganizations(
 export const getOrganization = requireOrganization
 
 /**
- * Creates an organization. Its creator becomes a member with `creator_scopes` if it is a user of this issuer
+ * Creates an organization. If the creator is a user of this issuer, the user becomes a member with `creator_scopes`
  * (docs/contract.md#groups).
  * @throws invalid_request, insufficient_scope, not_found for the issuer
  */
@@ -167,7 +167,10 @@ export async function insertOrganization(
   return organization
 }
 
-/** Returns the named user or the caller as the creator; `isUser` is true for a user of this issuer. */
+/**
+ * Returns the creator: the user `createdByUserId`, otherwise the caller; null if the caller is not a user. `isUser` is
+ * true if the creator is a user of this issuer.
+ */
 async function resolveCreator(
   context: Context,
   { accountId, issuerId }: InIssuer,

@@ -90,8 +90,8 @@ const expiredInvitationsText = `
   LIMIT ${limits.organizationPurgeBatchSize} FOR UPDATE OF t SKIP LOCKED`
 
 /**
- * Deletes invitations 31 days after they expired. Events of an accepted invitation keep the address until the user is
- * purged; for others it is erased now, because there is no user to purge.
+ * Deletes invitations `expiredInvitationRetention` after they expired. Events of an accepted invitation keep the
+ * address until the user is purged; for others it is erased now, because there is no user to purge.
  */
 export async function purgeExpiredInvitations(context: Context): Promise<void> {
   const before = context.now() - limits.expiredInvitationRetention

@@ -46,7 +46,7 @@ const creditOnce = (context: Context, id: string): Promise<TopupAttempt> =>
       network,
       transactionId: transactionId ?? '',
     })
-    if (!entry) throw new Error('The balance did not accept a positive amount.')
+    if (!entry) throw new Error(`Top-up ${id} could not be credited: the balance was not updated.`)
     await recordEvent(tx, 'credits.topup.succeeded', {
       accountId,
       target: { type: 'ledger_entry', id: entry.id },

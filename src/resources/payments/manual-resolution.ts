@@ -41,7 +41,7 @@ export async function creditFoundPayment(
   if (!transactionId) throw invalidField('transaction', 'invalid_format', transactionFormatMessage(network))
   await transaction(context, async (tx) => {
     const [updated] = await sql(tx.db, markSettledText, id, transactionId, tx.now())
-    // If this process dies before the credit, the job credits the payment.
+    // If this process stops before it credits the payment, the reconciliation job does.
     if (updated) await enqueue(tx, RECONCILE_TASK, [{ attemptId: id }], tx.now() + limits.topupReconciliationDelay)
   })
   const attempt = await requireAttempt(context, id)
@@ -73,8 +73,8 @@ async function requireAttempt(context: Context, id: string): Promise<TopupAttemp
 }
 
 function transactionFormatMessage(network: string): string {
-  const format = network.startsWith('eip155:') ? '0x and 64 hexadecimal digits' : '16 to 128 letters and digits'
-  return `must be a transaction id of ${network}: ${format}, optionally with the prefix "${network}:".`
+  const format = network.startsWith('eip155:') ? '0x followed by 64 hexadecimal digits' : '16 to 128 letters and digits'
+  return `must be a transaction id on ${network} (${format}), optionally with the prefix "${network}:".`
 }
 
 /** Returns an error message for the state of a payment. */

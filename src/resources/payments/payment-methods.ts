@@ -67,7 +67,7 @@ export async function listPaymentMethods(
   return toPage(rows, limit)
 }
 
-/** @throws invalid_request, also if another method is active, not_found */
+/** @throws invalid_request for invalid input or if another payment method is active; not_found for the account */
 export async function createPaymentMethod(context: Context, path: InAccount, input: unknown): Promise<PaymentMethod> {
   const { type, label, ...values } = checkInput(createRules, input)
   await requireAccount(context, path)

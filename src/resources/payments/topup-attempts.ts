@@ -123,7 +123,7 @@ export async function recordOutcome(context: Context, { id }: TopupAttempt, outc
 }
 
 /**
- * Closes an attempt without a credit and records the event.
+ * Closes an attempt without crediting the account and records the event.
  * @param fromStates states from which the attempt may be closed
  * @returns false if the attempt is in another state
  */

@@ -178,12 +178,20 @@ async function topupResponse(
         ? 'The payment was settled by a transaction that was already credited.'
         : 'The payment was settled, but its payment method was removed or its allowed payer wallets were changed before it could be credited.'
     const extra = { payment_reference: reference, retryable: false }
-    throw new ApiError('conflict', `${text} Do not pay again. Request a refund with the payment reference.`, { extra })
+    throw new ApiError(
+      'conflict',
+      `${text} Do not pay again. Contact the operator with the payment reference to request a refund.`,
+      { extra },
+    )
   }
   if (state === 'unresolved') {
-    throw new ApiError('conflict', 'It is unknown whether this payment was settled. Contact the operator.', {
-      extra: { retryable: false },
-    })
+    throw new ApiError(
+      'conflict',
+      'It is unknown whether this payment was settled. Do not pay again. Contact the operator.',
+      {
+        extra: { retryable: false },
+      },
+    )
   }
   const wait = state === 'unknown' ? MINUTE : 5 * SECOND
   throw new ApiError('conflict', 'This payment is being settled. Do not sign another payment.', {

@@ -39,7 +39,7 @@ export function currentSessionStatus(
   return idleExpiresAt !== null && Number(idleExpiresAt) <= now ? 'inactive' : 'active'
 }
 
-/** The device, as far as its requests show it. */
+/** What the requests of a device reveal about it. */
 export interface Device {
   user_agent: string | null
   ip_address: string | null

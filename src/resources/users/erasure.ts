@@ -22,7 +22,10 @@ export interface PurgedUser {
   profile: unknown
 }
 
-/** Erases the data of these users. Idempotent. */
+/**
+ * Erases what other tables contain about these users: stored responses, queued mail, mentions in notes and test
+ * deliveries. Idempotent.
+ */
 export async function eraseUserData(context: Context, users: readonly PurgedUser[]): Promise<void> {
   // Users in `deleted` were purged by a version without erasure: their responses have expired, their addresses are
   // unknown.

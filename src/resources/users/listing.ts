@@ -1,6 +1,6 @@
 /**
- * Lists and search of users (docs/contract.md#user-endpoints). Each page is one range of an index from the cursor on,
- * so its cost does not depend on its position among a million users.
+ * Lists and searches users (docs/contract.md#user-endpoints). Each page is one index range scan that starts at the
+ * cursor, so its cost does not grow with its position in the list.
  */
 import { checkPageLimit, type Page, type PageRequest, toPage } from '../../kernel/pagination.js'
 import type { Context } from '../../platform/context.js'

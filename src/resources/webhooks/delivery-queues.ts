@@ -81,9 +81,9 @@ const waitingQueuesText = `${waitingWebhooksCte}
   WHERE w.id <> ALL ($1::text[]) ORDER BY 2 LIMIT 1000`
 
 /**
- * Returns the webhooks with waiting deliveries, and when each may be sent to (Unix milliseconds).
- * @param excludedIds webhooks with a running delivery loop in this process; not all leased ones, because a loop may
- *   have failed
+ * Returns the webhooks that have waiting deliveries, with the earliest time of the next attempt (Unix milliseconds).
+ * @param excludedIds webhooks with a running delivery loop in this process. Other leased webhooks are included, because
+ *   the loop that leased them may have failed.
  */
 export const waitingQueues = (context: Context, excludedIds: readonly string[]) =>
   context.database.query<{ webhookId: string; at: number }>('webhooks-due', waitingQueuesText, [excludedIds])

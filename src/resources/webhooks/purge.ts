@@ -1,4 +1,4 @@
-/** Purges delivery records after 14 days and deleted webhooks after 31 days (docs/contract.md#limits). */
+/** Purges delivery records and deleted webhooks after their retention (docs/contract.md#limits). */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
 import { deleteInBatches } from '../../platform/jobs/batch-delete.js'
@@ -12,7 +12,7 @@ export async function purgeDeliveries(context: Context): Promise<void> {
   await deleteInBatches(context, 'webhook_daily_counts', 'day <= $1::int', dayOf(before))
 }
 
-/** Deletes webhooks that were deleted 31 days ago. Their delivery records have been purged before. */
+/** Deletes webhooks `deletedWebhookRetention` after their soft delete. Their delivery records were purged before. */
 export async function purgeWebhooks(context: Context): Promise<void> {
   const before = context.now() - limits.deletedWebhookRetention
   await deleteInBatches(context, 'webhooks', `status = 'deleted' AND deleted_at <= $1::bigint`, before)

@@ -53,9 +53,9 @@ export function ApiKeyPage({ keyId }: { keyId: string }) {
   if (may('blockApiKey') && key.status !== 'blocked') {
     dangers.push({
       title: 'Block this key',
-      text: 'Requests with this key are refused until you unblock it.',
+      text: 'The key does not work until you unblock it.',
       label: 'Block key',
-      warning: 'Requests with this key are refused immediately. You can unblock it later.',
+      warning: 'This key stops working immediately. You can unblock it later.',
       onConfirm: () =>
         mutate(blockApiKey, { ...ids, input: { reason: 'Blocked in the console' } }, { successMessage: 'Key blocked' }),
     })
@@ -65,7 +65,7 @@ export function ApiKeyPage({ keyId }: { keyId: string }) {
       title: 'Revoke this key',
       text: 'Permanently disables the key.',
       label: 'Revoke key',
-      warning: 'Requests with this key are refused immediately. This cannot be undone.',
+      warning: 'This key stops working immediately. This cannot be undone.',
       name: key.name,
       onConfirm: () =>
         mutate(

@@ -86,8 +86,8 @@ export function AuthMethodPage({ methodId }: { methodId: string }) {
       </Card>
       <EditForm
         key="offer"
-        title="Availability"
-        text="If you disable sign-in, users keep their credentials, which work again when you enable it."
+        title="General"
+        text="If you disable sign-in with this method, users keep their credentials. They work again when you enable it."
         fields={availabilityFields}
         {...formProps}
       />

@@ -88,7 +88,7 @@ const tokenFields: Field<UpdateClientInput>[] = [
     kind: 'list',
     path: 'settings.openid.allowed_resources',
     label: 'Allowed resources',
-    hint: 'APIs that it can request access tokens for (RFC 8707).',
+    hint: 'APIs for which this client can request access tokens (RFC 8707).',
     placeholder: 'https://api.example.com',
   },
   {

@@ -225,7 +225,7 @@ function IssuerAssignment({ domain }: { domain: DomainFieldsFragment }) {
   }
   const { issuerId } = domain
   return (
-    <Card title="Issuer" text="The issuer whose sign-in pages are served on this domain.">
+    <Card title="Issuer" text="The issuer that is served on this domain.">
       <Group align="flex-end">
         <Select
           label="Assigned to"

@@ -41,7 +41,7 @@ export const signupFields: IssuerFields = [
     kind: 'list',
     path: 'settings.signup.allowed_domains',
     label: 'Allowed email domains',
-    hint: 'Only addresses of these domains can sign up. Leave empty to allow all.',
+    hint: 'Only users with an email address in these domains can sign up. Leave empty to allow all domains.',
     placeholder: 'example.com',
   },
   { kind: 'list', path: 'settings.signup.blocked_domains', label: 'Blocked email domains' },
@@ -96,7 +96,7 @@ export const securityFields: IssuerFields = [
     kind: 'list',
     path: 'settings.security.cors_origins',
     label: 'Allowed CORS origins',
-    hint: 'Origins that can call the token endpoints from a browser.',
+    hint: 'Origins whose scripts can read responses of this issuer, for example of the token endpoint. The origins of public clients’ redirect URIs need no entry.',
     placeholder: 'https://app.example.com',
   },
 ]

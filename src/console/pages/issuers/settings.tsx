@@ -56,10 +56,9 @@ export default function IssuerSettings() {
                     actions={[
                       {
                         title: 'Delete this issuer',
-                        text: 'Deletes the issuer and its clients. Sign-ins fail immediately.',
+                        text: 'Deletes the issuer and its clients. Users can no longer sign in.',
                         label: 'Delete issuer',
-                        warning:
-                          'Users can no longer sign in through this issuer, and all its applications stop working.',
+                        warning: 'All applications that use this issuer stop working immediately.',
                         name: issuer.name,
                         onConfirm: remove,
                       },
@@ -97,7 +96,7 @@ export default function IssuerSettings() {
                 <EditForm
                   key="redirect-uris"
                   title="Redirect URIs"
-                  text="Rules for the redirect URIs of clients. A client that does not comply keeps working until its settings change or it is enabled again."
+                  text="Rules for the redirect URIs of clients. Existing clients keep working. A client that breaks a rule must be corrected when its settings change or when it is enabled again."
                   fields={redirectUriFields}
                   {...formProps}
                 />

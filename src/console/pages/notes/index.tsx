@@ -98,7 +98,7 @@ function NoteList() {
         empty={{
           icon: 'note',
           title: 'No notes yet',
-          text: 'To add a note, open a user, an organization, a client or an issuer, then Notes.',
+          text: 'To add a note, open a user, organization, client or issuer and select Notes.',
         }}
       />
     </Page>
@@ -110,10 +110,10 @@ const noteFields: Field<UpdateNoteInput>[] = [
     kind: 'textarea',
     path: 'content',
     label: 'Text',
-    hint: 'Markdown. @[Name](user ID) mentions a user, [[org:ID|Name]] links to another resource.',
+    hint: 'Markdown. @[Name](user ID) mentions a user. [[type:ID|Name]] links to a resource, for example [[org:ID|Name]] to an organization.',
     required: true,
   },
-  { kind: 'toggle', path: 'pinned', label: 'Pinned to the top' },
+  { kind: 'toggle', path: 'pinned', label: 'Pin to the top' },
 ]
 
 function NotePage({ noteId }: { noteId: string }) {

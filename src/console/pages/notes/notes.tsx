@@ -58,7 +58,7 @@ export function NotesPanel({ type, id, name }: Props) {
   )
 }
 
-/** Notes about other resources that mention this user or reference this resource. */
+/** Notes that mention this user or link to this resource, but are about another one. */
 function Backlinks({ type, id }: Omit<Props, 'name'>) {
   const { accountId } = useConsoleContext()
   const backlinksQuery = useQuery(
@@ -78,7 +78,7 @@ function Backlinks({ type, id }: Omit<Props, 'name'>) {
   )
   if (uniqueNotes.length === 0) return null
   return (
-    <Card title="References" text="Notes about other resources that reference this one." flush>
+    <Card title="References" text="Notes that mention or link to this resource, but are about another one." flush>
       {uniqueNotes.map((note) => (
         <NoteCard key={note.id} note={note} showSubject />
       ))}

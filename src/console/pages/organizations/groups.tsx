@@ -130,7 +130,7 @@ const groupFields: Field<UpdateOrganizationGroupInput>[] = [
   { kind: 'text', path: 'name', label: 'Name', required: true },
   { kind: 'textarea', path: 'description', label: 'Description' },
   { kind: 'list', path: 'scopes', label: 'Scopes', hint: 'Scopes that all members of the group get.' },
-  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object of your own.' },
+  { kind: 'json', path: 'metadata', label: 'Metadata', hint: 'A JSON object with custom data.' },
 ]
 
 function GroupPage({ groupId }: { groupId: string }) {
@@ -210,7 +210,7 @@ function GroupPage({ groupId }: { groupId: string }) {
                 <ActionIcon
                   variant="subtle"
                   color="gray"
-                  aria-label={`Remove ${memberName(member)}`}
+                  aria-label={`Remove ${memberName(member)} from the group`}
                   onClick={() => void removeMember(member)}
                 >
                   <Icon name="close" />

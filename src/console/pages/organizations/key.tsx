@@ -107,7 +107,7 @@ export function OrganizationKeyPage({ keyId }: { keyId: string }) {
               title: 'Revoke this key',
               text: 'Permanently disables the key.',
               label: 'Revoke key',
-              warning: 'Requests with this key are refused immediately. This cannot be undone.',
+              warning: 'This key stops working immediately. This cannot be undone.',
               name: key.name,
               onConfirm: () => mutate(revokeOrganizationApiKey, keyIds, { successMessage: 'Key revoked' }),
             },

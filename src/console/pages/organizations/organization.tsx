@@ -63,7 +63,7 @@ export function OrganizationPage() {
           label: 'Overview',
           content: () => (
             <>
-              <Card title="Identity">
+              <Card title="Details">
                 <DescriptionList
                   rows={[
                     ['Organization ID', <Copyable key="id" value={organization.id} label="organization ID" />],

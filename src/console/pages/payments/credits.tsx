@@ -65,7 +65,7 @@ export default function Credits() {
           title="Top up"
           text="A program pays for credit with a wallet: it requests the price, signs the payment, and repeats the request."
         >
-          <CodeBlock title="Top up by 5 dollars" code={topUpSnippet(accountId)} />
+          <CodeBlock title="Top up $5" code={topUpSnippet(accountId)} />
         </Card>
       )}
       <List

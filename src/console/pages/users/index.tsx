@@ -84,7 +84,7 @@ function UserList() {
             cell: (user) => <NameCell mark={initialsOf(user)} name={userName(user)} text={user.id} />,
           },
           {
-            header: 'Sign-in identifier',
+            header: 'Identifier type',
             width: '160px',
             hideOnMobile: true,
             cell: ({ usernameType }) => (usernameType === 'unique' ? 'username' : usernameType),
@@ -100,7 +100,7 @@ function UserList() {
         empty={{
           icon: 'users',
           title: 'No users yet',
-          text: 'Create a user to try signing in, or let users sign up (Settings, Sign-up).',
+          text: 'Create a user to try signing in, or let users sign up: go to Settings > Sign-up.',
           ...(may('createUser') && { action: 'Create user', onAction: open }),
         }}
       />
@@ -113,7 +113,7 @@ const createUserFields: Field<CreateUserInput & { password: string }>[] = [
   {
     kind: 'select',
     path: 'usernameType',
-    label: 'Sign-in identifier',
+    label: 'Identifier type',
     options: [
       { value: 'email', label: 'Email address' },
       { value: 'phone', label: 'Phone number' },

@@ -43,7 +43,7 @@ const fields: Field<PersonalTokenForm>[] = [
     kind: 'url',
     path: 'audience',
     label: 'Audience',
-    hint: 'The API that accepts the token. Leave empty for this Core API.',
+    hint: 'The API that accepts the token. Leave empty for the Gatehouse API.',
   },
 ]
 

@@ -137,7 +137,7 @@ export function Deliveries({ webhookId }: { webhookId: string }) {
         empty={{
           icon: 'inbox',
           title: 'No deliveries yet',
-          text: 'Deliveries appear here when an event occurs that this webhook subscribes to. Send a test event to try it.',
+          text: 'Deliveries appear here when a subscribed event occurs. Send a test event to try the webhook.',
         }}
       />
       {selectedDelivery && (

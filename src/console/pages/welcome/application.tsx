@@ -71,7 +71,7 @@ export function ApplicationStep(props: Props) {
           title="Client secret"
           secrets={secrets}
           fileName="gatehouse-client-secret.txt"
-          text="The application sends it with token requests. If you lose it, rotate the secret on the client’s page."
+          text="The application sends this secret with token requests. If you lose it, rotate it on the client’s page."
           onClose={() => setSecrets(undefined)}
         />
       )}

@@ -26,7 +26,7 @@ export interface Token {
 export interface TokenResult {
   id: Token
   access: Token
-  /** The userinfo response, limited by the scopes. */
+  /** The UserInfo response: the claims that the granted scopes allow. */
   userinfo: Record<string, unknown>
   /** Lifetime of the access token (seconds). */
   expiresIn: number

@@ -112,10 +112,10 @@ function TokenPage({ tokens, request }: { tokens: TokenResult; request: Authoriz
         checks={['Signature', 'Type', 'Issuer', 'Audience', 'Lifetime']}
       />
       <Card
-        title="Userinfo"
+        title="UserInfo"
         text="Data about the user that the issuer returns for the access token, limited by its scopes."
       >
-        <Claims label="Userinfo" claims={tokens.userinfo} />
+        <Claims label="UserInfo" claims={tokens.userinfo} />
       </Card>
       <WelcomeFooter>
         <TextLink href={`/try?account=${accountId}&issuer=${issuerId}`}>Try again</TextLink>

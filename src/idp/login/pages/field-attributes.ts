@@ -29,14 +29,15 @@ const problemKeysOfField: Readonly<Record<FieldName, readonly TextKey[]>> = {
 
 /**
  * Checks whether a field has an error.
- * @param value value that the field is shown with; passwords and codes are always empty
+ * @param value the displayed value; always empty for passwords and codes. The problem `missing` applies only to an
+ *   empty field.
  */
 export const hasProblem = (problems: readonly PageMessage[], name: FieldName, value = ''): boolean =>
   problems.some(({ key }) => (key === 'missing' ? value === '' : problemKeysOfField[name].includes(key)))
 
 export interface FieldOptions {
   value?: string
-  /** The field has the focus when the page opens. */
+  /** The field has focus when the page opens (`autofocus`). */
   focused?: boolean
   /** Id of another element that describes the field. */
   hint?: string

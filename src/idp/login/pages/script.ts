@@ -1,6 +1,6 @@
 /**
- * The only script of the hosted pages. It calls the WebAuthn API with the options of the page and submits the response
- * with the form. It sends no requests, and all but passkeys works without it.
+ * The only script of the hosted pages. It calls the WebAuthn API with the options in the page and submits the response
+ * with the form. It sends no requests, and everything except passkeys works without it.
  */
 export const passkeyScript = String.raw`
 (() => {

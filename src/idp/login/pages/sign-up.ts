@@ -12,7 +12,7 @@ export interface SignUpPageOptions {
   /** As entered before. */
   name: string
   reason: string
-  /** The first one gets the main button. */
+  /** The first method gets the primary button. */
   methods: readonly SignUpMethod[]
   /** Ask for a reason, because an administrator must approve the account. */
   asksReason: boolean

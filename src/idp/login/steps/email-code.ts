@@ -44,8 +44,8 @@ export const emailCode: Step = {
 }
 
 /**
- * The user opens a link from an email in this browser. The page asks for confirmation, because mail scanners open links
- * too.
+ * The user opens the link of an email in the browser that started the sign-in. The page asks for confirmation, because
+ * mail scanners open links, too.
  */
 export const emailLink: Step = {
   render: ({ view, state }, problems, query) =>

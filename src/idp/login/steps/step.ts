@@ -5,7 +5,7 @@ import type { LoginTransaction } from '../login-transaction.js'
 import type { View } from '../pages/layout.js'
 import type { PageMessage } from '../pages/texts.js'
 
-/** Writes in the transaction of a transition. */
+/** Database writes that run in the transaction of a transition. */
 export type Effects = (tx: Context) => Promise<unknown>
 
 /** The result of a submitted form: the next state, further writes, and messages to show. */
@@ -32,7 +32,7 @@ export class TransitionRefused extends Error {
   }
 }
 
-/** The request that a step handles. */
+/** What a step needs to show its form or to handle a submission. */
 export interface StepContext {
   state: LoginState
   loginTransaction: LoginTransaction

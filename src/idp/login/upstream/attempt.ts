@@ -48,8 +48,9 @@ const findAttemptSql = `
   WHERE issuer_id = $1 AND uid = $2 AND state#>>'{upstream,methodId}' = $3 AND state#>>'{upstream,hash}' = $4`
 
 /**
- * Saves the response when a `state` returns for the first time.
- * @returns the URL to redirect the browser to; undefined for a `state` that is unknown, expired, or of another method
+ * Saves the first response to an upstream request.
+ * @returns the URL to redirect the browser to, with `upstream=late` if the response is late or repeated; undefined if
+ *   the `state` is unknown or belongs to another method
  */
 export async function saveResponse(methodId: string, form: Form): Promise<string | undefined> {
   const { context, runtime } = requestContext()

@@ -39,8 +39,8 @@ export interface UpstreamProvider {
   /** Further parameters of the authorization request. */
   extraParameters?(loginTransaction: LoginTransaction, username: string): Record<string, string>
   /**
-   * Returns the user of the tokens.
-   * @throws UpstreamError
+   * Returns the provider's user to whom the tokens were issued, from the ID token or the provider's API.
+   * @throws UpstreamError if the provider does not return a valid user
    */
   fetchUser(
     config: Configuration,

@@ -93,7 +93,7 @@ async function resolveUser(tx: Context, state: LoginState, signIn: UpstreamSignI
     return { user, pendingLink: { ...identity, name: method.name, email: email!, ownerIds: [user.id] } }
   }
 
-  // 3. A new user.
+  // 3. Sign-up, unless the email address belongs to an existing user.
   if (email !== null && (owner || owners.some((one) => one.byUsername))) {
     const linkOffer = { ...identity, name: method.name, email, ownerIds: owners.map((one) => one.user.id) }
     throw createRefusal({ ...state, username: email, linkOffer }, 'upstream_taken', method)

@@ -25,7 +25,7 @@ export type Declaration = z.infer<typeof declarationRules>
 /** An entry with REST field names. */
 export type DeclarationEntry = Record<string, unknown>
 
-/** The current state of an issuer. */
+/** What a declaration is compared with. */
 export interface IssuerState {
   issuer: Issuer
   methods: AuthMethod[]

@@ -3,7 +3,7 @@ import { canonicalJson } from '../../../kernel/canonical-json.js'
 import { isObject, mergePatch } from '../../../kernel/merge-patch.js'
 import type { DeclarationEntry } from './declaration.js'
 
-/** A changed value with its path; `old` or `new` is absent if there is none. */
+/** A changed field. `old` is absent if the field was added, `new` if it was removed. */
 export interface Difference {
   field: string
   old?: unknown

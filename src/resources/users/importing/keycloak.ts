@@ -88,7 +88,7 @@ function credentialsOf(credentials: readonly JsonObject[], unsupported: string[]
       if (secret === undefined) unsupported.push('the one-time codes are not TOTP with SHA-1, 6 digits and 30 seconds')
       else imported.totpSecret = secret
     } else if (type !== 'recovery-authn-codes') {
-      // Recovery codes are only a substitute for another factor. Users create new ones.
+      // Recovery codes are skipped without a warning: they only replace another factor, and users can create new ones.
       unsupported.push(`the ${type} credential is not supported, or is a second one of this type`)
     }
   }

@@ -31,7 +31,7 @@ const fields: Field<ImportOptions>[] = [
   {
     kind: 'select',
     path: 'login',
-    label: 'Sign-in identifier',
+    label: 'Identifier type',
     hint: 'Users without it get the next identifier that they have.',
     options: [
       { value: 'email', label: 'Email address' },

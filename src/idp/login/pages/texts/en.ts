@@ -1,4 +1,4 @@
-/** English texts of the hosted pages. Their keys are those of every language. */
+/** English texts of the hosted pages. Every other language must have the same keys. */
 export const en = {
   sign_in: 'Sign in',
   continue_to: 'to continue to {client}',
@@ -96,7 +96,7 @@ export const en = {
   choose_organization_lead: 'You are a member of several organizations. Choose the one to continue with.',
   choose_one: 'Choose one of the options.',
   use_passkey: 'Use a passkey',
-  passkey_failed: 'Your browser did not use a passkey. Try again, or use another method.',
+  passkey_failed: 'The passkey request was canceled or failed. Try again, or use another method.',
   passkey_refused: 'This passkey cannot be used here. Try another one, or use another method.',
   passkey_unsupported: 'This browser cannot use passkeys on this page. They need JavaScript and a recent browser.',
   factor_title: 'One more step',
@@ -104,10 +104,10 @@ export const en = {
   factor_totp_lead: 'Enter the code that your authenticator app shows for {username}.',
   factor_backup_codes_lead: 'Enter one of the backup codes that you saved, {username}. Each code works once.',
   backup_code: 'Backup code',
-  use_totp: 'Use the authenticator app',
+  use_totp: 'Use your authenticator app',
   use_backup_codes: 'Use a backup code',
   factor_wrong: 'This code is wrong or was used already. Wait for the next code and try again.',
-  factor_locked: 'Too many wrong codes. Wait a while, or use another method.',
+  factor_locked: 'Too many wrong codes. Try again later, or use another method.',
   no_factor_title: 'No second factor available',
   no_factor:
     'Sign-in requires a second factor, but you have none that you can use here. Contact the administrator of this service.',
