@@ -69,7 +69,7 @@ test('billing show lists the payment, billing credit credits it with its transac
     const { code, output } = await billing('credit', id, '--transaction', wrong)
     expect(code).toBe(1)
     expect(output).toMatch(
-      /^--transaction: must be a transaction id of \S+: 0x and 64 hexadecimal digits, .* "\S+:"\.\n$/,
+      /^--transaction: must be a transaction id on \S+ \(0x followed by 64 hexadecimal digits\), .* "\S+:"\.\n$/,
     )
     expect(output).toContain(`with the prefix "${NETWORK}:"`)
   }

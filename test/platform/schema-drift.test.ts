@@ -52,5 +52,5 @@ test('a migration is generated from the models, and a rewrite keeps the handwrit
   expect(sqlOf(init).endsWith(byHand)).toBe(true)
 
   await expect(writeMigration({ rewrite: '20200101000000_none' }, root)).rejects.toThrow(`only the newest`)
-  await expect(writeMigration({ name: 'Bad Name' }, root)).rejects.toThrow('snake case')
+  await expect(writeMigration({ name: 'Bad Name' }, root)).rejects.toThrow('snake_case')
 })
