@@ -15,11 +15,11 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { afterAll, afterEach, describe, expect, test } from '@jest/globals'
 import pg from 'pg'
 import { startEmbeddedPostgres } from '../../src/platform/postgres/embedded.js'
+import { waitUntil } from '../setup/wait-until.js'
 
 // Most tests share one cluster, because creating one is slow. The space in the path is intentional.
 const root = realpathSync(mkdtempSync(join(tmpdir(), 'gatehouse embedded ')))
@@ -156,7 +156,7 @@ describe('the embedded PostgreSQL', () => {
     const folder = join(root, 'half')
     const other = spawnOther(folder)
     const half = join(folder, `postgres.new-${other.pid}`)
-    while (!existsSync(join(half, 'PG_VERSION'))) await sleep(2)
+    await waitUntil('initdb has begun', () => existsSync(join(half, 'PG_VERSION')), { interval: 2 })
     await kill9(other)
     expect(existsSync(join(folder, 'postgres'))).toBe(false)
     const { url, stop } = await start(folder)
@@ -189,12 +189,7 @@ describe('the embedded PostgreSQL', () => {
   test('restarts a server that exits', async () => {
     const { url, stop } = await start()
     process.kill(serverPid(), 'SIGKILL')
-    let answer: unknown
-    for (let tries = 0; answer !== 1 && tries < 100; tries++) {
-      await sleep(50)
-      answer = await runQuery(url, 'SELECT 1').catch(() => null)
-    }
-    expect(answer).toBe(1)
+    await waitUntil('the server answers again', () => runQuery(url, 'SELECT 1').catch(() => null))
     await expect(start()).rejects.toThrow('in use')
     await stop()
   })
@@ -213,8 +208,7 @@ describe('the embedded PostgreSQL', () => {
     process.kill(rows[0].pid, 'SIGKILL')
     await expect(running).rejects.toThrow()
     const log = () => readFileSync(join(home, 'postgres.log'), 'utf8')
-    for (let wait = 0; wait < 200 && !log().includes('was terminated by signal 9'); wait++) await sleep(25)
-    expect(log()).toContain('was terminated by signal 9')
+    await waitUntil('the log names the signal', () => log().includes('was terminated by signal 9'))
     expect(log()).not.toContain(value)
     await stop()
   })
@@ -226,7 +220,7 @@ describe('the embedded PostgreSQL', () => {
     const line = nextLine(other)
     process.kill(-other.pid!, 'SIGINT')
     expect(await line).toBe('draining')
-    await sleep(200)
+    // The server would handle a signal before it accepts another connection.
     expect(await runQuery(url, 'SELECT 1')).toBe(1)
     expect(serverPid()).toBe(pid)
     const ended = once(other, 'exit')

@@ -87,10 +87,13 @@ export async function startEmbeddedPostgres(
   const args = serverArgs(cluster, { ...serverSettings, port: String(port), ...options.settings })
   let stopping = false
   let lock: Client
+  let reconnecting: Promise<void> | undefined
 
   async function connectLocked(): Promise<void> {
     lock = await startAndLock(cluster, address, args, log)
-    lock.on('end', () => void (stopping || reconnect()))
+    lock.on('end', () => {
+      if (!stopping) reconnecting = reconnect()
+    })
   }
   async function reconnect(): Promise<void> {
     log('lost the embedded PostgreSQL, starting it again')
@@ -116,6 +119,8 @@ export async function startEmbeddedPostgres(
     url: toUrl(address),
     async stop() {
       stopping = true
+      // A reconnection in progress would start the server again and keep the lock.
+      await reconnecting
       await stopServer(cluster)
       await lock.end().catch(() => undefined)
       socket?.remove()
