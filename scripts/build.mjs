@@ -42,7 +42,7 @@ const steps = [
       'src/resources/events/event-catalog.ts',
       'src/kernel/scopes.ts',
     ],
-    output: 'graphql/console/made/types.ts',
+    output: 'graphql/console/generated/types.ts',
   },
   {
     name: 'console',
@@ -88,7 +88,7 @@ function filesIn(path) {
 }
 
 /** Excludes generated files next to the inputs, which would cause a rebuild each time. */
-const isSource = (path) => !path.split(sep).includes('made')
+const isSource = (path) => !path.split(sep).includes('generated')
 
 /** Returns a hash of the names, times and sizes of the inputs, the version of the tool and the arguments. */
 function fingerprint({ inputs, tool, args }) {

@@ -1,4 +1,4 @@
-// Generates graphql/console/made: every document of graphql/console as a string with types from the schema, so that a
+// Generates graphql/console/generated: every document of graphql/console as a string with types from the schema, so that a
 // page that uses an unknown or unselected field does not compile. One file per document file, so that a page loads only
 // its own documents. Runs as a step of build.mjs.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -17,7 +17,7 @@ const documents = readdirSync(folder)
   .map((name) => ({ location: join(folder, name), document: parse(readFileSync(join(folder, name), 'utf8')) }))
 
 const types = await codegen({
-  filename: join(folder, 'made/types.ts'),
+  filename: join(folder, 'generated/types.ts'),
   schema: parse(schemaText),
   schemaAst: buildSchema(schemaText),
   documents,
@@ -65,7 +65,7 @@ function documentConstant(operation) {
   return `export const ${name} = ${JSON.stringify(text)} as unknown as Document<types.${type}, types.${type}Variables>\n`
 }
 
-const outputFolder = join(folder, 'made')
+const outputFolder = join(folder, 'generated')
 rmSync(outputFolder, { recursive: true, force: true })
 mkdirSync(outputFolder)
 writeFileSync(join(outputFolder, 'types.ts'), `${types}\n`)

@@ -47,7 +47,7 @@ export default {
   base: '/console/',
   publicDir: false,
   logLevel: 'error',
-  resolve: { alias: { documents: join(root, 'graphql/console/made') } },
+  resolve: { alias: { documents: join(root, 'graphql/console/generated') } },
   // The server replaces it in each response.
   html: { cspNonce: '%NONCE%' },
   build: {

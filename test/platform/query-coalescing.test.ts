@@ -164,7 +164,7 @@ test.each([
 test('the batch statement is built from the single statement', () => {
   const text = batchSql({ name: 'x', types: ['text', 'bigint'], text: 'SELECT $1, $2, $1' })
   expect(text.replace(/\s+/g, ' ')).toBe(
-    'SELECT asked.asker, answer.* FROM unnest((SELECT $1::text[]), (SELECT $2::bigint[])) WITH ORDINALITY AS asked(p1, p2, asker) CROSS JOIN LATERAL (SELECT asked.p1, asked.p2, asked.p1) AS answer',
+    'SELECT requests.request_number, result.* FROM unnest((SELECT $1::text[]), (SELECT $2::bigint[])) WITH ORDINALITY AS requests(p1, p2, request_number) CROSS JOIN LATERAL (SELECT requests.p1, requests.p2, requests.p1) AS result',
   )
 })
 

@@ -43,11 +43,11 @@ export interface FailedJob {
 }
 
 const periodicStatesSql = `
-  SELECT asked.name, j.next_run_at AS "nextRunAt",
+  SELECT known.name, j.next_run_at AS "nextRunAt",
     CASE WHEN j.lease_expires_at > $2::bigint THEN j.lease_owner END AS "leaseOwner",
     j.started_at AS "startedAt", j.ended_at AS "endedAt", j.duration_ms AS "durationMs", j.result, j.error, j.succeeded_at AS "succeededAt",
     coalesce(j.consecutive_failures, 0) AS "consecutiveFailures"
-  FROM unnest($1::text[]) WITH ORDINALITY AS asked(name, n) LEFT JOIN periodic_jobs j USING (name) ORDER BY asked.n`
+  FROM unnest($1::text[]) WITH ORDINALITY AS known(name, n) LEFT JOIN periodic_jobs j USING (name) ORDER BY known.n`
 
 /** Returns the states in the order of `jobs`. */
 export const periodicStates = ({ database, now }: Gatehouse, jobs: readonly PeriodicJob[]): Promise<PeriodicState[]> =>

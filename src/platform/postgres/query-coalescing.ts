@@ -22,15 +22,15 @@ type Row = Record<string, unknown>
 /** Runs one prepared statement and returns its rows. */
 type RunStatement = (name: string, text: string, values: unknown[]) => Promise<Row[]>
 
-/** Returns the SQL for many requests. The column `asker` is the number of the request, from 1. */
+/** Returns the SQL for many requests. The column `request_number` is the number of the request, from 1. */
 export function batchSql({ text, types }: BatchQuery): string {
   // The sub-SELECTs hide the array lengths from the planner. Otherwise it estimates a custom plan for each length as
   // cheaper than the generic plan, and planning takes longer than the query (docs/decisions/0044).
   const lists = types.map((type, at) => `(SELECT $${at + 1}::${type}[])`).join(', ')
   const names = types.map((_, at) => `p${at + 1}`).join(', ')
-  const lateralSql = text.replace(/\$(\d+)/g, 'asked.p$1')
-  return `SELECT asked.asker, answer.* FROM unnest(${lists}) WITH ORDINALITY AS asked(${names}, asker)
-    CROSS JOIN LATERAL (${lateralSql}) AS answer`
+  const lateralSql = text.replace(/\$(\d+)/g, 'requests.p$1')
+  return `SELECT requests.request_number, result.* FROM unnest(${lists}) WITH ORDINALITY AS requests(${names}, request_number)
+    CROSS JOIN LATERAL (${lateralSql}) AS result`
 }
 
 /** @returns a function that runs the query with its values and returns the rows of that request */
@@ -41,9 +41,10 @@ export function coalesce(query: BatchQuery, run: RunStatement): (values: Values)
     ...(shared ? { keyOf: (values) => JSON.stringify(values) } : {}),
     async runBatch(batch) {
       const lists = types.map((_, at) => batch.map((values) => values[at]))
-      const answers: Row[][] = batch.map(() => [])
-      for (const { asker, ...row } of await run(name, text, lists)) answers[Number(asker) - 1]!.push(row)
-      return answers
+      const results: Row[][] = batch.map(() => [])
+      for (const { request_number: requestNumber, ...row } of await run(name, text, lists))
+        results[Number(requestNumber) - 1]!.push(row)
+      return results
     },
   })
 }
@@ -61,7 +62,7 @@ interface PendingRequest<Request, Result> {
   request: Request
   exclusiveKeys: readonly string[]
   promise: Promise<Result>
-  resolve(answer: Result): void
+  resolve(result: Result): void
   reject(error: unknown): void
 }
 
