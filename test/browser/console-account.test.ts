@@ -7,7 +7,13 @@ import { expectStatus } from '../setup/actors.js'
 import { type AnyJson, createApiClient } from '../setup/api.js'
 import { startWebhookReceiver, type WebhookReceiver } from '../setup/webhook-receiver.js'
 import { accessibilityViolations } from './accessibility.js'
-import { type ConsoleFixture, saveScreenshots, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
+import {
+  addEntry,
+  type ConsoleFixture,
+  saveScreenshots,
+  signInAsAdministrator,
+  startConsoleFixture,
+} from './console-fixture.js'
 
 let fixture: ConsoleFixture
 let receiver: WebhookReceiver
@@ -84,8 +90,7 @@ test('an API key has the selected scopes, and can be restricted, rotated, blocke
 
   await expectAccessible('Importer')
   expect(await page.content()).not.toContain(secret)
-  await page.getByRole('combobox', { name: /^Allowed IP addresses/ }).fill('203.0.113.0/24')
-  await page.keyboard.press('Enter')
+  await addEntry(page.getByRole('combobox', { name: /^Allowed IP addresses/ }), '203.0.113.0/24')
   await press('Save changes')
   await page.getByText('Key saved').waitFor()
   expect(expectStatus(await fixture.app.operator.get(`${A}/api-keys/${id}`), 200).data.restrictions).toEqual({

@@ -1,5 +1,5 @@
 /** Fixture for tests of the console in Chromium: a deployment with an administrator, and helpers. */
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { startApp, type TestApp } from '../setup/start-app.js'
 import { launchBrowser, type MonitoredPage, openMonitoredPage } from './monitored-page.js'
 
@@ -68,4 +68,13 @@ export async function saveScreenshots(page: Page, name: string): Promise<void> {
   }
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize({ width: 1280, height: 860 })
+}
+
+/**
+ * Adds an entry to a list field by leaving it. Enter would submit the form if a dialog that has just opened moved the
+ * focus to its first field in between.
+ */
+export async function addEntry(field: Locator, value: string): Promise<void> {
+  await field.fill(value)
+  await field.blur()
 }

@@ -12,6 +12,7 @@ import { totpCode } from '../setup/totp.js'
 import { accessibilityViolations } from './accessibility.js'
 import {
   ADMIN,
+  addEntry,
   type ConsoleFixture,
   saveScreenshots,
   signInAsAdministrator,
@@ -155,8 +156,8 @@ test('after an issuer, client and user are created, the user signs in; suspendin
     await press('Create client')
     await dialog('Create client').getByRole('radio', { name: 'Single-page app' }).click()
     await dialog('Create client').getByLabel('Name').fill('Notebook')
-    await dialog('Create client').getByLabel('Redirect URIs', { exact: true }).fill(`${notebook.origin}/callback`)
-    await page.keyboard.press('Enter')
+    const redirectUris = dialog('Create client').getByLabel('Redirect URIs', { exact: true })
+    await addEntry(redirectUris, `${notebook.origin}/callback`)
     await dialog('Create client').getByRole('button', { name: 'Create client' }).click()
     await heading('Notebook')
     const clientId = page.url().split('/').at(-1)!

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { Page } from 'playwright-core'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import { accessibilityViolations } from './accessibility.js'
-import { ADMIN, type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
+import { ADMIN, addEntry, type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
 
 let fixture: ConsoleFixture
 let tenant: Tenant
@@ -182,8 +182,7 @@ test('an organization API key shows its secret once, and can be restricted, rota
   const key = async () =>
     expectStatus(await tenant.owner.get(`${tenant.I}/organizations/${orgId}/api-keys/${id}`), 200).data
   expect((await key()).restrictions).toEqual({ scopes: ['issuers.organizations.members:read'] })
-  await page.getByRole('combobox', { name: /^Allowed IP addresses/ }).fill('203.0.113.0/24')
-  await page.keyboard.press('Enter')
+  await addEntry(page.getByRole('combobox', { name: /^Allowed IP addresses/ }), '203.0.113.0/24')
   await page.getByRole('button', { name: 'Save changes' }).first().click()
   await waitForText('Key saved')
   expect((await key()).restrictions).toEqual({

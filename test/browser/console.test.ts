@@ -8,6 +8,7 @@ import type { AnyJson } from '../setup/api.js'
 import { accessibilityViolations } from './accessibility.js'
 import {
   ADMIN,
+  addEntry,
   type ConsoleFixture,
   saveScreenshots,
   signInAsAdministrator,
@@ -123,12 +124,9 @@ test('creating a server app shows its secret once and its id in the snippet; the
   await expectAccessible()
   await page.getByRole('button', { name: 'Create client' }).first().click()
   const dialog = page.getByRole('dialog', { name: 'Create client' })
-  // A list field loses input until the dialog has moved the focus to its first field.
-  await dialog.locator(':focus').waitFor()
   await dialog.getByRole('radio', { name: 'Server app' }).click()
   await dialog.getByLabel('Name').fill('Back office')
-  await dialog.getByLabel('Redirect URIs', { exact: true }).fill('https://office.example.com/callback')
-  await page.keyboard.press('Enter')
+  await addEntry(dialog.getByLabel('Redirect URIs', { exact: true }), 'https://office.example.com/callback')
   await expectAccessible()
   await dialog.getByRole('button', { name: 'Create client' }).click()
 

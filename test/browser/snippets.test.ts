@@ -11,7 +11,7 @@ import { packageRoot } from '../../src/platform/package-info.js'
 import { createTenant, expectStatus, type Tenant } from '../setup/actors.js'
 import { freePorts } from '../setup/start-app.js'
 import { waitUntil } from '../setup/wait-until.js'
-import { type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
+import { addEntry, type ConsoleFixture, signInAsAdministrator, startConsoleFixture } from './console-fixture.js'
 
 let fixture: ConsoleFixture
 let tenant: Tenant
@@ -54,7 +54,7 @@ async function createClient(
   const dialog = admin.getByRole('dialog', { name: 'Create client' })
   await dialog.getByRole('radio', { name: kind }).click()
   await dialog.getByLabel('Name').fill(kind)
-  if (callback) await dialog.getByLabel('Redirect URIs', { exact: true }).fill(callback)
+  if (callback) await addEntry(dialog.getByLabel('Redirect URIs', { exact: true }), callback)
   await dialog.getByRole('button', { name: 'Create client' }).click()
   let secret = ''
   if (['Server app', 'Machine-to-machine'].includes(kind)) {
