@@ -13,6 +13,7 @@ import { createTenant, expectStatus } from './actors.js'
 import type { AnyJson, ApiClient } from './api.js'
 import { type BreakablePostgres, createBreakablePostgres } from './breakable-postgres.js'
 import { startCluster, type TestCluster } from './cluster.js'
+import { waitUntil } from './wait-until.js'
 import { startWebhookReceiver } from './webhook-receiver.js'
 
 /** `killed` and `crashed` (one of its processes) recover by themselves immediately; the others after the given milliseconds. */
@@ -117,12 +118,13 @@ async function runScenario(
     }
   }
   const writers = [0, 1, 2, 3].map((n) => writer(fleet.clientAt(n % 2, tenant.owner)))
-  const waitForMoreChanges = async () => {
-    for (const target = acknowledged.length + changesBetween; acknowledged.length < target; ) await sleep(5)
+  const waitForMoreChanges = () => {
+    const target = acknowledged.length + changesBetween
+    return waitUntil('enough changes are acknowledged', () => acknowledged.length >= target, { limit: 300_000 })
   }
   await waitForMoreChanges()
   // A worker that is still starting would fail without the database, so wait until it delivers.
-  while (accepted.size === 0) await sleep(20)
+  await waitUntil('the worker delivers', () => accepted.size > 0, { limit: 60_000 })
   for (const outage of outages) {
     await causeOutage(postgres, outage)
     await waitForMoreChanges()
@@ -133,11 +135,15 @@ async function runScenario(
   const database = new pg.Client({ connectionString: postgres.url })
   await database.connect()
   const rows = async (text: string) => (await database.query(text)).rows
-  for (const end = performance.now() + RESPONSE_TIMEOUT; performance.now() < end; await sleep(200)) {
-    const counts = await rows('SELECT status, count(*)::int AS count FROM webhook_deliveries GROUP BY 1')
-    result.statuses = Object.fromEntries(counts.map(({ status, count }) => [status, count]))
-    if (Object.keys(result.statuses).join() === 'delivered') break
-  }
+  await waitUntil(
+    'every delivery is delivered',
+    async () => {
+      const counts = await rows('SELECT status, count(*)::int AS count FROM webhook_deliveries GROUP BY 1')
+      result.statuses = Object.fromEntries(counts.map(({ status, count }) => [status, count]))
+      return Object.keys(result.statuses).join() === 'delivered'
+    },
+    { interval: 200, limit: RESPONSE_TIMEOUT, details: () => JSON.stringify(result.statuses) },
+  )
   const users = new Set((await rows('SELECT id FROM users')).map((row) => row.id))
   const eventUserIds = (await rows(`SELECT target->>'id' AS id FROM events WHERE type = 'user.created'`)).map(
     (row) => row.id,

@@ -8,6 +8,7 @@ import pg from 'pg'
 import { createAccount, expectStatus } from './actors.js'
 import { startCluster } from './cluster.js'
 import { createPayer, NETWORK, type Payer, startFacilitator } from './facilitator.js'
+import { waitUntil } from './wait-until.js'
 
 export interface TopupScenarioResult {
   /** Responses by status; `none` counts requests whose connection ended without a response. */
@@ -86,7 +87,11 @@ export async function runTopupScenario(
     const killProcesses = async () => {
       for (let turn = 0; turn < kills; turn++) {
         const killThreshold = (payments * (turn + Math.random())) / kills
-        while (payers.length < killThreshold) await sleep(1)
+        await waitUntil('enough payments have begun', () => payers.length >= killThreshold, {
+          interval: 1,
+          limit: 300_000,
+        })
+        // A random point of the payment in progress.
         await sleep(Math.random() * 30)
         await fleet.killNext()
       }
@@ -97,13 +102,20 @@ export async function runTopupScenario(
     // Releases the leases of killed workers.
     await rows("UPDATE jobs SET run_at = 1 WHERE task = 'reconcile_topup'")
     const openAttemptsSql = "SELECT 1 FROM topup_attempts WHERE state IN ('settling', 'settled', 'unknown') LIMIT 1"
-    for (const end = performance.now() + 60_000; (await rows(openAttemptsSql)).length > 0; await sleep(200)) {
-      if (performance.now() > end) break
+    const skipDelays = () =>
       // Simulates that the delay before a payment is resolved has passed.
-      await rows(`UPDATE topup_attempts SET settlement_lease_expires_at = 0 WHERE state IN ('settling', 'unknown');
+      rows(`UPDATE topup_attempts SET settlement_lease_expires_at = 0 WHERE state IN ('settling', 'unknown');
         UPDATE jobs SET run_at = 1 WHERE task = 'reconcile_topup' AND attempts = 0;
         SELECT pg_notify('gatehouse', 'jobs:reconcile_topup')`)
-    }
+    await waitUntil(
+      'every attempt is resolved',
+      async () => {
+        if ((await rows(openAttemptsSql)).length === 0) return true
+        await skipDelays()
+        return false
+      },
+      { interval: 200, limit: 60_000 },
+    )
     const entries = await rows(
       'SELECT network, transaction_id, amount_micro_usd AS amount, balance_micro_usd AS balance FROM ledger_entries ORDER BY id',
     )

@@ -7,6 +7,7 @@ import pg from 'pg'
 import { Webhook } from 'standardwebhooks'
 import { createTenant, expectStatus } from './actors.js'
 import { startCluster, WORKER_INDEX } from './cluster.js'
+import { waitUntil } from './wait-until.js'
 import { startWebhookReceiver } from './webhook-receiver.js'
 
 export interface WebhookScenarioResult {
@@ -100,11 +101,13 @@ export async function runWebhookScenario(
       for (let turn = 0; turn < kills; turn++) {
         // Kills at a random point of its interval.
         const killThreshold = (events * (turn + Math.random())) / kills
-        while (
-          acknowledged.length < killThreshold ||
-          (fleet.nextToKill === WORKER_INDEX && count === countAtLastWorkerKill)
+        await waitUntil(
+          'enough changes are acknowledged and the worker sends',
+          () =>
+            acknowledged.length >= killThreshold &&
+            (fleet.nextToKill !== WORKER_INDEX || count > countAtLastWorkerKill),
+          { interval: 5, limit: 300_000 },
         )
-          await sleep(5)
         await sleep(Math.random() * 30)
         if (fleet.nextToKill === WORKER_INDEX) countAtLastWorkerKill = count
         killedAt = performance.now()
@@ -125,10 +128,15 @@ export async function runWebhookScenario(
           row.count,
         ]),
       )
-    for (const end = performance.now() + settleTimeout; performance.now() < end; await sleep(200)) {
-      if (Object.keys(await statuses()).join() === 'delivered') break
-      if (options.skipWaiting) await makeEverythingDue()
-    }
+    await waitUntil(
+      'every delivery is delivered',
+      async () => {
+        if (Object.keys(await statuses()).join() === 'delivered') return true
+        if (options.skipWaiting) await makeEverythingDue()
+        return false
+      },
+      { interval: 200, limit: settleTimeout },
+    )
     const recordedEvents = await rows(`
       SELECT e.target->>'id' AS id, u.id AS change, (SELECT count(*)::int FROM webhook_deliveries d WHERE d.event_id = e.id) AS deliveries
       FROM events e LEFT JOIN users u ON u.id = e.target->>'id'
