@@ -12,7 +12,7 @@ import { ALL_SCOPES } from '../kernel/scopes.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 import { isSameText, randomSecret } from '../platform/crypto/secrets.js'
-import { readBody, requireFormContentType } from '../platform/http/request.js'
+import { firstFormField, parseForm, readBody, requireContentType } from '../platform/http/body.js'
 import { type ConsolePath, consolePath } from '../resources/console-path.js'
 import { issuerUrl } from '../resources/issuer-url.js'
 import { cookiesOf } from './cookies.js'
@@ -150,8 +150,9 @@ export async function signOut(context: Context, ctx: KoaContext): Promise<void> 
 /** `POST /console/backchannel-logout`, called by the issuer (Back-Channel Logout 1.0, sections 2.5 and 2.6). */
 export async function backchannelLogout(context: Context, ctx: KoaContext): Promise<void> {
   ctx.set('Cache-Control', 'no-store')
-  requireFormContentType(ctx.req)
-  const token = new URLSearchParams(await readBody(ctx.req, limits.maxConsoleLogoutBodyBytes)).get('logout_token') ?? ''
+  requireContentType(ctx.req, 'form')
+  const form = parseForm(await readBody(ctx.req, limits.maxConsoleLogoutBodyBytes))
+  const token = firstFormField(form, 'logout_token')
   const path = await requireConsolePath(context)
   const claims = await verifyToken(context, path, token, 'logout+jwt')
   const events = claims?.['events'] as Record<string, unknown> | undefined

@@ -12,9 +12,8 @@ import { wwwAuthenticateHeader } from '../access/authenticate.js'
 import { anonymousContext, authenticateAndRateLimit, consumeRateLimit } from '../access/authenticate-request.js'
 import { ApiError, badRequest } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
-import { parseJson, UnsafeInputError } from '../kernel/safe-json.js'
 import type { Context, Gatehouse } from '../platform/context.js'
-import { readBody, requireJsonContentType } from '../platform/http/request.js'
+import { parseJsonBody, readBody, requireContentType } from '../platform/http/body.js'
 import { documentLimitsRule } from './document-limits.js'
 import { formatError, toApiError } from './errors.js'
 import { executeIdempotently, requireSameInvalidRequest } from './idempotent-mutation.js'
@@ -203,11 +202,6 @@ function headerMap(headers: NodeJS.Dict<string | string[]>): HeaderMap {
 
 async function readJsonBody(request: IncomingMessage): Promise<unknown> {
   const text = await readBody(request, limits.maxGraphqlBodyBytes)
-  requireJsonContentType(request)
-  try {
-    return parseJson(text)
-  } catch (error) {
-    if (error instanceof UnsafeInputError) throw badRequest(error.message)
-    throw error
-  }
+  requireContentType(request, 'json')
+  return parseJsonBody(text)
 }

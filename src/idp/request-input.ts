@@ -1,12 +1,12 @@
 /** Reads and normalizes the request before any endpoint handles it: host, forwarded headers, form and query. */
 import type { IncomingMessage } from 'node:http'
-import { parse } from 'node:querystring'
 import type { Context as KoaContext } from 'koa'
 import type { RequestInfo } from '../kernel/context.js'
-import { ApiError } from '../kernel/errors.js'
+import { badRequest } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
-import { unsafeInputError } from '../kernel/safe-json.js'
-import { checkBodyHeaders, readBody } from '../platform/http/request.js'
+import { checkBodyHeaders, type Form, parseForm, readBody, requireSafeInput } from '../platform/http/body.js'
+
+export { type Form, formField } from '../platform/http/body.js'
 
 /**
  * Returns the requested host name, for the lookup among custom domains only: the caller controls this value
@@ -37,8 +37,6 @@ export function setCanonicalHost(req: IncomingMessage, { host, protocol }: URL, 
   if (facts.ip) req.headers['x-forwarded-for'] = facts.ip
 }
 
-export type Form = Record<string, string | string[] | undefined>
-
 /**
  * Reads and validates a form. It is parsed once: our endpoints and oidc-provider read the same object
  * (docs/contract.md#one-parser-per-input).
@@ -50,9 +48,7 @@ export async function readForm(ctx: KoaContext): Promise<Form | undefined> {
   if (!ctx.is('application/x-www-form-urlencoded')) return undefined
   const text = await readBody(ctx.req, limits.maxFormBytes)
   checkParameterCount('form', text)
-  const form: Form = parse(text, '&', '=', { maxKeys: 0 })
-  checkInputText(form)
-  return form
+  return parseForm(text)
 }
 
 /**
@@ -61,7 +57,7 @@ export async function readForm(ctx: KoaContext): Promise<Form | undefined> {
  */
 export function checkQuery(ctx: KoaContext): void {
   checkParameterCount('query', ctx.querystring)
-  checkInputText(ctx.query)
+  requireSafeInput(ctx.query)
 }
 
 /**
@@ -70,17 +66,5 @@ export function checkQuery(ctx: KoaContext): void {
  */
 function checkParameterCount(what: 'form' | 'query', text: string): void {
   if (text.split('&', limits.maxFormParameters + 1).length <= limits.maxFormParameters) return
-  throw new ApiError('invalid_request', `The ${what} has more than ${limits.maxFormParameters} parameters.`)
-}
-
-/** @throws invalid_request */
-function checkInputText(values: Form): void {
-  const inputError = unsafeInputError(values)
-  if (inputError) throw new ApiError('invalid_request', inputError)
-}
-
-/** Returns the value of a form field; undefined if it is absent or repeated. */
-export function formField(form: Form, name: string): string | undefined {
-  const value = form[name]
-  return typeof value === 'string' ? value : undefined
+  throw badRequest(`The ${what} has more than ${limits.maxFormParameters} parameters.`)
 }

@@ -39,7 +39,15 @@ export function unsafeInputError(value: unknown, path = '', depth = 0): string |
 }
 
 /** Thrown by `parseJson`. The message is for the caller. */
-export class UnsafeInputError extends Error {}
+export class UnsafeInputError extends Error {
+  constructor(
+    message: string,
+    /** The text is not JSON. */
+    readonly isMalformed = false,
+  ) {
+    super(message)
+  }
+}
 
 /**
  * Parses JSON text and checks the value with `unsafeInputError`.
@@ -50,7 +58,8 @@ export function parseJson(text: string): unknown {
   try {
     value = JSON.parse(text)
   } catch {
-    throw new UnsafeInputError('The body is not valid JSON.')
+    // Without the SyntaxError as cause, which quotes the text.
+    throw new UnsafeInputError('The body is not valid JSON.', true)
   }
   const error = unsafeInputError(value)
   if (error) throw new UnsafeInputError(error)

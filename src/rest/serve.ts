@@ -22,10 +22,10 @@ import { etagOf, matchesIfNoneMatch } from '../kernel/etag.js'
 import { camelCase, restNameOfAlias } from '../kernel/field-names.js'
 import { limits } from '../kernel/limits.js'
 import { isObject } from '../kernel/merge-patch.js'
-import { parseJson, UnsafeInputError, unsafeInputError } from '../kernel/safe-json.js'
+import { unsafeInputError } from '../kernel/safe-json.js'
 import { coversScope, isPlatformScope } from '../kernel/scopes.js'
 import type { Context } from '../platform/context.js'
-import { readBody, requireJsonContentType } from '../platform/http/request.js'
+import { parseJsonBody, readBody, requireContentType } from '../platform/http/body.js'
 import { toRestError } from './errors.js'
 import { parseInput, parseQuery, variableTypesOf } from './input.js'
 import { splitSettlement } from './payment.js'
@@ -109,7 +109,7 @@ export async function serveRequest(
   // 3. Define the work: validate the input and run the operation.
   const text = route.method === 'GET' ? '' : await readBody(request, limits.maxRestBodyBytes)
   const work = async (tx: Context): Promise<StoredResponse> => {
-    if (text !== '') requireJsonContentType(request)
+    if (text !== '') requireContentType(request, 'json')
     const variables = { ...pathVariables, ...readInputs({ input, query }, search, text) }
     if (route.ifMatch && request.headers['if-match'] !== undefined) variables['ifMatch'] = request.headers['if-match']
     const payment = request.headers['payment-signature']
@@ -178,15 +178,6 @@ function readInputs(
   }
   if (details.length > 0) throw invalidFields(details)
   return variables
-}
-
-function parseJsonBody(text: string): unknown {
-  try {
-    return parseJson(text)
-  } catch (error) {
-    if (error instanceof UnsafeInputError) throw badRequest(error.message)
-    throw error
-  }
 }
 
 /** Parses a body before its validation. Returns an empty object if it is not a JSON object. */

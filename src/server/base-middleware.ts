@@ -5,8 +5,8 @@ import type { Role } from '../config.js'
 import { toApiError } from '../graphql/errors.js'
 import { ApiError } from '../kernel/errors.js'
 import type { Gatehouse } from '../platform/context.js'
+import { hasBody } from '../platform/http/body.js'
 import { isBodyPending, sendEarlyResponse } from '../platform/http/early-responses.js'
-import { hasBody } from '../platform/http/request.js'
 import { type EndSpan, traceRequest } from '../platform/tracing.js'
 
 /** Handlers set `ctx.state.route` to the route template, so that metric labels contain no IDs. */

@@ -12,8 +12,8 @@ import { limits } from '../kernel/limits.js'
 import { parseJson, unsafeInputError } from '../kernel/safe-json.js'
 import type { Context, Gatehouse } from '../platform/context.js'
 import { randomSecret } from '../platform/crypto/secrets.js'
+import { type Form, firstFormField, parseForm, readBody, requireContentType } from '../platform/http/body.js'
 import { contentSecurityPolicy, createNonce, pageHeaders } from '../platform/http/html-page.js'
-import { readBody, requireFormContentType } from '../platform/http/request.js'
 import { signUpPasskeyOptions, verifyRegistration } from '../resources/credentials/passkey-challenge.js'
 import { consumeSetupLink, type FirstAdministrator, isValidSetupToken } from './bootstrap.js'
 import { completedPage, formPage, linkExpiredPage } from './view.js'
@@ -40,19 +40,10 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
     })
     ctx.set(pageHeaders(policy))
     ctx.type = 'html'
-    if (ctx.method === 'POST') requireFormContentType(ctx.req)
-    const values =
-      ctx.method === 'POST'
-        ? new URLSearchParams(await readBody(ctx.req, limits.maxSetupFormBytes))
-        : ctx.URL.searchParams
-    if (unsafeInputError([...values.values()]))
-      throw new ApiError(
-        'invalid_request',
-        'The form contains a NUL character or a lone surrogate. Enter the values again.',
-      )
-    const token = values.get('token') ?? ''
+    const form = await readInput(ctx)
+    const token = firstFormField(form, 'token')
     if (!(await isValidSetupToken(context, token))) return respondLinkExpired(ctx, nonce)
-    const email = values.get('username') ?? ''
+    const email = firstFormField(form, 'username')
     const renderForm = async (error?: string) =>
       formPage({ token, email, error, nonce, passkey: await createPasskeyOffer(context, token) })
     if (ctx.method !== 'POST') {
@@ -60,7 +51,7 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
       return
     }
     try {
-      const admin = await readAdministrator(context, token, values)
+      const admin = await readAdministrator(context, token, form)
       const userId = await consumeSetupLink(context, token, admin)
       if (userId === undefined) return respondLinkExpired(ctx, nonce)
       await createFirstSession(context, ctx, userId, 'passkey' in admin ? ['hwk', 'mfa'] : ['pwd'])
@@ -76,21 +67,34 @@ export function mountSetup(gatehouse: Gatehouse): Middleware {
   }
 }
 
+/**
+ * Reads the form of a POST, else the query of the setup link.
+ * @throws unsupported_media_type, payload_too_large, invalid_request
+ */
+async function readInput(ctx: KoaContext): Promise<Form> {
+  const isPost = ctx.method === 'POST'
+  if (isPost) requireContentType(ctx.req, 'form')
+  const text = isPost ? await readBody(ctx.req, limits.maxSetupFormBytes) : ctx.querystring
+  return parseForm(text, requireSafeValues)
+}
+
+/** Ignores the names, because the page ignores unknown fields. @throws invalid_request */
+function requireSafeValues(form: Form): void {
+  if (unsafeInputError(Object.values(form).flat()))
+    throw badRequest('The form contains a NUL character or a lone surrogate. Enter the values again.')
+}
+
 function respondLinkExpired(ctx: KoaContext, nonce: string): void {
   ctx.status = 410
   ctx.body = linkExpiredPage(nonce)
 }
 
 /** @throws invalid_request when the passkey response does not match the challenge */
-async function readAdministrator(
-  context: Context,
-  token: string,
-  values: URLSearchParams,
-): Promise<FirstAdministrator> {
-  const email = values.get('username') ?? ''
-  const credential = values.get('credential') ?? ''
-  if (credential === '') return { email, password: values.get('new_password') ?? '' }
-  const ceremony = decryptCeremony(context, values.get('ceremony') ?? '')
+async function readAdministrator(context: Context, token: string, form: Form): Promise<FirstAdministrator> {
+  const email = firstFormField(form, 'username')
+  const credential = firstFormField(form, 'credential')
+  if (credential === '') return { email, password: firstFormField(form, 'new_password') }
+  const ceremony = decryptCeremony(context, firstFormField(form, 'ceremony'))
   const credentialResponse = parseCredential(credential)
   const passkeyRequest = ceremony?.token === token && ceremony.until > context.now() && passkeyRelyingParty(context)
   const passkey =

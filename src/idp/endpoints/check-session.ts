@@ -6,9 +6,8 @@
 import type { Context as KoaContext } from 'koa'
 import { ApiError } from '../../kernel/errors.js'
 import { limits } from '../../kernel/limits.js'
-import { unsafeInputError } from '../../kernel/safe-json.js'
+import { parseJsonBody, readBody } from '../../platform/http/body.js'
 import { contentSecurityPolicy, hashSource, pageHeaders } from '../../platform/http/html-page.js'
-import { readBody } from '../../platform/http/request.js'
 import { readClient } from '../client/client.js'
 import { requestContext } from '../request-context.js'
 import { browserStateOf, isSessionStateOf } from '../session/browser-state.js'
@@ -100,14 +99,8 @@ async function readCheckRequest(
 ): Promise<{ client_id: string; session_state: string; origin: string }> {
   // Only JSON, because a cross-site form can be sent without a CORS preflight.
   if (!ctx.is('application/json')) throw invalidRequest('the body must be JSON; send Content-Type: application/json')
-  let body: unknown
-  try {
-    body = JSON.parse(await readBody(ctx.req, limits.maxSessionCheckBodyBytes))
-  } catch (error) {
-    throw error instanceof ApiError ? error : invalidRequest('the body is not valid JSON')
-  }
-  const inputError = unsafeInputError(body)
-  if (inputError) throw invalidRequest(inputError)
+  const text = await readBody(ctx.req, limits.maxSessionCheckBodyBytes)
+  const body = parseJsonBody(text, 'the body is not valid JSON')
   const values = { ...(body as object) } as Record<string, unknown>
   for (const name of ['client_id', 'session_state', 'origin']) {
     const value = values[name]
