@@ -4,7 +4,7 @@ import { ApiError } from '../kernel/errors.js'
 import type { RateLimitName } from '../kernel/limits.js'
 import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
-import { rateLimitHeaders } from '../platform/http/rate-limit.js'
+import { consumeRateLimit } from '../platform/http/consume-rate-limit.js'
 import { requestInfo } from '../platform/http/request.js'
 import { authenticate } from './authenticate.js'
 
@@ -41,24 +41,6 @@ export async function authenticateAndRateLimit(
     ? await consumeRateLimit(anonymous, limit, actor.id ?? '')
     : await consumeRateLimit(anonymous, 'unauthenticated', networkOf(anonymous.request.ip))
   return { context: { ...anonymous, actor }, headers }
-}
-
-/**
- * Consumes one token of a limit.
- * @returns the RateLimit headers for the response
- * @throws too_many_requests with Retry-After
- */
-export async function consumeRateLimit(
-  context: Context,
-  limit: RateLimitName,
-  subject: string,
-): Promise<Record<string, string>> {
-  const decision = await context.rateLimiter.consume(limit, subject)
-  if (!decision) return {}
-  const headers = rateLimitHeaders(decision)
-  if (decision.allowed) return headers
-  context.metrics.rateLimited.inc({ limit })
-  throw new ApiError('too_many_requests', `Too many requests; try again in ${decision.reset} seconds.`, { headers })
 }
 
 const withHeaders = (error: ApiError, headers: Record<string, string>): ApiError =>

@@ -2,12 +2,11 @@
  * Limits wrong secrets of clients, agents and API keys before they are compared
  * (docs/contract.md#failed-client-authentication).
  */
-import { ApiError } from '../kernel/errors.js'
 import { networkOf } from '../kernel/network.js'
 import type { Context } from '../platform/context.js'
 import { sha256 } from '../platform/crypto/secrets.js'
-import { rateLimitHeaders } from '../platform/http/rate-limit.js'
-import type { AttemptOutcome, BucketRef, RateLimitDecision } from '../platform/http/rate-limiter.js'
+import { requireWithinRateLimit } from '../platform/http/consume-rate-limit.js'
+import type { BucketRef } from '../platform/http/rate-limiter.js'
 
 /**
  * The server that receives the secret. Each counts separately, so that wrong client secrets do not lock out an
@@ -42,10 +41,9 @@ export async function verifySecretRateLimited(
   id: string,
   compare: () => boolean,
 ): Promise<{ matches: boolean; headers: Record<string, string> }> {
-  const outcome: AttemptOutcome = await context.rateLimiter.tryCredential(failureBuckets(context, server, id), compare)
-  if (outcome.state === 'refused') throw tooManyFailures(context, outcome.decision)
+  const outcome = await context.rateLimiter.tryCredential(failureBuckets(context, server, id), compare)
   if (outcome.state === 'succeeded') return { matches: true, headers: {} }
-  return { matches: false, headers: outcome.decision ? rateLimitHeaders(outcome.decision) : {} }
+  return { matches: false, headers: requireWithinRateLimit(context, outcome.decision, tooManyFailures) }
 }
 
 /**
@@ -53,14 +51,9 @@ export async function verifySecretRateLimited(
  * @throws ApiError too_many_requests
  */
 export function checkFailureLimit(context: Context, server: CredentialServer, id: string): void {
-  for (const bucket of failureBuckets(context, server, id)) {
-    const decision = context.rateLimiter.peek(...bucket)
-    if (decision) throw tooManyFailures(context, decision)
-  }
+  for (const bucket of failureBuckets(context, server, id))
+    requireWithinRateLimit(context, context.rateLimiter.peek(...bucket), tooManyFailures)
 }
 
-function tooManyFailures(context: Context, decision: RateLimitDecision): ApiError {
-  context.metrics.rateLimited.inc({ limit: decision.limit })
-  const description = `Too many failed authentication attempts from this IP address. Try again in ${decision.reset} seconds.`
-  return new ApiError('too_many_requests', description, { headers: rateLimitHeaders(decision) })
-}
+const tooManyFailures = (seconds: number): string =>
+  `Too many failed authentication attempts from this IP address. Try again in ${seconds} seconds.`

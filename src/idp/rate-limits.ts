@@ -2,14 +2,12 @@
 
 import type { Context as KoaContext } from 'koa'
 import { LRUCache } from 'lru-cache'
-import { ApiError } from '../kernel/errors.js'
 import type { RateLimitName } from '../kernel/limits.js'
 import { limits } from '../kernel/limits.js'
 import { networkOf } from '../kernel/network.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
-import { rateLimitHeaders } from '../platform/http/rate-limit.js'
-import type { RateLimitDecision } from '../platform/http/rate-limiter.js'
+import { consumeRateLimit as consumeLimit, requireWithinRateLimit } from '../platform/http/consume-rate-limit.js'
 import type { OpenIdContext } from './provider-types.js'
 import { requestContext } from './request-context.js'
 
@@ -23,18 +21,7 @@ export async function consumeRateLimit(
   limit: RateLimitName,
   key: string,
 ): Promise<void> {
-  const decision = await context.rateLimiter.consume(limit, key)
-  if (decision) applyRateLimitDecision(ctx, context, decision)
-}
-
-function applyRateLimitDecision(ctx: KoaContext | OpenIdContext, context: Context, decision: RateLimitDecision): void {
-  const headers = rateLimitHeaders(decision)
-  for (const [name, value] of Object.entries(headers)) ctx.set(name, value)
-  if (decision.allowed) return
-  context.metrics.rateLimited.inc({ limit: decision.limit })
-  throw new ApiError('too_many_requests', `Too many requests; try again in ${decision.reset} seconds.`, {
-    headers: { 'Retry-After': String(decision.reset) },
-  })
+  ctx.set(await consumeLimit(context, limit, key))
 }
 
 /**
@@ -69,13 +56,7 @@ export function createMetadataRateLimit(): (ctx: KoaContext, context: Context) =
     buckets.set(key, { tokens: remaining, refilledAt: now })
     const tokensNeeded = allowed ? quota - remaining : 1 - remaining
     const reset = Math.max(1, Math.ceil(tokensNeeded / perSecond))
-    applyRateLimitDecision(ctx, context, {
-      allowed,
-      limit: 'metadata',
-      quota,
-      window,
-      remaining: Math.floor(remaining),
-      reset,
-    })
+    const decision = { allowed, limit: 'metadata', quota, window, remaining: Math.floor(remaining), reset } as const
+    ctx.set(requireWithinRateLimit(context, decision))
   }
 }

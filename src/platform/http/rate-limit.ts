@@ -112,16 +112,3 @@ const deniedDecision = (limit: RateLimitName, { quota, window }: RateLimit, toke
   remaining: 0,
   reset: Math.max(1, Math.ceil(((1 - Math.max(0, tokens)) * window) / quota)),
 })
-
-/** Returns the RateLimit headers of the IETF draft and the X-RateLimit headers; also Retry-After on a refusal. */
-export function rateLimitHeaders(decision: RateLimitDecision): Record<string, string> {
-  const { quota, window, remaining, reset } = decision
-  return {
-    'RateLimit-Policy': `"default";q=${quota};w=${window}`,
-    RateLimit: `"default";r=${remaining};t=${reset}`,
-    'X-RateLimit-Limit': String(quota),
-    'X-RateLimit-Remaining': String(remaining),
-    'X-RateLimit-Reset': String(reset),
-    ...(decision.allowed ? {} : { 'Retry-After': String(reset) }),
-  }
-}

@@ -31,7 +31,10 @@ export type AttemptOutcome =
 export type TryCredential = (buckets: readonly BucketRef[], verify: () => boolean) => Promise<AttemptOutcome>
 
 export interface RateLimiter {
-  /** Consumes one token of the bucket `key` under a limit; undefined when limits are off. */
+  /**
+   * Consumes one token of the bucket `key` under a limit; undefined when limits are off. To refuse a request, use
+   * `consumeRateLimit` in consume-rate-limit.ts.
+   */
   consume(limit: RateLimitName, key: string): Promise<RateLimitDecision | undefined>
   /** Returns a refusal if this process knows that the bucket is empty. Consumes no token and sends no query. */
   peek(limit: RateLimitName, key: string): RateLimitDecision | undefined

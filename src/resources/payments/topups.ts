@@ -7,7 +7,7 @@ import { ApiError, badRequest } from '../../kernel/errors.js'
 import { checkInput } from '../../kernel/input.js'
 import { MINUTE, SECOND } from '../../kernel/time.js'
 import type { Context } from '../../platform/context.js'
-import { rateLimitHeaders } from '../../platform/http/rate-limit.js'
+import { consumeRateLimit } from '../../platform/http/consume-rate-limit.js'
 import { type TopupAttempt } from '../../platform/postgres/database.js'
 import { transaction } from '../../platform/postgres/transaction.js'
 import { type InAccount, requireAccount } from '../resource-path.js'
@@ -53,7 +53,7 @@ export async function topUp(
   // 1. Validate the request and compute the payment requirements.
   const { amountMicroUsd: amount } = checkInput(topupRules, input)
   const { id: accountId } = await requireAccount(context, path)
-  await checkTopupRateLimit(context, accountId)
+  await consumeRateLimit(context, 'topup', accountId, tooManyTopups)
   const { payments, baseUrl } = context.config
   if (!payments)
     throw badRequest('This deployment does not accept payments. The operator must set X402_FACILITATOR_URL.')
@@ -117,14 +117,7 @@ export async function topUp(
   return topupResponse(context, credited, { accountId, amount })
 }
 
-/** @throws too_many_requests (docs/contract.md#rate-limits) */
-async function checkTopupRateLimit(context: Context, accountId: string): Promise<void> {
-  const decision = await context.rateLimiter.consume('topup', accountId)
-  if (!decision || decision.allowed) return
-  context.metrics.rateLimited.inc({ limit: 'topup' })
-  const headers = rateLimitHeaders(decision)
-  throw new ApiError('too_many_requests', `Too many top-ups. Try again in ${decision.reset} seconds.`, { headers })
-}
+const tooManyTopups = (seconds: number): string => `Too many top-ups. Try again in ${seconds} seconds.`
 
 const recordFailure = (context: Context, failure: Parameters<typeof recordTopupFailure>[1]): Promise<void> =>
   transaction(context, (tx) => recordTopupFailure(tx, failure))
