@@ -1,27 +1,29 @@
 import { type DocumentNode, GraphQLError, type GraphQLFormattedError } from 'graphql'
 import { ApiError, type ErrorCode } from '../kernel/errors.js'
-import type { Log } from '../platform/log.js'
-import { translateDatabaseError } from '../platform/postgres/errors.js'
+import type { ErrorFormat } from '../platform/http/error-response.js'
 import { inputDetails } from './input-details.js'
 
 /**
- * Converts an error of an operation to an ApiError. Masks unknown errors and logs them with the request ID.
+ * Converts an error of graphql-js to an ApiError, or to the error that a resolver threw. Returns other errors unchanged.
  * @param document the document of a GraphQL request, to find the field of an invalid literal
  */
-export function toApiError(error: unknown, log: Log, requestId: string, document?: DocumentNode): ApiError {
-  const cause = translateDatabaseError(originalErrorOf(error))
-  if (cause instanceof ApiError) return cause
+export function fromGraphql(error: unknown, document?: DocumentNode): unknown {
+  const cause = originalErrorOf(error)
   // Errors of graphql-js itself are about the document or its variables.
   if (cause instanceof GraphQLError) return invalidDocumentError([error as GraphQLError], document)
   // A deeply nested document overflows the stack of the parser before the document limits apply.
   if (cause instanceof RangeError && /call stack/i.test(cause.message)) {
     return new ApiError('invalid_request', 'The document is nested too deeply.')
   }
-  log.error({ err: cause, request_id: requestId }, 'request failed')
-  return new ApiError(
-    'internal_error',
-    'An unexpected error occurred. Contact the operator and include the request_id.',
-  )
+  return cause
+}
+
+/** The errors of a request that failed before its execution (docs/contract.md#graphql-api). */
+export const graphqlErrorFormat: ErrorFormat = {
+  fromLibrary: fromGraphql,
+  write(ctx, error, requestId) {
+    ctx.body = { errors: [formatError(error, requestId)] }
+  },
 }
 
 /** 400 for a document or variables that graphql-js rejects: the message of the first error, the details of all. */

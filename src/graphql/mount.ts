@@ -15,8 +15,9 @@ import { limits } from '../kernel/limits.js'
 import type { Context, Gatehouse } from '../platform/context.js'
 import { parseJsonBody, readBody, requireContentType } from '../platform/http/body.js'
 import { consumeRateLimit } from '../platform/http/consume-rate-limit.js'
+import { respondWithError, toApiError } from '../platform/http/error-response.js'
 import { documentLimitsRule } from './document-limits.js'
-import { formatError, toApiError } from './errors.js'
+import { formatError, fromGraphql, graphqlErrorFormat } from './errors.js'
 import { executeIdempotently, requireSameInvalidRequest } from './idempotent-mutation.js'
 import { literalInputRule } from './literal-input.js'
 import { rootFieldsOf } from './root-fields.js'
@@ -56,8 +57,7 @@ const idempotencyPlugin: ApolloServerPlugin<Context> = {
         try {
           return await executeIdempotently(contextValue, document, operation, request.variables ?? {})
         } catch (error) {
-          const { log, request: requestInfo } = contextValue
-          const errors = [formatError(toApiError(error, log, requestInfo.id), requestInfo.id)]
+          const errors = [formatError(toApiError(error, contextValue, fromGraphql), contextValue.request.id)]
           return {
             http: { headers: new HeaderMap() },
             body: { kind: 'single', singleResult: { errors } },
@@ -81,19 +81,19 @@ const errorFormatPlugin: ApolloServerPlugin<Context> = {
         request: { operationName, variables },
       }) {
         if (response.body.kind !== 'single' || !errors?.length) return
-        const { log, request } = contextValue
+        const requestId = contextValue.request.id
         if (document && !operation) {
           try {
             await requireSameInvalidRequest(contextValue, document, operationName, variables ?? {})
           } catch (error) {
             response.http.status = 200
-            response.body.singleResult.errors = [formatError(toApiError(error, log, request.id), request.id)]
+            response.body.singleResult.errors = [formatError(toApiError(error, contextValue, fromGraphql), requestId)]
             return
           }
         }
-        const apiErrors = errors.map((error) => toApiError(error, log, request.id, document))
+        const apiErrors = errors.map((error) => toApiError(error, contextValue, (one) => fromGraphql(one, document)))
         response.body.singleResult.errors = errors.map((error, i) =>
-          formatError(apiErrors[i]!, request.id, error.toJSON()),
+          formatError(apiErrors[i]!, requestId, error.toJSON()),
         )
         // Apollo uses status 500 for every error before execution, such as a rate limit.
         if ((response.http.status ?? 200) < 500) return
@@ -177,10 +177,7 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<GraphqlApi> {
       const text = response.body.kind === 'complete' ? response.body.string : null
       ctx.body = text !== null && ctx.status >= 400 ? formatApolloErrors(text, anonymous.request.id) : text
     } catch (error) {
-      const apiError = toApiError(error, gatehouse.log, anonymous.request.id)
-      ctx.set(apiError.options.headers ?? {})
-      ctx.status = apiError.status
-      ctx.body = { errors: [formatError(apiError, anonymous.request.id)] }
+      respondWithError(ctx, anonymous, error, graphqlErrorFormat)
     }
   }
   return { middleware, closeStreams: streams.closeAll, stop: () => apollo.stop() }

@@ -24,8 +24,9 @@ import { limits } from '../kernel/limits.js'
 import { isObject } from '../kernel/merge-patch.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context, Gatehouse, ResponseStream } from '../platform/context.js'
+import { toApiError } from '../platform/http/error-response.js'
 import { documentLimitsRule } from './document-limits.js'
-import { formatError, originalErrorOf, toApiError } from './errors.js'
+import { formatError, fromGraphql, originalErrorOf } from './errors.js'
 import { literalInputRule } from './literal-input.js'
 import { schema } from './schema.js'
 
@@ -161,7 +162,7 @@ function createStream(
 /** Writes events to the stream. An interrupted stream ends without `complete`, so that the client reconnects. */
 async function writeEvents(
   out: PassThrough,
-  { log, request }: Context,
+  context: Context,
   signal: AbortSignal,
   source: AsyncIterable<{ id: string }>,
   executeEvent: (event: { id: string }) => Promise<FormattedExecutionResult>,
@@ -181,10 +182,10 @@ async function writeEvents(
     }
   } catch (error) {
     if (!signal.aborted && !isAbort(error)) {
-      const apiError = toApiError(error, log, request.id)
+      const apiError = toApiError(error, context, fromGraphql)
       const completion = apiError.status < 500 ? '\n\nevent: complete\ndata:' : ''
       out.write(
-        `event: next\ndata: ${JSON.stringify({ errors: [formatError(apiError, request.id)] })}${completion}\n\n`,
+        `event: next\ndata: ${JSON.stringify({ errors: [formatError(apiError, context.request.id)] })}${completion}\n\n`,
       )
     }
   } finally {

@@ -5,10 +5,11 @@
  */
 import type Koa from 'koa'
 import { errors } from 'oidc-provider'
-import { type RequestInfo, unauthenticated } from '../kernel/context.js'
+import { unauthenticated } from '../kernel/context.js'
 import { ApiError } from '../kernel/errors.js'
 import { networkOf } from '../kernel/network.js'
 import { type Context, contextFor, type Gatehouse } from '../platform/context.js'
+import { respondWithError } from '../platform/http/error-response.js'
 import { requestInfo } from '../platform/http/request.js'
 import { translateDatabaseError } from '../platform/postgres/errors.js'
 import { requireAuthenticationAllowed } from './client/authentication.js'
@@ -25,7 +26,6 @@ import { setParsedForm, setProvider } from './hooks/contexts.js'
 import { type IssuerRuntime, openIssuerRuntimes } from './issuer/runtime.js'
 import { handleInteraction } from './login/interaction.js'
 import { handleInvitationLink } from './login/invitation.js'
-import { errorPage } from './login/pages/error.js'
 import { handleRecoveryLink } from './login/recovery-link.js'
 import { handleUpstreamCallback } from './login/upstream/callback.js'
 import { createProvider } from './provider.js'
@@ -33,7 +33,7 @@ import type { OpenIdContext } from './provider-types.js'
 import { consumeRateLimit, createMetadataRateLimit } from './rate-limits.js'
 import { type RequestContext, runInRequestContext } from './request-context.js'
 import { checkQuery, type Form, formField, readForm, requestedHost, setCanonicalHost } from './request-input.js'
-import { amendResponse, errorResponseOf, internalErrorResponse } from './responses.js'
+import { amendResponse, errorFormatFor } from './responses.js'
 import { type Match, matchPath, type RouteName } from './routes.js'
 import { prefetchRedeemedArtifact, revokeTokenFamily } from './store/adapter.js'
 import { AlreadyConsumedError, SignInEndedError, UnitOfWork } from './store/unit-of-work.js'
@@ -83,7 +83,7 @@ export function createIdp(gatehouse: Gatehouse): Idp {
       deniedError = ctx.state[DENIED_ERROR]
     } catch (caught) {
       deniedError = translateDatabaseError(caught)
-      respondWithError(ctx, context, facts, match, runtime, deniedError)
+      respondWithError(ctx, context, deniedError, errorFormatFor(match?.route, runtime))
     }
     if (deniedError !== undefined && match && runtime)
       denials.record(ctx, { context, runtime, route: match.route }, deniedError)
@@ -256,28 +256,4 @@ function restartAuthorization(ctx: OpenIdContext, { route, pathParameter }: Matc
 function presentedJwtOf(form: Form): string | undefined {
   const token = formField(form, 'token')
   return token !== undefined && [3, 5].includes(token.split('.').length) ? token : undefined
-}
-
-/** Sends the response of an expected error. Unexpected errors are masked, and logged with the request id. */
-function respondWithError(
-  ctx: Koa.Context,
-  context: Context,
-  facts: RequestInfo,
-  match: Match | undefined,
-  runtime: IssuerRuntime | undefined,
-  caught: unknown,
-): void {
-  const errorResponse = errorResponseOf(caught)
-  if (!errorResponse)
-    context.log.error({ err: caught, request_id: facts.id, path: facts.path }, 'unhandled error in the IdP')
-  const { status, body, headers } = errorResponse ?? internalErrorResponse
-  for (const name of ['Location', 'WWW-Authenticate']) ctx.remove(name)
-  ctx.status = status
-  if (match?.route.browserFacing && runtime && status !== 405) {
-    const key = status === 503 ? 'unavailable' : status === 429 ? 'too_many' : 'error_lead'
-    errorPage(ctx, runtime, body, key)
-  } else {
-    ctx.body = body
-  }
-  ctx.set({ 'Cache-Control': 'no-store', ...headers })
 }

@@ -1,11 +1,13 @@
 /** Error responses of the IdP, and corrections of oidc-provider's responses. */
 import { errors } from 'oidc-provider'
 import { ApiError, type ErrorCode } from '../kernel/errors.js'
+import type { ErrorFormat } from '../platform/http/error-response.js'
 import { findAccount } from './account/account.js'
 import { countUncheckedClientFailure } from './client/authentication.js'
 import { recordClaimedAgentRefusal } from './client/wallet-authentication.js'
 import { liveTokenOf } from './endpoints/live-token.js'
 import type { IssuerRuntime } from './issuer/runtime.js'
+import { errorPage } from './login/pages/error.js'
 import type { OpenIdContext } from './provider-types.js'
 import { type Form, formField } from './request-input.js'
 import type { Route } from './routes.js'
@@ -17,32 +19,33 @@ const oauthCodes: Partial<Record<ErrorCode, string>> = {
   unavailable: 'temporarily_unavailable',
 }
 
-/** Response of a request that failed before an endpoint answered it (OAuthError in docs/contract.md#errors). */
-export interface ErrorResponse {
-  status: number
-  body: { error: string; error_description: string }
-  headers?: Record<string, string>
-}
-
-/** Response to an unexpected error. The cause is only in the log. */
-export const internalErrorResponse: ErrorResponse = {
-  status: 500,
-  body: { error: 'server_error', error_description: 'An internal error occurred. Try again later.' },
+/** Converts an error that oidc-provider threw and did not answer. Returns other errors unchanged. */
+function fromOidcProvider(caught: unknown): unknown {
+  if (!(caught instanceof errors.OIDCProviderError) || !caught.expose) return caught
+  const { error, error_description = error, statusCode } = caught
+  // A code of OAuth, which is not in our table.
+  return new ApiError(error as ErrorCode, error_description, { status: statusCode })
 }
 
 /**
- * Returns the response to an ApiError or to an error of oidc-provider that was thrown outside of it; undefined for any
- * other error.
+ * The errors of requests that failed before an endpoint answered them: a page on the routes that browsers show, else
+ * OAuthError (docs/contract.md#errors).
+ * @param runtime the issuer, if the request names one
  */
-export function errorResponseOf(caught: unknown): ErrorResponse | undefined {
-  if (caught instanceof ApiError) {
-    const body = { error: oauthCodes[caught.code] ?? caught.code, error_description: caught.message }
-    return { status: caught.status, body, headers: caught.options.headers ?? {} }
-  }
-  if (!(caught instanceof errors.OIDCProviderError) || !caught.expose) return undefined
-  const { error, error_description = error } = caught
-  return { status: caught.statusCode, body: { error, error_description } }
-}
+export const errorFormatFor = (route: Route | undefined, runtime: IssuerRuntime | undefined): ErrorFormat => ({
+  fromLibrary: fromOidcProvider,
+  write(ctx, { code, status, message }) {
+    const error = oauthCodes[code] ?? code
+    const error_description = code === 'internal_error' ? 'An internal error occurred. Try again later.' : message
+    if (route?.browserFacing && runtime && status !== 405) {
+      const key = status === 503 ? 'unavailable' : status === 429 ? 'too_many' : 'error_lead'
+      errorPage(ctx, runtime, { error, error_description }, key)
+    } else {
+      ctx.body = { error, error_description }
+    }
+    ctx.set('Cache-Control', 'no-store')
+  },
+})
 
 /**
  * Corrects oidc-provider's response on the routes that are not pages.

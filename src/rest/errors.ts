@@ -1,15 +1,20 @@
+import { fromGraphql } from '../graphql/errors.js'
 import { ApiError } from '../kernel/errors.js'
 import { restName } from '../kernel/field-names.js'
+import type { ErrorFormat } from '../platform/http/error-response.js'
 
-/** The body of an error (docs/contract.md#errors). */
-export function errorBody(error: ApiError, requestId: string): string {
-  return JSON.stringify({
-    error: error.code,
-    error_description: error.message,
-    request_id: requestId,
-    ...(error.options.details && { details: error.options.details }),
-    ...error.options.extra,
-  })
+/** The errors of `/v1` (docs/contract.md#errors). Its operations are GraphQL operations. */
+export const restErrorFormat: ErrorFormat = {
+  fromLibrary: fromGraphql,
+  write(ctx, { code, message, options: { details, extra } }, requestId) {
+    ctx.body = {
+      error: code,
+      error_description: message,
+      request_id: requestId,
+      ...(details && { details }),
+      ...extra,
+    }
+  },
 }
 
 /**

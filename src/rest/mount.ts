@@ -1,8 +1,8 @@
 import type { Middleware } from 'koa'
 import { anonymousContext, authenticateAndRateLimit } from '../access/authenticate-request.js'
-import { toApiError } from '../graphql/errors.js'
 import type { Gatehouse } from '../platform/context.js'
-import { errorBody } from './errors.js'
+import { respondWithError } from '../platform/http/error-response.js'
+import { restErrorFormat } from './errors.js'
 import { exposedHeaders } from './payment.js'
 import { matchRoute } from './route-match.js'
 import { loadRouteBindings, serveRequest } from './serve.js'
@@ -38,11 +38,7 @@ export function mountRest(gatehouse: Gatehouse): Middleware {
         ctx.status = reply.status
       }
     } catch (error) {
-      const apiError = toApiError(error, gatehouse.log, anonymous.request.id)
-      ctx.set(apiError.options.headers ?? {})
-      ctx.status = apiError.status
-      ctx.type = 'application/json'
-      ctx.body = errorBody(apiError, anonymous.request.id)
+      respondWithError(ctx, anonymous, error, restErrorFormat)
     }
   }
 }

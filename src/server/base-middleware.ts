@@ -1,13 +1,20 @@
 /** The outermost middleware of every server: measures and logs requests, and handles errors and unknown paths. */
 import type { Middleware, ParameterizedContext } from 'koa'
-import { anonymousContext } from '../access/authenticate-request.js'
 import type { Role } from '../config.js'
-import { toApiError } from '../graphql/errors.js'
 import { ApiError } from '../kernel/errors.js'
 import type { Gatehouse } from '../platform/context.js'
 import { hasBody } from '../platform/http/body.js'
 import { isBodyPending, sendEarlyResponse } from '../platform/http/early-responses.js'
+import { type ErrorFormat, respondWithError } from '../platform/http/error-response.js'
+import { requestInfo } from '../platform/http/request.js'
 import { type EndSpan, traceRequest } from '../platform/tracing.js'
+
+/** The errors of unknown paths, and of handlers without a format of their own, such as the console and the setup page. */
+const defaultErrorFormat: ErrorFormat = {
+  write(ctx, { code, message }, requestId) {
+    ctx.body = { error: code, error_description: message, request_id: requestId }
+  },
+}
 
 /** Handlers set `ctx.state.route` to the route template, so that metric labels contain no IDs. */
 export function createBaseMiddleware(gatehouse: Gatehouse, server: Role, state: { draining: boolean }): Middleware {
@@ -46,11 +53,7 @@ export function createBaseMiddleware(gatehouse: Gatehouse, server: Role, state: 
         throw new ApiError('not_found', 'There is no endpoint at this path.')
       }
     } catch (error) {
-      const { request } = anonymousContext(gatehouse, ctx.req)
-      const apiError = toApiError(error, log, request.id)
-      ctx.set(apiError.options.headers ?? {})
-      ctx.status = apiError.status
-      ctx.body = { error: apiError.code, error_description: apiError.message, request_id: request.id }
+      respondWithError(ctx, { log, request: requestInfo(gatehouse, ctx.req) }, error, defaultErrorFormat)
     }
     finishUnreadRequest(ctx)
   }

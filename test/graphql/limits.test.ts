@@ -103,6 +103,8 @@ test('invalid documents and unknown names are 400 with code and status', async (
     '',
     '{',
     '{ nothing }',
+    // Also the code of a network error.
+    '{ ECONNREFUSED }',
     'query A { me { id } } query B { me { id } }',
     '{ me { id }',
     '{ me }',
