@@ -142,22 +142,20 @@ async function handleRequest(
   const form = parsedForm ?? {}
   ctx.state[REQUEST_FORM] = form
   const { name } = match.route
-  if (name === 'authorize') await consumeRateLimit(ctx, context, 'authorize', networkOf(context.request.ip))
-  const presentedJwt = tokenParameterRoutes.has(name) ? presentedJwtOf(form) : undefined
-  if (clientAuthenticationRoutes.has(name)) requireAuthenticationAllowed(ctx, context, runtime, form)
-  const walletAuthentication =
-    parsedForm && clientAuthenticationRoutes.has(name)
-      ? await authenticateWallet(ctx, context, runtime, form)
-      : undefined
-  const requestContext: RequestContext = {
-    walletProof: walletAuthentication?.walletProof,
-    presentedJwt,
+  const request: RequestContext = {
     context,
     runtime,
     provider,
     unitOfWork: new UnitOfWork(runtime.issuer.id, runtime.issuer.settings.sessions?.idle_timeout),
+    presentedJwt: tokenParameterRoutes.has(name) ? presentedJwtOf(form) : undefined,
   }
-  await runInRequestContext(requestContext, async () => {
+  if (name === 'authorize') await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
+  let libraryForm = form
+  if (clientAuthenticationRoutes.has(name)) {
+    requireAuthenticationAllowed(request, ctx, form)
+    libraryForm = await authenticateWallet(request, ctx, form)
+  }
+  await runInRequestContext(request, async () => {
     if (name === 'token') prefetchRedeemedArtifact(form)
     // Cookies are signed with the issuer's own key, including those that oidc-provider sets. Machine endpoints get no
     // cookies.
@@ -165,44 +163,43 @@ async function handleRequest(
       ctx.cookies = provider.createContext(ctx.req, ctx.res).cookies
     switch (name) {
       case 'interaction':
-        return handleInteraction(ctx, match.pathParameter!, form)
+        return handleInteraction(request, ctx, match.pathParameter!, form)
       case 'callback':
-        return handleUpstreamCallback(ctx, match.pathParameter!, ctx.method === 'POST' ? form : { ...ctx.query })
+        return handleUpstreamCallback(
+          request,
+          ctx,
+          match.pathParameter!,
+          ctx.method === 'POST' ? form : { ...ctx.query },
+        )
       case 'invitation':
-        return handleInvitationLink(ctx, { ...ctx.query })
+        return handleInvitationLink(request, ctx, { ...ctx.query })
       case 'recovery':
-        return handleRecoveryLink(ctx, { ...ctx.query })
+        return handleRecoveryLink(request, ctx, { ...ctx.query })
       case 'logout':
-        return serveLogout(ctx, ctx.method === 'POST' ? form : { ...ctx.query })
+        return serveLogout(request, ctx, ctx.method === 'POST' ? form : { ...ctx.query })
       case 'logout_confirm':
-        return confirmLogout(ctx, form)
+        return confirmLogout(request, ctx, form)
       case 'agent_challenge':
-        return issueAgentChallenge(ctx, form)
+        return issueAgentChallenge(request, ctx, form)
       case 'session':
-        return serveSession(ctx, form)
+        return serveSession(request, ctx, form)
       case 'check_session':
-        return checkSession(ctx)
+        return checkSession(request, ctx)
       default: {
-        const libraryForm = walletAuthentication?.form ?? form
         if (parsedForm)
           setParsedForm(
             ctx as unknown as OpenIdContext,
-            presentedJwt === undefined ? libraryForm : { ...libraryForm, token: JWT_PLACEHOLDER },
+            request.presentedJwt === undefined ? libraryForm : { ...libraryForm, token: JWT_PLACEHOLDER },
           )
-        return runProvider(ctx as unknown as OpenIdContext, requestContext, match, libraryForm)
+        return runProvider(request, ctx as unknown as OpenIdContext, match, libraryForm)
       }
     }
   })
 }
 
 /** Runs oidc-provider, then commits the unit of work before the response is sent. */
-async function runProvider(
-  ctx: OpenIdContext,
-  requestContext: RequestContext,
-  match: Match,
-  form: Form,
-): Promise<void> {
-  const { runtime, provider, unitOfWork, context } = requestContext
+async function runProvider(request: RequestContext, ctx: OpenIdContext, match: Match, form: Form): Promise<void> {
+  const { runtime, provider, unitOfWork, context } = request
   const { route } = match
   // Machine endpoints return OAuthError as JSON, whatever the request's Accept header says.
   if (!route.browserFacing) ctx.req.headers.accept = 'application/json'
@@ -220,13 +217,13 @@ async function runProvider(
     if (ctx.status === 404) ctx.status = 204
     return
   }
-  if (!route.browserFacing) await amendResponse(ctx, runtime, route, form)
+  if (!route.browserFacing) await amendResponse(request, ctx, route, form)
   // A failed request stores no new artifacts and consumes none.
   if (ctx.status >= 400) return unitOfWork.discard()
   try {
     await unitOfWork.commit(context)
   } catch (error) {
-    if (error instanceof SignInEndedError) return restartAuthorization(ctx, match, requestContext)
+    if (error instanceof SignInEndedError) return restartAuthorization(request, ctx, match)
     if (!(error instanceof AlreadyConsumedError)) throw error
     // Reuse can mean that either party is an attacker, so it revokes the whole family
     // (docs/contract.md#reuse-of-codes-and-refresh-tokens).
@@ -239,7 +236,7 @@ async function runProvider(
  * Redirects the browser to the same URL, so that it signs in again without its ended session. A POST cannot be
  * redirected.
  */
-function restartAuthorization(ctx: OpenIdContext, { route, pathParameter }: Match, { runtime }: RequestContext): void {
+function restartAuthorization({ runtime }: RequestContext, ctx: OpenIdContext, { route, pathParameter }: Match): void {
   // Another tab of the browser may have set a newer cookie in the meantime.
   ctx.remove('Set-Cookie')
   if (ctx.method !== 'GET')

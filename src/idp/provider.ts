@@ -178,7 +178,7 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
   for (const [type, grant] of Object.entries(grantTypes)) {
     const libraryHandler = grant.custom ? missingLibraryGrant : libraryGrantHandler(provider, type)
     const handle: TokenRequestHandler = async (ctx) => {
-      await consumeTokenRateLimit(ctx)
+      await consumeTokenRateLimit(requestContext(), ctx)
       requireNoOrgParameter(ctx, grant)
       await grant.handle(ctx, libraryHandler)
     }

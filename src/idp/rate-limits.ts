@@ -9,15 +9,15 @@ import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 import { consumeRateLimit as consumeLimit, requireWithinRateLimit } from '../platform/http/consume-rate-limit.js'
 import type { OpenIdContext } from './provider-types.js'
-import { requestContext } from './request-context.js'
+import type { RequestContext } from './request-context.js'
 
 /**
  * Consumes one request of a limit and sets the rate limit headers of the response.
  * @throws ApiError too_many_requests
  */
 export async function consumeRateLimit(
+  { context }: RequestContext,
   ctx: KoaContext | OpenIdContext,
-  context: Context,
   limit: RateLimitName,
   key: string,
 ): Promise<void> {
@@ -28,12 +28,12 @@ export async function consumeRateLimit(
  * Rate limit of the token endpoint: by client id for confidential clients, which have authenticated by then, and by
  * network for public clients.
  */
-export async function consumeTokenRateLimit(ctx: OpenIdContext): Promise<void> {
-  const { context, runtime } = requestContext()
+export async function consumeTokenRateLimit(request: RequestContext, ctx: OpenIdContext): Promise<void> {
+  const { context, runtime } = request
   const client = ctx.oidc.client!
   if (client.tokenEndpointAuthMethod === 'none')
-    await consumeRateLimit(ctx, context, 'token_ip', networkOf(context.request.ip))
-  else await consumeRateLimit(ctx, context, 'token_client', `${runtime.issuer.id}:${client.clientId}`)
+    await consumeRateLimit(request, ctx, 'token_ip', networkOf(context.request.ip))
+  else await consumeRateLimit(request, ctx, 'token_client', `${runtime.issuer.id}:${client.clientId}`)
 }
 
 /**

@@ -1,6 +1,6 @@
 /**
- * The context of the request in progress. oidc-provider calls some of our code, such as the adapter, without a context,
- * so an AsyncLocalStorage carries it.
+ * The context of a request, the first parameter of our functions. oidc-provider calls some of our code, such as the
+ * adapter, without it; only there it is read from an AsyncLocalStorage.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Actor } from '../kernel/context.js'
@@ -20,7 +20,7 @@ export interface RequestContext {
   /** The writes of this request. They are committed together before the response is sent. */
   readonly unitOfWork: UnitOfWork
   /** The wallet proof of an agent, verified before oidc-provider handles the request. */
-  readonly walletProof?: WalletProof | undefined
+  walletProof?: WalletProof
   /** The JWT in the `token` parameter of introspection or revocation. */
   readonly presentedJwt?: string | undefined
   /** The active user of the code or refresh token of this request, read in the same query. */
@@ -49,11 +49,13 @@ export interface WalletProof {
 
 const storage = new AsyncLocalStorage<RequestContext>()
 
-export const runInRequestContext = <T>(requestContext: RequestContext, work: () => Promise<T>): Promise<T> =>
-  storage.run(requestContext, work)
+/** Runs the work, in which oidc-provider may call our code, as part of the request. */
+export const runInRequestContext = <T>(request: RequestContext, work: () => Promise<T>): Promise<T> =>
+  storage.run(request, work)
 
 /**
- * Returns the context of the request in progress.
+ * Returns the context of the request in progress, for code that oidc-provider calls. test/unit/architecture.test.ts
+ * lists the files that may use it.
  * @throws Error outside of a request
  */
 export function requestContext(): RequestContext {
@@ -61,6 +63,12 @@ export function requestContext(): RequestContext {
   if (!current) throw new Error('There is no request context: oidc-provider was called outside of a request.')
   return current
 }
+
+/** Creates a function for oidc-provider to call, which passes the request in progress to ours. */
+export const withRequest =
+  <Parameters extends unknown[], Result>(hook: (request: RequestContext, ...parameters: Parameters) => Result) =>
+  (...parameters: Parameters): Result =>
+    hook(requestContext(), ...parameters)
 
 type ActorInput = Pick<Actor, 'type' | 'authType' | 'id' | 'name' | 'userId'> & { accountId: string; issuerId: string }
 

@@ -9,6 +9,7 @@ import { liveTokenOf } from './endpoints/live-token.js'
 import type { IssuerRuntime } from './issuer/runtime.js'
 import { errorPage } from './login/pages/error.js'
 import type { OpenIdContext } from './provider-types.js'
+import type { RequestContext } from './request-context.js'
 import { type Form, formField } from './request-input.js'
 import type { Route } from './routes.js'
 import { refreshTokenId } from './store/adapter.js'
@@ -52,16 +53,16 @@ export const errorFormatFor = (route: Route | undefined, runtime: IssuerRuntime 
  * @throws ApiError too_many_requests after too many failed client authentications from one network
  */
 export async function amendResponse(
+  request: RequestContext,
   ctx: OpenIdContext,
-  runtime: IssuerRuntime,
   route: Route,
   form: Form,
 ): Promise<void> {
-  if (route.name === 'introspect' && ctx.status === 200) ctx.body = await introspectionResponse(ctx, runtime, form)
+  if (route.name === 'introspect' && ctx.status === 200) ctx.body = await introspectionResponse(request, ctx, form)
   const body = ctx.body as { error?: string; error_description?: string; scope?: string } | undefined
   if (body?.error === 'invalid_client') {
-    await countUncheckedClientFailure(ctx, form)
-    await recordClaimedAgentRefusal(ctx, form)
+    await countUncheckedClientFailure(request, ctx, form)
+    await recordClaimedAgentRefusal(request, ctx, form)
   }
   if (ctx.status < 400 || body?.error === undefined) return
   ctx.set('Cache-Control', 'no-store')
@@ -79,7 +80,7 @@ export async function amendResponse(
   if (route.name !== 'userinfo') ctx.body = { error: body.error, error_description: body.error_description }
   // RFC 6749 section 5.2: a 401 response names the authentication scheme, even if the client did not try it.
   if (ctx.status === 401 && !ctx.response.get('WWW-Authenticate'))
-    ctx.set('WWW-Authenticate', `Basic realm="${runtime.url}"`)
+    ctx.set('WWW-Authenticate', `Basic realm="${request.runtime.url}"`)
 }
 
 /**
@@ -87,7 +88,7 @@ export async function amendResponse(
  * docs/contract.md#introspection-and-revocation; oidc-provider omits most of them for a refresh token. A public client
  * cannot authenticate, so it always gets invalid_client.
  */
-async function introspectionResponse(ctx: OpenIdContext, runtime: IssuerRuntime, form: Form): Promise<object> {
+async function introspectionResponse(request: RequestContext, ctx: OpenIdContext, form: Form): Promise<object> {
   const { AccessToken, RefreshToken, Client } = ctx.oidc.entities
   if (Client?.tokenEndpointAuthMethod === 'none') {
     ctx.status = 401
@@ -105,7 +106,7 @@ async function introspectionResponse(ctx: OpenIdContext, runtime: IssuerRuntime,
     if (!account) return inactive
     const jti = refreshTokenId(formField(form, 'token') ?? '')
     const claims = { scope, client_id: clientId, token_type: 'refresh_token', sub: accountId, aud: clientId, iat, exp }
-    return { active: true, ...claims, iss: runtime.url, jti, sid, username: account.username }
+    return { active: true, ...claims, iss: request.runtime.url, jti, sid, username: account.username }
   }
   const live = AccessToken && liveTokenOf(AccessToken)
   if (!live) return inactive

@@ -5,12 +5,11 @@
 import type { Context as KoaContext } from 'koa'
 import Provider from 'oidc-provider'
 import { checkFailureLimit, verifySecretRateLimited } from '../../access/secret-attempts.js'
-import type { Context } from '../../platform/context.js'
 import { isSameText } from '../../platform/crypto/secrets.js'
 import { matchesSecret } from '../../resources/keys/rotating-secret.js'
 import type { IssuerRuntime } from '../issuer/runtime.js'
 import type { OpenIdClient, OpenIdContext } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { clientRowOf } from './client.js'
 
@@ -36,12 +35,7 @@ const guessLimitKey = ({ issuer }: IssuerRuntime, clientId: string): string => `
  * Rejects a secret or an assertion over the limit of failed attempts, before the client is read from the database.
  * @throws ApiError too_many_requests
  */
-export function requireAuthenticationAllowed(
-  ctx: KoaContext,
-  context: Context,
-  runtime: IssuerRuntime,
-  form: Form,
-): void {
+export function requireAuthenticationAllowed({ context, runtime }: RequestContext, ctx: KoaContext, form: Form): void {
   const credentials = [ctx.req.headers.authorization, form['client_secret'], form['client_assertion']]
   if (credentials.some(Boolean))
     checkFailureLimit(context, 'idp', guessLimitKey(runtime, claimedClientId(ctx, form) ?? ''))
@@ -52,8 +46,14 @@ export function requireAuthenticationAllowed(
  * rotation, two are active for a while (docs/contract.md#core-api-authentication rule 3).
  * @throws ApiError too_many_requests after too many failures from the caller's network
  */
-export async function compareClientSecret(client: OpenIdClient, secret: string): Promise<boolean> {
-  return recordAttempt(Provider.ctx!, clientRowOf(client).id, () => isValidClientSecret(client, secret))
+export async function compareClientSecret(
+  request: RequestContext,
+  client: OpenIdClient,
+  secret: string,
+): Promise<boolean> {
+  return recordAttempt(request, Provider.ctx!, clientRowOf(client).id, () =>
+    isValidClientSecret(request, client, secret),
+  )
 }
 
 /**
@@ -61,22 +61,29 @@ export async function compareClientSecret(client: OpenIdClient, secret: string):
  * the rate limit would reveal whether a client exists.
  * @throws ApiError too_many_requests
  */
-export async function countUncheckedClientFailure(ctx: OpenIdContext, form: Form): Promise<void> {
+export async function countUncheckedClientFailure(
+  request: RequestContext,
+  ctx: OpenIdContext,
+  form: Form,
+): Promise<void> {
   if (ctx.state[CLIENT_SECRET_RESULT] === undefined)
-    await recordAttempt(ctx, claimedClientId(ctx, form) ?? '', () => false)
+    await recordAttempt(request, ctx, claimedClientId(ctx, form) ?? '', () => false)
 }
 
-async function recordAttempt(ctx: OpenIdContext, clientId: string, verify: () => boolean): Promise<boolean> {
-  const { context, runtime } = requestContext()
+async function recordAttempt(
+  { context, runtime }: RequestContext,
+  ctx: OpenIdContext,
+  clientId: string,
+  verify: () => boolean,
+): Promise<boolean> {
   const { matches, headers } = await verifySecretRateLimited(context, 'idp', guessLimitKey(runtime, clientId), verify)
   ctx.state[CLIENT_SECRET_RESULT] = matches ? 'fits' : 'wrong'
   ctx.set(headers)
   return matches
 }
 
-function isValidClientSecret(client: OpenIdClient, secret: string): boolean {
+function isValidClientSecret(request: RequestContext, client: OpenIdClient, secret: string): boolean {
   const { kind, id, secrets } = clientRowOf(client)
-  const request = requestContext()
   const { context, walletProof } = request
   if (walletProof) {
     if (walletProof.clientId !== id || !isSameText(walletProof.secret, secret)) return false

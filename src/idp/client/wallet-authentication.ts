@@ -9,33 +9,27 @@ import type { Context as KoaContext } from 'koa'
 import { isId } from '../../kernel/ids.js'
 import { limits } from '../../kernel/limits.js'
 import { networkOf } from '../../kernel/network.js'
-import type { Context } from '../../platform/context.js'
 import { randomSecret } from '../../platform/crypto/secrets.js'
 import { recordAgentAuthenticationFailed } from '../../resources/agents/authentication-events.js'
 import { redeemChallenge, type SignedMessage } from '../../resources/agents/challenges.js'
-import type { IssuerRuntime } from '../issuer/runtime.js'
 import type { OpenIdContext } from '../provider-types.js'
 import { consumeRateLimit } from '../rate-limits.js'
-import { requestContext, type WalletProof } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { claimedClientId } from './authentication.js'
 
 export const CAIP_122_ASSERTION_TYPE = 'urn:gatehouse:params:oauth:client-assertion-type:caip-122'
 
 /**
- * Verifies a wallet assertion and replaces it in the form.
- * @returns the form for oidc-provider, and the proof if the assertion is valid; undefined if the form has no assertion
+ * Verifies a wallet assertion, replaces it in the form, and sets `request.walletProof` if it is valid.
+ * @returns the form for oidc-provider, unchanged if it has no assertion
  * @throws ApiError too_many_requests
  */
-export async function authenticateWallet(
-  ctx: KoaContext,
-  context: Context,
-  runtime: IssuerRuntime,
-  form: Form,
-): Promise<{ form: Form; walletProof: WalletProof | undefined } | undefined> {
-  if (formField(form, 'client_assertion_type') !== CAIP_122_ASSERTION_TYPE) return undefined
+export async function authenticateWallet(request: RequestContext, ctx: KoaContext, form: Form): Promise<Form> {
+  if (formField(form, 'client_assertion_type') !== CAIP_122_ASSERTION_TYPE) return form
+  const { context, runtime } = request
   // Any caller can cause the cost of a signature check, so it is rate-limited.
-  await consumeRateLimit(ctx, context, 'wallet_nonce', `${networkOf(context.request.ip)} assertion`)
+  await consumeRateLimit(request, ctx, 'wallet_nonce', `${networkOf(context.request.ip)} assertion`)
   const { client_assertion, ...otherFields } = form
   const agentId = formField(form, 'client_id')
   const signedMessage = typeof client_assertion === 'string' ? readAssertion(client_assertion) : undefined
@@ -45,10 +39,11 @@ export async function authenticateWallet(
   const libraryForm = isOnlyMethod
     ? { ...otherFields, client_secret: secret }
     : { ...otherFields, client_secret: [secret, secret] }
-  if (!isOnlyMethod || !isId('agt', agentId) || !signedMessage) return { form: libraryForm, walletProof: undefined }
+  if (!isOnlyMethod || !isId('agt', agentId) || !signedMessage) return libraryForm
   const issuer = { issuerId: runtime.issuer.id, url: runtime.url }
   const verifierId = await redeemChallenge(context, issuer, agentId, signedMessage)
-  return { form: libraryForm, walletProof: verifierId === null ? undefined : { clientId: agentId, verifierId, secret } }
+  if (verifierId !== null) request.walletProof = { clientId: agentId, verifierId, secret }
+  return libraryForm
 }
 
 /** Decodes an assertion: canonical base64url of a JSON object with exactly these three members. */
@@ -69,10 +64,13 @@ function readAssertion(text: string): SignedMessage | undefined {
 }
 
 /** Records a failed authentication of an agent (docs/contract.md#event-records). */
-export async function recordClaimedAgentRefusal(ctx: OpenIdContext, form: Form): Promise<void> {
+export async function recordClaimedAgentRefusal(
+  { context, runtime }: RequestContext,
+  ctx: OpenIdContext,
+  form: Form,
+): Promise<void> {
   const agentId = claimedClientId(ctx, form)
   if (!isId('agt', agentId)) return
-  const { context, runtime } = requestContext()
   const { id: issuerId, accountId } = runtime.issuer
   const method = formField(form, 'client_assertion_type') === CAIP_122_ASSERTION_TYPE ? 'wallet' : 'secret'
   await recordAgentAuthenticationFailed(context, { accountId, issuerId, agentId }, method)

@@ -10,16 +10,16 @@ import { networkOf } from '../../kernel/network.js'
 import { issueChallenge } from '../../resources/agents/challenges.js'
 import { requireActiveIssuer } from '../client/client.js'
 import { consumeRateLimit } from '../rate-limits.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 
 /**
  * Answers `{nonce, message, expires_at}` (Unix milliseconds), whether or not the agent exists.
  * @throws invalid_request, too_many_requests, OIDCProviderError if the issuer is not active
  */
-export async function issueAgentChallenge(ctx: KoaContext, form: Form): Promise<void> {
-  const { context, runtime } = requestContext()
-  await consumeRateLimit(ctx, context, 'wallet_nonce', networkOf(context.request.ip))
+export async function issueAgentChallenge(request: RequestContext, ctx: KoaContext, form: Form): Promise<void> {
+  const { context, runtime } = request
+  await consumeRateLimit(request, ctx, 'wallet_nonce', networkOf(context.request.ip))
   const [agentId, network, address] = ['client_id', 'network', 'address'].map((name) => formField(form, name))
   if (!isId('agt', agentId)) throw new ApiError('invalid_request', 'client_id must be the id of an agent.')
   if (!network || !address)

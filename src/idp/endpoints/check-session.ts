@@ -9,7 +9,7 @@ import { limits } from '../../kernel/limits.js'
 import { parseJsonBody, readBody } from '../../platform/http/body.js'
 import { contentSecurityPolicy, hashSource, pageHeaders } from '../../platform/http/html-page.js'
 import { readClient } from '../client/client.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { browserStateOf, isSessionStateOf } from '../session/browser-state.js'
 
 /**
@@ -75,7 +75,7 @@ const activeSessionText = `
  * is active.
  * @throws invalid_request if one of the three members is missing, or if the origin is not one of the client's
  */
-export async function checkSession(ctx: KoaContext): Promise<void> {
+export async function checkSession(request: RequestContext, ctx: KoaContext): Promise<void> {
   const { client_id: clientId, session_state: state, origin } = await readCheckRequest(ctx)
   const client = await readClient(clientId)
   if (client?.status !== 'active') throw invalidRequest('client_id is unknown')
@@ -84,7 +84,7 @@ export async function checkSession(ctx: KoaContext): Promise<void> {
   if (origin === 'null' || !redirectUris.some((uri) => new URL(uri).origin === origin)) {
     throw invalidRequest('origin is not the origin of a registered redirect URI')
   }
-  const { context, runtime } = requestContext()
+  const { context, runtime } = request
   const browserState = browserStateOf(ctx)
   const isSameSignIn = browserState !== undefined && isSessionStateOf(state, clientId, origin, browserState)
   const values = [runtime.issuer.id, browserState, clientId, context.now()]

@@ -4,7 +4,7 @@ import { ApiError } from '../../kernel/errors.js'
 import { isSignatureValid, parseJws } from '../../platform/crypto/jws.js'
 import { signingAlgorithms } from '../../resources/issuer-keys.js'
 import { parseIssuerUrl } from '../../resources/issuer-url.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 
 /** User and session of a verified ID token. */
 export interface IdTokenHint {
@@ -29,8 +29,7 @@ const textOrEmpty = (value: unknown): string => (typeof value === 'string' ? val
  * token whose key is gone cannot be verified, and is no error, because applications keep ID tokens for long.
  * @throws invalid_request for any other text: altered tokens, tokens of other issuers, and other token types
  */
-export function readIdTokenHint(token: string): IdTokenHintResult {
-  const { context, runtime } = requestContext()
+export function readIdTokenHint({ context, runtime }: RequestContext, token: string): IdTokenHintResult {
   const jws = parseJws(token)
   if (!jws) throw invalidHintError()
   const { header, claims } = jws

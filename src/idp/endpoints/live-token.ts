@@ -12,7 +12,7 @@ import {
 import { withClientActor } from '../client/client.js'
 import type { AccessToken } from '../provider-types.js'
 import { consumeRateLimit } from '../rate-limits.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 
 /** Passed to oidc-provider instead of a JWT, which it would reject; the JWT is in the request context. */
 export const JWT_PLACEHOLDER = '~'
@@ -26,9 +26,13 @@ export const liveTokenOf = (token: object): ActiveToken | undefined => liveToken
  * oidc-provider's `AccessToken.find`: returns an active access token of this issuer.
  * @param value the JWT, or its placeholder
  */
-export async function findLiveToken(provider: Provider, value: unknown): Promise<AccessToken | undefined> {
+export async function findLiveToken(
+  request: RequestContext,
+  provider: Provider,
+  value: unknown,
+): Promise<AccessToken | undefined> {
   if (typeof value !== 'string') return undefined
-  const { context, runtime, presentedJwt } = requestContext()
+  const { context, runtime, presentedJwt } = request
   const isPresented = value === JWT_PLACEHOLDER
   const { ctx } = ProviderClass
   const jwt = isPresented ? (presentedJwt ?? '') : value
@@ -36,7 +40,7 @@ export async function findLiveToken(provider: Provider, value: unknown): Promise
   const found = isRevocation ? await verifyUnexpiredAccessToken(context, jwt) : await verifyAccessToken(context, jwt)
   // A token of another issuer is not a token here (docs/contract.md#openid-connect-endpoints).
   if (found?.issuerId !== runtime.issuer.id) return undefined
-  if (ctx?.oidc.route === 'userinfo') await consumeRateLimit(ctx, context, 'userinfo', found.claims.jti)
+  if (ctx?.oidc.route === 'userinfo') await consumeRateLimit(request, ctx, 'userinfo', found.claims.jti)
   const { claims } = found
   const token = new (provider.AccessToken as unknown as new (payload: object) => AccessToken)({
     kind: 'AccessToken',
@@ -51,7 +55,7 @@ export async function findLiveToken(provider: Provider, value: unknown): Promise
     // revocation it must not see the grant, because revoking an access token would also revoke the refresh tokens.
     ...(isPresented || !isLive(found) ? {} : { grantId: found.grantId ?? undefined }),
   })
-  if (isPresented) Object.defineProperty(token, 'destroy', { value: () => revokeAccessToken(claims) })
+  if (isPresented) Object.defineProperty(token, 'destroy', { value: () => revokeAccessToken(request, claims) })
   if (isLive(found)) liveTokens.set(token, found)
   return token
 }
@@ -61,8 +65,11 @@ const isLive = (found: Pick<ActiveToken, 'claims'>): found is ActiveToken => 'ac
 /**
  * Adds the token to the revocation list for the rest of its lifetime (docs/contract.md#grant-and-client-rules rule 4).
  */
-async function revokeAccessToken({ jti, exp, sub, client_id, sid }: AccessTokenClaims): Promise<void> {
-  const { context, runtime, unitOfWork } = requestContext()
+async function revokeAccessToken(
+  request: RequestContext,
+  { jti, exp, sub, client_id, sid }: AccessTokenClaims,
+): Promise<void> {
+  const { context, runtime, unitOfWork } = request
   const { id: issuerId, accountId } = runtime.issuer
   const client = ProviderClass.ctx!.oidc.client!
   unitOfWork.addChange(async (tx) => {

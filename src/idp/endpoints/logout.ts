@@ -15,7 +15,7 @@ import { createView, sendPage } from '../login/pages/layout.js'
 import { confirmLogoutPage, loggedOutPage, stillSignedInPage } from '../login/pages/logout.js'
 import { cookieNames } from '../provider.js'
 import type { BrowserSession, OpenIdContext } from '../provider-types.js'
-import { requestContext, withUserActor } from '../request-context.js'
+import { type RequestContext, withUserActor } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { clearBrowserState } from '../session/browser-state.js'
 import { type IdTokenHint, readIdTokenHint } from './id-token-hint.js'
@@ -31,32 +31,32 @@ interface LogoutRequest {
 const invalidRequest = (description: string): ApiError => new ApiError('invalid_request', description)
 
 /** GET and POST of `/logout`. */
-export async function serveLogout(ctx: KoaContext, values: Form): Promise<void> {
-  const request = await readLogoutRequest(values)
-  const session = await findBrowserSession(ctx)
+export async function serveLogout(request: RequestContext, ctx: KoaContext, values: Form): Promise<void> {
+  const logoutRequest = await readLogoutRequest(request, values)
+  const session = await findBrowserSession(request, ctx)
   // 1. No user is signed in with this browser, or the request came without its cookie. An `id_token_hint` may still
   // name a session.
   if (!session?.accountId) {
-    const { hint } = request
+    const { hint } = logoutRequest
     const hasSessionCookie = ctx.cookies.get(cookieNames.session, { signed: false }) !== undefined
-    if (hint?.sid) await signOutBrowserOfSession(ctx, hint.sid)
-    else if (ctx.method === 'POST' && !hasSessionCookie) return retryAsNavigation(ctx, request)
-    return completeLogout(ctx, request)
+    if (hint?.sid) await signOutBrowserOfSession(request, ctx, hint.sid)
+    else if (ctx.method === 'POST' && !hasSessionCookie) return retryAsNavigation(request, ctx, logoutRequest)
+    return completeLogout(request, ctx, logoutRequest)
   }
   // 2. An `id_token_hint` for the signed-in user proves that the request comes from an application that the user signed
   // in to, so no confirmation is needed.
-  if (request.hint?.sub === session.accountId) {
-    await signOutBrowser(ctx, session)
-    return completeLogout(ctx, request)
+  if (logoutRequest.hint?.sub === session.accountId) {
+    await signOutBrowser(request, ctx, session)
+    return completeLogout(request, ctx, logoutRequest)
   }
   // 3. Without a hint, any site may have sent the browser here: ask for confirmation.
-  const { runtime } = requestContext()
+  const { runtime } = request
   const view = createView(ctx, runtime.issuer, {
-    uiLocales: request.uiLocales,
+    uiLocales: logoutRequest.uiLocales,
     action: `${runtime.parsedUrl.pathname}/logout/confirm`,
     token: formToken(`logout ${session.uid}`, 0),
   })
-  sendPage(ctx, view, confirmLogoutPage(view, logoutParametersOf(request)))
+  sendPage(ctx, view, confirmLogoutPage(view, logoutParametersOf(logoutRequest)))
 }
 
 /** The parameters of the logout request, without its hint. */
@@ -71,34 +71,34 @@ const logoutParametersOf = ({ client, redirectUri, state, uiLocales }: LogoutReq
  * Redirects to the same request with GET. A cross-site POST never has the session cookie (SameSite=Lax), the navigation
  * that follows has it. `state` and `ui_locales` are dropped if the URL would be too long.
  */
-function retryAsNavigation(ctx: KoaContext, request: LogoutRequest): void {
-  const fields = logoutParametersOf(request)
+function retryAsNavigation(request: RequestContext, ctx: KoaContext, logoutRequest: LogoutRequest): void {
+  const fields = logoutParametersOf(logoutRequest)
   const { state: _, ui_locales: __, ...requiredFields } = fields
-  const fullUrl = logoutUrlWith(fields)
+  const fullUrl = logoutUrlWith(request, fields)
   ctx.set('Cache-Control', 'no-store')
-  ctx.set('Location', fullUrl.length <= limits.maxLogoutUrlLength ? fullUrl : logoutUrlWith(requiredFields))
+  ctx.set('Location', fullUrl.length <= limits.maxLogoutUrlLength ? fullUrl : logoutUrlWith(request, requiredFields))
   ctx.status = 303
   ctx.body = ''
 }
 
-function logoutUrlWith(params: Record<string, string | undefined>): string {
+function logoutUrlWith({ runtime }: RequestContext, params: Record<string, string | undefined>): string {
   const presentParams = Object.entries(params).filter((entry): entry is [string, string] => !!entry[1])
-  return `${requestContext().runtime.parsedUrl.pathname}/logout?${new URLSearchParams(presentParams)}`
+  return `${runtime.parsedUrl.pathname}/logout?${new URLSearchParams(presentParams)}`
 }
 
 /** POST of `/logout/confirm`. The parameters are validated again, because the form can be altered. */
-export async function confirmLogout(ctx: KoaContext, values: Form): Promise<void> {
-  const request = await readLogoutRequest({ ...values, id_token_hint: undefined })
-  const session = await findBrowserSession(ctx)
-  if (!session?.accountId) return completeLogout(ctx, request)
+export async function confirmLogout(request: RequestContext, ctx: KoaContext, values: Form): Promise<void> {
+  const logoutRequest = await readLogoutRequest(request, { ...values, id_token_hint: undefined })
+  const session = await findBrowserSession(request, ctx)
+  if (!session?.accountId) return completeLogout(request, ctx, logoutRequest)
   if (formVersion(`logout ${session.uid}`, formField(values, 'csrf')) !== 0) {
     throw invalidRequest('csrf is missing or invalid; open the sign-out page again.')
   }
   if (formField(values, 'logout') === 'yes') {
-    await signOutBrowser(ctx, session)
-    return completeLogout(ctx, request)
+    await signOutBrowser(request, ctx, session)
+    return completeLogout(request, ctx, logoutRequest)
   }
-  const view = createView(ctx, requestContext().runtime.issuer, { uiLocales: request.uiLocales })
+  const view = createView(ctx, request.runtime.issuer, { uiLocales: logoutRequest.uiLocales })
   sendPage(ctx, view, stillSignedInPage(view))
 }
 
@@ -106,12 +106,12 @@ export async function confirmLogout(ctx: KoaContext, values: Form): Promise<void
  * Reads and validates the parameters. Never redirects to a URI that the client has not registered.
  * @throws invalid_request
  */
-async function readLogoutRequest(values: Form): Promise<LogoutRequest> {
+async function readLogoutRequest(request: RequestContext, values: Form): Promise<LogoutRequest> {
   for (const name of ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales']) {
     if (Array.isArray(values[name])) throw invalidRequest(`${name} must not be repeated`)
   }
   const token = formField(values, 'id_token_hint') || undefined
-  const { client, hint } = await requireLogoutClient(token, formField(values, 'client_id') || undefined)
+  const { client, hint } = await requireLogoutClient(request, token, formField(values, 'client_id') || undefined)
   const requestedUri = formField(values, 'post_logout_redirect_uri') || undefined
   // RP-Initiated Logout 1.0 section 3: without a client the URI cannot be checked, so it is not used. Anyone can
   // publish a metadata document with any URI, which would be an open redirect, so such a client also needs a hint that
@@ -134,15 +134,16 @@ async function readLogoutRequest(values: Form): Promise<LogoutRequest> {
  * @throws invalid_request
  */
 async function requireLogoutClient(
+  request: RequestContext,
   token: string | undefined,
   claimedClientId: string | undefined,
 ): Promise<{ client?: ClientRow; hint?: IdTokenHint | undefined }> {
-  const tokenHint = token === undefined ? undefined : readIdTokenHint(token)
+  const tokenHint = token === undefined ? undefined : readIdTokenHint(request, token)
   if (tokenHint && claimedClientId !== undefined && claimedClientId !== tokenHint.clientId)
     throw invalidRequest('client_id is not the client of the id_token_hint')
   const clientId = tokenHint?.clientId ?? claimedClientId
   if (clientId === undefined) return {}
-  const client = await findLogoutClient(clientId)
+  const client = await findLogoutClient(request, clientId)
   if (!client) throw invalidRequest('client_id is unknown')
   return client === 'gone' ? {} : { client, hint: tokenHint?.hint }
 }
@@ -152,23 +153,27 @@ async function requireLogoutClient(
  * document cannot be fetched, is 'gone': its users can still sign out, but are asked for confirmation and not
  * redirected.
  */
-async function findLogoutClient(clientId: string): Promise<ClientRow | 'gone' | undefined> {
+async function findLogoutClient(request: RequestContext, clientId: string): Promise<ClientRow | 'gone' | undefined> {
   const client = await readClient(clientId).catch((error: unknown) => {
     if (error instanceof errors.InvalidClient) return undefined
     throw error
   })
   if (client) return client.status === 'active' ? client : 'gone'
-  return isFetchableClientIdUrl(clientId, requestContext().context.config.allowPrivateNetworks) ? 'gone' : undefined
+  return isFetchableClientIdUrl(clientId, request.context.config.allowPrivateNetworks) ? 'gone' : undefined
 }
 
-async function findBrowserSession(ctx: KoaContext): Promise<BrowserSession | undefined> {
-  return requestContext().provider.Session.get(ctx as unknown as OpenIdContext)
+async function findBrowserSession({ provider }: RequestContext, ctx: KoaContext): Promise<BrowserSession | undefined> {
+  return provider.Session.get(ctx as unknown as OpenIdContext)
 }
 
 /** Ends every session of this browser's sign-in, and the browser session itself. */
-async function signOutBrowser(ctx: KoaContext, { uid, accountId: userId }: BrowserSession): Promise<void> {
-  await endSessionsOfBrowser(uid, userId!)
-  ctx.cookies.set(cookieNames.session, null, { path: requestContext().runtime.parsedUrl.pathname, signed: true })
+async function signOutBrowser(
+  request: RequestContext,
+  ctx: KoaContext,
+  { uid, accountId: userId }: BrowserSession,
+): Promise<void> {
+  await endSessionsOfBrowser(request, uid, userId!)
+  ctx.cookies.set(cookieNames.session, null, { path: request.runtime.parsedUrl.pathname, signed: true })
   clearBrowserState(ctx)
 }
 
@@ -176,16 +181,16 @@ async function signOutBrowser(ctx: KoaContext, { uid, accountId: userId }: Brows
  * Ends the sessions of the browser that started this session, even if the session itself has ended. The cookie of this
  * browser is kept: it was not sent along, so it may belong to another user.
  */
-async function signOutBrowserOfSession(ctx: KoaContext, sessionId: string): Promise<void> {
-  const { context, runtime } = requestContext()
+async function signOutBrowserOfSession(request: RequestContext, ctx: KoaContext, sessionId: string): Promise<void> {
+  const { context, runtime } = request
   const where = { id: sessionId, issuerId: runtime.issuer.id }
   const session = await context.db.session.findFirst({ where, select: { browserUid: true, userId: true } })
-  if (session) await endSessionsOfBrowser(session.browserUid, session.userId)
+  if (session) await endSessionsOfBrowser(request, session.browserUid, session.userId)
   clearBrowserState(ctx)
 }
 
-async function endSessionsOfBrowser(browserUid: string, userId: string): Promise<void> {
-  const { context, runtime } = requestContext()
+async function endSessionsOfBrowser(request: RequestContext, browserUid: string, userId: string): Promise<void> {
+  const { context, runtime } = request
   const { id: issuerId, accountId } = runtime.issuer
   const account = await findAccount(userId)
   const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
@@ -198,10 +203,14 @@ async function endSessionsOfBrowser(browserUid: string, userId: string): Promise
   )
 }
 
-function completeLogout(ctx: KoaContext, { redirectUri, state, uiLocales }: LogoutRequest): void {
+function completeLogout(
+  { runtime }: RequestContext,
+  ctx: KoaContext,
+  { redirectUri, state, uiLocales }: LogoutRequest,
+): void {
   ctx.set('Cache-Control', 'no-store')
   if (redirectUri === undefined) {
-    const view = createView(ctx, requestContext().runtime.issuer, { uiLocales })
+    const view = createView(ctx, runtime.issuer, { uiLocales })
     sendPage(ctx, view, loggedOutPage(view))
     return
   }

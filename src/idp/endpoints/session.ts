@@ -8,7 +8,7 @@ import { type ActiveToken, verifyAccessToken } from '../../resources/sessions/ac
 import { readClient } from '../client/client.js'
 import { isOriginAllowed } from '../client/cors.js'
 import { consumeRateLimit } from '../rate-limits.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 
 interface SessionRow {
@@ -28,7 +28,7 @@ const rowText = `
   FROM sessions WHERE issuer_id = $1 AND id = $2`
 
 /** GET, POST and CORS preflight of `/session`. */
-export async function serveSession(ctx: KoaContext, form: Form): Promise<void> {
+export async function serveSession(request: RequestContext, ctx: KoaContext, form: Form): Promise<void> {
   ctx.vary('Origin')
   const origin = ctx.get('Origin')
   if (ctx.method === 'OPTIONS') return answerPreflight(ctx, origin)
@@ -36,16 +36,17 @@ export async function serveSession(ctx: KoaContext, form: Form): Promise<void> {
 
   // 1. Read one token, from the header or, with POST, from the form (RFC 6750 section 2).
   const token = readBearerToken(ctx, form)
-  if (token === undefined) return respondUnauthorized(ctx, undefined)
-  const { context, runtime } = requestContext()
+  if (token === undefined) return respondUnauthorized(request, ctx, undefined)
+  const { context, runtime } = request
   const liveToken = await verifyAccessToken(context, token)
-  const sessionRow = liveToken?.issuerId === runtime.issuer.id ? await findSessionOf(liveToken) : undefined
+  const sessionRow = liveToken?.issuerId === runtime.issuer.id ? await findSessionOf(request, liveToken) : undefined
   if (!liveToken || !sessionRow)
     return respondUnauthorized(
+      request,
       ctx,
       'the access token is invalid or has expired, or it was not issued for a session of this client',
     )
-  await consumeRateLimit(ctx, context, 'userinfo', liveToken.claims.jti)
+  await consumeRateLimit(request, ctx, 'userinfo', liveToken.claims.jti)
 
   // 2. Scripts can read the response only from an allowed origin of the client.
   if (origin !== '') {
@@ -88,17 +89,18 @@ function readBearerToken(ctx: KoaContext, form: Form): string | undefined {
 }
 
 /** Finds the session of a token, if the token's audience is the client of the session. */
-async function findSessionOf({ claims }: ActiveToken): Promise<SessionRow | undefined> {
+async function findSessionOf(
+  { context, runtime }: RequestContext,
+  { claims }: ActiveToken,
+): Promise<SessionRow | undefined> {
   if (claims.sid === undefined) return undefined
-  const { context, runtime } = requestContext()
   const values = [runtime.issuer.id, claims.sid]
   const [row] = await context.database.query<SessionRow & Record<string, unknown>>('idp-session', rowText, values)
   return row?.clientId === claims.aud ? row : undefined
 }
 
 /** RFC 6750 section 3.1: a request without a token gets no error code. */
-function respondUnauthorized(ctx: KoaContext, description: string | undefined): void {
-  const { runtime } = requestContext()
+function respondUnauthorized({ runtime }: RequestContext, ctx: KoaContext, description: string | undefined): void {
   const origin = ctx.get('Origin')
   if (origin !== '') allowCrossOriginRead(ctx, origin)
   const error = description === undefined ? '' : `, error="invalid_token", error_description="${description}"`

@@ -55,7 +55,7 @@ function hookClients(provider: Provider, grantTypes: readonly string[]): void {
     'compareClientSecret',
     () =>
       function (this: OpenIdClient, secret: string) {
-        return compareClientSecret(this, secret)
+        return compareClientSecret(requestContext(), this, secret)
       },
   )
   // oidc-provider lets every native client vary the port, docs/contract.md#redirect-uri-matching only public ones.
@@ -112,7 +112,7 @@ function hookAccessTokens(provider: Provider): void {
   replaceMethod(
     AccessToken as unknown as { find(value: string): Promise<unknown> },
     'find',
-    () => async (value) => findLiveToken(provider, value),
+    () => async (value) => findLiveToken(requestContext(), provider, value),
   )
   replaceMethod(
     ClientCredentials as unknown as { find(value: string): Promise<unknown> },

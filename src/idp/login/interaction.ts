@@ -11,7 +11,7 @@ import { transaction } from '../../platform/postgres/transaction.js'
 import { cookieNames } from '../provider.js'
 import type { BrowserSession, Interaction, OpenIdContext } from '../provider-types.js'
 import { consumeRateLimit } from '../rate-limits.js'
-import { requestContext } from '../request-context.js'
+import { type RequestContext, requestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { isSignInOutdated } from '../session/authentication-requirements.js'
 import { createInvitationTransaction } from './invitation.js'
@@ -57,8 +57,13 @@ interface TransitionResult {
 }
 
 /** GET and POST of `/interaction/{uid}`. */
-export async function handleInteraction(ctx: KoaContext, uid: string, form: Form | undefined): Promise<void> {
-  const { runtime } = requestContext()
+export async function handleInteraction(
+  request: RequestContext,
+  ctx: KoaContext,
+  uid: string,
+  form: Form | undefined,
+): Promise<void> {
+  const { runtime } = request
   const interaction = await findInteraction(ctx, uid)
   if (interaction?.prompt.name === 'consent') return handleConsent(ctx, interaction, form ?? {})
   const loginTransaction = await findLoginTransaction(ctx, uid, interaction)
@@ -180,9 +185,9 @@ async function renderStaleForm(loginRequest: LoginRequest): Promise<void> {
 /** Consumes the rate limit; if it is exceeded, shows the step again with a message. */
 async function rejectIfRateLimited(loginRequest: LoginRequest): Promise<boolean> {
   const { ctx } = loginRequest
-  const { context } = requestContext()
+  const request = requestContext()
   try {
-    await consumeRateLimit(ctx, context, 'login', networkOf(context.request.ip))
+    await consumeRateLimit(request, ctx, 'login', networkOf(request.context.request.ip))
     return false
   } catch (error) {
     if (!(error instanceof ApiError) || error.code !== 'too_many_requests') throw error

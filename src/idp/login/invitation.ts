@@ -16,7 +16,7 @@ import { AlreadyMemberError } from '../../resources/organizations/members.js'
 import { requireActiveIssuer } from '../client/client.js'
 import { cookieNames } from '../provider.js'
 import { consumeRateLimit } from '../rate-limits.js'
-import { requestContext, withUserActor } from '../request-context.js'
+import { type RequestContext, requestContext, withUserActor } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { claimVersion, type InvitationFacts, initialState, type LoginSnapshot } from './login-state.js'
 import { LoginAbortedError, type LoginTransaction } from './login-transaction.js'
@@ -25,9 +25,9 @@ import { type InvitationFailure, invitationAcceptedPage, invitationFailurePage }
 import { createView, sendPage } from './pages/layout.js'
 
 /** GET of `/invitation?token=…`. Only the browser that opens the link can continue. */
-export async function handleInvitationLink(ctx: KoaContext, query: Form): Promise<void> {
-  const { context, runtime } = requestContext()
-  await consumeRateLimit(ctx, context, 'authorize', networkOf(context.request.ip))
+export async function handleInvitationLink(request: RequestContext, ctx: KoaContext, query: Form): Promise<void> {
+  const { context, runtime } = request
+  await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
   await requireActiveIssuer()
   const tokenHash = sha256(formField(query, 'token') ?? '')
   const openedInvitation = await findPendingInvitation(context, runtime.issuer.id, tokenHash)

@@ -10,7 +10,7 @@ import { sha256 } from '../../platform/crypto/secrets.js'
 import { findRecoveryUser } from '../../resources/credentials/recovery.js'
 import { requireActiveIssuer } from '../client/client.js'
 import { consumeRateLimit } from '../rate-limits.js'
-import { requestContext } from '../request-context.js'
+import { type RequestContext, requestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { initialState, type LoginState } from './login-state.js'
 import { errorPage } from './pages/error.js'
@@ -18,9 +18,9 @@ import { errorPage } from './pages/error.js'
 const RECOVERY_COOKIE = 'gatehouse_recovery'
 
 /** GET of `/recovery?token=…`. */
-export async function handleRecoveryLink(ctx: KoaContext, query: Form): Promise<void> {
-  const { context, runtime } = requestContext()
-  await consumeRateLimit(ctx, context, 'authorize', networkOf(context.request.ip))
+export async function handleRecoveryLink(request: RequestContext, ctx: KoaContext, query: Form): Promise<void> {
+  const { context, runtime } = request
+  await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
   await requireActiveIssuer()
   const token = formField(query, 'token') ?? ''
   if (!(await findRecoveryUser(context, runtime.issuer.id, token))) {

@@ -1,7 +1,7 @@
 import type { Context as KoaContext } from 'koa'
 import { networkOf } from '../../../kernel/network.js'
 import { consumeRateLimit } from '../../rate-limits.js'
-import { requestContext } from '../../request-context.js'
+import type { RequestContext } from '../../request-context.js'
 import type { Form } from '../../request-input.js'
 import { errorPage } from '../pages/error.js'
 import { saveResponse } from './attempt.js'
@@ -11,9 +11,14 @@ import { saveResponse } from './attempt.js'
  * without our cookies, so the response is only saved here, and the browser is redirected to the page that reads its
  * cookie.
  */
-export async function handleUpstreamCallback(ctx: KoaContext, methodId: string, form: Form): Promise<void> {
-  const { context, runtime } = requestContext()
-  await consumeRateLimit(ctx, context, 'authorize', networkOf(context.request.ip))
+export async function handleUpstreamCallback(
+  request: RequestContext,
+  ctx: KoaContext,
+  methodId: string,
+  form: Form,
+): Promise<void> {
+  const { context, runtime } = request
+  await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
   const target = await saveResponse(methodId, form)
   if (target === undefined) {
     ctx.status = 400
