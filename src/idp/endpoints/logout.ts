@@ -54,7 +54,7 @@ export async function serveLogout(request: RequestContext, ctx: KoaContext, valu
   const view = createView(ctx, runtime.issuer, {
     uiLocales: logoutRequest.uiLocales,
     action: `${runtime.parsedUrl.pathname}/logout/confirm`,
-    token: formToken(`logout ${session.uid}`, 0),
+    token: formToken(request, `logout ${session.uid}`, 0),
   })
   sendPage(ctx, view, confirmLogoutPage(view, logoutParametersOf(logoutRequest)))
 }
@@ -91,7 +91,7 @@ export async function confirmLogout(request: RequestContext, ctx: KoaContext, va
   const logoutRequest = await readLogoutRequest(request, { ...values, id_token_hint: undefined })
   const session = await findBrowserSession(request, ctx)
   if (!session?.accountId) return completeLogout(request, ctx, logoutRequest)
-  if (formVersion(`logout ${session.uid}`, formField(values, 'csrf')) !== 0) {
+  if (formVersion(request, `logout ${session.uid}`, formField(values, 'csrf')) !== 0) {
     throw invalidRequest('csrf is missing or invalid; open the sign-out page again.')
   }
   if (formField(values, 'logout') === 'yes') {

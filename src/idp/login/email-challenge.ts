@@ -16,7 +16,7 @@ import { recordSignInFailure, type SignInUser } from '../../resources/credential
 import type { MessageKind } from '../../resources/messages/message-texts.js'
 import { sendMessage } from '../../resources/messages/messages.js'
 import { usernameKeyOf } from '../../resources/users/usernames.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import type { EmailChallenge, LoginState, MailPurpose } from './login-state.js'
 import type { LoginTransaction } from './login-transaction.js'
 import type { View } from './pages/layout.js'
@@ -46,10 +46,14 @@ const messageKinds: Readonly<Record<MailPurpose, MessageKind>> = {
  * Creates the transition to the step in `to`, which asks for the code or link, and sends it. Over the rate limit of the
  * address, it returns to the step `sign_in` instead.
  */
-export async function sendEmailChallenge(to: LoginState, request: EmailChallengeRequest): Promise<Transition> {
-  if (!(await consumeEmailRateLimit(request)))
+export async function sendEmailChallenge(
+  request: RequestContext,
+  to: LoginState,
+  challengeRequest: EmailChallengeRequest,
+): Promise<Transition> {
+  if (!(await consumeEmailRateLimit(request, challengeRequest)))
     return { to: { ...to, step: 'sign_in' }, problems: [{ key: 'too_many_mails' }] }
-  const { emailChallenge, effects } = createEmailChallenge(to, request)
+  const { emailChallenge, effects } = createEmailChallenge(request, to, challengeRequest)
   return { to: { ...to, emailChallenge }, effects }
 }
 
@@ -57,23 +61,25 @@ export async function sendEmailChallenge(to: LoginState, request: EmailChallenge
  * Key of the rate limits of emails and of attempts. Anyone can request a code for any address, or guess one. A user who
  * has already signed in and verifies an address is counted separately, so that others cannot use up these limits.
  */
-const rateLimitKey = (purpose: MailPurpose, user: SignInUser | null, address: string): string =>
-  purpose === 'verify'
-    ? `verify:${user!.id}`
-    : sha256(`${requestContext().runtime.issuer.id} ${usernameKeyOf(address)}`).slice(0, 32)
+const rateLimitKey = (
+  { runtime }: RequestContext,
+  purpose: MailPurpose,
+  user: SignInUser | null,
+  address: string,
+): string =>
+  purpose === 'verify' ? `verify:${user!.id}` : sha256(`${runtime.issuer.id} ${usernameKeyOf(address)}`).slice(0, 32)
 
 /**
  * Consumes the email rate limit.
  * @returns false if the limit is exceeded
  */
-export async function consumeEmailRateLimit({
-  purpose,
-  user,
-  enteredAddress,
-}: EmailChallengeRequest): Promise<boolean> {
-  const decision = await requestContext().context.rateLimiter.consume(
+export async function consumeEmailRateLimit(
+  request: RequestContext,
+  { purpose, user, enteredAddress }: EmailChallengeRequest,
+): Promise<boolean> {
+  const decision = await request.context.rateLimiter.consume(
     'mail',
-    rateLimitKey(purpose, user, enteredAddress),
+    rateLimitKey(request, purpose, user, enteredAddress),
   )
   return decision?.allowed !== false
 }
@@ -83,10 +89,11 @@ export async function consumeEmailRateLimit({
  * known.
  */
 export function createEmailChallenge(
+  request: RequestContext,
   { step }: LoginState,
   { loginTransaction, view, purpose, email, enteredAddress, user, replacementMessage }: EmailChallengeRequest,
 ): { emailChallenge: EmailChallenge; effects: (tx: Context) => Promise<void> } {
-  const { context, runtime } = requestContext()
+  const { context, runtime } = request
   const asLink = step === 'email_link'
   const secret = asLink ? randomSecret() : String(randomInt(0, 1_000_000)).padStart(6, '0')
   const url = `${runtime.url}/interaction/${loginTransaction.uid}?link=${secret}`
@@ -95,7 +102,7 @@ export function createEmailChallenge(
     emailChallenge: {
       purpose,
       email: email ?? enteredAddress,
-      hash: challengeHashes(loginTransaction.uid, secret)[0]!,
+      hash: challengeHashes(request, loginTransaction.uid, secret)[0]!,
       expiresAt: context.now() + limits.emailCodeLifetime,
       attempts: 0,
       user,
@@ -122,10 +129,10 @@ export function createEmailChallenge(
  * stored. The others use older keys of the deployment, so that a code from before a rotation of SECRET_KEY still
  * matches.
  */
-const challengeHashes = (uid: string, secret: string): string[] =>
-  requestContext()
-    .context.encryptor.deriveKeys('codes and links by mail')
-    .map((key) => hmac(key, `${requestContext().runtime.issuer.id} ${uid} ${secret}`))
+const challengeHashes = ({ context, runtime }: RequestContext, uid: string, secret: string): string[] =>
+  context.encryptor
+    .deriveKeys('codes and links by mail')
+    .map((key) => hmac(key, `${runtime.issuer.id} ${uid} ${secret}`))
 
 /** Result of an attempt. `expired`: too old or too many attempts, so that a new code is needed. */
 export type EmailChallengeDecision =
@@ -137,25 +144,26 @@ export type EmailChallengeDecision =
  * @param secret as entered; spaces and hyphens in a code are ignored
  */
 export async function verifyEmailChallenge(
+  request: RequestContext,
   uid: string,
   emailChallenge: EmailChallenge,
   secret: string,
 ): Promise<EmailChallengeDecision> {
-  const { context, runtime } = requestContext()
+  const { context, runtime } = request
   const { id: issuerId, accountId } = runtime.issuer
   const method = secret.length > 12 ? 'email_link' : 'email_otp'
   if (emailChallenge.attempts >= limits.maxEmailCodeAttempts || emailChallenge.expiresAt <= context.now())
     return { outcome: 'expired', emailChallenge }
   const user = emailChallenge.user ?? undefined
   const { purpose, email } = emailChallenge
-  const subject = `mail:${purpose === 'verify' || !user ? rateLimitKey(purpose, emailChallenge.user, email) : user.id}`
+  const subject = `mail:${purpose === 'verify' || !user ? rateLimitKey(request, purpose, emailChallenge.user, email) : user.id}`
   const issuerPath = { accountId, issuerId }
   if (!(await startAttempt(context, subject))) {
     await recordSignInFailure(context, issuerPath, user, { method, reason: 'locked' })
     return { outcome: 'wrong', emailChallenge }
   }
   const normalizedSecret = method === 'email_link' ? secret : secret.replace(/[\s-]/g, '')
-  const matches = challengeHashes(uid, normalizedSecret).some((hash) => isSameText(hash, emailChallenge.hash))
+  const matches = challengeHashes(request, uid, normalizedSecret).some((hash) => isSameText(hash, emailChallenge.hash))
   if (matches && !emailChallenge.isDummy) {
     await recordSuccessfulAttempt(context, subject)
     return { outcome: 'correct' }

@@ -16,7 +16,7 @@ import { AlreadyMemberError } from '../../resources/organizations/members.js'
 import { requireActiveIssuer } from '../client/client.js'
 import { cookieNames } from '../provider.js'
 import { consumeRateLimit } from '../rate-limits.js'
-import { type RequestContext, requestContext, withUserActor } from '../request-context.js'
+import { type RequestContext, withUserActor } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { claimVersion, type InvitationFacts, initialState, type LoginSnapshot } from './login-state.js'
 import { LoginAbortedError, type LoginTransaction } from './login-transaction.js'
@@ -41,7 +41,7 @@ export async function handleInvitationLink(request: RequestContext, ctx: KoaCont
     step: 'invitation' as const,
     invitation: { ...openedInvitation, tokenHash },
   }
-  await transaction(context, (tx) => claimVersion(tx, uid, { state, version: 0 }))
+  await transaction(context, (tx) => claimVersion(request, tx, uid, { state, version: 0 }))
   const path = new URL(`${runtime.url}/interaction/${uid}`).pathname
   ctx.cookies.set(cookieNames.interaction, uid, { path, signed: true, httpOnly: true, sameSite: 'lax' })
   ctx.status = 303
@@ -56,14 +56,15 @@ export async function handleInvitationLink(request: RequestContext, ctx: KoaCont
  * @throws OIDCProviderError if the issuer is not active
  */
 export async function createInvitationTransaction(
+  request: RequestContext,
   uid: string,
   snapshot: LoginSnapshot,
   invitation: InvitationFacts,
 ): Promise<LoginTransaction> {
   await requireActiveIssuer()
-  const { runtime, unitOfWork } = requestContext()
+  const { runtime, unitOfWork } = request
   const throwAsLoginAborted = (error: unknown): never => {
-    throw toLoginAborted(error, invitation)
+    throw toLoginAborted(request, error, invitation)
   }
   return {
     uid,
@@ -91,12 +92,12 @@ export async function createInvitationTransaction(
 }
 
 /** Converts an error of the acceptance to a page, because the invitation may have changed during the sign-in. */
-function toLoginAborted(error: unknown, { organization }: InvitationFacts): unknown {
+function toLoginAborted({ runtime }: RequestContext, error: unknown, { organization }: InvitationFacts): unknown {
   if (!(error instanceof ApiError)) return error
   const failure = error instanceof AlreadyMemberError ? 'member' : failureByErrorCode[error.code]
   if (failure === undefined) return error
   return new LoginAbortedError((ctx) => {
-    const view = createView(ctx, requestContext().runtime.issuer, { clientName: organization ?? undefined })
+    const view = createView(ctx, runtime.issuer, { clientName: organization ?? undefined })
     sendPage(ctx, view, invitationFailurePage(view, failure), statusByFailure[failure])
   })
 }

@@ -11,7 +11,7 @@ import { isSameText } from '../../platform/crypto/secrets.js'
 import type { UpstreamIdentity } from '../../resources/credentials/linked-identity.js'
 import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import type { PendingInvitation } from '../../resources/organizations/invitation-acceptance.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 
 /** Steps that prove a second factor, the preferred one first. */
 export const factors = ['passkey', 'totp', 'backup_codes'] as const
@@ -193,8 +193,10 @@ const selectSnapshotSql =
   'SELECT state, version FROM login_states WHERE issuer_id = $1 AND uid = $2 AND expires_at > $3'
 
 /** Returns the saved state of an interaction; undefined if no form was submitted yet. */
-export async function snapshotOf(uid: string): Promise<LoginSnapshot | undefined> {
-  const { context, runtime } = requestContext()
+export async function snapshotOf(
+  { context, runtime }: RequestContext,
+  uid: string,
+): Promise<LoginSnapshot | undefined> {
   const values = [runtime.issuer.id, uid, context.now()]
   const [snapshot] = await context.query<LoginSnapshot & Record<string, unknown>>(
     'login-snapshot',
@@ -220,8 +222,13 @@ const saveSql = 'UPDATE login_states SET state = $3::jsonb WHERE issuer_id = $1 
  * transaction. Must be the first write of the transaction.
  * @throws StaleForm if the version is not the current one
  */
-export async function claimVersion(tx: Context, uid: string, { state, version }: LoginSnapshot): Promise<void> {
-  const { id: issuerId, accountId } = requestContext().runtime.issuer
+export async function claimVersion(
+  { runtime }: RequestContext,
+  tx: Context,
+  uid: string,
+  { state, version }: LoginSnapshot,
+): Promise<void> {
+  const { id: issuerId, accountId } = runtime.issuer
   const values = [issuerId, uid, JSON.stringify(state)]
   const claimedRows = await (version === 0
     ? tx.query('login-insert', insertStateSql, [
@@ -234,21 +241,20 @@ export async function claimVersion(tx: Context, uid: string, { state, version }:
 }
 
 /** Saves the next state. The version must have been claimed. */
-export async function save(tx: Context, uid: string, state: LoginState): Promise<void> {
-  await tx.query('login-save', saveSql, [requestContext().runtime.issuer.id, uid, JSON.stringify(state)])
+export async function save({ runtime }: RequestContext, tx: Context, uid: string, state: LoginState): Promise<void> {
+  await tx.query('login-save', saveSql, [runtime.issuer.id, uid, JSON.stringify(state)])
 }
 
 /** Returns the value of a form's hidden field: the version, signed for this purpose. */
-export function formToken(purpose: string, version: number): string {
-  return formTokensOfAllKeys(purpose, version)[0]!
+export function formToken(request: RequestContext, purpose: string, version: number): string {
+  return formTokensOfAllKeys(request, purpose, version)[0]!
 }
 
 /**
  * Form tokens of all keys of the deployment, the current one first, so that a form stays valid during a rotation of
  * SECRET_KEY.
  */
-function formTokensOfAllKeys(purpose: string, version: number): string[] {
-  const { context, runtime } = requestContext()
+function formTokensOfAllKeys({ context, runtime }: RequestContext, purpose: string, version: number): string[] {
   return context.encryptor.deriveKeys('forms of the hosted pages').map((key) => {
     const signature = createHmac('sha256', key).update(`${runtime.issuer.id} ${purpose} ${version}`).digest('base64url')
     return `${version}.${signature}`
@@ -256,8 +262,8 @@ function formTokensOfAllKeys(purpose: string, version: number): string[] {
 }
 
 /** Returns the version that a form was shown for; undefined if the token is invalid. */
-export function formVersion(purpose: string, token: string | undefined): number | undefined {
+export function formVersion(request: RequestContext, purpose: string, token: string | undefined): number | undefined {
   const version = Number(/^(\d{1,9})\./.exec(token ?? '')?.[1] ?? Number.NaN)
   if (!Number.isInteger(version)) return undefined
-  return formTokensOfAllKeys(purpose, version).some((made) => isSameText(made, token!)) ? version : undefined
+  return formTokensOfAllKeys(request, purpose, version).some((made) => isSameText(made, token!)) ? version : undefined
 }

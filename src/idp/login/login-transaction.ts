@@ -6,7 +6,7 @@ import { recordSignInSuccess } from '../../resources/credentials/sign-in.js'
 import { endSessions } from '../../resources/sessions/sessions.js'
 import { type ClientRow, readClient, restrictionOfClient } from '../client/client.js'
 import type { BrowserSession, Interaction } from '../provider-types.js'
-import { requestContext, withUserActor } from '../request-context.js'
+import { type RequestContext, withUserActor } from '../request-context.js'
 import { stepUpReasons } from '../session/authentication-requirements.js'
 import { acrOfMethod } from './acr.js'
 import { initialState, type LoginState } from './login-state.js'
@@ -55,6 +55,7 @@ export class LoginAbortedError extends Error {
  * @throws OIDCProviderError if the issuer is not active
  */
 export async function createAuthorizationTransaction(
+  request: RequestContext,
   ctx: KoaContext,
   interaction: Interaction,
 ): Promise<LoginTransaction | undefined> {
@@ -79,10 +80,10 @@ export async function createAuthorizationTransaction(
     invitation: undefined,
     requireOpenInvitation: async () => undefined,
     async createInitialState() {
-      const recoveryLoginState = await createRecoveryState(ctx)
+      const recoveryLoginState = await createRecoveryState(request, ctx)
       if (recoveryLoginState) return recoveryLoginState
       const state = initialState(param('login_hint'))
-      const activeUser = session && (await findActiveUser(session.accountId!))
+      const activeUser = session && (await findActiveUser(request, session.accountId!))
       if (!session || !activeUser) return state
       // A user who must prove more than before does not have to enter the username again.
       if (prompt.reasons.some((reason) => stepUpReasons.has(reason))) return { ...state, username: activeUser.username }
@@ -96,7 +97,7 @@ export async function createAuthorizationTransaction(
       }
       return { ...stateFromSession, step: prompt.name === 'select_account' ? 'account' : 'organization' }
     },
-    complete: (tx, now, state) => completeAuthorization(tx, now, { interaction, client, state }),
+    complete: (tx, now, state) => completeAuthorization(request, tx, now, { interaction, client, state }),
     sendFinalResponse(ctx) {
       if (!interaction.result) return false
       ctx.status = 303
@@ -109,8 +110,7 @@ export async function createAuthorizationTransaction(
 }
 
 /** Returns null for a user in another status, who cannot complete a sign-in. */
-async function findActiveUser(id: string) {
-  const { context, runtime } = requestContext()
+async function findActiveUser({ context, runtime }: RequestContext, id: string) {
   const { id: issuerId, accountId } = runtime.issuer
   const user = await context.db.user.findFirst({
     where: { id, issuerId, status: 'active' },
@@ -121,11 +121,12 @@ async function findActiveUser(id: string) {
 
 /** Passes the result of the sign-in to oidc-provider. */
 async function completeAuthorization(
+  request: RequestContext,
   tx: Context,
   browserSession: BrowserSession,
   { interaction, client, state }: { interaction: Interaction; client: ClientRow; state: LoginState },
 ): Promise<void> {
-  const { context, unitOfWork } = requestContext()
+  const { context, unitOfWork } = request
   const { amr, methods, orgId, since } = state
   const user = state.user!
   // Same effect as an `org` parameter of the request (docs/contract.md#grant-and-client-rules rule 6).
@@ -135,7 +136,7 @@ async function completeAuthorization(
     await interaction.persist()
     return
   }
-  await endSessionsOfOtherUser(tx, browserSession, user.id)
+  await endSessionsOfOtherUser(request, tx, browserSession, user.id)
   // oidc-provider expects the browser session that the interaction started with; it may have been replaced or ended
   // since.
   delete interaction.session
@@ -155,12 +156,13 @@ async function completeAuthorization(
  * user's session.
  */
 async function endSessionsOfOtherUser(
+  { runtime }: RequestContext,
   tx: Context,
   { uid, accountId: signedInUserId }: BrowserSession,
   userId: string,
 ): Promise<void> {
   if (signedInUserId === undefined || signedInUserId === userId) return
-  const { id: issuerId, accountId } = requestContext().runtime.issuer
+  const { id: issuerId, accountId } = runtime.issuer
   await endSessions(
     tx,
     { accountId, issuerId },

@@ -8,7 +8,7 @@ import { claimAccountByEmail, unclaimedAccountSql } from '../../resources/creden
 import { completeRecovery } from '../../resources/credentials/recovery.js'
 import { recordSignInFailure } from '../../resources/credentials/sign-in.js'
 import { emailAddressSql } from '../../resources/email-address.js'
-import { requestContext, withUserActor } from '../request-context.js'
+import { type RequestContext, withUserActor } from '../request-context.js'
 import { timestampAfterOwnChange } from '../session/authentication-requirements.js'
 import { type Factor, type LoginState, resetState, type StepName } from './login-state.js'
 import type { LoginTransaction } from './login-transaction.js'
@@ -65,6 +65,7 @@ const loginFactsSql = `
   WHERE u.issuer_id = $1 AND u.id = $2`
 
 async function loadLoginFacts(
+  { runtime }: RequestContext,
   { query }: Context,
   userId: string,
   { orgId, provenEmail, recovery }: LoginState,
@@ -72,7 +73,7 @@ async function loadLoginFacts(
 ): Promise<LoginFacts | undefined> {
   const selectableOrgIds = loginTransaction.promptsForOrganization ? loginTransaction.allowedOrgIds : []
   const values = [
-    requestContext().runtime.issuer.id,
+    runtime.issuer.id,
     userId,
     orgId ?? loginTransaction.orgId,
     selectableOrgIds,
@@ -85,12 +86,13 @@ async function loadLoginFacts(
 
 /** Determines the next step with the data of the transaction in progress, and the messages to show there. */
 export async function determineNextStep(
+  request: RequestContext,
   tx: Context,
   state: LoginState,
   loginTransaction: LoginTransaction,
 ): Promise<{ to: LoginState; problems: PageMessage[] }> {
   const { user, username } = state
-  const facts = user && (await loadLoginFacts(tx, user.id, state, loginTransaction))
+  const facts = user && (await loadLoginFacts(request, tx, user.id, state, loginTransaction))
   if (!facts) return { to: resetState(state, username), problems: [] }
   // Check whether the user may sign in at all.
   if (facts.status === 'pending_approval' && state.signUp) return { to: { ...state, step: 'waiting' }, problems: [] }
@@ -107,8 +109,8 @@ export async function determineNextStep(
       ? { ...state, orgId: onlyOrganizationId }
       : state
   // session/sign-in-policy.ts decides about factors of an existing browser session.
-  const factors = state.reusesSession ? [] : requiredFactors(state, facts, loginTransaction)
-  const secondFactorPending = needsSecondFactor(state, factors, facts)
+  const factors = state.reusesSession ? [] : requiredFactors(request, state, facts, loginTransaction)
+  const secondFactorPending = needsSecondFactor(request, state, factors, facts)
   let since = state.since ?? tx.now()
   // The email proves the address only after the second factor, and after a required new password is saved.
   const provesEmail = state.provenEmail !== undefined && state.provenEmail === facts.email
@@ -129,14 +131,14 @@ export async function determineNextStep(
   }
   const { pendingLink, ...rest } = { ...settledState, factors, since }
   if (!secondFactorPending && pendingLink) {
-    await completePendingLink(tx, user, pendingLink).catch((error: unknown) => {
+    await completePendingLink(request, tx, user, pendingLink).catch((error: unknown) => {
       if (!isDuplicate(error)) throw error
       // Another user linked it at the same time.
       throw new TransitionRefused({ to: resetState(state, username), problems: [{ key: 'stale' }] })
     })
   }
   const nextState = secondFactorPending && pendingLink ? { ...rest, pendingLink } : rest
-  return { to: { ...nextState, step: selectNextStep(nextState, facts) }, problems: [] }
+  return { to: { ...nextState, step: selectNextStep(request, nextState, facts) }, problems: [] }
 }
 
 function deniedMessage({ status, rejectionReason }: LoginFacts): PageMessage {
@@ -145,18 +147,27 @@ function deniedMessage({ status, rejectionReason }: LoginFacts): PageMessage {
 }
 
 /** Checks whether the user has a second factor that this sign-in has not used yet. */
-const needsSecondFactor = (state: LoginState, factors: readonly Factor[], facts: LoginFacts): boolean =>
-  factors.length > 0 || (!state.reusesSession && !state.amr.includes('mfa') && hasSecondFactor(facts))
+const needsSecondFactor = (
+  request: RequestContext,
+  state: LoginState,
+  factors: readonly Factor[],
+  facts: LoginFacts,
+): boolean =>
+  factors.length > 0 || (!state.reusesSession && !state.amr.includes('mfa') && hasSecondFactor(request, facts))
 
 /** Returns the first missing step, in this order. */
-function selectNextStep(state: LoginState & { factors: Factor[] }, facts: LoginFacts): StepName | 'done' {
-  const { settings } = requestContext().runtime.issuer
+function selectNextStep(
+  request: RequestContext,
+  state: LoginState & { factors: Factor[] },
+  facts: LoginFacts,
+): StepName | 'done' {
+  const { settings } = request.runtime.issuer
   const isSingleFactor = !state.reusesSession && !state.amr.includes('mfa')
   const activeRecovery = state.recovery?.consumed ? state.recovery : undefined
   // 1. The second factor, before anything can be read or changed.
   const [factor] = state.factors
   if (factor) return factor
-  if (isSingleFactor && hasSecondFactor(facts)) return 'no_factor'
+  if (isSingleFactor && hasSecondFactor(request, facts)) return 'no_factor'
   // 2. A new password, if the used one must be changed.
   if (state.mustChangePassword) return 'new_password'
   // 3. Verification of the email address, if the issuer requires it.
@@ -164,15 +175,22 @@ function selectNextStep(state: LoginState & { factors: Factor[] }, facts: LoginF
   // Not during a recovery: the user may have lost access to the mailbox.
   if (settings.signup?.require_email_verification && emailUnverified && !activeRecovery) return 'email_code'
   // 4. The offer to link an upstream account.
-  if (!state.reusesSession && hasLinkOffer(state)) return 'link'
+  if (!state.reusesSession && hasLinkOffer(request, state)) return 'link'
   // 5. The choice of an organization.
   if (state.orgId === undefined && facts.organizations.length > 1) return 'organization'
   // 6. Enrollment of a required second factor, and backup codes.
-  if (isSingleFactor && (isMfaRequired(facts) || (activeRecovery?.lostSecondFactor && canReplaceFactor())))
-    return enrollmentSteps()[0]!
-  if (activeRecovery && signInMethodsOf('password').length === 0 && signInMethodsOf('passkey').length > 0) {
+  if (
+    isSingleFactor &&
+    (isMfaRequired(request, facts) || (activeRecovery?.lostSecondFactor && canReplaceFactor(request)))
+  )
+    return enrollmentSteps(request)[0]!
+  if (
+    activeRecovery &&
+    signInMethodsOf(request, 'password').length === 0 &&
+    signInMethodsOf(request, 'passkey').length > 0
+  ) {
     if (!facts.verifiers.includes('passkey')) return 'enroll_passkey'
   }
-  if (state.offersBackupCodes && needsBackupCodes(facts)) return 'new_codes'
+  if (state.offersBackupCodes && needsBackupCodes(request, facts)) return 'new_codes'
   return 'done'
 }

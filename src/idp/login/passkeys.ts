@@ -17,13 +17,13 @@ import {
   recordSignInFailure,
   type SignInUser,
 } from '../../resources/credentials/sign-in.js'
-import { requestContext, withUserActor } from '../request-context.js'
+import { type RequestContext, withUserActor } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { type StepContext, type Transition, TransitionRefused } from './steps/step.js'
 
 /** The WebAuthn relying party: the host of the hosted pages. */
-export function relyingParty(): { rpId: string; origin: string } {
-  const { hostname, origin } = new URL(requestContext().runtime.url)
+export function relyingParty({ runtime }: RequestContext): { rpId: string; origin: string } {
+  const { hostname, origin } = new URL(runtime.url)
   return { rpId: hostname, origin }
 }
 
@@ -32,10 +32,11 @@ export function relyingParty(): { rpId: string; origin: string } {
  * @param answer the response, if there is one: its challenge may have been derived from an older key of the deployment
  */
 export function createCeremony(
+  request: RequestContext,
   { loginTransaction, version }: Pick<StepContext, 'loginTransaction' | 'version'>,
   answer?: object | string,
 ): Ceremony {
-  const { context, runtime } = requestContext()
+  const { context, runtime } = request
   const challenges = context.encryptor
     .deriveKeys('challenges for passkeys')
     .map((key) =>
@@ -43,7 +44,7 @@ export function createCeremony(
     )
   const answeredChallenge = challenges.length > 1 && answer ? readChallenge(answer) : undefined
   const challenge = challenges.find((candidate) => candidate === answeredChallenge) ?? challenges[0]!
-  return { challenge, ...relyingParty() }
+  return { challenge, ...relyingParty(request) }
 }
 
 /** Returns the challenge that a response claims; it is verified later. */
@@ -62,10 +63,11 @@ function readChallenge(answer: object | string): unknown {
  * @param allowedPasskeys passkeys to accept; empty if the passkey identifies the user
  */
 export function passkeyRequestOptions(
+  request: RequestContext,
   stepContext: Pick<StepContext, 'loginTransaction' | 'version'>,
   allowedPasskeys: readonly PasskeyDescriptor[] = [],
 ): object {
-  const { challenge, rpId } = createCeremony(stepContext)
+  const { challenge, rpId } = createCeremony(request, stepContext)
   return {
     challenge,
     rpId,
@@ -80,11 +82,12 @@ export function passkeyRequestOptions(
  * @param expectedUser the required owner of the passkey; null if the passkey identifies the user
  */
 export async function passkeyTransition(
+  request: RequestContext,
   stepContext: StepContext,
   form: Form,
   expectedUser: SignInUser | null,
 ): Promise<Transition> {
-  const { context, runtime } = requestContext()
+  const { context, runtime } = request
   const { state } = stepContext
   const issuer = { accountId: runtime.issuer.accountId, issuerId: runtime.issuer.id }
   const answer = formField(form, 'credential') ?? ''
@@ -94,7 +97,7 @@ export async function passkeyTransition(
     context,
     issuer,
     answer,
-    createCeremony(stepContext, answer),
+    createCeremony(request, stepContext, answer),
     expectedUser?.id ?? null,
   )
   const recordPasskeyFailure = (reason: string, user: SignInUser | undefined) =>

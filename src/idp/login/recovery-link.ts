@@ -10,7 +10,7 @@ import { sha256 } from '../../platform/crypto/secrets.js'
 import { findRecoveryUser } from '../../resources/credentials/recovery.js'
 import { requireActiveIssuer } from '../client/client.js'
 import { consumeRateLimit } from '../rate-limits.js'
-import { type RequestContext, requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import { initialState, type LoginState } from './login-state.js'
 import { errorPage } from './pages/error.js'
@@ -38,10 +38,12 @@ export async function handleRecoveryLink(request: RequestContext, ctx: KoaContex
 }
 
 /** Returns the initial state of a sign-in in a browser that has opened a valid recovery link; otherwise undefined. */
-export async function createRecoveryState(ctx: KoaContext): Promise<LoginState | undefined> {
+export async function createRecoveryState(
+  { context, runtime }: RequestContext,
+  ctx: KoaContext,
+): Promise<LoginState | undefined> {
   const token = ctx.cookies.get(RECOVERY_COOKIE, { signed: true })
   if (!token) return undefined
-  const { context, runtime } = requestContext()
   const user = await findRecoveryUser(context, runtime.issuer.id, token)
   if (!user) return undefined
   const recovery = { user, tokenHash: sha256(token), lostCredentialIds: [], lostSecondFactor: false }

@@ -10,7 +10,7 @@ import {
   startAttempt,
 } from '../../resources/credentials/failed-attempts.js'
 import { recordCredentialVerification, recordSignInFailure } from '../../resources/credentials/sign-in.js'
-import { requestContext, withUserActor } from '../request-context.js'
+import { type RequestContext, withUserActor } from '../request-context.js'
 import { requestedMethods } from './acr.js'
 import { type Factor, factors, type LoginState } from './login-state.js'
 import type { LoginTransaction } from './login-transaction.js'
@@ -30,29 +30,37 @@ export interface FactorFacts {
   anyOrganizationRequiresMfa: boolean
 }
 
-const isMethodEnabled = (factor: Factor): boolean => signInMethodsOf(factor).length > 0
-const isMfaRequiredByIssuer = (): boolean => requestContext().runtime.issuer.settings.security?.mfa_required === true
+const isMethodEnabled = (request: RequestContext, factor: Factor): boolean =>
+  signInMethodsOf(request, factor).length > 0
+const isMfaRequiredByIssuer = ({ runtime }: RequestContext): boolean =>
+  runtime.issuer.settings.security?.mfa_required === true
 
 /**
  * Checks whether the user can use a factor. If two factors are required, a factor counts even while its method is
  * disabled: disabling a method must not remove the requirement, and a factor that was set up without an enabled method
  * (docs/contract.md#configuration-health) must work.
  */
-const hasFactor = ({ verifiers, anyOrganizationRequiresMfa }: FactorFacts, factor: Factor): boolean =>
-  verifiers.includes(factor) && (isMethodEnabled(factor) || isMfaRequiredByIssuer() || anyOrganizationRequiresMfa)
+const hasFactor = (
+  request: RequestContext,
+  { verifiers, anyOrganizationRequiresMfa }: FactorFacts,
+  factor: Factor,
+): boolean =>
+  verifiers.includes(factor) &&
+  (isMethodEnabled(request, factor) || isMfaRequiredByIssuer(request) || anyOrganizationRequiresMfa)
 
 /** Checks whether the user has any second factor of the issuer, on this or another host. */
-export const hasSecondFactor = (facts: FactorFacts): boolean => factors.some((factor) => hasFactor(facts, factor))
+export const hasSecondFactor = (request: RequestContext, facts: FactorFacts): boolean =>
+  factors.some((factor) => hasFactor(request, facts, factor))
 
 /** Checks whether the issuer or an organization requires two factors. */
-export const isMfaRequired = ({ organizationRequiresMfa }: FactorFacts): boolean =>
-  isMfaRequiredByIssuer() || organizationRequiresMfa
+export const isMfaRequired = (request: RequestContext, { organizationRequiresMfa }: FactorFacts): boolean =>
+  isMfaRequiredByIssuer(request) || organizationRequiresMfa
 
-const usableFactors = (facts: FactorFacts): Factor[] => {
-  const { rpId } = relyingParty()
+const usableFactors = (request: RequestContext, facts: FactorFacts): Factor[] => {
+  const { rpId } = relyingParty(request)
   return factors.filter(
     (factor) =>
-      hasFactor(facts, factor) &&
+      hasFactor(request, facts, factor) &&
       (factor !== 'passkey' || facts.passkeyRpIds.some((host) => host === null || host === rpId)),
   )
 }
@@ -62,8 +70,13 @@ const usableFactors = (facts: FactorFacts): Factor[] => {
  * has a second factor always uses it. If the application requests a certain method (RFC 9470) and the user has it, it
  * must be that one.
  */
-export function requiredFactors(state: LoginState, facts: FactorFacts, loginTransaction: LoginTransaction): Factor[] {
-  const usable = usableFactors(facts)
+export function requiredFactors(
+  request: RequestContext,
+  state: LoginState,
+  facts: FactorFacts,
+  loginTransaction: LoginTransaction,
+): Factor[] {
+  const usable = usableFactors(request, facts)
   const acrMethods = requestedMethods(loginTransaction.param('acr_values'))
   const requestedFactors = acrMethods?.some((method) => state.methods.includes(method))
     ? []
@@ -73,24 +86,26 @@ export function requiredFactors(state: LoginState, facts: FactorFacts, loginTran
 }
 
 /** No method is enabled with which users can set up a second factor. */
-const hasNoEnrollableMethod = (): boolean => !isMethodEnabled('totp') && !isMethodEnabled('passkey')
+const hasNoEnrollableMethod = (request: RequestContext): boolean =>
+  !isMethodEnabled(request, 'totp') && !isMethodEnabled(request, 'passkey')
 
 /** Checks whether the user of a recovery link can replace a lost second factor. */
-export const canReplaceFactor = (): boolean => !hasNoEnrollableMethod()
+export const canReplaceFactor = (request: RequestContext): boolean => !hasNoEnrollableMethod(request)
 
 /**
  * Returns the steps that set up a required second factor, the preferred one first. Without an enabled method it is the
  * authenticator app, so that the requirement neither locks users out nor is skipped
  * (docs/contract.md#configuration-health).
  */
-export const enrollmentSteps = (): ('enroll_totp' | 'enroll_passkey')[] => [
-  ...(isMethodEnabled('totp') || hasNoEnrollableMethod() ? (['enroll_totp'] as const) : []),
-  ...(isMethodEnabled('passkey') ? (['enroll_passkey'] as const) : []),
+export const enrollmentSteps = (request: RequestContext): ('enroll_totp' | 'enroll_passkey')[] => [
+  ...(isMethodEnabled(request, 'totp') || hasNoEnrollableMethod(request) ? (['enroll_totp'] as const) : []),
+  ...(isMethodEnabled(request, 'passkey') ? (['enroll_passkey'] as const) : []),
 ]
 
 /** Checks whether the user gets backup codes along with another factor. */
-export const needsBackupCodes = (facts: FactorFacts): boolean =>
-  (isMethodEnabled('backup_codes') || hasNoEnrollableMethod()) && !facts.verifiers.includes('backup_codes')
+export const needsBackupCodes = (request: RequestContext, facts: FactorFacts): boolean =>
+  (isMethodEnabled(request, 'backup_codes') || hasNoEnrollableMethod(request)) &&
+  !facts.verifiers.includes('backup_codes')
 
 /**
  * Creates the transition of a submitted code. The code is checked and consumed in the transaction of the transition.
@@ -99,6 +114,7 @@ export const needsBackupCodes = (facts: FactorFacts): boolean =>
  * @param consumeCode checks and consumes the code; returns undefined if it is wrong
  */
 export async function codeTransition(
+  { context }: RequestContext,
   state: LoginState,
   method: 'totp' | 'backup_codes',
   consumeCode: (
@@ -106,7 +122,6 @@ export async function codeTransition(
     path: { issuerId: string; userId: string },
   ) => Promise<{ verifierId: string; isLastCode?: boolean } | undefined>,
 ): Promise<Transition> {
-  const { context } = requestContext()
   const user = state.user!
   const subject = `second:${user.id}`
   if (!(await startAttempt(context, subject))) {

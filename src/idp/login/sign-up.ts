@@ -4,13 +4,13 @@ import type { SignInUser } from '../../resources/credentials/sign-in.js'
 import { insertVerifier } from '../../resources/credentials/verifier-kind.js'
 import { isEmail } from '../../resources/users/usernames.js'
 import { createUser, type UserOrigin } from '../../resources/users/users.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { timestampAfterOwnChange } from '../session/authentication-requirements.js'
 import type { LoginState, SignUpDetails } from './login-state.js'
 import type { LoginTransaction } from './login-transaction.js'
 import type { TextKey } from './pages/texts.js'
 
-const signUpSettings = () => requestContext().runtime.issuer.settings.signup ?? {}
+const signUpSettings = ({ runtime }: RequestContext) => runtime.issuer.settings.signup ?? {}
 
 /** Sign-up methods of the hosted pages; the first enabled one gets the main button. */
 const signUpMethods = ['password', 'mail', 'passkey'] as const
@@ -23,35 +23,46 @@ const signUpMethodByKind: Partial<Record<string, SignUpMethod>> = {
 }
 
 /** Returns the enabled sign-up methods. Sign-up by email creates an account without a password. */
-export function enabledSignUpMethods(): SignUpMethod[] {
-  const { methods } = requestContext().runtime.issuer
+export function enabledSignUpMethods({ runtime }: RequestContext): SignUpMethod[] {
+  const { methods } = runtime.issuer
   const enabledMethods = new Set(methods.filter((method) => method.signup).map(({ kind }) => signUpMethodByKind[kind]))
   return signUpMethods.filter((way) => enabledMethods.has(way) && !(way === 'mail' && enabledMethods.has('password')))
 }
 
 /** Checks whether sign-up is possible. With the mode `invite_only` it needs an invitation. */
-export const maySignUp = (loginTransaction: LoginTransaction): boolean =>
-  enabledSignUpMethods().length > 0 &&
-  (signUpSettings().mode !== 'invite_only' || loginTransaction.invitation !== undefined)
+export const maySignUp = (request: RequestContext, loginTransaction: LoginTransaction): boolean =>
+  enabledSignUpMethods(request).length > 0 &&
+  (signUpSettings(request).mode !== 'invite_only' || loginTransaction.invitation !== undefined)
 
 /**
  * Checks whether the email address must be verified before the account is created. Sign-up by email or by invitation
  * always requires it.
  */
-export const isEmailProofRequired = (loginTransaction: LoginTransaction, method: SignUpMethod): boolean =>
-  signUpSettings().require_email_verification === true || method === 'mail' || loginTransaction.invitation !== undefined
+export const isEmailProofRequired = (
+  request: RequestContext,
+  loginTransaction: LoginTransaction,
+  method: SignUpMethod,
+): boolean =>
+  signUpSettings(request).require_email_verification === true ||
+  method === 'mail' ||
+  loginTransaction.invitation !== undefined
 
-export const isApprovalRequired = (): boolean => signUpSettings().require_admin_approval === true
+export const isApprovalRequired = (request: RequestContext): boolean =>
+  signUpSettings(request).require_admin_approval === true
 
 const isInDomain = (domain: string, parentDomain: string): boolean =>
   domain === parentDomain || domain.endsWith(`.${parentDomain}`)
 
 /** Returns why this address cannot sign up, if so. The domain of an invited address is not restricted. */
-export function addressError(loginTransaction: LoginTransaction, email: string): TextKey | undefined {
+export function addressError(
+  request: RequestContext,
+  loginTransaction: LoginTransaction,
+  email: string,
+): TextKey | undefined {
   if (!isEmail(email)) return 'not_an_email'
   if (loginTransaction.invitation)
     return loginTransaction.invitation.email.toLowerCase() === email.toLowerCase() ? undefined : 'other_address'
-  const { allowed_domains = [], blocked_domains = [] } = signUpSettings()
+  const { allowed_domains = [], blocked_domains = [] } = signUpSettings(request)
   const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase()
   if (blocked_domains.some((one) => isInDomain(domain, one.toLowerCase()))) return 'domain_refused'
   if (allowed_domains.length > 0 && !allowed_domains.some((one) => domain === one.toLowerCase()))
@@ -60,8 +71,13 @@ export function addressError(loginTransaction: LoginTransaction, email: string):
 }
 
 /** Returns the sign-up data for an unknown address; undefined if sign-up is not possible. */
-export function emailSignUpDetails(loginTransaction: LoginTransaction, email: string): SignUpDetails | undefined {
-  if (!maySignUp(loginTransaction) || addressError(loginTransaction, email) !== undefined) return undefined
+export function emailSignUpDetails(
+  request: RequestContext,
+  loginTransaction: LoginTransaction,
+  email: string,
+): SignUpDetails | undefined {
+  if (!maySignUp(request, loginTransaction) || addressError(request, loginTransaction, email) !== undefined)
+    return undefined
   return { email, passwordHash: null, profile: {}, reason: null }
 }
 
@@ -73,14 +89,15 @@ export const userOriginOf = ({ invitation }: LoginTransaction): UserOrigin => (i
  * @throws ApiError conflict if another user has the address, LoginAbortedError if the invitation is no longer valid
  */
 export async function createAccount(
+  request: RequestContext,
   tx: Context,
   loginTransaction: LoginTransaction,
   { email, passwordHash, profile, reason, userId }: SignUpDetails,
   emailProved: boolean,
 ) {
-  const { id: issuerId, accountId } = requestContext().runtime.issuer
+  const { id: issuerId, accountId } = request.runtime.issuer
   await loginTransaction.requireOpenInvitation(tx)
-  const requiresApproval = isApprovalRequired()
+  const requiresApproval = isApprovalRequired(request)
   const user = await createUser(
     tx,
     { accountId, issuerId },

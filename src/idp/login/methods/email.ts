@@ -1,7 +1,6 @@
 /** First factors by email: a code to enter, or a link to open in the same browser. */
 import { findUserWithEmail } from '../../../resources/credentials/mailbox.js'
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
-import { requestContext } from '../../request-context.js'
 import { sendEmailChallenge } from '../email-challenge.js'
 import { emailSignUpDetails } from '../sign-up.js'
 import type { FirstFactor } from './method.js'
@@ -12,15 +11,16 @@ import type { FirstFactor } from './method.js'
  */
 const createEmailMethod =
   (step: 'email_code' | 'email_link'): FirstFactor =>
-  async ({ state, loginTransaction, view }, _form, method) => {
-    const { context, runtime } = requestContext()
+  async (request, { state, loginTransaction, view }, _form, method) => {
+    const { context, runtime } = request
     const { username } = state
     if (username === '') return { to: state, problems: [{ key: 'username_missing' }] }
     const owner = await findUserWithEmail(context, runtime.issuer.id, usernameKeyOf(username))
-    const newSignUp = !owner && method.signup ? emailSignUpDetails(loginTransaction, username) : undefined
+    const newSignUp = !owner && method.signup ? emailSignUpDetails(request, loginTransaction, username) : undefined
     const email = owner?.email ?? newSignUp?.email ?? null
     const purpose = newSignUp ? 'sign_up' : 'sign_in'
     return sendEmailChallenge(
+      request,
       { ...state, ...(newSignUp ? { signUp: newSignUp } : {}), step },
       { loginTransaction, view, purpose, email, enteredAddress: username, user: owner?.user ?? null },
     )

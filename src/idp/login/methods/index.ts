@@ -3,8 +3,8 @@
  * offers.
  */
 import type { AuthMethodKind } from '../../../resources/issuers/auth-methods.js'
-import type { AuthMethodSnapshot, IssuerSnapshot } from '../../issuer/runtime.js'
-import { requestContext } from '../../request-context.js'
+import type { AuthMethodSnapshot } from '../../issuer/runtime.js'
+import type { RequestContext } from '../../request-context.js'
 import { emailLink, emailOtp } from './email.js'
 import { type FirstFactor, isOffered } from './method.js'
 import { passkey } from './passkey.js'
@@ -23,16 +23,16 @@ export const firstFactors: Partial<Record<AuthMethodKind, FirstFactor>> = {
 }
 
 /** Returns the methods that the sign-in page offers. */
-export const offeredMethods = ({ methods }: IssuerSnapshot): AuthMethodSnapshot[] =>
-  methods.filter((method) => firstFactors[method.kind] !== undefined && isOffered(method))
+export const offeredMethods = ({ runtime }: RequestContext): AuthMethodSnapshot[] =>
+  runtime.issuer.methods.filter((method) => firstFactors[method.kind] !== undefined && isOffered(method))
 
 /** Returns the methods of a kind that are enabled for sign-in. */
-export const signInMethodsOf = (kind: AuthMethodKind): AuthMethodSnapshot[] =>
-  requestContext().runtime.issuer.methods.filter((method) => method.kind === kind && method.login)
+export const signInMethodsOf = ({ runtime }: RequestContext, kind: AuthMethodKind): AuthMethodSnapshot[] =>
+  runtime.issuer.methods.filter((method) => method.kind === kind && method.login)
 
 /** Returns the method of a submitted form, by kind or id; without a name, the first one of the username form. */
-export function selectMethod(issuer: IssuerSnapshot, name: string | undefined): AuthMethodSnapshot | undefined {
-  const methods = offeredMethods(issuer)
+export function selectMethod(request: RequestContext, name: string | undefined): AuthMethodSnapshot | undefined {
+  const methods = offeredMethods(request)
   if (name !== undefined && name !== '') return methods.find(({ id, kind }) => id === name || kind === name)
   return usernameFormKinds
     .map((kind) => methods.find((method) => method.kind === kind))

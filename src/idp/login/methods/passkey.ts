@@ -2,4 +2,4 @@ import { passkeyTransition } from '../passkeys.js'
 import type { FirstFactor } from './method.js'
 
 /** A discoverable passkey, which identifies the user: no username, password or second factor is needed. */
-export const passkey: FirstFactor = (stepContext, form) => passkeyTransition(stepContext, form, null)
+export const passkey: FirstFactor = (request, stepContext, form) => passkeyTransition(request, stepContext, form, null)

@@ -1,14 +1,13 @@
 import { limits } from '../../../kernel/limits.js'
 import { recordCredentialVerification, verifySignInPassword } from '../../../resources/credentials/sign-in.js'
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
-import { requestContext, withUserActor } from '../../request-context.js'
+import { withUserActor } from '../../request-context.js'
 import { formField } from '../../request-input.js'
 import { TransitionRefused } from '../steps/step.js'
 import type { FirstFactor } from './method.js'
 
 /** Username and password in one form, so that the response does not reveal which one is wrong. */
-export const password: FirstFactor = async ({ state }, form) => {
-  const { context, runtime } = requestContext()
+export const password: FirstFactor = async ({ context, runtime }, { state }, form) => {
   const { id: issuerId, accountId, settings } = runtime.issuer
   const { username } = state
   const submittedPassword = formField(form, 'password') ?? ''

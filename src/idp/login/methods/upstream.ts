@@ -22,7 +22,7 @@ import {
   upstreamRedirectUri,
 } from '../../../resources/issuers/upstream-settings.js'
 import type { AuthMethodSnapshot } from '../../issuer/runtime.js'
-import { requestContext } from '../../request-context.js'
+import type { RequestContext } from '../../request-context.js'
 import { resetState } from '../login-state.js'
 import type { StepContext, Transition } from '../steps/step.js'
 import { type ConsumedResponse, consumeResponse, createAttempt } from '../upstream/attempt.js'
@@ -44,8 +44,10 @@ interface OpenedMethod {
  * Loads the provider and the decrypted secret of a method.
  * @throws UpstreamError if the method was deleted
  */
-async function openMethod({ id, kind, settings }: AuthMethodSnapshot): Promise<OpenedMethod> {
-  const { context, runtime } = requestContext()
+async function openMethod(
+  { context, runtime }: RequestContext,
+  { id, kind, settings }: AuthMethodSnapshot,
+): Promise<OpenedMethod> {
   const { id: issuerId, accountId } = runtime.issuer
   const secret = await decryptUpstreamSecret(context, { accountId, issuerId }, id)
   if (secret === undefined) throw upstreamFailed('method_gone')
@@ -58,30 +60,30 @@ async function openMethod({ id, kind, settings }: AuthMethodSnapshot): Promise<O
   }
 }
 
-const configurationOf = ({ upstream, method }: OpenedMethod) =>
-  cachedConfiguration(method.id, () => upstream.createConfiguration(method))
+const configurationOf = (request: RequestContext, { upstream, method }: OpenedMethod) =>
+  cachedConfiguration(request, method.id, () => upstream.createConfiguration(request, method))
 
 /** Handles the button of the method: redirects the browser to the provider. */
-export const upstream: FirstFactor = async (stepContext, _form, facts) => {
+export const upstream: FirstFactor = async (request, stepContext, _form, facts) => {
   try {
-    return await startUpstreamSignIn(stepContext, facts)
+    return await startUpstreamSignIn(request, stepContext, facts)
   } catch (error) {
-    return upstreamFailureTransition(stepContext, facts, error)
+    return upstreamFailureTransition(request, stepContext, facts, error)
   }
 }
 
 async function startUpstreamSignIn(
+  request: RequestContext,
   { state, loginTransaction, view }: StepContext,
   facts: AuthMethodSnapshot,
 ): Promise<Transition> {
-  const { runtime } = requestContext()
-  const openedMethod = await openMethod(facts)
+  const openedMethod = await openMethod(request, facts)
   const { upstream: provider, method, redirectUri } = openedMethod
-  const config = await configurationOf(openedMethod)
+  const config = await configurationOf(request, openedMethod)
   const nonce = provider.usesIdToken ? randomNonce() : null
   const codeVerifier = provider.supportsPkce(config, method) ? randomPKCECodeVerifier() : null
-  const returnTo = new URL(view.action, runtime.url).href
-  const started = createAttempt(loginTransaction.uid, facts.id, { nonce, verifier: codeVerifier }, returnTo)
+  const returnTo = new URL(view.action, request.runtime.url).href
+  const started = createAttempt(request, loginTransaction.uid, facts.id, { nonce, verifier: codeVerifier }, returnTo)
   const scopes = provider.scopes(method)
   const url = buildAuthorizationUrl(config, {
     redirect_uri: redirectUri,
@@ -100,24 +102,27 @@ async function startUpstreamSignIn(
  * Continues the sign-in of a browser that returned from the provider.
  * @returns undefined if the handle has no unused response
  */
-export async function resumeUpstreamSignIn(stepContext: StepContext, handle: string): Promise<Transition | undefined> {
+export async function resumeUpstreamSignIn(
+  request: RequestContext,
+  stepContext: StepContext,
+  handle: string,
+): Promise<Transition | undefined> {
   const { loginTransaction, state } = stepContext
-  const consumed = await consumeResponse(loginTransaction.uid, handle)
+  const consumed = await consumeResponse(request, loginTransaction.uid, handle)
   if (!consumed) return undefined
-  const facts = requestContext().runtime.issuer.methods.find(
-    (method) => method.id === consumed.methodId && isOffered(method),
-  )
+  const facts = request.runtime.issuer.methods.find((method) => method.id === consumed.methodId && isOffered(method))
   if (!facts) return { to: resetState(state, state.username), problems: [{ key: 'stale' }] }
   try {
-    const upstreamUser = await fetchUpstreamUser(facts, consumed)
+    const upstreamUser = await fetchUpstreamUser(request, facts, consumed)
     return createUpstreamTransition(
+      request,
       { ...resetState(state, state.username), ...withoutResponse(stepContext) },
       upstreamUser,
       facts,
       loginTransaction,
     )
   } catch (error) {
-    return upstreamFailureTransition(stepContext, facts, error)
+    return upstreamFailureTransition(request, stepContext, facts, error)
   }
 }
 
@@ -130,15 +135,16 @@ const withoutResponse = ({ state: { upstream: attempt } }: StepContext) => {
 
 /** Exchanges the code and returns the user of the provider. */
 async function fetchUpstreamUser(
+  request: RequestContext,
   facts: AuthMethodSnapshot,
   { bindings, response }: ConsumedResponse,
 ): Promise<UpstreamUser> {
   if (response.error === 'access_denied' || response.error === 'user_cancelled_authorize')
     throw new UpstreamError('upstream_denied', 'upstream_denied')
   if (response.code === undefined) throw upstreamFailed('upstream_error')
-  const openedMethod = await openMethod(facts)
+  const openedMethod = await openMethod(request, facts)
   const { upstream: provider, method, redirectUri } = openedMethod
-  const config = await configurationOf(openedMethod)
+  const config = await configurationOf(request, openedMethod)
   const answer = new URL(redirectUri)
   answer.searchParams.set('code', response.code)
   answer.searchParams.set('state', response.state)
@@ -154,11 +160,11 @@ async function fetchUpstreamUser(
 
 /** Returns to the sign-in page with a message. The log has the provider's error as a code only. */
 function upstreamFailureTransition(
+  { context, runtime }: RequestContext,
   { state, loginTransaction }: StepContext,
   { id, kind, name }: AuthMethodSnapshot,
   error: unknown,
 ): Transition {
-  const { context, runtime } = requestContext()
   const { id: issuerId, accountId } = runtime.issuer
   const { key, reason } = error instanceof UpstreamError ? error : upstreamFailed(failureCodeOf(error))
   const logFields = { issuer_id: issuerId, method_id: id, request_id: context.request.id, uid: loginTransaction.uid }

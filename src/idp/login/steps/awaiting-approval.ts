@@ -4,6 +4,6 @@ import type { Step } from './step.js'
 
 /** The account is created and waits for approval by an administrator. */
 export const awaitingApproval: Step = {
-  render: ({ view }) => awaitingApprovalPage(view),
-  handleSubmission: async ({ state }) => ({ to: resetState(state, state.username) }),
+  render: (_, { view }) => awaitingApprovalPage(view),
+  handleSubmission: async (_, { state }) => ({ to: resetState(state, state.username) }),
 }

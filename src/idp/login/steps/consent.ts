@@ -8,7 +8,7 @@ import { membershipsOf } from '../../../resources/organizations/membership.js'
 import { type ClientRow, readClient, restrictionOfClient } from '../../client/client.js'
 import { metadataDocumentAllowances } from '../../client/metadata-documents/index.js'
 import type { Interaction } from '../../provider-types.js'
-import { requestContext } from '../../request-context.js'
+import type { RequestContext } from '../../request-context.js'
 import { type Form, formField } from '../../request-input.js'
 import { formToken, formVersion } from '../login-state.js'
 import { consentPage } from '../pages/consent.js'
@@ -17,8 +17,13 @@ import { createView, sendPage } from '../pages/layout.js'
 import type { PageMessage } from '../pages/texts.js'
 
 /** GET and POST of an interaction with the prompt `consent`. */
-export async function handleConsent(ctx: KoaContext, interaction: Interaction, form: Form): Promise<void> {
-  const { context, runtime, unitOfWork } = requestContext()
+export async function handleConsent(
+  request: RequestContext,
+  ctx: KoaContext,
+  interaction: Interaction,
+  form: Form,
+): Promise<void> {
+  const { context, runtime, unitOfWork } = request
   const { uid, params } = interaction
   const client = await readClient(String(params['client_id']))
   if (!client?.document || !interaction.session?.accountId) {
@@ -30,7 +35,7 @@ export async function handleConsent(ctx: KoaContext, interaction: Interaction, f
     uiLocales: typeof params['ui_locales'] === 'string' ? params['ui_locales'] : undefined,
     clientName: client.name,
     action: new URL(`${runtime.url}/interaction/${uid}`).pathname,
-    token: formToken(purpose, 0),
+    token: formToken(request, purpose, 0),
   })
   const show = async (problems: readonly PageMessage[]): Promise<void> => {
     const allowances = metadataDocumentAllowances(runtime.issuer.settings)
@@ -42,12 +47,12 @@ export async function handleConsent(ctx: KoaContext, interaction: Interaction, f
         .flat()
         .filter((uri) => allowances.resources.includes(String(uri)))
         .map(String),
-      organizations: await disclosedOrganizationNames(client, interaction),
+      organizations: await disclosedOrganizationNames(request, client, interaction),
     }
     sendPage(ctx, view, consentPage(view, client.document!, String(params['redirect_uri']), requestedAccess, problems))
   }
   if (ctx.method !== 'POST') return show([])
-  if (formVersion(purpose, formField(form, 'csrf')) !== 0) return show([{ key: 'stale' }])
+  if (formVersion(request, purpose, formField(form, 'csrf')) !== 0) return show([{ key: 'stale' }])
   const answer = formField(form, 'consent')
   if (answer !== 'yes' && answer !== 'no') return show([{ key: 'choose_one' }])
 
@@ -69,8 +74,12 @@ export async function handleConsent(ctx: KoaContext, interaction: Interaction, f
  * (docs/contract.md#organization-restrictions-of-clients). An organization that requires a second factor is included
  * even if this sign-in had none, because a later sign-in adds it without asking for consent.
  */
-async function disclosedOrganizationNames(client: ClientRow, { params, session }: Interaction): Promise<string[]> {
-  const { context, runtime } = requestContext()
+async function disclosedOrganizationNames(
+  request: RequestContext,
+  client: ClientRow,
+  { params, session }: Interaction,
+): Promise<string[]> {
+  const { context, runtime } = request
   const selectedId = typeof params['org'] === 'string' ? params['org'] : null
   const restriction = restrictionOfClient(client)
   const memberships = await membershipsOf(context, { issuerId: runtime.issuer.id, userId: session!.accountId! })

@@ -2,7 +2,7 @@ import { ApiError } from '../../../kernel/errors.js'
 import { externalCall } from '../../../platform/postgres/transaction.js'
 import { lockMailbox, markEmailVerified } from '../../../resources/credentials/mailbox.js'
 import { recordCredentialVerification } from '../../../resources/credentials/sign-in.js'
-import { withUserActor } from '../../request-context.js'
+import { type RequestContext, withUserActor } from '../../request-context.js'
 import { formField } from '../../request-input.js'
 import {
   consumeEmailRateLimit,
@@ -20,27 +20,34 @@ import { type Step, type StepContext, type Transition, TransitionRefused } from 
 /** The user enters a code from an email. What it proves depends on its purpose. */
 export const emailCode: Step = {
   /** Runs only if the issuer requires a verified email address and the user has none. */
-  async prepare(tx, { state, loginTransaction, view }) {
+  async prepare(request, tx, { state, loginTransaction, view }) {
     const user = state.user!
     const email = (await lockMailbox(tx, user))?.email ?? null
-    const request = { loginTransaction, view, purpose: 'verify', email, enteredAddress: user.username, user } as const
-    if (!(await externalCall(tx, 'email rate limit', () => consumeEmailRateLimit(request)))) {
-      const { emailChallenge } = createEmailChallenge(state, { ...request, email: null })
+    const challengeRequest = {
+      loginTransaction,
+      view,
+      purpose: 'verify',
+      email,
+      enteredAddress: user.username,
+      user,
+    } as const
+    if (!(await externalCall(tx, 'email rate limit', () => consumeEmailRateLimit(request, challengeRequest)))) {
+      const { emailChallenge } = createEmailChallenge(request, state, { ...challengeRequest, email: null })
       return { ...state, emailChallenge: { ...emailChallenge, email: email ?? emailChallenge.email, expiresAt: 0 } }
     }
-    const { emailChallenge, effects } = createEmailChallenge(state, request)
+    const { emailChallenge, effects } = createEmailChallenge(request, state, challengeRequest)
     await effects(tx)
     return { ...state, emailChallenge }
   },
 
-  render: ({ view, state }, problems) =>
+  render: (_, { view, state }, problems) =>
     codePage(
       view,
       displayedAddress(state),
       wasRateLimited(state) ? [...problems, { key: 'too_many_mails' }] : problems,
     ),
-  handleSubmission: (stepContext, form) =>
-    verifyAnswer(stepContext, formField(form, 'code') ?? '', formField(form, 'method')),
+  handleSubmission: (request, stepContext, form) =>
+    verifyAnswer(request, stepContext, formField(form, 'code') ?? '', formField(form, 'method')),
 }
 
 /**
@@ -48,10 +55,10 @@ export const emailCode: Step = {
  * mail scanners open links, too.
  */
 export const emailLink: Step = {
-  render: ({ view, state }, problems, query) =>
+  render: (_, { view, state }, problems, query) =>
     linkPage(view, displayedAddress(state), formField(query, 'link'), problems),
-  handleSubmission: (stepContext, form) =>
-    verifyAnswer(stepContext, formField(form, 'link') ?? '', formField(form, 'method')),
+  handleSubmission: (request, stepContext, form) =>
+    verifyAnswer(request, stepContext, formField(form, 'link') ?? '', formField(form, 'method')),
 }
 
 /** Checks whether no code was sent for a verification because of the rate limit. */
@@ -65,35 +72,52 @@ const wasRateLimited = ({ emailChallenge }: LoginState): boolean =>
 const displayedAddress = ({ emailChallenge, username }: LoginState): string =>
   emailChallenge!.purpose === 'verify' ? emailChallenge!.email : username
 
-async function verifyAnswer(stepContext: StepContext, secret: string, action: string | undefined): Promise<Transition> {
+async function verifyAnswer(
+  request: RequestContext,
+  stepContext: StepContext,
+  secret: string,
+  action: string | undefined,
+): Promise<Transition> {
   const { state, loginTransaction } = stepContext
   const emailChallenge = state.emailChallenge!
   if (action === 'back') return { to: resetState(state, state.username) }
-  if (action === 'again') return resendChallenge(stepContext, emailChallenge)
-  if (!isStillOffered(stepContext, emailChallenge)) return staleTransition(state)
+  if (action === 'again') return resendChallenge(request, stepContext, emailChallenge)
+  if (!isStillOffered(request, stepContext, emailChallenge)) return staleTransition(state)
   if (secret === '') return { to: state, problems: [{ key: 'missing' }] }
-  const decision = await verifyEmailChallenge(loginTransaction.uid, emailChallenge, secret)
-  if (decision.outcome === 'correct') return applyVerifiedChallenge(stepContext, emailChallenge)
+  const decision = await verifyEmailChallenge(request, loginTransaction.uid, emailChallenge, secret)
+  if (decision.outcome === 'correct') return applyVerifiedChallenge(request, stepContext, emailChallenge)
   const key = decision.outcome === 'expired' ? 'code_expired' : 'code_wrong'
   return { to: { ...state, emailChallenge: decision.emailChallenge }, problems: [{ key }] }
 }
 
 /** Sends a new code or link to the same address, which replaces the previous one. */
 async function resendChallenge(
+  request: RequestContext,
   { state, loginTransaction, view }: StepContext,
   emailChallenge: EmailChallenge,
 ): Promise<Transition> {
   const { purpose, user } = emailChallenge
   const email = emailChallenge.isDummy && !wasRateLimited(state) ? null : emailChallenge.email
   const enteredAddress = user?.username ?? state.username
-  const transition = await sendEmailChallenge(state, { loginTransaction, view, purpose, email, enteredAddress, user })
+  const transition = await sendEmailChallenge(request, state, {
+    loginTransaction,
+    view,
+    purpose,
+    email,
+    enteredAddress,
+    user,
+  })
   return transition.problems ? { ...transition, to: state } : transition
 }
 
-function applyVerifiedChallenge({ state, loginTransaction }: StepContext, emailChallenge: EmailChallenge): Transition {
+function applyVerifiedChallenge(
+  request: RequestContext,
+  { state, loginTransaction }: StepContext,
+  emailChallenge: EmailChallenge,
+): Transition {
   const { emailChallenge: _, ...rest } = state
   const { purpose, email } = emailChallenge
-  if (purpose === 'sign_up') return completeSignUp(rest, loginTransaction, email)
+  if (purpose === 'sign_up') return completeSignUp(request, rest, loginTransaction, email)
   const user = emailChallenge.user!
   const method = state.step === 'email_link' ? 'email_link' : 'email_otp'
   return {
@@ -109,7 +133,8 @@ function applyVerifiedChallenge({ state, loginTransaction }: StepContext, emailC
         return rest
       }
       // The creator's password of an unclaimed account is replaced by the mailbox owner's (docs/decisions/0048).
-      const replacesPassword = mailbox.unclaimed && mailbox.ownPassword && signInMethodsOf('password').length > 0
+      const replacesPassword =
+        mailbox.unclaimed && mailbox.ownPassword && signInMethodsOf(request, 'password').length > 0
       const mustChangePassword = purpose === 'reset' || replacesPassword
       const provedFactors = { provenEmail: email, amr: [...state.amr, 'otp'], methods: [...state.methods, method] }
       return { ...rest, ...provedFactors, user, mustChangePassword }
@@ -127,15 +152,24 @@ const staleTransition = (state: LoginState): Transition => ({
 })
 
 /** Checks whether the method is still enabled; the issuer may have changed since the email was sent. */
-function isStillOffered({ state, loginTransaction }: StepContext, { purpose }: EmailChallenge): boolean {
+function isStillOffered(
+  request: RequestContext,
+  { state, loginTransaction }: StepContext,
+  { purpose }: EmailChallenge,
+): boolean {
   if (purpose === 'verify') return true
-  if (purpose === 'sign_up') return maySignUp(loginTransaction)
+  if (purpose === 'sign_up') return maySignUp(request, loginTransaction)
   const kind = purpose === 'reset' ? 'password' : state.step === 'email_link' ? 'email_link' : 'email_otp'
-  return signInMethodsOf(kind).length > 0
+  return signInMethodsOf(request, kind).length > 0
 }
 
 /** Creates the account after its address was verified; with a passkey, in the step `sign_up_passkey`. */
-function completeSignUp(state: LoginState, loginTransaction: LoginTransaction, email: string): Transition {
+function completeSignUp(
+  request: RequestContext,
+  state: LoginState,
+  loginTransaction: LoginTransaction,
+  email: string,
+): Transition {
   const details = { ...state.signUp!, email, emailProved: true }
   if (details.userId !== undefined) return { to: { ...state, step: 'sign_up_passkey', signUp: details } }
   return {
@@ -143,7 +177,7 @@ function completeSignUp(state: LoginState, loginTransaction: LoginTransaction, e
     done: true,
     resolveState: async (tx) => {
       try {
-        return stateAfterSignUp(tx, state, await createAccount(tx, loginTransaction, details, true), true)
+        return stateAfterSignUp(tx, state, await createAccount(request, tx, loginTransaction, details, true), true)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
         throw new TransitionRefused({ to: resetState(state, email), problems: [{ key: 'taken' }] })

@@ -9,7 +9,7 @@ import { createPasskeyChallenge } from '../../../resources/credentials/passkey-c
 import type { SignInUser } from '../../../resources/credentials/sign-in.js'
 import { totpEnrollment, verifyEnrollmentCode } from '../../../resources/credentials/totp.js'
 import { lockVerifierOwner, requireVerifierOwner } from '../../../resources/credentials/verifier-kind.js'
-import { requestContext, withUserActor } from '../../request-context.js'
+import { type RequestContext, withUserActor } from '../../request-context.js'
 import { type Form, formField } from '../../request-input.js'
 import { type LoginState, resetState } from '../login-state.js'
 import { backupCodesPage, enrollPasskeyPage, enrollTotpPage } from '../pages/enroll.js'
@@ -21,7 +21,7 @@ const userPathOf = ({ accountId, issuerId, id: userId }: SignInUser) => ({ accou
 
 /** Sets up an authenticator app with a new secret, which a code must confirm. */
 export const enrollTotp: Step = {
-  async prepare(tx, { state, view }) {
+  async prepare(_, tx, { state, view }) {
     const user = state.user!
     const userContext = withUserActor(tx, user)
     const owner = await requireVerifierOwner(userContext, userPathOf(user))
@@ -31,22 +31,22 @@ export const enrollTotp: Step = {
     return { ...state, enrolling: { id: enrollmentId, encryptedSecret: tx.encryptor.encrypt(provisioningUri) } }
   },
 
-  render: ({ view, state }, problems) =>
+  render: (request, { view, state }, problems) =>
     enrollTotpPage(
       view,
-      requestContext().context.encryptor.decrypt(state.enrolling!.encryptedSecret!),
-      { others: otherEnrollmentSteps(state) },
+      request.context.encryptor.decrypt(state.enrolling!.encryptedSecret!),
+      { others: otherEnrollmentSteps(request, state) },
       problems,
     ),
 
-  async handleSubmission(stepContext, form) {
-    const navigation = navigationTransition(stepContext, form)
+  async handleSubmission(request, stepContext, form) {
+    const navigation = navigationTransition(request, stepContext, form)
     if (navigation) return navigation
     const code = (formField(form, 'code') ?? '').trim().slice(0, 32)
     if (code === '') return { to: stepContext.state, problems: [{ key: 'missing' }] }
     const { state } = stepContext
     const proof = { enrollmentId: state.enrolling!.id, code }
-    return enrollmentTransition(stepContext, 'totp', ['otp', 'mfa'], (context, user) =>
+    return enrollmentTransition(request, stepContext, 'totp', ['otp', 'mfa'], (context, user) =>
       verifyEnrollmentCode(context, userPathOf(user), proof),
     )
   },
@@ -54,23 +54,23 @@ export const enrollTotp: Step = {
 
 /** Creates a passkey. */
 export const enrollPasskey: Step = {
-  async prepare(tx, { state }) {
+  async prepare(request, tx, { state }) {
     const user = state.user!
-    const { rpId } = relyingParty()
+    const { rpId } = relyingParty(request)
     const { challengeId, options } = await createPasskeyChallenge(withUserActor(tx, user), userPathOf(user), { rpId })
     return { ...state, enrolling: { id: challengeId, options } }
   },
 
-  render: ({ view, state }, problems) =>
-    enrollPasskeyPage(view, state.enrolling!.options!, { others: otherEnrollmentSteps(state) }, problems),
+  render: (request, { view, state }, problems) =>
+    enrollPasskeyPage(view, state.enrolling!.options!, { others: otherEnrollmentSteps(request, state) }, problems),
 
-  async handleSubmission(stepContext, form) {
-    const navigation = navigationTransition(stepContext, form)
+  async handleSubmission(request, stepContext, form) {
+    const navigation = navigationTransition(request, stepContext, form)
     if (navigation) return navigation
     const credential = parseObject(formField(form, 'credential') ?? '')
     if (!credential) return { to: stepContext.state, problems: [{ key: 'passkey_failed' }] }
     const challengeId = stepContext.state.enrolling!.id
-    return enrollmentTransition(stepContext, 'passkey', ['hwk', 'mfa'], async (context, user) => {
+    return enrollmentTransition(request, stepContext, 'passkey', ['hwk', 'mfa'], async (context, user) => {
       const owner = await requireVerifierOwner(context, userPathOf(user))
       const save = await passkey.prepare(context, owner, { type: 'passkey', credential, challengeId })
       return async (tx) => {
@@ -87,6 +87,7 @@ export const enrollPasskey: Step = {
  * @param verifyAnswer verifies the submission and returns the function that saves the credential
  */
 async function enrollmentTransition(
+  request: RequestContext,
   stepContext: StepContext,
   method: 'totp' | 'passkey',
   amr: readonly string[],
@@ -95,7 +96,7 @@ async function enrollmentTransition(
   const { state } = stepContext
   const user = state.user!
   try {
-    const saveCredential = await verifyAnswer(withUserActor(requestContext().context, user), user)
+    const saveCredential = await verifyAnswer(withUserActor(request.context, user), user)
     const { enrolling: _, ...rest } = state
     const provedFactors = { amr: [...state.amr, ...amr], methods: [...state.methods, method] }
     return {
@@ -105,12 +106,12 @@ async function enrollmentTransition(
         try {
           await saveCredential(withUserActor(tx, user))
         } catch (error) {
-          throw new TransitionRefused(refusalTransition(stepContext, method, error))
+          throw new TransitionRefused(refusalTransition(request, stepContext, method, error))
         }
       },
     }
   } catch (error) {
-    return refusalTransition(stepContext, method, error)
+    return refusalTransition(request, stepContext, method, error)
   }
 }
 
@@ -118,7 +119,12 @@ async function enrollmentTransition(
  * Creates the transition of a failed enrollment.
  * @throws the error if it is unexpected
  */
-function refusalTransition(stepContext: StepContext, method: 'totp' | 'passkey', error: unknown): Transition {
+function refusalTransition(
+  request: RequestContext,
+  stepContext: StepContext,
+  method: 'totp' | 'passkey',
+  error: unknown,
+): Transition {
   if (!(error instanceof ApiError)) throw error
   const { state } = stepContext
   // The user has got an authenticator app in the meantime, for example in another window; the next step asks for it.
@@ -126,23 +132,29 @@ function refusalTransition(stepContext: StepContext, method: 'totp' | 'passkey',
   if (method === 'totp' && error.code === 'invalid_request') return { to: state, problems: [{ key: 'app_code_wrong' }] }
   if (!['not_found', 'invalid_request', 'conflict'].includes(error.code)) throw error
   const key = method === 'totp' ? 'enrollment_expired' : 'passkey_refused'
-  return { to: state, problems: [{ key }], resolveState: (tx) => restartEnrollment(tx, stepContext, state) }
+  return { to: state, problems: [{ key }], resolveState: (tx) => restartEnrollment(request, tx, stepContext, state) }
 }
 
-const restartEnrollment = async (tx: Context, stepContext: StepContext, state: LoginState): Promise<LoginState> => {
+const restartEnrollment = async (
+  request: RequestContext,
+  tx: Context,
+  stepContext: StepContext,
+  state: LoginState,
+): Promise<LoginState> => {
   const step = state.step === 'enroll_passkey' ? enrollPasskey : enrollTotp
-  return step.prepare!(tx, { ...stepContext, state })
+  return step.prepare!(request, tx, { ...stepContext, state })
 }
 
-const otherEnrollmentSteps = ({ step }: LoginState) => enrollmentSteps().filter((name) => name !== step)
+const otherEnrollmentSteps = (request: RequestContext, { step }: LoginState) =>
+  enrollmentSteps(request).filter((name) => name !== step)
 
 /** Switches to the other kind of factor, or back to the sign-in page. */
-function navigationTransition(stepContext: StepContext, form: Form): Transition | undefined {
+function navigationTransition(request: RequestContext, stepContext: StepContext, form: Form): Transition | undefined {
   const { state } = stepContext
   const action = formField(form, 'method')
   if (action === 'back') return { to: resetState(state, state.username) }
-  const step = otherEnrollmentSteps(state).find((name) => name === action)
-  return step && { to: state, resolveState: (tx) => restartEnrollment(tx, stepContext, { ...state, step }) }
+  const step = otherEnrollmentSteps(request, state).find((name) => name === action)
+  return step && { to: state, resolveState: (tx) => restartEnrollment(request, tx, stepContext, { ...state, step }) }
 }
 
 function parseObject(text: string): Record<string, unknown> | undefined {
@@ -156,17 +168,17 @@ function parseObject(text: string): Record<string, unknown> | undefined {
 
 /** Shows backup codes once. They are saved when the user confirms that they are stored. */
 export const issueBackupCodes: Step = {
-  async prepare(tx, { state }) {
+  async prepare(_, tx, { state }) {
     return { ...state, enrolling: { id: '', encryptedSecret: tx.encryptor.encrypt(generateBackupCodes().join(' ')) } }
   },
 
-  render: ({ view, state }) => backupCodesPage(view, decryptBackupCodes(state)),
+  render: (request, { view, state }) => backupCodesPage(view, decryptBackupCodes(request, state)),
 
-  async handleSubmission({ state }, form) {
+  async handleSubmission(request, { state }, form) {
     if (formField(form, 'method') !== 'kept') return { to: state }
     const user = state.user!
     const { enrolling: _, offersBackupCodes: __, ...rest } = state
-    const saveBackupCodes = prepareBackupCodes(requestContext().context, decryptBackupCodes(state))
+    const saveBackupCodes = prepareBackupCodes(request.context, decryptBackupCodes(request, state))
     return {
       to: rest,
       done: true,
@@ -178,5 +190,5 @@ export const issueBackupCodes: Step = {
   },
 }
 
-const decryptBackupCodes = ({ enrolling }: LoginState): string[] =>
-  requestContext().context.encryptor.decrypt(enrolling!.encryptedSecret!).split(' ')
+const decryptBackupCodes = ({ context }: RequestContext, { enrolling }: LoginState): string[] =>
+  context.encryptor.decrypt(enrolling!.encryptedSecret!).split(' ')

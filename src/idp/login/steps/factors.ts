@@ -1,7 +1,6 @@
 import { consumeBackupCode } from '../../../resources/credentials/backup-codes.js'
 import { passkeyDescriptorsOf } from '../../../resources/credentials/passkey-assertion.js'
 import { consumeTotpCode } from '../../../resources/credentials/totp.js'
-import { requestContext } from '../../request-context.js'
 import { type Form, formField } from '../../request-input.js'
 import { resetState } from '../login-state.js'
 import { factorCodePage, factorPasskeyPage, noFactorPage } from '../pages/factors.js'
@@ -11,21 +10,21 @@ import type { Step, StepContext, Transition } from './step.js'
 
 /** Asks for a passkey of the user who has passed the first factor. */
 export const passkeyFactor: Step = {
-  async render(stepContext, problems) {
+  async render(request, stepContext, problems) {
     const { state, view } = stepContext
-    const allowedPasskeys = await passkeyDescriptorsOf(requestContext().context, state.user!, relyingParty().rpId)
-    return factorPasskeyPage(view, state, passkeyRequestOptions(stepContext, allowedPasskeys), problems)
+    const allowedPasskeys = await passkeyDescriptorsOf(request.context, state.user!, relyingParty(request).rpId)
+    return factorPasskeyPage(view, state, passkeyRequestOptions(request, stepContext, allowedPasskeys), problems)
   },
-  handleSubmission: async (stepContext, form) =>
-    navigationTransition(stepContext, form) ?? passkeyTransition(stepContext, form, stepContext.state.user),
+  handleSubmission: async (request, stepContext, form) =>
+    navigationTransition(stepContext, form) ?? passkeyTransition(request, stepContext, form, stepContext.state.user),
 }
 
 /** Asks for the six-digit code of an authenticator app. */
 export const totp: Step = {
-  render: ({ view, state }, problems) => factorCodePage(view, state, 'totp', problems),
-  handleSubmission: (stepContext, form) =>
+  render: (_, { view, state }, problems) => factorCodePage(view, state, 'totp', problems),
+  handleSubmission: (request, stepContext, form) =>
     submitCode(stepContext, form, (code) =>
-      codeTransition(stepContext.state, 'totp', async (tx, path) => {
+      codeTransition(request, stepContext.state, 'totp', async (tx, path) => {
         const verifierId = await consumeTotpCode(tx, path, code)
         return verifierId === undefined ? undefined : { verifierId }
       }),
@@ -34,10 +33,10 @@ export const totp: Step = {
 
 /** Asks for one of the backup codes. */
 export const backupCodes: Step = {
-  render: ({ view, state }, problems) => factorCodePage(view, state, 'backup_codes', problems),
-  handleSubmission: (stepContext, form) =>
+  render: (_, { view, state }, problems) => factorCodePage(view, state, 'backup_codes', problems),
+  handleSubmission: (request, stepContext, form) =>
     submitCode(stepContext, form, (code) =>
-      codeTransition(stepContext.state, 'backup_codes', async (tx, path) => {
+      codeTransition(request, stepContext.state, 'backup_codes', async (tx, path) => {
         const used = await consumeBackupCode(tx, path, code)
         return used && { verifierId: used.verifierId, isLastCode: used.left === 0 }
       }),
@@ -66,6 +65,6 @@ function navigationTransition({ state }: StepContext, form: Form): Transition | 
 
 /** A second factor is required, but the user has none that can be used here. */
 export const noFactor: Step = {
-  render: ({ view }) => noFactorPage(view),
-  handleSubmission: async ({ state }) => ({ to: resetState(state, state.username) }),
+  render: (_, { view }) => noFactorPage(view),
+  handleSubmission: async (_, { state }) => ({ to: resetState(state, state.username) }),
 }

@@ -5,11 +5,11 @@ import type { Step } from './step.js'
 
 /** Shows the invitation; the user continues with sign-in or sign-up. */
 export const invitation: Step = {
-  render: ({ view, state, loginTransaction }, problems) =>
-    invitationPage(view, state.invitation!, maySignUp(loginTransaction), problems),
+  render: (request, { view, state, loginTransaction }, problems) =>
+    invitationPage(view, state.invitation!, maySignUp(request, loginTransaction), problems),
 
-  async handleSubmission({ state, loginTransaction }, form) {
-    const choosesSignUp = formField(form, 'method') === 'sign_up' && maySignUp(loginTransaction)
+  async handleSubmission(request, { state, loginTransaction }, form) {
+    const choosesSignUp = formField(form, 'method') === 'sign_up' && maySignUp(request, loginTransaction)
     return { to: { ...state, step: choosesSignUp ? 'sign_up' : 'sign_in' } }
   },
 }

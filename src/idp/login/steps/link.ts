@@ -3,7 +3,7 @@ import type { Context } from '../../../platform/context.js'
 import { isDuplicate } from '../../../platform/postgres/errors.js'
 import { linkIdentity, linkIdentityIfUnlinked } from '../../../resources/credentials/linked-identity.js'
 import type { SignInUser } from '../../../resources/credentials/sign-in.js'
-import { requestContext, withUserActor } from '../../request-context.js'
+import { type RequestContext, withUserActor } from '../../request-context.js'
 import { formField } from '../../request-input.js'
 import type { LinkCandidate, LoginState } from '../login-state.js'
 import { linkAccountPage } from '../pages/choices.js'
@@ -14,10 +14,10 @@ import { type Step, TransitionRefused } from './step.js'
  * with another method.
  */
 export const link: Step = {
-  render: ({ view, state }, problems) =>
+  render: (_, { view, state }, problems) =>
     linkAccountPage(view, state.linkOffer!, state.user?.username ?? state.username, problems),
 
-  async handleSubmission({ state }, form) {
+  async handleSubmission(_, { state }, form) {
     const action = formField(form, 'method')
     if (action !== 'link' && action !== 'later') return { to: state, problems: [{ key: 'choose_one' }] }
     const { linkOffer, ...rest } = state
@@ -40,18 +40,26 @@ export const link: Step = {
 }
 
 /** Checks whether the user can be asked to link an upstream account. */
-export const hasLinkOffer = ({ linkOffer, user }: LoginState): boolean =>
-  linkOffer !== undefined && user !== null && isLinkAllowed(user, linkOffer)
+export const hasLinkOffer = (request: RequestContext, { linkOffer, user }: LoginState): boolean =>
+  linkOffer !== undefined && user !== null && isLinkAllowed(request, user, linkOffer)
 
 /** Checks that the user owns the address, and that the method is still enabled. */
-const isLinkAllowed = ({ id: userId }: SignInUser, { ownerIds, methodId }: LinkCandidate): boolean =>
-  ownerIds.includes(userId) && requestContext().runtime.issuer.methods.some(({ id, login }) => id === methodId && login)
+const isLinkAllowed = (
+  { runtime }: RequestContext,
+  { id: userId }: SignInUser,
+  { ownerIds, methodId }: LinkCandidate,
+): boolean => ownerIds.includes(userId) && runtime.issuer.methods.some(({ id, login }) => id === methodId && login)
 
 /**
  * Links the upstream account of this sign-in. Must be called in the transaction after which no second factor is
  * pending.
  */
-export async function completePendingLink(tx: Context, user: SignInUser, pendingLink: LinkCandidate): Promise<void> {
-  if (isLinkAllowed(user, pendingLink))
+export async function completePendingLink(
+  request: RequestContext,
+  tx: Context,
+  user: SignInUser,
+  pendingLink: LinkCandidate,
+): Promise<void> {
+  if (isLinkAllowed(request, user, pendingLink))
     await linkIdentityIfUnlinked(withUserActor(tx, user), user, pendingLink, pendingLink.name)
 }

@@ -1,6 +1,6 @@
 import { ApiError } from '../../../kernel/errors.js'
 import { prepareNewPassword, SamePasswordError } from '../../../resources/credentials/replace-password.js'
-import { requestContext, withUserActor } from '../../request-context.js'
+import { withUserActor } from '../../request-context.js'
 import { formField } from '../../request-input.js'
 import { timestampAfterOwnChange } from '../../session/authentication-requirements.js'
 import { newPasswordPage } from '../pages/sign-in.js'
@@ -12,10 +12,9 @@ import type { Step } from './step.js'
  * forgotten.
  */
 export const newPassword: Step = {
-  render: ({ view, state }, problems) => newPasswordPage(view, state.user?.username ?? state.username, problems),
+  render: (_, { view, state }, problems) => newPasswordPage(view, state.user?.username ?? state.username, problems),
 
-  async handleSubmission({ state }, form) {
-    const { context, runtime } = requestContext()
+  async handleSubmission({ context, runtime }, { state }, form) {
     const user = state.user!
     const submittedPassword = formField(form, 'new_password') ?? ''
     if (submittedPassword === '') return { to: state, problems: [{ key: 'missing' }] }

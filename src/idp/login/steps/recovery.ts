@@ -1,5 +1,5 @@
 import { consumeRecoveryLink, losableVerifiers } from '../../../resources/credentials/recovery.js'
-import { requestContext, withUserActor } from '../../request-context.js'
+import { withUserActor } from '../../request-context.js'
 import { formField } from '../../request-input.js'
 import { factors, type RecoveryState, resetState } from '../login-state.js'
 import { signInMethodsOf } from '../methods/index.js'
@@ -10,13 +10,13 @@ const isFactor = (type: string): boolean => factors.some((factor) => factor === 
 
 /** Asks the user of a recovery link which credentials are lost. Those are ignored from then on (next-step.ts). */
 export const recovery: Step = {
-  async render({ view, state }, problems) {
+  async render({ context }, { view, state }, problems) {
     const { user } = state.recovery!
-    return recoveryPage(view, user.username, await losableVerifiers(requestContext().context, user), problems)
+    return recoveryPage(view, user.username, await losableVerifiers(context, user), problems)
   },
 
-  async handleSubmission({ state }, form) {
-    const { context, runtime } = requestContext()
+  async handleSubmission(request, { state }, form) {
+    const { context, runtime } = request
     const { user, tokenHash } = state.recovery!
     if (formField(form, 'method') !== 'recover') return { to: resetState(state, user.username) }
     const lostCredentials = (await losableVerifiers(context, user)).filter(
@@ -34,7 +34,7 @@ export const recovery: Step = {
       ...state,
       user,
       recovery: consumedRecovery,
-      mustChangePassword: signInMethodsOf('password').length > 0,
+      mustChangePassword: signInMethodsOf(request, 'password').length > 0,
     }
     return {
       to: lostCredentials.some(({ type }) => type === 'backup_codes') ? { ...to, offersBackupCodes: true } : to,

@@ -1,7 +1,6 @@
 import { truncateText } from '../../../kernel/text.js'
 import { findUserWithEmail } from '../../../resources/credentials/mailbox.js'
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
-import { requestContext } from '../../request-context.js'
 import { formField } from '../../request-input.js'
 import { sendEmailChallenge } from '../email-challenge.js'
 import { resetState } from '../login-state.js'
@@ -10,16 +9,17 @@ import type { Step } from './step.js'
 
 /** Resets a forgotten password: sends a code to the user's address, which counts instead of the password once. */
 export const reset: Step = {
-  render: ({ view, state }, problems) => resetPage(view, state.username, problems),
+  render: (_, { view, state }, problems) => resetPage(view, state.username, problems),
 
-  async handleSubmission({ state, loginTransaction, view }, form) {
-    const { context, runtime } = requestContext()
+  async handleSubmission(request, { state, loginTransaction, view }, form) {
+    const { context, runtime } = request
     if (formField(form, 'method') === 'back') return { to: resetState(state, state.username) }
     const username = truncateText((formField(form, 'username') ?? '').trim(), 254)
     const to = { ...state, username }
     if (username === '') return { to, problems: [{ key: 'username_missing' }] }
     const owner = await findUserWithEmail(context, runtime.issuer.id, usernameKeyOf(username))
     return sendEmailChallenge(
+      request,
       { ...to, step: 'email_code' },
       {
         loginTransaction,

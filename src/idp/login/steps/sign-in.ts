@@ -1,5 +1,4 @@
 import { truncateText } from '../../../kernel/text.js'
-import { requestContext } from '../../request-context.js'
 import { formField } from '../../request-input.js'
 import { resetState } from '../login-state.js'
 import { firstFactors, offeredMethods, selectMethod, signInMethodsOf } from '../methods/index.js'
@@ -10,30 +9,30 @@ import type { Step } from './step.js'
 
 /** The first factor. One form for all methods; its buttons select the method. */
 export const signIn: Step = {
-  render(stepContext, problems) {
+  render(request, stepContext, problems) {
     const { view, state, loginTransaction } = stepContext
-    const { issuer } = requestContext().runtime
-    const methods = offeredMethods(issuer)
+    const methods = offeredMethods(request)
     if (methods.length === 0) return noMethodPage(view)
-    const passkeyOptions = passkeyRequestOptions(stepContext)
+    const passkeyOptions = passkeyRequestOptions(request, stepContext)
     return signInPage(
       view,
-      { username: state.username, methods, passkeyOptions, maySignUp: maySignUp(loginTransaction) },
+      { username: state.username, methods, passkeyOptions, maySignUp: maySignUp(request, loginTransaction) },
       problems,
     )
   },
 
-  async handleSubmission(stepContext, form) {
+  async handleSubmission(request, stepContext, form) {
     const { state, loginTransaction } = stepContext
     const username = truncateText((formField(form, 'username') ?? state.username).trim(), 254)
     const action = formField(form, 'method')
     const freshState = resetState(state, username)
-    if (action === 'sign_up' && maySignUp(loginTransaction)) return { to: { ...freshState, step: 'sign_up' } }
-    if (action === 'reset' && signInMethodsOf('password').length > 0) return { to: { ...freshState, step: 'reset' } }
+    if (action === 'sign_up' && maySignUp(request, loginTransaction)) return { to: { ...freshState, step: 'sign_up' } }
+    if (action === 'reset' && signInMethodsOf(request, 'password').length > 0)
+      return { to: { ...freshState, step: 'reset' } }
     // The recovery link was used or has expired while the page was open.
     if (action === 'recover') return { to: freshState, problems: [{ key: 'recovery_gone' }] }
-    const method = selectMethod(requestContext().runtime.issuer, action)
+    const method = selectMethod(request, action)
     if (!method) return { to: freshState }
-    return firstFactors[method.kind]!({ ...stepContext, state: freshState }, form, method)
+    return firstFactors[method.kind]!(request, { ...stepContext, state: freshState }, form, method)
   },
 }

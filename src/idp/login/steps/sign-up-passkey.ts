@@ -12,22 +12,22 @@ import { type Step, type Transition, TransitionRefused } from './step.js'
 
 /** Creates an account with a passkey instead of a password, both in one transaction. */
 export const signUpPasskey: Step = {
-  async render(stepContext, problems) {
+  async render(request, stepContext, problems) {
     const { view, state } = stepContext
     const { email, userId } = state.signUp!
-    const { challenge, rpId } = createCeremony(stepContext)
+    const { challenge, rpId } = createCeremony(request, stepContext)
     const options = await signUpPasskeyOptions({ id: userId!, username: email, issuerName: view.name, rpId, challenge })
     return signUpPasskeyPage(view, email, options, problems)
   },
 
-  async handleSubmission(stepContext, form) {
+  async handleSubmission(request, stepContext, form) {
     const { state, loginTransaction } = stepContext
     if (formField(form, 'method') === 'back') return { to: backToSignUpForm(state) }
-    if (!maySignUp(loginTransaction) || !enabledSignUpMethods().includes('passkey'))
+    if (!maySignUp(request, loginTransaction) || !enabledSignUpMethods(request).includes('passkey'))
       return { to: resetState(state, state.username), problems: [{ key: 'stale' }] }
     const credential = parseCredential(form)
     if (!credential) return { to: state, problems: [{ key: 'passkey_failed' }] }
-    const { challenge, rpId, origin } = createCeremony(stepContext, credential)
+    const { challenge, rpId, origin } = createCeremony(request, stepContext, credential)
     const registration = await verifyRegistration(credential, { challenge, rp_id: rpId, origin })
     const refusedTransition: Transition = { to: state, problems: [{ key: 'passkey_refused' }] }
     if (!registration) return refusedTransition
@@ -37,7 +37,7 @@ export const signUpPasskey: Step = {
       to: state,
       done: true,
       resolveState: async (tx) => {
-        const user = await createAccount(tx, loginTransaction, signUp!, proved).catch(
+        const user = await createAccount(request, tx, loginTransaction, signUp!, proved).catch(
           refuseOnConflict({ to: backToSignUpForm(state), problems: [{ key: 'taken' }] }),
         )
         await savePasskey(withUserActor(tx, user), user, registration).catch(refuseOnConflict(refusedTransition))

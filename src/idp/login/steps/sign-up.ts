@@ -5,7 +5,7 @@ import { hashPassword } from '../../../platform/crypto/secrets.js'
 import { findUserWithEmail } from '../../../resources/credentials/mailbox.js'
 import { checkNewPassword, passwordPolicyOf } from '../../../resources/credentials/password-policy.js'
 import { usernameKeyOf } from '../../../resources/users/usernames.js'
-import { requestContext } from '../../request-context.js'
+import type { RequestContext } from '../../request-context.js'
 import { type Form, formField } from '../../request-input.js'
 import { sendEmailChallenge } from '../email-challenge.js'
 import { type LoginState, resetState, type SignUpDetails, withoutPassword } from '../login-state.js'
@@ -27,40 +27,41 @@ import { type Step, type Transition, TransitionRefused } from './step.js'
 
 /** Creates an account. If the address must be verified first, the page does not reveal whether it is known. */
 export const signUp: Step = {
-  render({ view, state, loginTransaction }, problems) {
+  render(request, { view, state, loginTransaction }, problems) {
     const email = loginTransaction.invitation?.email ?? state.username
     const { profile, reason } = state.signUp ?? {}
     const typed = { email, name: profile?.['name'] ?? '', reason: reason ?? '' }
     const options = {
-      methods: enabledSignUpMethods(),
-      asksReason: isApprovalRequired(),
+      methods: enabledSignUpMethods(request),
+      asksReason: isApprovalRequired(request),
       isInvited: loginTransaction.invitation !== undefined,
     }
     return signUpPage(view, { ...typed, ...options }, problems)
   },
 
-  async handleSubmission({ state, loginTransaction, view }, form) {
+  async handleSubmission(request, { state, loginTransaction, view }, form) {
     const action = formField(form, 'method')
-    const [primaryMethod, ...otherMethods] = enabledSignUpMethods()
-    if (action === 'back' || primaryMethod === undefined || !maySignUp(loginTransaction))
+    const [primaryMethod, ...otherMethods] = enabledSignUpMethods(request)
+    if (action === 'back' || primaryMethod === undefined || !maySignUp(request, loginTransaction))
       return { to: resetState(state, state.username) }
     const method = otherMethods.find((one) => one === action) ?? primaryMethod
     const email = truncateText((loginTransaction.invitation?.email ?? formField(form, 'username') ?? '').trim(), 254)
-    const { details, problems } = await readForm(form, email, method)
+    const { details, problems } = await readForm(request, form, email, method)
     const to: LoginState = { ...state, username: email, signUp: withoutPassword(details) }
-    const addressErrorKey = addressError(loginTransaction, email)
+    const addressErrorKey = addressError(request, loginTransaction, email)
     if (addressErrorKey) problems.unshift({ key: addressErrorKey })
     if (problems.length > 0) return { to, problems }
 
-    const { context, runtime } = requestContext()
+    const { context, runtime } = request
     const existingUser = await findUserWithEmail(context, runtime.issuer.id, usernameKeyOf(email))
-    if (!isEmailProofRequired(loginTransaction, method)) {
+    if (!isEmailProofRequired(request, loginTransaction, method)) {
       if (existingUser) return { to, problems: [{ key: 'taken' }] }
       return method === 'passkey'
         ? { to: { ...to, step: 'sign_up_passkey', signUp: details } }
-        : createAccountTransition(to, loginTransaction, details)
+        : createAccountTransition(request, to, loginTransaction, details)
     }
     return sendEmailChallenge(
+      request,
       { ...to, step: 'email_code', signUp: details },
       {
         loginTransaction,
@@ -77,11 +78,11 @@ export const signUp: Step = {
 
 /** Reads the form, and returns its data and the violated rules. */
 async function readForm(
+  { context, runtime }: RequestContext,
   form: Form,
   email: string,
   method: SignUpMethod,
 ): Promise<{ details: SignUpDetails; problems: PageMessage[] }> {
-  const { context, runtime } = requestContext()
   const name = truncateText((formField(form, 'name') ?? '').trim(), 200)
   const reason = truncateText((formField(form, 'reason') ?? '').trim(), 1000) || null
   const profile: Record<string, string> = name === '' ? {} : { name }
@@ -105,6 +106,7 @@ async function readForm(
 }
 
 function createAccountTransition(
+  request: RequestContext,
   state: LoginState,
   loginTransaction: LoginTransaction,
   details: SignUpDetails,
@@ -115,7 +117,7 @@ function createAccountTransition(
     done: true,
     resolveState: async (tx) => {
       try {
-        return stateAfterSignUp(tx, to, await createAccount(tx, loginTransaction, details, false), false)
+        return stateAfterSignUp(tx, to, await createAccount(request, tx, loginTransaction, details, false), false)
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 'conflict') throw error
         throw new TransitionRefused({ to: { ...state, step: 'sign_up' }, problems: [{ key: 'taken' }] })

@@ -1,4 +1,5 @@
 import type { Context } from '../../../platform/context.js'
+import type { RequestContext } from '../../request-context.js'
 import type { Form } from '../../request-input.js'
 import type { LoginState } from '../login-state.js'
 import type { LoginTransaction } from '../login-transaction.js'
@@ -44,9 +45,14 @@ export interface StepContext {
 /** A step of the sign-in: shows a form and handles its submission. */
 export interface Step {
   /** Prepares the step before it is shown first, in the transaction: sends a code or creates a challenge. */
-  prepare?(tx: Context, stepContext: StepContext): Promise<LoginState>
+  prepare?(request: RequestContext, tx: Context, stepContext: StepContext): Promise<LoginState>
   /** @param query query of the URL, for links from emails */
-  render(stepContext: StepContext, problems: readonly PageMessage[], query: Form): string | Promise<string>
+  render(
+    request: RequestContext,
+    stepContext: StepContext,
+    problems: readonly PageMessage[],
+    query: Form,
+  ): string | Promise<string>
   /** Decides on a transition. Writes only failed attempts, which count even if the request fails. */
-  handleSubmission(stepContext: StepContext, form: Form): Promise<Transition>
+  handleSubmission(request: RequestContext, stepContext: StepContext, form: Form): Promise<Transition>
 }

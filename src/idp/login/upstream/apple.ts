@@ -5,7 +5,6 @@ import { isObject } from '../../../kernel/merge-patch.js'
 import { parseJson, unsafeInputError } from '../../../kernel/safe-json.js'
 import { toUnixSeconds } from '../../../kernel/time.js'
 import { signJwt } from '../../../platform/crypto/jws.js'
-import { requestContext } from '../../request-context.js'
 import { createStaticConfiguration } from './configuration.js'
 import type { UpstreamProvider } from './provider.js'
 import { upstreamFailed } from './upstream-error.js'
@@ -15,8 +14,8 @@ export const apple: UpstreamProvider = {
   usesIdToken: true,
   scopes: ({ settings }) => settings.scopes ?? ['name', 'email'],
 
-  async createConfiguration({ settings, secret }) {
-    const { now } = requestContext().context
+  async createConfiguration(request, { settings, secret }) {
+    const { now } = request.context
     const issuer = settings.issuer_url ?? 'https://appleid.apple.com'
     const { client_id, team_id, key_id } = settings
     const jwk = createPrivateKey(secret).export({ format: 'jwk' })
@@ -32,6 +31,7 @@ export const apple: UpstreamProvider = {
       return signJwt({ kid: key_id!, alg: 'ES256', jwk: { ...jwk } }, 'JWT', claims)
     }
     return createStaticConfiguration(
+      request,
       {
         issuer,
         authorization_endpoint: `${issuer}/auth/authorize`,

@@ -6,7 +6,7 @@
  */
 import { limits } from '../../../kernel/limits.js'
 import { randomSecret, sha256 } from '../../../platform/crypto/secrets.js'
-import { requestContext } from '../../request-context.js'
+import type { RequestContext } from '../../request-context.js'
 import { type Form, formField } from '../../request-input.js'
 import type { UpstreamAttempt } from '../login-state.js'
 import type { AuthorizationResponse } from './provider.js'
@@ -24,12 +24,12 @@ export interface AttemptBindings {
  * @returns the `state` parameter to send, and the attempt to store
  */
 export function createAttempt(
+  { context }: RequestContext,
   uid: string,
   methodId: string,
   bindings: AttemptBindings,
   returnTo: string,
 ): { state: string; attempt: UpstreamAttempt } {
-  const { context } = requestContext()
   const state = `${uid}.${randomSecret()}`
   const encryptedBindings = context.encryptor.encrypt(JSON.stringify(bindings))
   const expiresAt = context.now() + limits.upstreamSignInTimeout
@@ -52,8 +52,11 @@ const findAttemptSql = `
  * @returns the URL to redirect the browser to, with `upstream=late` if the response is late or repeated; undefined if
  *   the `state` is unknown or belongs to another method
  */
-export async function saveResponse(methodId: string, form: Form): Promise<string | undefined> {
-  const { context, runtime } = requestContext()
+export async function saveResponse(
+  { context, runtime }: RequestContext,
+  methodId: string,
+  form: Form,
+): Promise<string | undefined> {
   const state = formField(form, 'state') ?? ''
   const uid = /^([A-Za-z0-9_-]{10,64})\.[A-Za-z0-9_-]{43}$/.exec(state)?.[1]
   if (uid === undefined) return undefined
@@ -107,8 +110,11 @@ export interface ConsumedResponse {
 }
 
 /** Consumes the saved response of this browser. */
-export async function consumeResponse(uid: string, handle: string): Promise<ConsumedResponse | undefined> {
-  const { context, runtime } = requestContext()
+export async function consumeResponse(
+  { context, runtime }: RequestContext,
+  uid: string,
+  handle: string,
+): Promise<ConsumedResponse | undefined> {
   const values = [runtime.issuer.id, uid, sha256(handle), context.now()]
   const [row] = await context.database.query<{ upstream: UpstreamAttempt }>(
     'upstream-consume-response',

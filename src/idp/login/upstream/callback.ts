@@ -19,7 +19,7 @@ export async function handleUpstreamCallback(
 ): Promise<void> {
   const { context, runtime } = request
   await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
-  const target = await saveResponse(methodId, form)
+  const target = await saveResponse(request, methodId, form)
   if (target === undefined) {
     ctx.status = 400
     return errorPage(ctx, runtime, {}, 'expired')

@@ -20,7 +20,7 @@ import { parseJson } from '../../../kernel/safe-json.js'
 import { SECOND } from '../../../kernel/time.js'
 import type { Outbound } from '../../../platform/outbound/outbound.js'
 import type { IssuerSnapshot } from '../../issuer/runtime.js'
-import { requestContext } from '../../request-context.js'
+import type { RequestContext } from '../../request-context.js'
 import { upstreamFailed } from './upstream-error.js'
 
 /** Creates the `fetch` of openid-client. */
@@ -41,24 +41,29 @@ export const createOutboundFetch =
   }
 
 /** Options of openid-client's discovery. */
-export const discoveryOptions = (): DiscoveryRequestOptions => ({
-  [customFetch]: createOutboundFetch(requestContext().context.outbound),
+export const discoveryOptions = (request: RequestContext): DiscoveryRequestOptions => ({
+  [customFetch]: createOutboundFetch(request.context.outbound),
   timeout: limits.upstreamRequestTimeout / SECOND,
-  execute: configurationExtensions(),
+  execute: configurationExtensions(request),
 })
 
 /** ID tokens are verified by their signature, not trusted because of the TLS connection. */
-const configurationExtensions = (): ((config: Configuration) => void)[] => [
-  ...(requestContext().context.config.allowPrivateNetworks ? [allowInsecureRequests] : []),
+const configurationExtensions = ({ context }: RequestContext): ((config: Configuration) => void)[] => [
+  ...(context.config.allowPrivateNetworks ? [allowInsecureRequests] : []),
   enableNonRepudiationChecks,
 ]
 
 /** Creates the configuration of a provider whose endpoints need no discovery. */
-export function createStaticConfiguration(server: ServerMetadata, clientId: string, auth: ClientAuth): Configuration {
+export function createStaticConfiguration(
+  request: RequestContext,
+  server: ServerMetadata,
+  clientId: string,
+  auth: ClientAuth,
+): Configuration {
   const config = new Configuration(server, clientId, undefined, auth)
-  config[customFetch] = createOutboundFetch(requestContext().context.outbound)
+  config[customFetch] = createOutboundFetch(request.context.outbound)
   config.timeout = limits.upstreamRequestTimeout / SECOND
-  for (const extend of configurationExtensions()) extend(config)
+  for (const extend of configurationExtensions(request)) extend(config)
   return config
 }
 
@@ -72,10 +77,10 @@ const configurationCaches = new WeakMap<IssuerSnapshot, LRUCache<string, CachedC
 
 /** Returns the configuration of a method. Concurrent requests share one creation; a failure is not cached. */
 export function cachedConfiguration(
+  { context, runtime }: RequestContext,
   methodId: string,
   createConfiguration: () => Promise<Configuration>,
 ): Promise<Configuration> {
-  const { context, runtime } = requestContext()
   let issuerCache = configurationCaches.get(runtime.issuer)
   if (!issuerCache) {
     issuerCache = new LRUCache({ max: limits.maxCachedUpstreamConfigurations })

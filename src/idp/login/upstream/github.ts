@@ -15,14 +15,14 @@ export const github: UpstreamProvider = {
   usesIdToken: false,
   scopes: ({ settings }) => settings.scopes ?? ['read:user', 'user:email'],
 
-  async createConfiguration(method) {
+  async createConfiguration(request, method) {
     const site = siteOf(method)
     const server = {
       issuer: `${site}/login/oauth`,
       authorization_endpoint: `${site}/login/oauth/authorize`,
       token_endpoint: `${site}/login/oauth/access_token`,
     }
-    return createStaticConfiguration(server, method.settings.client_id, ClientSecretPost(method.secret))
+    return createStaticConfiguration(request, server, method.settings.client_id, ClientSecretPost(method.secret))
   },
 
   supportsPkce: () => true,

@@ -14,12 +14,12 @@ export const oauth2: UpstreamProvider = {
   usesIdToken: false,
   scopes: (method) => providerOf(method).scopes,
 
-  async createConfiguration(method) {
+  async createConfiguration(request, method) {
     const { token_endpoint, authorization_endpoint, ...provider } = providerOf(method)
     const usesClientSecretPost = provider.token_endpoint_auth_method === 'client_secret_post'
     const auth = usesClientSecretPost ? ClientSecretPost(method.secret) : ClientSecretBasic(method.secret)
     const server = { issuer: new URL(token_endpoint).origin, authorization_endpoint, token_endpoint }
-    const config = createStaticConfiguration(server, method.settings.client_id, auth)
+    const config = createStaticConfiguration(request, server, method.settings.client_id, auth)
     // Removes an ID token from the response, because this method has no settings to verify it. The method `oidc` does.
     const fetchOutbound = config[customFetch]!
     config[customFetch] = async (url, options) => {

@@ -18,7 +18,7 @@ export const oidc: UpstreamProvider = {
   usesIdToken: true,
   scopes: ({ settings }) => settings.scopes ?? ['openid', 'email', 'profile'],
 
-  async createConfiguration({ settings, secret }) {
+  async createConfiguration(request, { settings, secret }) {
     const server = new URL(settings.issuer_url!)
     // The way to send the secret is known only after discovery.
     let auth = ClientSecretBasic(secret)
@@ -26,8 +26,8 @@ export const oidc: UpstreamProvider = {
       server,
       settings.client_id,
       undefined,
-      (...request) => auth(...request),
-      discoveryOptions(),
+      (...parameters) => auth(...parameters),
+      discoveryOptions(request),
     )
     auth = usesClientSecretPost(config, settings) ? ClientSecretPost(secret) : auth
     return config

@@ -1,6 +1,7 @@
 /** The interface of an upstream provider. */
 import type { Configuration, TokenEndpointResponse, TokenEndpointResponseHelpers } from 'openid-client'
 import type { UpstreamSettings } from '../../../resources/issuers/upstream-settings.js'
+import type { RequestContext } from '../../request-context.js'
 import type { LoginTransaction } from '../login-transaction.js'
 import type { UpstreamUser } from './upstream-user.js'
 
@@ -31,7 +32,7 @@ export interface UpstreamProvider {
   /** Scopes to request. */
   scopes(method: UpstreamMethod): readonly string[]
   /** Creates the configuration of openid-client. It can need a request to the provider, and is cached. */
-  createConfiguration(method: UpstreamMethod): Promise<Configuration>
+  createConfiguration(request: RequestContext, method: UpstreamMethod): Promise<Configuration>
   /** Whether the provider supports PKCE. */
   supportsPkce(config: Configuration, method: UpstreamMethod): boolean
   /** The redirect URI, if it is not our own callback. */

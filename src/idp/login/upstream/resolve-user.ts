@@ -22,7 +22,7 @@ import {
 import type { UpstreamSettings } from '../../../resources/issuers/upstream-settings.js'
 import { createUser } from '../../../resources/users/users.js'
 import type { AuthMethodSnapshot } from '../../issuer/runtime.js'
-import { requestContext, withUserActor } from '../../request-context.js'
+import { type RequestContext, withUserActor } from '../../request-context.js'
 import type { LoginState } from '../login-state.js'
 import type { LoginTransaction } from '../login-transaction.js'
 import type { TextKey } from '../pages/texts.js'
@@ -39,6 +39,7 @@ interface UpstreamSignIn {
 
 /** Creates the transition of an upstream sign-in. */
 export function createUpstreamTransition(
+  request: RequestContext,
   state: LoginState,
   upstreamUser: UpstreamUser,
   method: AuthMethodSnapshot,
@@ -52,7 +53,7 @@ export function createUpstreamTransition(
     done: true,
     resolveState: async (tx) => {
       try {
-        return { ...to, ...(await resolveUser(tx, state, signIn)) }
+        return { ...to, ...(await resolveUser(request, tx, state, signIn)) }
       } catch (error) {
         if (!mayRetry || !(isDuplicate(error) || (error instanceof ApiError && error.code === 'conflict'))) throw error
         // Two concurrent sign-ins of a new user: the second one finds the user that the first one created.
@@ -65,8 +66,13 @@ export function createUpstreamTransition(
 
 type ResolvedUser = Pick<LoginState, 'signUp' | 'pendingLink'> & { user: SignInUser }
 
-async function resolveUser(tx: Context, state: LoginState, signIn: UpstreamSignIn): Promise<ResolvedUser> {
-  const { issuer } = requestContext().runtime
+async function resolveUser(
+  request: RequestContext,
+  tx: Context,
+  state: LoginState,
+  signIn: UpstreamSignIn,
+): Promise<ResolvedUser> {
+  const { issuer } = request.runtime
   const issuerPath = { accountId: issuer.accountId, issuerId: issuer.id }
   const { upstreamUser, method, identity } = signIn
 
@@ -96,15 +102,20 @@ async function resolveUser(tx: Context, state: LoginState, signIn: UpstreamSignI
   // 3. Sign-up, unless the email address belongs to an existing user.
   if (email !== null && (owner || owners.some((one) => one.byUsername))) {
     const linkOffer = { ...identity, name: method.name, email, ownerIds: owners.map((one) => one.user.id) }
-    throw createRefusal({ ...state, username: email, linkOffer }, 'upstream_taken', method)
+    throw createRefusal(request, { ...state, username: email, linkOffer }, 'upstream_taken', method)
   }
-  const signUpErrorKey = signUpError(signIn)
-  if (signUpErrorKey) throw createRefusal(state, signUpErrorKey, method)
-  return createUserFromUpstream(tx, signIn)
+  const signUpErrorKey = signUpError(request, signIn)
+  if (signUpErrorKey) throw createRefusal(request, state, signUpErrorKey, method)
+  return createUserFromUpstream(request, tx, signIn)
 }
 
-function createRefusal(state: LoginState, key: TextKey, method: AuthMethodSnapshot): TransitionRefused {
-  const { id: issuerId, accountId } = requestContext().runtime.issuer
+function createRefusal(
+  { runtime }: RequestContext,
+  state: LoginState,
+  key: TextKey,
+  method: AuthMethodSnapshot,
+): TransitionRefused {
+  const { id: issuerId, accountId } = runtime.issuer
   return new TransitionRefused({
     to: state,
     problems: [{ key, params: { method: method.name } }],
@@ -113,30 +124,33 @@ function createRefusal(state: LoginState, key: TextKey, method: AuthMethodSnapsh
 }
 
 /** Returns why this user cannot sign up, if so (docs/contract.md#issuer-settings). */
-function signUpError({ upstreamUser, method, loginTransaction }: UpstreamSignIn): TextKey | undefined {
-  const {
-    mode,
-    allowed_domains = [],
-    require_email_verification,
-  } = requestContext().runtime.issuer.settings.signup ?? {}
+function signUpError(
+  request: RequestContext,
+  { upstreamUser, method, loginTransaction }: UpstreamSignIn,
+): TextKey | undefined {
+  const { mode, allowed_domains = [], require_email_verification } = request.runtime.issuer.settings.signup ?? {}
   if (!method.signup || (mode === 'invite_only' && !loginTransaction.invitation)) return 'upstream_unknown'
   // Rules about the address need an address that the provider has verified.
   if ((loginTransaction.invitation || allowed_domains.length > 0) && !upstreamUser.emailVerified)
     return 'upstream_unverified'
   if (upstreamUser.email === null) return require_email_verification ? 'upstream_unverified' : undefined
-  return addressError(loginTransaction, upstreamUser.email)
+  return addressError(request, loginTransaction, upstreamUser.email)
 }
 
 /**
  * Creates the user. An unverified address does not become the username: its owner could not sign up any more, or would
  * share the account with an attacker.
  */
-async function createUserFromUpstream(tx: Context, signIn: UpstreamSignIn): Promise<ResolvedUser> {
+async function createUserFromUpstream(
+  request: RequestContext,
+  tx: Context,
+  signIn: UpstreamSignIn,
+): Promise<ResolvedUser> {
   const { upstreamUser, method, identity, loginTransaction } = signIn
-  const { id: issuerId, accountId } = requestContext().runtime.issuer
+  const { id: issuerId, accountId } = request.runtime.issuer
   await loginTransaction.requireOpenInvitation(tx)
   const { email, emailVerified, profile } = upstreamUser
-  const requiresApproval = isApprovalRequired()
+  const requiresApproval = isApprovalRequired(request)
   const hasVerifiedEmail = emailVerified && email !== null
   const createdUser = await createUser(
     tx,
