@@ -156,7 +156,7 @@ async function handleRequest(
     libraryForm = await authenticateWallet(request, ctx, form)
   }
   await runInRequestContext(request, async () => {
-    if (name === 'token') prefetchRedeemedArtifact(form)
+    if (name === 'token') prefetchRedeemedArtifact(request, form)
     // Cookies are signed with the issuer's own key, including those that oidc-provider sets. Machine endpoints get no
     // cookies.
     if (match.route.browserFacing || name === 'check_session')
@@ -227,7 +227,7 @@ async function runProvider(request: RequestContext, ctx: OpenIdContext, match: M
     if (!(error instanceof AlreadyConsumedError)) throw error
     // Reuse can mean that either party is an attacker, so it revokes the whole family
     // (docs/contract.md#reuse-of-codes-and-refresh-tokens).
-    for (const grantId of error.grantIds) await revokeTokenFamily(grantId, 'token_compromised')
+    for (const grantId of error.grantIds) await revokeTokenFamily(request, grantId, 'token_compromised')
     throw new errors.InvalidGrant({})
   }
 }

@@ -15,7 +15,7 @@ import { errorPage } from './login/pages/error.js'
 import type { OpenIdProvider } from './provider-types.js'
 import { type AccessToken, type OpenIdContext, textParameter } from './provider-types.js'
 import { consumeTokenRateLimit } from './rate-limits.js'
-import { requestContext } from './request-context.js'
+import { withRequest } from './request-context.js'
 import { checkAudience, checkOrganization } from './session/authorization-parameters.js'
 import { loadExistingGrant, signInPolicy } from './session/sign-in-policy.js'
 import { createAdapter } from './store/adapter.js'
@@ -127,19 +127,28 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
       resourceIndicators: {
         enabled: true,
         defaultResource: (ctx, client, granted) => defaultResource(ctx, client, granted),
-        getResourceServerInfo: (_, indicator, client) => resourceServerFor(client, indicator),
+        getResourceServerInfo: withRequest((request, _, indicator, client) =>
+          resourceServerFor(request, client, indicator),
+        ),
         useGrantedResource: () => true,
       },
     },
 
     pkce: { required: (_, client) => client.tokenEndpointAuthMethod === 'none' },
     extraParams: {
-      audience: checkAudience,
-      org: (_, org, client) => (org === undefined ? undefined : checkOrganization(client, org)),
+      audience: withRequest(checkAudience),
+      org: withRequest((request, _, org, client) =>
+        org === undefined ? undefined : checkOrganization(request, client, org),
+      ),
     },
-    interactions: { policy, url: (_, { uid }) => `${requestContext().runtime.parsedUrl.pathname}/interaction/${uid}` },
-    loadExistingGrant: (ctx) => loadExistingGrant(ctx, policy),
-    findAccount: (ctx, sub, token) => findAccount(sub, token as PresentedToken | undefined, ctx.oidc.client),
+    interactions: {
+      policy,
+      url: withRequest(({ runtime }, _, { uid }) => `${runtime.parsedUrl.pathname}/interaction/${uid}`),
+    },
+    loadExistingGrant: withRequest((request, ctx) => loadExistingGrant(request, ctx, policy)),
+    findAccount: withRequest((request, ctx, sub, token) =>
+      findAccount(request, sub, token as PresentedToken | undefined, ctx.oidc.client),
+    ),
 
     // Tokens live as long as our session row, not as long as the browser session.
     expiresWithSession: () => false,
@@ -150,24 +159,22 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
     ttl: tokenLifetimes,
     formats: {
       customizers: {
-        jwt: (ctx, token, jwt) =>
-          setAccessTokenClaims(ctx, token as AccessToken, jwt as { payload: Record<string, unknown> }),
+        jwt: withRequest((request, ctx, token, jwt) =>
+          setAccessTokenClaims(request, ctx, token as AccessToken, jwt as { payload: Record<string, unknown> }),
+        ),
       },
     },
 
-    clientBasedCORS: (_, origin, client) =>
-      isOriginAllowed(requestContext().runtime.issuer.settings, clientRowOf(client), origin),
-    renderError: (ctx, out) => {
+    clientBasedCORS: withRequest(({ runtime }, _, origin, client) =>
+      isOriginAllowed(runtime.issuer.settings, clientRowOf(client), origin),
+    ),
+    renderError: withRequest((request, ctx, out) => {
       const refusalReason =
         out.error === 'invalid_redirect_uri'
-          ? redirectUriRefusalReason(ctx.oidc.client, textParameter(ctx, 'redirect_uri'))
+          ? redirectUriRefusalReason(request, ctx.oidc.client, textParameter(ctx, 'redirect_uri'))
           : undefined
-      errorPage(
-        ctx,
-        requestContext().runtime,
-        refusalReason === undefined ? out : { ...out, error_description: refusalReason },
-      )
-    },
+      errorPage(ctx, request.runtime, refusalReason === undefined ? out : { ...out, error_description: refusalReason })
+    }),
     // Client registration data must not cause requests from this server.
     fetch: async () => {
       throw new errors.InvalidRequest('the server does not fetch URLs of clients')
@@ -177,11 +184,11 @@ export function createProvider({ config }: Gatehouse): OpenIdProvider {
 
   for (const [type, grant] of Object.entries(grantTypes)) {
     const libraryHandler = grant.custom ? missingLibraryGrant : libraryGrantHandler(provider, type)
-    const handle: TokenRequestHandler = async (ctx) => {
-      await consumeTokenRateLimit(requestContext(), ctx)
+    const handle: TokenRequestHandler = withRequest(async (request, ctx) => {
+      await consumeTokenRateLimit(request, ctx)
       requireNoOrgParameter(ctx, grant)
-      await grant.handle(ctx, libraryHandler)
-    }
+      await grant.handle(request, ctx, libraryHandler)
+    })
     provider.registerGrantType(type, handle, grant.parameters, grant.repeatable)
   }
   installHooks(provider, Object.keys(grantTypes))

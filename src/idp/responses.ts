@@ -102,7 +102,7 @@ async function introspectionResponse(request: RequestContext, ctx: OpenIdContext
   if (RefreshToken) {
     const { scope, clientId, accountId, iat, exp, sid } = RefreshToken
     // The user must be active, as at every other endpoint (docs/contract.md#liveness-of-principals).
-    const account = await findAccount(accountId, RefreshToken, Client).catch(() => undefined)
+    const account = await findAccount(request, accountId, RefreshToken, Client).catch(() => undefined)
     if (!account) return inactive
     const jti = refreshTokenId(formField(form, 'token') ?? '')
     const claims = { scope, client_id: clientId, token_type: 'refresh_token', sub: accountId, aud: clientId, iat, exp }

@@ -3,7 +3,7 @@ import { type Account, errors } from 'oidc-provider'
 import type { BatchQuery } from '../../platform/postgres/query-coalescing.js'
 import { clientRowOf, restrictionOfClient } from '../client/client.js'
 import type { OpenIdClient } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { type MembershipClaims, membershipClaims } from '../token/membership-claims.js'
 import { type AccountRow, accountColumnsSql } from './account-row.js'
 
@@ -50,12 +50,13 @@ const accountQuery: BatchQuery = {
  * (docs/contract.md#organization-restrictions-of-clients)
  */
 export async function findAccount(
+  request: RequestContext,
   sub: string,
   token?: PresentedToken,
   client?: OpenIdClient,
 ): Promise<UserAccount | undefined> {
   if (typeof sub !== 'string') return undefined
-  const { context, runtime, tokenUser } = requestContext()
+  const { context, runtime, tokenUser } = request
   const isRedeemed = token?.kind === 'AuthorizationCode' || token?.kind === 'RefreshToken'
   const sid = token?.sid ?? null
   let user = isRedeemed && tokenUser?.id === sub && tokenUser.sessionId === sid ? tokenUser : undefined
@@ -68,7 +69,7 @@ export async function findAccount(
   const tokenMembershipClaims =
     user.memberships === null
       ? {}
-      : membershipClaims(user.memberships, restrictionOfClient(clientRowOf(client!)), orgId)
+      : membershipClaims(user.memberships, restrictionOfClient(request, clientRowOf(client!)), orgId)
   if (tokenMembershipClaims === null) throw new errors.InvalidGrant({})
   return {
     accountId: user.id,

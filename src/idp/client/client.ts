@@ -27,7 +27,7 @@ import { metadataDocumentPolicyOf } from '../../resources/issuers/settings.js'
 import type { StoredSecret } from '../../resources/keys/rotating-secret.js'
 import type { IssuerSnapshot } from '../issuer/runtime.js'
 import type { OpenIdClient } from '../provider-types.js'
-import { requestContext, withMachineActor } from '../request-context.js'
+import { type RequestContext, withMachineActor } from '../request-context.js'
 import type { UnitOfWork } from '../store/unit-of-work.js'
 import { isClientIdUrl } from './metadata-documents/client-id-url.js'
 import { areMetadataDocumentsEnabled, loadMetadataDocument } from './metadata-documents/index.js'
@@ -105,8 +105,7 @@ function issuerUnavailableError(status: string | null | undefined): errors.OIDCP
  * Reads a client, also a deleted one, from the database or its metadata document.
  * @throws OIDCProviderError if the issuer is not active, or if the document cannot be used
  */
-export async function readClient(clientId: string): Promise<ClientRow | undefined> {
-  const request = requestContext()
+export async function readClient(request: RequestContext, clientId: string): Promise<ClientRow | undefined> {
   const { context, runtime, prefetched } = request
   const isDocument = isClientIdUrl(clientId) && areMetadataDocumentsEnabled(runtime.issuer.settings)
   // Text that cannot be an id must not reach the database.
@@ -128,7 +127,7 @@ export async function readClient(clientId: string): Promise<ClientRow | undefine
     values,
   )
   if (result && result.issuerStatus !== 'active') throw issuerUnavailableError(result.issuerStatus)
-  if (isDocument) return loadDocumentRow(context, clientId)
+  if (isDocument) return loadDocumentRow(request, clientId)
   const row = result ? cacheRow(cache, key, result) : cached
   if (row) request.checkedClient = { id: clientId, version: row.version, issuerStatus: 'active' }
   return row
@@ -164,8 +163,7 @@ function rowCacheOf(tools: DatabaseHandle): LRUCache<string, CachedClientRow> {
  * Checks that the issuer is active.
  * @throws OIDCProviderError if it is not
  */
-export async function requireActiveIssuer(): Promise<void> {
-  const { context, runtime } = requestContext()
+export async function requireActiveIssuer({ context, runtime }: RequestContext): Promise<void> {
   const text = 'SELECT status FROM issuers WHERE id = $1'
   const [row] = await context.database.query<{ status: string }>('idp-issuer-status', text, [runtime.issuer.id])
   if (row?.status !== 'active') throw issuerUnavailableError(row?.status)
@@ -176,8 +174,10 @@ export async function requireActiveIssuer(): Promise<void> {
  * with those redirect URIs of the document that the issuer's rules allow
  * (docs/contract.md#redirect-uri-rules-of-an-issuer).
  */
-async function loadDocumentRow(context: Context, clientIdUrl: string): Promise<ClientRow | undefined> {
-  const { unitOfWork, runtime } = requestContext()
+async function loadDocumentRow(
+  { context, unitOfWork, runtime }: RequestContext,
+  clientIdUrl: string,
+): Promise<ClientRow | undefined> {
   const documentLoads =
     documentLoadsByRequest.get(unitOfWork) ?? new Map<string, ReturnType<typeof loadMetadataDocument>>()
   documentLoadsByRequest.set(unitOfWork, documentLoads)
@@ -230,23 +230,24 @@ export function clientRowOf(client: OpenIdClient): ClientRow {
  * Returns which organizations of a user this client may see, by its own settings or, for a client with a
  * metadata document, by the issuer's (docs/contract.md#organization-restrictions-of-clients).
  */
-export function restrictionOfClient({ document, settings }: ClientRow): OrganizationRestriction {
+export function restrictionOfClient(
+  { runtime }: RequestContext,
+  { document, settings }: ClientRow,
+): OrganizationRestriction {
   if (!document) return organizationRestrictionOf(settings)
-  return metadataDocumentRestriction(
-    metadataDocumentPolicyOf(requestContext().runtime.issuer.settings)?.organization_policy,
-  )
+  return metadataDocumentRestriction(metadataDocumentPolicyOf(runtime.issuer.settings)?.organization_policy)
 }
 
 /** Creates oidc-provider's `Client.find`. */
 export function createClientFinder(
   provider: Provider,
   grantTypes: readonly string[],
-): (id: unknown) => Promise<OpenIdClient | undefined> {
+): (request: RequestContext, id: unknown) => Promise<OpenIdClient | undefined> {
   const clientsByRow = new WeakMap<ClientRow, OpenIdClient>()
   const Client = provider.Client as unknown as new (metadata: ClientMetadata) => OpenIdClient
-  return async (id) => {
+  return async (request, id) => {
     if (typeof id !== 'string') return undefined
-    const row = await readClient(id)
+    const row = await readClient(request, id)
     if (!row) return undefined
     // Access tokens of a deleted client stay valid at userinfo until they expire
     // (docs/contract.md#states-and-transitions).
@@ -290,8 +291,8 @@ function clientMetadataOf(row: ClientRow, supportedGrantTypes: readonly string[]
 }
 
 /** Returns the context with the client of this request as the actor. */
-export function withClientActor(context: Context, client: OpenIdClient): Context {
+export function withClientActor({ runtime }: RequestContext, context: Context, client: OpenIdClient): Context {
   const { kind: type, id, name } = clientRowOf(client)
-  const { id: issuerId, accountId } = requestContext().runtime.issuer
+  const { id: issuerId, accountId } = runtime.issuer
   return withMachineActor(context, { type, id, name, accountId, issuerId })
 }

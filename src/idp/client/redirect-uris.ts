@@ -5,7 +5,7 @@
 import { redirectUriRulesOf, redirectUriViolation } from '../../resources/clients/redirect-uri-rules.js'
 import { applicationType } from '../../resources/clients/settings.js'
 import type { OpenIdClient } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { clientRowOf } from './client.js'
 
 /** An HTTP URI on a loopback host in one of its three spellings, with an optional port. */
@@ -49,9 +49,10 @@ export function isRegisteredRedirectUri(client: OpenIdClient, uri: string): bool
  * page; undefined if they do not.
  */
 export function redirectUriRefusalReason(
+  { runtime }: RequestContext,
   client: OpenIdClient | undefined,
   uri: string | undefined,
 ): string | undefined {
   if (!client || uri === undefined || !clientRowOf(client).document || !URL.canParse(uri)) return undefined
-  return redirectUriViolation(redirectUriRulesOf(requestContext().runtime.issuer), uri)
+  return redirectUriViolation(redirectUriRulesOf(runtime.issuer), uri)
 }

@@ -24,7 +24,7 @@ export async function issueAgentChallenge(request: RequestContext, ctx: KoaConte
   if (!isId('agt', agentId)) throw new ApiError('invalid_request', 'client_id must be the id of an agent.')
   if (!network || !address)
     throw new ApiError('invalid_request', 'network and address are required and must not be repeated.')
-  await requireActiveIssuer()
+  await requireActiveIssuer(request)
   const issuer = { issuerId: runtime.issuer.id, url: runtime.url }
   const { nonce, message, expiresAt } = await issueChallenge(context, issuer, { agentId, network, address })
   ctx.set('Cache-Control', 'no-store')

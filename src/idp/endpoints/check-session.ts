@@ -77,7 +77,7 @@ const activeSessionText = `
  */
 export async function checkSession(request: RequestContext, ctx: KoaContext): Promise<void> {
   const { client_id: clientId, session_state: state, origin } = await readCheckRequest(ctx)
-  const client = await readClient(clientId)
+  const client = await readClient(request, clientId)
   if (client?.status !== 'active') throw invalidRequest('client_id is unknown')
   const redirectUris = client.settings.openid?.redirect_uris ?? []
   // 'null' is the origin of every private-use URI scheme and identifies no client.

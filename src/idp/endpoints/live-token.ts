@@ -83,7 +83,7 @@ async function revokeAccessToken(
     const clientFields = isId('agt', client_id) ? { agentId: client_id, clientId: null } : { clientId: client_id }
     const target = { type: 'token', id: jti }
     const data = { token_type: 'access_token', revoked_at: toUnixSeconds(context.now()) }
-    await recordEvent(withClientActor(tx, client), 'token.revoked', {
+    await recordEvent(withClientActor(request, tx, client), 'token.revoked', {
       accountId,
       issuerId,
       userId,

@@ -154,7 +154,7 @@ async function requireLogoutClient(
  * redirected.
  */
 async function findLogoutClient(request: RequestContext, clientId: string): Promise<ClientRow | 'gone' | undefined> {
-  const client = await readClient(clientId).catch((error: unknown) => {
+  const client = await readClient(request, clientId).catch((error: unknown) => {
     if (error instanceof errors.InvalidClient) return undefined
     throw error
   })
@@ -174,7 +174,7 @@ async function signOutBrowser(
 ): Promise<void> {
   await endSessionsOfBrowser(request, uid, userId!)
   ctx.cookies.set(cookieNames.session, null, { path: request.runtime.parsedUrl.pathname, signed: true })
-  clearBrowserState(ctx)
+  clearBrowserState(request, ctx)
 }
 
 /**
@@ -186,13 +186,13 @@ async function signOutBrowserOfSession(request: RequestContext, ctx: KoaContext,
   const where = { id: sessionId, issuerId: runtime.issuer.id }
   const session = await context.db.session.findFirst({ where, select: { browserUid: true, userId: true } })
   if (session) await endSessionsOfBrowser(request, session.browserUid, session.userId)
-  clearBrowserState(ctx)
+  clearBrowserState(request, ctx)
 }
 
 async function endSessionsOfBrowser(request: RequestContext, browserUid: string, userId: string): Promise<void> {
   const { context, runtime } = request
   const { id: issuerId, accountId } = runtime.issuer
-  const account = await findAccount(userId)
+  const account = await findAccount(request, userId)
   const user = account && { id: account.accountId, username: account.username, accountId, issuerId }
   const actorContext = user ? withUserActor(context, user) : context
   await endSessions(

@@ -50,7 +50,7 @@ export async function serveSession(request: RequestContext, ctx: KoaContext, for
 
   // 2. Scripts can read the response only from an allowed origin of the client.
   if (origin !== '') {
-    const client = await readClient(sessionRow.clientId)
+    const client = await readClient(request, sessionRow.clientId)
     if (!client || !isOriginAllowed(runtime.issuer.settings, client, origin)) {
       throw new ApiError(
         'invalid_request',

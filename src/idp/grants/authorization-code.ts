@@ -1,6 +1,5 @@
 import { errors } from 'oidc-provider'
 import { textParameter } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
 import { refreshTokenId } from '../store/adapter.js'
 import { requireGrantedResources } from '../token/tokens.js'
 import type { GrantType } from './grant.js'
@@ -12,7 +11,7 @@ import type { GrantType } from './grant.js'
 export const authorizationCode: GrantType = {
   parameters: ['code', 'code_verifier', 'redirect_uri', 'resource'],
   repeatable: ['resource'],
-  async handle(ctx, libraryHandler) {
+  async handle({ context, unitOfWork }, ctx, libraryHandler) {
     // A verifier has 43 to 128 URL-safe characters (docs/contract.md#grant-and-client-rules rule 3). Any other one is a
     // wrong verifier, which is invalid_grant.
     const verifier = textParameter(ctx, 'code_verifier')
@@ -20,7 +19,6 @@ export const authorizationCode: GrantType = {
     await libraryHandler(ctx)
     requireGrantedResources(ctx, ctx.oidc.entities.AuthorizationCode)
     // The session stores the id of its current refresh token (docs/contract.md#sessions).
-    const { context, unitOfWork } = requestContext()
     const { sid } = ctx.oidc.entities.AuthorizationCode ?? {}
     const { refresh_token: refreshToken } = ctx.body as { refresh_token?: string }
     if (sid && refreshToken) unitOfWork.updateSession(context, sid, { refresh: refreshTokenId(refreshToken) })

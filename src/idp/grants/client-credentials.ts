@@ -2,7 +2,7 @@ import { errors } from 'oidc-provider'
 import { recordAgentAuthenticated } from '../../resources/agents/authentication-events.js'
 import { clientRowOf } from '../client/client.js'
 import type { AccessToken, OpenIdClient } from '../provider-types.js'
-import { requestContext, withMachineActor } from '../request-context.js'
+import { type RequestContext, withMachineActor } from '../request-context.js'
 import { addExtraClaims, resourceServerFor } from '../token/tokens.js'
 import type { GrantType } from './grant.js'
 
@@ -13,7 +13,7 @@ import type { GrantType } from './grant.js'
 export const clientCredentials: GrantType = {
   parameters: ['scope', 'resource'],
   repeatable: ['resource'],
-  async handle(ctx) {
+  async handle(request, ctx) {
     const { client, provider, params } = ctx.oidc
     // 1. Scope: the default is the full allowed set, and a scope outside it fails. `openid` is ignored, because no user
     // has signed in; the other OpenID scopes have no special meaning here.
@@ -31,9 +31,9 @@ export const clientCredentials: GrantType = {
 
     // 3. Token: without session, refresh token and ID token.
     const token = new provider.ClientCredentials({ client: client!, scope: grantedScopes.join(' ') })
-    token.resourceServer = new provider.ResourceServer(indicator, resourceServerFor(client!, indicator))
+    token.resourceServer = new provider.ResourceServer(indicator, resourceServerFor(request, client!, indicator))
     ctx.oidc.entity('ClientCredentials', token)
-    recordAgentTokenIssued(client!, token)
+    recordAgentTokenIssued(request, client!, token)
     const value = await token.save()
     const { expiration, tokenType } = token as unknown as AccessToken & { tokenType: string }
     // RFC 6749 section 3.3: a scope is not empty; without scopes the member is absent.
@@ -46,8 +46,11 @@ export const clientCredentials: GrantType = {
  * Records how the agent authenticated for its token (docs/contract.md#event-records), and sets `amr` for a wallet
  * (docs/contract.md#wallet-authentication-of-agents).
  */
-function recordAgentTokenIssued(client: OpenIdClient, token: object): void {
-  const { runtime, unitOfWork, authenticatedAgent } = requestContext()
+function recordAgentTokenIssued(
+  { runtime, unitOfWork, authenticatedAgent }: RequestContext,
+  client: OpenIdClient,
+  token: object,
+): void {
   if (!authenticatedAgent) return
   const { id: agentId, name } = clientRowOf(client)
   const { id: issuerId, accountId } = runtime.issuer

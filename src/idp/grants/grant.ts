@@ -1,4 +1,5 @@
 import type { OpenIdContext } from '../provider-types.js'
+import type { RequestContext } from '../request-context.js'
 
 /** A grant of the token endpoint. To add one, create a file in this folder and a line in index.ts. */
 export interface GrantType {
@@ -12,7 +13,7 @@ export interface GrantType {
    * Handles the request of an authenticated client that may use this grant.
    * @param libraryHandler oidc-provider's own handler of this grant
    */
-  handle(ctx: OpenIdContext, libraryHandler: TokenRequestHandler): Promise<void>
+  handle(request: RequestContext, ctx: OpenIdContext, libraryHandler: TokenRequestHandler): Promise<void>
 }
 
 export type TokenRequestHandler = (ctx: OpenIdContext) => Promise<void>

@@ -1,6 +1,6 @@
 import { errors } from 'oidc-provider'
 import { type OpenIdContext, textParameter } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 import { loadRedeemedArtifact, refreshTokenId, revokeTokenFamily } from '../store/adapter.js'
 import { requireGrantedResources } from '../token/tokens.js'
 import type { GrantType } from './grant.js'
@@ -14,12 +14,12 @@ import type { GrantType } from './grant.js'
 export const refreshToken: GrantType = {
   parameters: ['refresh_token', 'scope', 'resource'],
   repeatable: ['resource'],
-  async handle(ctx, libraryHandler) {
+  async handle(request, ctx, libraryHandler) {
     const value = textParameter(ctx, 'refresh_token')
-    if (value) await requireUnusedRefreshToken(ctx, value)
+    if (value) await requireUnusedRefreshToken(request, ctx, value)
     await libraryHandler(ctx)
     requireGrantedResources(ctx, ctx.oidc.refreshToken)
-    const { context, unitOfWork } = requestContext()
+    const { context, unitOfWork } = request
     const { sid } = ctx.oidc.refreshToken ?? {}
     const { refresh_token: newValue } = ctx.body as { refresh_token?: string }
     if (sid && value && newValue) {
@@ -34,9 +34,9 @@ export const refreshToken: GrantType = {
  * an attacker with a wrong scope would not be detected.
  * @throws InvalidGrant
  */
-async function requireUnusedRefreshToken(ctx: OpenIdContext, value: string): Promise<void> {
-  const artifact = await loadRedeemedArtifact('RefreshToken', value)
+async function requireUnusedRefreshToken(request: RequestContext, ctx: OpenIdContext, value: string): Promise<void> {
+  const artifact = await loadRedeemedArtifact(request, 'RefreshToken', value)
   if (!artifact || artifact.consumedAt === null || artifact.payload.clientId !== ctx.oidc.client?.clientId) return
-  if (artifact.payload.grantId) await revokeTokenFamily(artifact.payload.grantId, 'token_compromised')
+  if (artifact.payload.grantId) await revokeTokenFamily(request, artifact.payload.grantId, 'token_compromised')
   throw new errors.InvalidGrant('refresh token already used')
 }

@@ -26,7 +26,7 @@ import { type AccessTokenClaims, verifyAccessToken } from '../../resources/sessi
 import { clientRowOf } from '../client/client.js'
 import { isClientIdUrl } from '../client/metadata-documents/client-id-url.js'
 import { type AccessToken, type OpenIdContext, textParameter } from '../provider-types.js'
-import { requestContext, withMachineActor } from '../request-context.js'
+import { type RequestContext, withMachineActor } from '../request-context.js'
 import { addExtraClaims, jwtResourceServer } from '../token/tokens.js'
 import type { GrantType } from './grant.js'
 
@@ -51,23 +51,23 @@ export const tokenExchange: GrantType = {
   parameters: ['subject_token', 'subject_token_type', 'requested_token_type', 'resource', 'scope', 'org'],
   repeatable: [],
   custom: true,
-  async handle(ctx) {
+  async handle(request, ctx) {
     // 1. Reject requests outside the profile.
     requireExchangeProfile(ctx)
     // 2. Verify the subject token, and that it has not ended.
-    const subject = await verifySubjectToken(textParameter(ctx, 'subject_token'))
+    const subject = await verifySubjectToken(request, textParameter(ctx, 'subject_token'))
     // 3. Load the current client, user and membership.
-    const { facts, membership } = await loadFacts(ctx, subject)
+    const { facts, membership } = await loadFacts(request, ctx, subject)
     // 4. Decide.
-    const request = {
+    const exchangeRequest = {
       resource: textParameter(ctx, 'resource'),
       scope: textParameter(ctx, 'scope'),
       org: textParameter(ctx, 'org'),
     }
-    const decision = decideExchange(request, facts)
+    const decision = decideExchange(exchangeRequest, facts)
     if (decision.error !== null) throw exchangeError(decision.error, decision.description)
     // 5. Issue the token.
-    await issueExchangedToken(ctx, subject, decision, membership!)
+    await issueExchangedToken(request, ctx, subject, decision, membership!)
   },
 }
 
@@ -95,9 +95,11 @@ function requireExchangeProfile(ctx: OpenIdContext): void {
  * result of an exchange. Any other token is an invalid request (RFC 8693 section 2.2.2).
  * @throws InvalidRequest
  */
-async function verifySubjectToken(token: string | undefined): Promise<AccessTokenClaims> {
+async function verifySubjectToken(
+  { context, runtime }: RequestContext,
+  token: string | undefined,
+): Promise<AccessTokenClaims> {
   if (token === undefined) throw new errors.InvalidRequest('subject_token is required')
-  const { context, runtime } = requestContext()
   const liveToken = await verifyAccessToken(context, token)
   if (liveToken?.issuerId !== runtime.issuer.id)
     throw new errors.InvalidRequest('subject_token is not an active access token of this issuer')
@@ -138,10 +140,11 @@ interface ExchangeFactsRow {
 }
 
 async function loadFacts(
+  request: RequestContext,
   ctx: OpenIdContext,
   subject: AccessTokenClaims,
 ): Promise<{ facts: ExchangeFacts; membership: Membership | null }> {
-  const { context, runtime } = requestContext()
+  const { context, runtime } = request
   const org = textParameter(ctx, 'org')
   // Text that cannot be an id must not reach the database.
   const orgId = org === undefined || unsafeInputError(org) || org.length > 128 ? null : org
@@ -164,7 +167,7 @@ async function loadFacts(
       exp: subject.exp,
       orgIds: claimedOrganizations.flatMap(({ id }) => (typeof id === 'string' ? [id] : [])),
       orgId: subject.org_id,
-      restriction: sourceRestrictionOf(sourceId, row?.sourceSettings ?? null),
+      restriction: sourceRestrictionOf(request, sourceId, row?.sourceSettings ?? null),
     },
     userStatus: row?.userStatus ?? undefined,
     memberScopes: row?.membership?.scopes ?? null,
@@ -173,12 +176,14 @@ async function loadFacts(
 }
 
 /** A client that is neither registered nor has a metadata document may see no organization. */
-function sourceRestrictionOf(clientId: string, settings: ClientSettings | null): OrganizationRestriction {
+function sourceRestrictionOf(
+  { runtime }: RequestContext,
+  clientId: string,
+  settings: ClientSettings | null,
+): OrganizationRestriction {
   if (settings) return organizationRestrictionOf(settings)
   if (isClientIdUrl(clientId))
-    return metadataDocumentRestriction(
-      metadataDocumentPolicyOf(requestContext().runtime.issuer.settings)?.organization_policy,
-    )
+    return metadataDocumentRestriction(metadataDocumentPolicyOf(runtime.issuer.settings)?.organization_policy)
   return { organizationIds: [], selectedOnly: false }
 }
 
@@ -199,6 +204,7 @@ function exchangeError(error: ExchangeError, description: string): errors.OIDCPr
 
 /** Issues the token (rule 5): same user and session, new audience, this client as actor, one organization. */
 async function issueExchangedToken(
+  request: RequestContext,
   ctx: OpenIdContext,
   subject: AccessTokenClaims,
   { audience, scopes, orgId, lifetime }: AllowedExchange,
@@ -224,7 +230,7 @@ async function issueExchangedToken(
     org_id: orgId,
   })
   const value = await token.save()
-  recordTokenExchanged(ctx, subject, { audience, scopes, orgId, jti: token.jti })
+  recordTokenExchanged(request, ctx, subject, { audience, scopes, orgId, jti: token.jti })
   ctx.body = {
     access_token: value,
     issued_token_type: ACCESS_TOKEN,
@@ -235,11 +241,11 @@ async function issueExchangedToken(
 }
 
 function recordTokenExchanged(
+  { runtime, unitOfWork }: RequestContext,
   ctx: OpenIdContext,
   subject: AccessTokenClaims,
   { audience, scopes, orgId, jti }: { audience: string; scopes: string[]; orgId: string; jti: string },
 ): void {
-  const { runtime, unitOfWork } = requestContext()
   const { id: issuerId, accountId } = runtime.issuer
   const { id: clientId, name } = clientRowOf(ctx.oidc.client!)
   const { sub: userId, sid: sessionId = null, jti: subjectJti, client_id: subject_client_id } = subject

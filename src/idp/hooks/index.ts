@@ -12,7 +12,7 @@ import { isRegisteredRedirectUri } from '../client/redirect-uris.js'
 import { findLiveToken } from '../endpoints/live-token.js'
 import type { TokenRequestHandler } from '../grants/grant.js'
 import type { AccessToken, BrowserSession, OpenIdClient } from '../provider-types.js'
-import { requestContext, runInRequestContext } from '../request-context.js'
+import { requestContext, runInRequestContext, withRequest } from '../request-context.js'
 import { addSessionState } from '../session/browser-state.js'
 import { bindToRequestContext } from './issuers.js'
 
@@ -29,7 +29,7 @@ export function installHooks(provider: Provider, grantTypes: readonly string[]):
   hookSessions(provider)
   allowQueryResponseModeOnly(provider)
   // Listeners can change the authorization response before it is sent.
-  ;(provider as unknown as EventEmitter).on('authorization.success', addSessionState)
+  ;(provider as unknown as EventEmitter).on('authorization.success', withRequest(addSessionState))
 }
 
 /**
@@ -47,7 +47,7 @@ function allowQueryResponseModeOnly(provider: Provider): void {
 
 function hookClients(provider: Provider, grantTypes: readonly string[]): void {
   const { Client } = provider
-  replaceMethod(Client, 'find', () => createClientFinder(provider, grantTypes))
+  replaceMethod(Client, 'find', () => withRequest(createClientFinder(provider, grantTypes)))
   const { prototype } = Client
   // Secrets are stored as hashes, and two of them are valid for a while after a rotation.
   replaceMethod(

@@ -28,7 +28,7 @@ import { createView, sendPage } from './pages/layout.js'
 export async function handleInvitationLink(request: RequestContext, ctx: KoaContext, query: Form): Promise<void> {
   const { context, runtime } = request
   await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
-  await requireActiveIssuer()
+  await requireActiveIssuer(request)
   const tokenHash = sha256(formField(query, 'token') ?? '')
   const openedInvitation = await findPendingInvitation(context, runtime.issuer.id, tokenHash)
   if (!openedInvitation) {
@@ -61,7 +61,7 @@ export async function createInvitationTransaction(
   snapshot: LoginSnapshot,
   invitation: InvitationFacts,
 ): Promise<LoginTransaction> {
-  await requireActiveIssuer()
+  await requireActiveIssuer(request)
   const { runtime, unitOfWork } = request
   const throwAsLoginAborted = (error: unknown): never => {
     throw toLoginAborted(request, error, invitation)

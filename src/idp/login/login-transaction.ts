@@ -59,7 +59,7 @@ export async function createAuthorizationTransaction(
   ctx: KoaContext,
   interaction: Interaction,
 ): Promise<LoginTransaction | undefined> {
-  const client = await readClient(String(interaction.params['client_id']))
+  const client = await readClient(request, String(interaction.params['client_id']))
   if (!client) return undefined
   const { uid, prompt } = interaction
   const param = (name: string): string | undefined => {
@@ -68,7 +68,7 @@ export async function createAuthorizationTransaction(
   }
   const { session: browserSession } = interaction
   const session = browserSession?.accountId ? browserSession : undefined
-  const { organizationIds } = restrictionOfClient(client)
+  const { organizationIds } = restrictionOfClient(request, client)
   const promptsForOrganization = client.settings.restrictions?.organizations?.ask === true
   return {
     uid,

@@ -21,7 +21,7 @@ const RECOVERY_COOKIE = 'gatehouse_recovery'
 export async function handleRecoveryLink(request: RequestContext, ctx: KoaContext, query: Form): Promise<void> {
   const { context, runtime } = request
   await consumeRateLimit(request, ctx, 'authorize', networkOf(context.request.ip))
-  await requireActiveIssuer()
+  await requireActiveIssuer(request)
   const token = formField(query, 'token') ?? ''
   if (!(await findRecoveryUser(context, runtime.issuer.id, token))) {
     ctx.status = 400

@@ -7,7 +7,7 @@ import type { Context } from '../../platform/context.js'
 import { activeMembershipSql } from '../../resources/organizations/membership.js'
 import { acrOfMethod, requestedMethods } from '../login/acr.js'
 import { type BrowserSession, type OpenIdContext, textParameter } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 
 /** Reasons to sign in again that ask the user for more proof than before (step-up authentication). */
 export const stepUpReasons: ReadonlySet<string> = new Set(['second_factor_missing', 'method_missing'])
@@ -19,8 +19,11 @@ const mfaRequiredText = `SELECT EXISTS (SELECT 1 FROM organization_members m JOI
  * Checks whether the issuer, or an organization that the tokens will name, requires two factors.
  * @param orgId the selected organization; null for all organizations of the user, undefined while none is selected yet
  */
-export async function isSecondFactorRequired(userId: string, orgId: string | null | undefined): Promise<boolean> {
-  const { context, runtime } = requestContext()
+export async function isSecondFactorRequired(
+  { context, runtime }: RequestContext,
+  userId: string,
+  orgId: string | null | undefined,
+): Promise<boolean> {
   if (runtime.issuer.settings.security?.mfa_required === true) return true
   if (orgId === undefined) return false
   const values = [runtime.issuer.id, userId, orgId]
@@ -64,13 +67,15 @@ export async function isSignInOutdated(
 export const timestampAfterOwnChange = (tx: Context): number => tx.now() + 1
 
 /** Checks the same for the finished sign-in of a browser. */
-export async function isBrowserSessionOutdated({ oidc }: OpenIdContext): Promise<boolean> {
+export async function isBrowserSessionOutdated(
+  { context, runtime }: RequestContext,
+  { oidc }: OpenIdContext,
+): Promise<boolean> {
   const session: BrowserSession | undefined = oidc.session
   if (!oidc.account || !session) return false
   // oidc-provider copies only the members of a login result that it knows.
   const { since } = (oidc.result?.login ?? {}) as { since?: number }
   if (since !== undefined) session.since = since
-  const { context, runtime } = requestContext()
   const credentialsUnchangedSince = credentialsUnchangedSinceOf(session)
   const user = { issuerId: runtime.issuer.id, id: oidc.account.accountId }
   return credentialsUnchangedSince !== undefined && isSignInOutdated(context.database, user, credentialsUnchangedSince)

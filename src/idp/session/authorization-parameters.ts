@@ -8,14 +8,19 @@ import { maySelectOrganization } from '../../resources/clients/organization-rest
 import { clientRowOf, restrictionOfClient } from '../client/client.js'
 import { metadataDocumentAllowances } from '../client/metadata-documents/index.js'
 import { type OpenIdClient, type OpenIdContext, textParameter } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 
 /**
  * Checks the parameters that go with `audience`. Whether the client may request the audience has been checked by
  * `resourceServerFor` (docs/contract.md#grant-and-client-rules rule 5).
  * @throws UnsupportedResponseMode, InvalidTarget, InvalidScope
  */
-export async function checkAudience(ctx: OpenIdContext, _: string | undefined, client: OpenIdClient): Promise<void> {
+export async function checkAudience(
+  { runtime }: RequestContext,
+  ctx: OpenIdContext,
+  _: string | undefined,
+  client: OpenIdClient,
+): Promise<void> {
   // Only the response mode `query` is supported (docs/contract.md#authorization-requests).
   if (ctx.oidc.responseMode !== 'query') throw new errors.UnsupportedResponseMode()
   // With a resource, oidc-provider would silently ignore the audience.
@@ -26,10 +31,7 @@ export async function checkAudience(ctx: OpenIdContext, _: string | undefined, c
   // RFC 6749 section 3.3: the default scope of a metadata document client is everything that the issuer allows such
   // clients.
   if (clientRowOf(client).document && ctx.oidc.params && textParameter(ctx, 'scope') === undefined) {
-    ctx.oidc.params['scope'] = [
-      'openid',
-      ...metadataDocumentAllowances(requestContext().runtime.issuer.settings).scopes,
-    ].join(' ')
+    ctx.oidc.params['scope'] = ['openid', ...metadataDocumentAllowances(runtime.issuer.settings).scopes].join(' ')
   }
   // A request without any known scope fails before the user signs in.
   const hasKnownScope = [...ctx.oidc.requestParamScopes].some((name) =>
@@ -44,9 +46,9 @@ export async function checkAudience(ctx: OpenIdContext, _: string | undefined, c
  * checked when the code is exchanged.
  * @throws InvalidRequest
  */
-export function checkOrganization(client: OpenIdClient, org: string): void {
+export function checkOrganization(request: RequestContext, client: OpenIdClient, org: string): void {
   if (unsafeInputError(org) || org.length > 128) throw new errors.InvalidRequest('org is not an organization id')
-  if (!maySelectOrganization(restrictionOfClient(clientRowOf(client)), org)) {
+  if (!maySelectOrganization(restrictionOfClient(request, clientRowOf(client)), org)) {
     throw new errors.InvalidRequest('this client cannot select this organization')
   }
 }

@@ -6,15 +6,14 @@
 import { createHash, randomBytes } from 'node:crypto'
 import type { Context as KoaContext } from 'koa'
 import { isSameText } from '../../platform/crypto/secrets.js'
-import type { IssuerRuntime } from '../issuer/runtime.js'
 import { type OpenIdContext, textParameter } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
+import type { RequestContext } from '../request-context.js'
 
 const COOKIE = 'gatehouse_state'
 
 /** Browsers send a cookie from a cross-site iframe only with SameSite=None, which requires Secure. */
-function cookieOptions({ url }: IssuerRuntime) {
-  const { pathname, protocol } = new URL(url)
+function cookieOptions({ runtime }: RequestContext) {
+  const { pathname, protocol } = new URL(runtime.url)
   const secure = protocol === 'https:'
   return {
     path: pathname,
@@ -29,17 +28,17 @@ function cookieOptions({ url }: IssuerRuntime) {
 export const browserStateOf = (ctx: KoaContext): string | undefined => ctx.cookies.get(COOKIE, { signed: false })
 
 /** Clears the browser state after a logout, so that every `session_state` issued to this browser becomes invalid. */
-export function clearBrowserState(ctx: KoaContext): void {
-  ctx.cookies.set(COOKIE, null, cookieOptions(requestContext().runtime))
+export function clearBrowserState(request: RequestContext, ctx: KoaContext): void {
+  ctx.cookies.set(COOKIE, null, cookieOptions(request))
 }
 
 /** Adds `session_state` to an authorization response and sets the cookie that it is compared with later. */
-export function addSessionState(ctx: OpenIdContext, response: Record<string, unknown>): void {
+export function addSessionState(request: RequestContext, ctx: OpenIdContext, response: Record<string, unknown>): void {
   const { origin } = new URL(textParameter(ctx, 'redirect_uri') ?? '')
   const { session, client } = ctx.oidc
   // A private-use URI scheme has no origin, and no page that could check the session.
   if (origin === 'null' || !session || !client) return
-  ctx.cookies.set(COOKIE, session.uid, cookieOptions(requestContext().runtime))
+  ctx.cookies.set(COOKIE, session.uid, cookieOptions(request))
   const salt = randomBytes(12).toString('base64url')
   response['session_state'] = createSessionState(client.clientId, origin, session.uid, salt)
 }

@@ -17,7 +17,7 @@ import {
 } from '../../resources/sessions/sessions.js'
 import { clientRowOf, restrictionOfClient } from '../client/client.js'
 import { type BrowserSession, type OpenIdContext, type OpenIdGrant, textParameter } from '../provider-types.js'
-import { requestContext, withUserActor } from '../request-context.js'
+import { type RequestContext, withRequest, withUserActor } from '../request-context.js'
 import { SignInEndedError } from '../store/unit-of-work.js'
 import { sessionLifetime } from '../token/tokens.js'
 import {
@@ -55,11 +55,11 @@ const priorSessionText = `
 
 /** Caches a result per request, because several checks of oidc-provider need it. */
 function cachePerRequest<Answer>(
-  load: (ctx: OpenIdContext) => Promise<Answer>,
-): (ctx: OpenIdContext) => Promise<Answer> {
+  load: (request: RequestContext, ctx: OpenIdContext) => Promise<Answer>,
+): (request: RequestContext, ctx: OpenIdContext) => Promise<Answer> {
   const results = new WeakMap<OpenIdContext, Promise<Answer>>()
-  return (ctx) => {
-    const result = results.get(ctx) ?? load(ctx)
+  return (request, ctx) => {
+    const result = results.get(ctx) ?? load(request, ctx)
     results.set(ctx, result)
     return result
   }
@@ -68,8 +68,10 @@ function cachePerRequest<Answer>(
 /** The latest session of this browser with this client, if any. */
 const loadPriorSession = cachePerRequest(readPriorSession)
 
-async function readPriorSession(ctx: OpenIdContext): Promise<PriorSession | undefined> {
-  const { context, runtime } = requestContext()
+async function readPriorSession(
+  { context, runtime }: RequestContext,
+  ctx: OpenIdContext,
+): Promise<PriorSession | undefined> {
   const { session, client } = ctx.oidc
   if (!session?.accountId) return undefined
   const [row] = await context.database.query<PriorSession & Record<string, unknown>>(
@@ -87,21 +89,21 @@ const tokenOnlyRevocationReasons = new Set<string | null>(['token_compromised', 
 
 /** The prompts of oidc-provider, with our own reasons to sign in and to ask for consent. */
 export function signInPolicy(): interactionPolicy.DefaultPolicy {
-  const { Check, Prompt, base } = interactionPolicy
+  const { Prompt, base } = interactionPolicy
   const policy = base()
   const login = policy.get('login')!
   login.checks.add(
-    new Check(
+    createCheck(
       'account_unavailable',
       'End-User authentication is required',
       'login_required',
-      (ctx) => ctx.oidc.account === undefined,
+      (_, ctx) => ctx.oidc.account === undefined,
     ),
   )
   login.checks.add(
-    new Check('session_ended', 'End-User authentication is required', 'login_required', async (ctx) => {
+    createCheck('session_ended', 'End-User authentication is required', 'login_required', async (request, ctx) => {
       if (ctx.oidc.result?.login) return false
-      const prior = await loadPriorSession(ctx)
+      const prior = await loadPriorSession(request, ctx)
       return (
         prior?.state === 'expired' ||
         (prior?.state === 'revoked' && !tokenOnlyRevocationReasons.has(prior.revocationReason))
@@ -109,41 +111,56 @@ export function signInPolicy(): interactionPolicy.DefaultPolicy {
     }),
   )
   login.checks.add(
-    new Check('password_changed', 'End-User authentication is required', 'login_required', isPasswordChanged),
+    createCheck('password_changed', 'End-User authentication is required', 'login_required', isPasswordChanged),
   )
   login.checks.add(
-    new Check('second_factor_missing', 'A second factor is required', 'login_required', async (ctx) => {
+    createCheck('second_factor_missing', 'A second factor is required', 'login_required', async (request, ctx) => {
       const { result, account, session } = ctx.oidc
       if (result?.login || !account || session?.amr?.includes('mfa')) return false
-      const { orgId, isChoiceRequired } = await loadOrganizationSelection(ctx)
+      const { orgId, isChoiceRequired } = await loadOrganizationSelection(request, ctx)
       // The organization is selected by the next prompt; this check runs again afterwards.
-      return isSecondFactorRequired(account.accountId, isChoiceRequired ? undefined : orgId)
+      return isSecondFactorRequired(request, account.accountId, isChoiceRequired ? undefined : orgId)
     }),
   )
   login.checks.add(
-    new Check('method_missing', 'Another way to sign in is required', 'login_required', (ctx) => {
+    createCheck('method_missing', 'Another way to sign in is required', 'login_required', (_, ctx) => {
       const { result, account, session } = ctx.oidc
       return !result?.login && account !== undefined && session !== undefined && isRequestedMethodMissing(ctx, session)
     }),
   )
   const organization = new Prompt(
     { name: 'select_organization', requestable: false },
-    new Check('organization_not_chosen', 'An organization must be chosen', 'interaction_required', async (ctx) => {
-      if (ctx.oidc.result?.['select_organization'] || !ctx.oidc.account) return false
-      return (await loadOrganizationSelection(ctx)).isChoiceRequired
-    }),
+    createCheck(
+      'organization_not_chosen',
+      'An organization must be chosen',
+      'interaction_required',
+      async (request, ctx) => {
+        if (ctx.oidc.result?.['select_organization'] || !ctx.oidc.account) return false
+        return (await loadOrganizationSelection(request, ctx)).isChoiceRequired
+      },
+    ),
   )
   // Registered clients need no consent, and `prompt=consent` has no effect for them. Metadata document clients do, as
   // the last prompt.
   const consent = policy.get('consent')!
   consent.checks.clear()
-  consent.checks.add(new Check('client_unknown', 'End-User consent is required', 'consent_required', isConsentRequired))
+  consent.checks.add(
+    createCheck('client_unknown', 'End-User consent is required', 'consent_required', isConsentRequired),
+  )
   policy.remove('consent')
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0)
   policy.add(organization)
   policy.add(consent)
   return policy
 }
+
+/** Creates a check that oidc-provider calls for each authorization request. */
+const createCheck = (
+  reason: string,
+  description: string,
+  error: string,
+  isRequired: (request: RequestContext, ctx: OpenIdContext) => boolean | Promise<boolean>,
+) => new interactionPolicy.Check(reason, description, error, withRequest(isRequired))
 
 interface OrganizationSelection {
   orgId: string | null
@@ -157,19 +174,19 @@ interface OrganizationSelection {
  */
 const loadOrganizationSelection = cachePerRequest(readOrganizationSelection)
 
-async function readOrganizationSelection(ctx: OpenIdContext): Promise<OrganizationSelection> {
+async function readOrganizationSelection(request: RequestContext, ctx: OpenIdContext): Promise<OrganizationSelection> {
   const requested = textParameter(ctx, 'org')
   if (requested !== undefined) return { orgId: requested, isChoiceRequired: false }
-  const { context, runtime } = requestContext()
+  const { context, runtime } = request
   const client = clientRowOf(ctx.oidc.client!)
   const userId = ctx.oidc.session?.accountId
   if (!client.settings.restrictions?.organizations?.ask || !userId) return { orgId: null, isChoiceRequired: false }
-  const restriction = restrictionOfClient(client)
+  const restriction = restrictionOfClient(request, client)
   const memberships = await membershipsOf(context, { issuerId: runtime.issuer.id, userId })
   const selectableOrgIds = memberships
     .map(({ id }) => id)
     .filter((id) => mayDiscloseOrganization(restriction, id, null))
-  const prior = await loadPriorSession(ctx)
+  const prior = await loadPriorSession(request, ctx)
   const priorOrgId = prior?.userId === userId ? selectableOrgIds.find((id) => id === prior.orgId) : undefined
   if (priorOrgId !== undefined) return { orgId: priorOrgId, isChoiceRequired: false }
   return {
@@ -182,11 +199,11 @@ async function readOrganizationSelection(ctx: OpenIdContext): Promise<Organizati
  * Checks whether the user must give consent: for a metadata document client, unless this browser's session with it
  * covers the requested scopes.
  */
-async function isConsentRequired(ctx: OpenIdContext): Promise<boolean> {
+async function isConsentRequired(request: RequestContext, ctx: OpenIdContext): Promise<boolean> {
   const { client, account, session, result, prompts, requestParamScopes, resourceServers } = ctx.oidc
   if (!clientRowOf(client!).document || result?.consent || !account) return false
-  const prior = await loadPriorSession(ctx)
-  const { orgId } = await loadOrganizationSelection(ctx)
+  const prior = await loadPriorSession(request, ctx)
+  const { orgId } = await loadOrganizationSelection(request, ctx)
   const isPriorSessionLive = prior?.state === 'active' || prior?.state === 'inactive'
   if (prompts.has('consent') || !isPriorSessionLive || prior.userId !== session?.accountId || prior.orgId !== orgId)
     return true
@@ -211,17 +228,18 @@ async function isInteractionPending(ctx: OpenIdContext, policy: interactionPolic
  * organization
  */
 export async function loadExistingGrant(
+  request: RequestContext,
   ctx: OpenIdContext,
   policy: interactionPolicy.DefaultPolicy,
 ): Promise<OpenIdGrant | undefined> {
   if (await isInteractionPending(ctx, policy)) return undefined
-  const { context, unitOfWork } = requestContext()
+  const { context, unitOfWork } = request
   const { session, client } = ctx.oidc
-  const prior = await loadPriorSession(ctx)
-  const { orgId } = await loadOrganizationSelection(ctx)
+  const prior = await loadPriorSession(request, ctx)
+  const { orgId } = await loadOrganizationSelection(request, ctx)
   // The organization was checked when the authorization request began. The client's restrictions may have changed
   // during the sign-in.
-  if (orgId !== null) checkOrganization(client!, orgId)
+  if (orgId !== null) checkOrganization(request, client!, orgId)
   // The response names the requested authentication context if this sign-in satisfies it.
   const acr = satisfiedAcr(ctx, session!)
   if (acr !== undefined) session!.acr = acr
@@ -242,7 +260,7 @@ export async function loadExistingGrant(
       // The browser may have added the second factor during a sign-in for another client.
       const hasNewSecondFactor = session!.amr?.includes('mfa') === true && !userSession.amr.includes('mfa')
       if (ctx.oidc.result?.login || hasNewSecondFactor)
-        unitOfWork.addChange((tx) => updateSessionAuthentication(tx, userSession.id, session!))
+        unitOfWork.addChange((tx) => updateSessionAuthentication(request, tx, userSession.id, session!))
       return grant
     }
   }
@@ -252,7 +270,7 @@ export async function loadExistingGrant(
   const grantId = await grant.save()
   const sid = newId('ses', context.now())
   session!.sidFor(client!.clientId, sid)
-  saveNewSession(ctx, session!, { sid, grantId, orgId })
+  saveNewSession(request, ctx, session!, { sid, grantId, orgId })
   return grant
 }
 
@@ -265,11 +283,12 @@ function addScopes({ oidc }: OpenIdContext, grant: OpenIdGrant): void {
 }
 
 function saveNewSession(
+  request: RequestContext,
   ctx: OpenIdContext,
   session: BrowserSession,
   { sid, grantId, orgId }: { sid: string; grantId: string; orgId: string | null },
 ): void {
-  const { context, runtime, unitOfWork } = requestContext()
+  const { context, runtime, unitOfWork } = request
   const { id: issuerId, accountId, settings } = runtime.issuer
   const now = context.now()
   const { id: clientId } = clientRowOf(ctx.oidc.client!)
@@ -287,12 +306,12 @@ function saveNewSession(
       browserUid: session.uid,
       grantId,
       host: runtime.host,
-      device: deviceOf(ctx, context, settings.sessions?.device_fingerprinting === true),
+      device: deviceOf(request, ctx, settings.sessions?.device_fingerprinting === true),
       authTime: session.loginTs ?? Math.floor(now / 1000),
       since: session.since,
       acr: session.acr ?? null,
       amr: session.amr ?? [],
-      expiresAt: now + sessionLifetime() * 1000,
+      expiresAt: now + sessionLifetime(request) * 1000,
       idleExpiresAt: idle === undefined ? null : now + idle * 1000,
     })
     if (!isStarted) throw new SignInEndedError()
@@ -300,12 +319,13 @@ function saveNewSession(
 }
 
 async function updateSessionAuthentication(
+  { runtime }: RequestContext,
   tx: Context,
   sid: string,
   { loginTs, acr, amr }: BrowserSession,
 ): Promise<void> {
   await tx.db.session.updateMany({
-    where: { id: sid, issuerId: requestContext().runtime.issuer.id },
+    where: { id: sid, issuerId: runtime.issuer.id },
     data: {
       ...(loginTs === undefined ? {} : { authTime: loginTs }),
       acr: acr ?? null,
@@ -316,10 +336,11 @@ async function updateSessionAuthentication(
 }
 
 /** Device data of the session. The fingerprint is a hash of headers that every browser sends anyway. */
-function deviceOf(ctx: OpenIdContext, { request }: Context, fingerprinting: boolean): Device {
+function deviceOf({ context }: RequestContext, ctx: OpenIdContext, fingerprinting: boolean): Device {
   const browserHeaders = ['user-agent', 'accept-language', 'sec-ch-ua', 'sec-ch-ua-platform'].map((name) =>
     ctx.get(name),
   )
   const fingerprint = fingerprinting ? createHash('sha256').update(browserHeaders.join('\n')).digest('base64url') : null
-  return { user_agent: request.userAgent, ip_address: request.ip, fingerprint }
+  const { userAgent, ip } = context.request
+  return { user_agent: userAgent, ip_address: ip, fingerprint }
 }

@@ -13,7 +13,7 @@ import { withClientActor } from '../client/client.js'
 import { isClientIdUrl } from '../client/metadata-documents/client-id-url.js'
 import { JWT_PLACEHOLDER } from '../endpoints/live-token.js'
 import type { OpenIdClient } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
+import { type RequestContext, requestContext } from '../request-context.js'
 import { type Form, formField } from '../request-input.js'
 import type { ArtifactRow } from './artifact-row.js'
 import type { Artifact } from './unit-of-work.js'
@@ -79,8 +79,7 @@ const findByUidText = `
   SELECT id, payload FROM idp_artifacts
   WHERE issuer_id = $1 AND kind = $2 AND uid = $3 AND (expires_at IS NULL OR expires_at > $4)`
 
-async function readArtifact(kind: string, id: string): Promise<ArtifactRow | undefined> {
-  const request = requestContext()
+async function readArtifact(request: RequestContext, kind: string, id: string): Promise<ArtifactRow | undefined> {
   const { context, runtime } = request
   const values = [runtime.issuer.id, kind, artifactKey(kind, id).id, context.now()]
   const [row] = await (kind === 'Grant' || grantBoundKinds.has(kind)
@@ -105,23 +104,26 @@ const redeemableArtifacts: ReadonlyMap<string | undefined, readonly [kind: strin
  * Starts to read the redeemed artifact before oidc-provider reads the client. The same query returns the client's
  * status, which saves one query.
  */
-export function prefetchRedeemedArtifact(form: Form): void {
+export function prefetchRedeemedArtifact(request: RequestContext, form: Form): void {
   // Fetching a metadata document can take seconds; its artifact must be read after that.
   if (isClientIdUrl(formField(form, 'client_id') ?? '')) return
   const [kind, name] = redeemableArtifacts.get(formField(form, 'grant_type')) ?? []
   const id = name && formField(form, name)
   if (!kind || !id) return
   // The caller that awaits the result handles a failure. There may be no such caller.
-  loadRedeemedArtifact(kind, id).catch(() => {})
+  loadRedeemedArtifact(request, kind, id).catch(() => {})
 }
 
 /**
  * Returns the redeemed artifact from the database. It is read once per request, also for oidc-provider's own lookup.
  */
-export function loadRedeemedArtifact(kind: string, id: string): Promise<ArtifactRow | undefined> {
-  const request = requestContext()
+export function loadRedeemedArtifact(
+  request: RequestContext,
+  kind: string,
+  id: string,
+): Promise<ArtifactRow | undefined> {
   if (request.prefetched?.kind !== kind || request.prefetched.id !== id) {
-    request.prefetched = { kind, id, result: readArtifact(kind, id) }
+    request.prefetched = { kind, id, result: readArtifact(request, kind, id) }
   }
   return request.prefetched.result
 }
@@ -154,7 +156,9 @@ export function createAdapter(kind: string): Adapter {
       if (pendingPayload !== undefined) return pendingPayload === null ? undefined : { ...pendingPayload, jti: id }
       const loadedPayload = kind === 'Grant' ? unitOfWork.loadedPayload(artifact) : undefined
       if (loadedPayload) return { ...loadedPayload, jti: id }
-      const row = await (prefetched?.kind === kind && prefetched.id === id ? prefetched.result : readArtifact(kind, id))
+      const row = await (prefetched?.kind === kind && prefetched.id === id
+        ? prefetched.result
+        : readArtifact(request, kind, id))
       if (!row) return undefined
       unitOfWork.recordLoaded(artifact, row.payload)
       if (row.tokenUser) request.tokenUser = row.tokenUser
@@ -182,10 +186,11 @@ export function createAdapter(kind: string): Adapter {
     },
 
     async destroy(id) {
-      const { unitOfWork } = requestContext()
+      const request = requestContext()
+      const { unitOfWork } = request
       const artifact = artifactKey(kind, id)
       const client = kind === 'RefreshToken' ? clientRevokingToken() : undefined
-      if (client) recordRefreshTokenRevoked(client, id, unitOfWork.loadedPayload(artifact))
+      if (client) recordRefreshTokenRevoked(request, client, id, unitOfWork.loadedPayload(artifact))
       unitOfWork.delete(artifact)
     },
 
@@ -196,7 +201,7 @@ export function createAdapter(kind: string): Adapter {
      */
     async revokeByGrantId(grantId) {
       if (kind !== 'AccessToken') return
-      await revokeTokenFamily(grantId, clientRevokingToken() ? 'other' : 'token_compromised')
+      await revokeTokenFamily(requestContext(), grantId, clientRevokingToken() ? 'other' : 'token_compromised')
     },
   }
 }
@@ -211,14 +216,19 @@ function clientRevokingToken(): OpenIdClient | undefined {
  * Records that a client revoked a refresh token, in addition to the event of the session that ends with it
  * (docs/contract.md#event-records).
  */
-function recordRefreshTokenRevoked(client: OpenIdClient, value: string, token: AdapterPayload | undefined): void {
-  const { context, runtime, unitOfWork } = requestContext()
+function recordRefreshTokenRevoked(
+  request: RequestContext,
+  client: OpenIdClient,
+  value: string,
+  token: AdapterPayload | undefined,
+): void {
+  const { context, runtime, unitOfWork } = request
   const { id: issuerId, accountId } = runtime.issuer
   const { accountId: userId = null, clientId = null, sid: sessionId = null } = token ?? {}
   const target = { type: 'token', id: refreshTokenId(value) }
   const data = { token_type: 'refresh_token', revoked_at: toUnixSeconds(context.now()) }
   unitOfWork.addChange((tx) =>
-    recordEvent(withClientActor(tx, client), 'token.revoked', {
+    recordEvent(withClientActor(request, tx, client), 'token.revoked', {
       accountId,
       issuerId,
       userId,
@@ -233,11 +243,15 @@ function recordRefreshTokenRevoked(client: OpenIdClient, value: string, token: A
 /**
  * Revokes all tokens of one authorization by ending its session (docs/contract.md#reuse-of-codes-and-refresh-tokens).
  */
-export async function revokeTokenFamily(grantId: string, reason: RevocationReason): Promise<void> {
-  const { context, runtime } = requestContext()
+export async function revokeTokenFamily(
+  request: RequestContext,
+  grantId: string,
+  reason: RevocationReason,
+): Promise<void> {
+  const { context, runtime } = request
   const { id: issuerId, accountId } = runtime.issuer
   // A client that revokes its token is the actor. If reuse was detected, the actor is unknown.
   const client = clientRevokingToken()
-  const actorContext = client ? withClientActor(context, client) : context
+  const actorContext = client ? withClientActor(request, context, client) : context
   await endSessions(actorContext, { accountId, issuerId }, { grantId }, { reason, endBrowserSession: false })
 }

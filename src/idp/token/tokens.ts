@@ -12,7 +12,7 @@ import { claimsByScope, type UserAccount } from '../account/account.js'
 import { clientRowOf } from '../client/client.js'
 import { metadataDocumentAllowances } from '../client/metadata-documents/index.js'
 import { type AccessToken, type OpenIdClient, type OpenIdContext, textParameter } from '../provider-types.js'
-import { requestContext } from '../request-context.js'
+import { type RequestContext, withRequest } from '../request-context.js'
 
 /** Scopes that every client can request (docs/contract.md#tokens-and-claims). */
 export const openidScopes = ['openid', ...Object.keys(claimsByScope)]
@@ -53,13 +53,17 @@ export function requireGrantedResources(
  * @throws InvalidTarget if the client may not request it (docs/contract.md#grant-and-client-rules rule 5, RFC 8707
  * section 2)
  */
-export function resourceServerFor(client: OpenIdClient, indicator: string): ResourceServer {
+export function resourceServerFor(
+  { runtime }: RequestContext,
+  client: OpenIdClient,
+  indicator: string,
+): ResourceServer {
   const { kind, settings, document } = clientRowOf(client)
   const { allowed_audiences = [], allowed_resources = [] } = settings.openid ?? {}
   // A client with a metadata document has no settings of its own: the issuer's settings define its resources and
   // scopes.
   const { resources, scopes } = document
-    ? metadataDocumentAllowances(requestContext().runtime.issuer.settings)
+    ? metadataDocumentAllowances(runtime.issuer.settings)
     : { resources: allowed_resources, scopes: settings.scopes ?? [] }
   const audience = indicator.startsWith(AUDIENCE_URN_PREFIX)
     ? decodeAudience(indicator.slice(AUDIENCE_URN_PREFIX.length))
@@ -115,34 +119,34 @@ const clampLifetime = (age: number): number => Math.max(1, Math.min(age, limits.
 /**
  * Limits a lifetime to the rest of the session, in seconds. At least 1, because oidc-provider needs a positive number.
  */
-function clampToSession(ctx: OpenIdContext, lifetime: number): number {
+function clampToSession({ context }: RequestContext, ctx: OpenIdContext, lifetime: number): number {
   const account = ctx.oidc.account as UserAccount | undefined
   if (account?.sessionExpiresAt == null) return clampLifetime(lifetime)
-  return Math.max(
-    1,
-    Math.min(clampLifetime(lifetime), Math.floor((account.sessionExpiresAt - requestContext().context.now()) / 1000)),
-  )
+  return Math.max(1, Math.min(clampLifetime(lifetime), Math.floor((account.sessionExpiresAt - context.now()) / 1000)))
 }
 
 /** Maximum lifetime of a session in seconds (docs/contract.md#issuer-settings). */
-export const sessionLifetime = (): number =>
-  requestContext().runtime.issuer.settings.sessions?.absolute_lifetime ?? limits.defaultSessionLifetimeSeconds
+export const sessionLifetime = ({ runtime }: RequestContext): number =>
+  runtime.issuer.settings.sessions?.absolute_lifetime ?? limits.defaultSessionLifetimeSeconds
 
 /** Lifetimes by artifact kind, in seconds. */
 export const tokenLifetimes: NonNullable<Configuration['ttl']> = {
-  AccessToken: (ctx, token) =>
-    clampToSession(ctx, token.resourceServer?.accessTokenTTL ?? limits.defaultAccessTokenLifetimeSeconds),
+  AccessToken: withRequest((request, ctx, token) =>
+    clampToSession(request, ctx, token.resourceServer?.accessTokenTTL ?? limits.defaultAccessTokenLifetimeSeconds),
+  ),
   ClientCredentials: (_, token) =>
     clampLifetime(token.resourceServer?.accessTokenTTL ?? limits.defaultAccessTokenLifetimeSeconds),
   AuthorizationCode: limits.authorizationCodeLifetimeSeconds,
-  RefreshToken: (ctx, _, client) => clampToSession(ctx, tokenAge(clientRowOf(client), 'default_refresh_token_age')),
+  RefreshToken: withRequest((request, ctx, _, client) =>
+    clampToSession(request, ctx, tokenAge(clientRowOf(client), 'default_refresh_token_age')),
+  ),
   IdToken: (_, __, client) => clampLifetime(tokenAge(clientRowOf(client), 'default_id_token_age')),
   Interaction: limits.interactionLifetimeSeconds,
-  Grant: () => sessionLifetime(),
-  Session: (_, session) => {
-    const loginTs = session.loginTs ?? toUnixSeconds(requestContext().context.now())
-    return Math.max(1, loginTs + sessionLifetime() - toUnixSeconds(requestContext().context.now()))
-  },
+  Grant: withRequest(sessionLifetime),
+  Session: withRequest((request, _, session) => {
+    const now = toUnixSeconds(request.context.now())
+    return Math.max(1, (session.loginTs ?? now) + sessionLifetime(request) - now)
+  }),
 }
 
 const extraClaims = new WeakMap<object, Record<string, unknown>>()
@@ -156,11 +160,11 @@ export const addExtraClaims = (token: object, claims: Record<string, unknown>): 
  * same commit.
  */
 export function setAccessTokenClaims(
+  { context, unitOfWork }: RequestContext,
   ctx: OpenIdContext,
   token: AccessToken,
   jwt: { payload: Record<string, unknown> },
 ): void {
-  const { context, unitOfWork } = requestContext()
   const { iss, sub, aud, jti, client_id, scope: scopes } = jwt.payload
   // Only a code or refresh token of the session's own client counts as session activity; a token exchange does not.
   const source = ctx.oidc.entities.AuthorizationCode ?? ctx.oidc.entities.RefreshToken

@@ -25,7 +25,7 @@ export async function handleConsent(
 ): Promise<void> {
   const { context, runtime, unitOfWork } = request
   const { uid, params } = interaction
-  const client = await readClient(String(params['client_id']))
+  const client = await readClient(request, String(params['client_id']))
   if (!client?.document || !interaction.session?.accountId) {
     ctx.status = 400
     return errorPage(ctx, runtime, {}, 'expired')
@@ -81,7 +81,7 @@ async function disclosedOrganizationNames(
 ): Promise<string[]> {
   const { context, runtime } = request
   const selectedId = typeof params['org'] === 'string' ? params['org'] : null
-  const restriction = restrictionOfClient(client)
+  const restriction = restrictionOfClient(request, client)
   const memberships = await membershipsOf(context, { issuerId: runtime.issuer.id, userId: session!.accountId! })
   return memberships
     .filter(({ id }) => mayDiscloseOrganization(restriction, id, selectedId))
