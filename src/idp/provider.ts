@@ -17,7 +17,8 @@ import { type AccessToken, type OpenIdContext, textParameter } from './provider-
 import { consumeTokenRateLimit } from './rate-limits.js'
 import { withRequest } from './request-context.js'
 import { checkAudience, checkOrganization } from './session/authorization-parameters.js'
-import { loadExistingGrant, signInPolicy } from './session/sign-in-policy.js'
+import { loadExistingGrant } from './session/existing-grant.js'
+import { signInPolicy } from './session/sign-in-policy.js'
 import { createAdapter } from './store/adapter.js'
 import {
   defaultResource,
