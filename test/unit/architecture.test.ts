@@ -92,6 +92,16 @@ const restrictedApis: { what: RegExp; where: RegExp; why: string }[] = [
   },
 ]
 
+/** The files with functions that oidc-provider calls without a request, which may read the current one. */
+const requestReaders: Record<string, string> = {
+  'src/idp/hooks/index.ts': 'replaced methods',
+  'src/idp/hooks/issuers.ts': 'getters',
+  'src/idp/provider.ts': 'configuration and grants',
+  'src/idp/session/sign-in-policy.ts': 'checks',
+  'src/idp/store/adapter.ts': 'adapter',
+  'src/idp/token/tokens.ts': 'lifetimes',
+}
+
 /** Longer files, each with its reason. */
 const longFiles: Record<string, string> = { 'src/kernel/limits.ts': 'one table' }
 
@@ -186,6 +196,12 @@ test.each(restrictedApis)('$why', ({ what, where, why }) => {
       }),
     )
   expect(wrong).toEqual([])
+})
+
+test('only functions that oidc-provider calls read the current request; the others have it as a parameter', () => {
+  const readsRequest = /\{[^}]*\b(requestContext|withRequest)\b[^}]*\}\s*from '[^']*\/request-context\.js'/
+  const readers = sources.filter(({ text }) => readsRequest.test(text)).map(({ path }) => path)
+  expect(readers).toEqual(Object.keys(requestReaders))
 })
 
 const MAX_LINES = 330
