@@ -2,7 +2,7 @@
  * Cookies of the console. Koa's cookie API derives `Secure` from the connection, which behind a proxy is not the
  * browser's.
  */
-import type { IncomingMessage } from 'node:http'
+import { parseCookie, stringifySetCookie } from 'cookie'
 import type { Context as KoaContext } from 'koa'
 
 export interface Cookies {
@@ -16,20 +16,11 @@ export function cookiesOf(ctx: KoaContext, baseUrl: string): Cookies {
   const secure = baseUrl.startsWith('https:')
   const fullName = (name: string) => `${secure ? '__Secure-' : ''}gatehouse_console_${name}`
   return {
-    read: (name) => readCookie(ctx.req, fullName(name)),
+    read: (name) => parseCookie(ctx.req.headers.cookie ?? '')[fullName(name)],
     write(name, value, maxAge) {
-      const parts = [`${fullName(name)}=${value}`, 'Path=/console', 'HttpOnly', 'SameSite=Lax']
-      if (secure) parts.push('Secure')
-      if (maxAge !== undefined) parts.push(`Max-Age=${maxAge}`)
-      ctx.append('Set-Cookie', parts.join('; '))
+      const attributes = { path: '/console', httpOnly: true, sameSite: 'lax', secure } as const
+      const lifetime = maxAge === undefined ? {} : { maxAge }
+      ctx.append('Set-Cookie', stringifySetCookie({ name: fullName(name), value, ...attributes, ...lifetime }))
     },
   }
-}
-
-function readCookie(request: IncomingMessage, name: string): string | undefined {
-  for (const part of (request.headers.cookie ?? '').split(';')) {
-    const at = part.indexOf('=')
-    if (at > 0 && part.slice(0, at).trim() === name) return part.slice(at + 1).trim()
-  }
-  return undefined
 }

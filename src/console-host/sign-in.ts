@@ -30,8 +30,11 @@ interface PendingSignIn {
   until: number
 }
 
-/** Each pending sign-in has its own cookie, so that several tabs can sign in at the same time. */
-const signInCookieName = (state: string): string => `way_${state.slice(0, 12)}`
+/**
+ * Each pending sign-in has its own cookie, so that several tabs can sign in at the same time. A callback may have any
+ * state, so characters that random secrets never contain are removed.
+ */
+const signInCookieName = (state: string): string => `way_${state.slice(0, 12).replace(/[^\w-]/g, '')}`
 
 /** `GET /console/sign-in?return_to=/console/…[&max_age=300]`: redirects to the issuer's authorization endpoint. */
 export async function startSignIn(context: Context, ctx: KoaContext): Promise<void> {

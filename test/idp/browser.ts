@@ -1,4 +1,5 @@
 /** A minimal browser for sign-in tests: follows redirects, stores cookies by path, and submits the form of a page. */
+import { parseSetCookie } from 'cookie'
 import { type HttpRequestOptions, type SendRequest, sendRequest } from '../setup/http-request.js'
 
 interface Cookie {
@@ -75,17 +76,10 @@ export class TestBrowser {
   }
 
   #keep(line: string): void {
-    const [pair = '', ...attributes] = line.split(';').map((part) => part.trim())
-    const at = pair.indexOf('=')
-    const name = pair.slice(0, at)
-    const value = pair.slice(at + 1)
-    const attributeValue = (key: string) =>
-      attributes.find((one) => one.toLowerCase().startsWith(`${key}=`))?.slice(key.length + 1)
-    const path = attributeValue('path') ?? '/'
-    const expires = attributeValue('expires')
+    const { name, value = '', path = '/', expires, sameSite = 'lax' } = parseSetCookie(line, { decode: String })
     this.#cookies = this.#cookies.filter((cookie) => cookie.name !== name || cookie.path !== path)
-    if (value !== '' && (expires === undefined || Date.parse(expires) > Date.now()))
-      this.#cookies.push({ name, value, path, sameSite: attributeValue('samesite')?.toLowerCase() ?? 'lax' })
+    if (value !== '' && (expires === undefined || expires.getTime() > Date.now()))
+      this.#cookies.push({ name, value, path, sameSite: String(sameSite) })
   }
 
   /** Loads a URL and follows redirects to a page or to `stopAtPrefix`. */

@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { parseSetCookie, stringifyCookie } from 'cookie'
 import { packageRoot } from '../../src/platform/package-info.js'
 import { type GatehouseProcess, startProcess, stopProcess } from '../setup/process.js'
 
@@ -56,11 +57,11 @@ async function signIn(address: string): Promise<void> {
     const answer = await fetch(url, {
       redirect: 'manual',
       method: form ? 'POST' : 'GET',
-      headers: { cookie: [...jar].map(([name, value]) => `${name}=${value}`).join('; ') },
+      headers: { cookie: stringifyCookie(Object.fromEntries(jar), { encode: String }) },
       ...(form && { body: form }),
     })
-    for (const cookie of answer.headers.getSetCookie()) {
-      const [name = '', value = ''] = cookie.split(';')[0]!.split(/=(.*)/s)
+    for (const line of answer.headers.getSetCookie()) {
+      const { name, value = '' } = parseSetCookie(line, { decode: String })
       jar.set(name, value)
     }
     const next = answer.headers.get('location')
