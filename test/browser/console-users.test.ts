@@ -313,6 +313,46 @@ test('the note editor suggests users, HTML is shown as text, and the page of a m
   await expectAccessible('notes')
 })
 
+test('the Markdown of a note is rendered; HTML, images and links with other schemes remain text', async () => {
+  const content = [
+    '# Terms',
+    '**Signed *by* `ada`** with @[Grace](usr_1) and [[org:org_1|Acme]],\nsee [the text](https://example.com/a "A") or \\[[org:o]].',
+    '<b onclick="x">HTML</b> ![image](https://example.com/i.png) [run](javascript:alert(1)) [file](data:text/html,x)',
+    '- one\n  - two\n\n3. three\n\n> quoted [by @[Bo](usr_2)](mailto:bo@example.com)\n\n```html\n<b>[[user:usr_1]]</b>\n```',
+    // A parser that recurses without a limit fails.
+    '>'.repeat(5000),
+  ].join('\n\n')
+  const note = { content, subject_type: 'org', subject_id: orgId, issuer_id: tenant.issuerId }
+  const { id } = expectStatus(await tenant.owner.post(`/v1/accounts/${tenant.accountId}/notes`, note), 201).data
+  await page.goto(at(`/accounts/${tenant.accountId}/notes/${id}`))
+  await page.getByRole('article').getByText('HTML').waitFor()
+  await page.getByRole('article').locator('strong').waitFor()
+  const html = await page.evaluate<string>(`{
+    const body = document.querySelector('article strong').closest('div').cloneNode(true)
+    for (const icon of body.querySelectorAll('svg')) icon.remove()
+    for (const quote of body.querySelectorAll('blockquote:not(:has(p))')) quote.remove()
+    for (const element of body.querySelectorAll('*'))
+      for (const { name } of [...element.attributes])
+        if (!['href', 'start', 'rel'].includes(name)) element.removeAttribute(name)
+    body.innerHTML
+  }`)
+  const [rel, base] = ['noopener noreferrer nofollow', `/console${issuer}`]
+  expect(html.split(/(?<=<\/(?:p|ul|ol|blockquote|pre)>)(?=<(?:p|ul|ol|blockquote|pre))/)).toEqual([
+    '<p>Terms</p>',
+    `<p><strong>Signed <em>by</em> <code>ada</code></strong> with <a href="${base}/users/usr_1">@Grace</a> and ` +
+      `<a href="${base}/organizations/org_1">Acme</a>,\nsee <a href="https://example.com/a" rel="${rel}">the text</a> ` +
+      'or [[org:o]].</p>',
+    `<p>&lt;b onclick="x"&gt;HTML&lt;/b&gt; !<a href="https://example.com/i.png" rel="${rel}">image</a> ` +
+      '[run](javascript:alert(1)) [file](data:text/html,x)</p>',
+    '<ul><li>one<ul><li>two</li></ul></li></ul>',
+    '<ol start="3"><li>three</li></ol>',
+    `<blockquote><p>quoted <a href="mailto:bo@example.com" rel="${rel}">by @Bo</a></p></blockquote>`,
+    '<pre><code>&lt;b&gt;[[user:usr_1]]&lt;/b&gt;\n</code></pre>',
+  ])
+  await expectAccessible('note with Markdown')
+  expectStatus(await tenant.owner.delete(`/v1/accounts/${tenant.accountId}/notes/${id}`), 204)
+})
+
 test('the page of a user shows organizations and events, and creates a personal token that is shown once', async () => {
   await page.goto(at(`${issuer}/users/${grace}/organizations`))
   await page.getByRole('table', { name: 'Organizations' }).getByText('Hopper Industries').waitFor()

@@ -17,8 +17,9 @@ import { useMutation, useQuery, useRefetch } from '../../graphql/hooks'
 import { List } from '../../list/list-page'
 import { NameCell } from '../../list/list-table'
 import { useCurrentUser } from '../../shell/console-session'
+import { plainText } from './markdown-parser'
 import { NoteCard } from './note-card'
-import { authorLabel, plainText, referenceHref, referenceTypes } from './note-references'
+import { authorLabel, referenceHref, referenceTypes } from './note-references'
 
 export default function AllNotes() {
   return (

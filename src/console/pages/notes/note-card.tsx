@@ -2,7 +2,7 @@
 import { ActionIcon, Badge, Group, Menu, Text } from '@mantine/core'
 import { deleteNote, updateNote } from 'documents/notes'
 import type { NoteFieldsFragment } from 'documents/types'
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { useLocation } from 'wouter'
 import { ConfirmDialog } from '../../components/confirm-dialog'
 import { Icon } from '../../components/icon'
@@ -12,9 +12,11 @@ import { accountHref, useConsoleContext } from '../../console-context'
 import { etagOf } from '../../form/edit-form'
 import { showError, useMutation } from '../../graphql/hooks'
 import { useCurrentUser } from '../../shell/console-session'
-import { Markdown, NoteReference } from './markdown'
+import { NoteReference } from './note-reference'
 import { authorLabel, referenceTypes } from './note-references'
 import classes from './notes.module.css'
+
+const Markdown = lazy(() => import('./markdown'))
 
 export const noteHref = ({ accountId, id }: NoteFieldsFragment): string => `${accountHref(accountId)}/notes/${id}`
 
@@ -88,7 +90,9 @@ export function NoteCard({ note, showSubject = false }: { note: NoteFieldsFragme
           />
         </Text>
       )}
-      <Markdown content={note.content} context={context} />
+      <Suspense fallback={<div className={classes.body}>{note.content}</div>}>
+        <Markdown content={note.content} context={context} />
+      </Suspense>
       {removing && (
         <ConfirmDialog
           title="Delete this note"

@@ -36,15 +36,6 @@ export const toReferenceName = (name: string): string =>
     .trim()
     .slice(0, 200) || 'unnamed'
 
-/** The text of a note on one line, without Markdown. */
-export const plainText = (content: string): string =>
-  content
-    .replace(/@\[([^[\]\n]+)\]\([\w-]+\)/g, '@$1')
-    .replace(/\[\[\w+:([\w-]+)(?:\|([^[\]\n]+))?\]\]/g, (_, id: string, shown?: string) => shown ?? id)
-    .replace(/[`*#>]+/g, '')
-    .replace(/\s+/g, ' ')
-    .trim()
-
 /** The label of a note's author, from the prefix of the id. */
 export function authorLabel(createdBy: string | null | undefined, self: string | undefined): string {
   if (!createdBy) return 'Gatehouse'
