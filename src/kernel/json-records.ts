@@ -2,6 +2,11 @@
  * Streams the records of a JSON file: one per line (NDJSON), an array of objects, or an object with an array under
  * `users` (Keycloak realm exports). Keeps one record in memory. Used by the command line and by the console in the
  * browser, so it must not import Node.js modules.
+ *
+ * @streamparser/json 0.0.26 (38 MB/s with values, 50 MB/s with tokens only) is slower than this scanner (114 MB/s,
+ * 65 MB/s with `JSON.parse`; a file of 100 MB), stops at the first invalid record, and keeps a record of any size in
+ * memory. It returns values instead of the text of a record, without line numbers, with the last of duplicate keys and
+ * with rounded numbers, while the import reports each invalid record with its line and reads the following ones.
  */
 
 export interface JsonRecord {
