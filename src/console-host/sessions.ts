@@ -8,6 +8,7 @@ import { limits } from '../kernel/limits.js'
 import { SECOND } from '../kernel/time.js'
 import type { Context } from '../platform/context.js'
 import { randomSecret, sha256 } from '../platform/crypto/secrets.js'
+import { leaseSql } from '../platform/jobs/lease.js'
 import type { ConsoleSession } from '../platform/postgres/database.js'
 import { sql } from '../platform/postgres/database.js'
 import { type TokenClient, TokenRequestRefusedError, type TokenSet } from './token-client.js'
@@ -59,6 +60,15 @@ export async function purgeConsoleSessions(context: Context): Promise<void> {
   await context.db.consoleSession.deleteMany({ where: { expiresAt: { lt: context.now() } } })
 }
 
+const renewalLease = leaseSql({
+  expiresAt: 'renewal_lease_expires_at',
+  duration: limits.consoleTokenRenewalLease,
+})
+/** Requires the version, because another request may have renewed the tokens since the session was read. */
+const claimRenewalText = `
+  UPDATE console_sessions SET ${renewalLease.renew('$3')}
+  WHERE id = $1 AND version = $2 AND (renewal_lease_expires_at IS NULL OR ${renewalLease.isFree('$3')}) RETURNING id`
+
 /**
  * Returns a valid access token and refreshes it if it is about to expire. A refresh token works once, so the first
  * request takes a lease and refreshes; other requests, in any process, use the old token or wait for the new one.
@@ -85,17 +95,7 @@ export async function currentAccessToken(
 }
 
 async function claimRenewal(context: Context, { id, version }: ConsoleSession): Promise<boolean> {
-  const now = context.now()
-  const claimed = await sql(
-    context.db,
-    `UPDATE console_sessions SET renewal_lease_expires_at = $3
-     WHERE id = $1 AND version = $2 AND (renewal_lease_expires_at IS NULL OR renewal_lease_expires_at < $4) RETURNING id`,
-    id,
-    version,
-    now + limits.consoleTokenRenewalLease,
-    now,
-  )
-  return claimed.length > 0
+  return (await sql(context.db, claimRenewalText, id, version, context.now())).length > 0
 }
 
 async function renewTokens(

@@ -1,14 +1,15 @@
 /**
- * Idempotency-Key (docs/contract.md#idempotency-key). A request leases its key before the work, and stores the response
- * in the same transaction as the change. After a crash either both are stored or neither, and the key is free when the
- * lease expires.
+ * Idempotency-Key (docs/contract.md#idempotency-key). A request leases its key before the work (platform/jobs/lease.ts),
+ * and stores the response in the same transaction as the change. After a crash either both are stored or neither, and
+ * the key is free when the lease expires.
  */
-import { createHmac, randomUUID } from 'node:crypto'
+import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../kernel/canonical-json.js'
 import type { Actor } from '../kernel/context.js'
 import { ApiError, conflict, invalidField } from '../kernel/errors.js'
 import { limits } from '../kernel/limits.js'
 import type { Context } from '../platform/context.js'
+import { leaseSql, newLeaseOwner } from '../platform/jobs/lease.js'
 import { transaction } from '../platform/postgres/transaction.js'
 
 /** A response that can be stored and replayed. */
@@ -87,29 +88,25 @@ export async function runIdempotently(
     await requireSameRequest(context, call)
     return work(context)
   }
-  const leaseId = randomUUID()
-  const storedResponse = await acquireLease(context, call, leaseId)
+  const leaseOwner = newLeaseOwner()
+  const storedResponse = await acquireLease(context, call, leaseOwner)
   if (storedResponse) return storedResponse
   try {
     if (call.commitsItself) {
       const response = await work(context)
-      await storeResponse(context, call, leaseId, response).catch((failure) =>
+      await storeResponse(context, call, leaseOwner, response).catch((failure) =>
         context.log.warn({ err: failure }, 'storing a response for its Idempotency-Key failed'),
       )
       return response
     }
     return await transaction(context, async (tx) => {
       const response = await work(tx)
-      await storeResponse(tx, call, leaseId, response)
+      await storeResponse(tx, call, leaseOwner, response)
       return response
     })
   } catch (error) {
     await context.database
-      .query(
-        'idempotency-free',
-        'DELETE FROM idempotent_requests WHERE account_id = $1 AND key = $2 AND lease_id = $3 AND status IS NULL',
-        [call.accountId, call.key, leaseId],
-      )
+      .query('idempotency-release', releaseText, [call.accountId, call.key, leaseOwner])
       .catch((failure) =>
         context.log.warn(
           { err: failure },
@@ -120,13 +117,23 @@ export async function runIdempotently(
   }
 }
 
+/** The status is null while a request has the key. */
+const keyLease = leaseSql({ owner: 'lease_id', duration: limits.idempotencyLeaseDuration, alias: 'request' })
+
 const leaseText = `
-  INSERT INTO idempotent_requests AS existing (account_id, key, fingerprint, lease_id, lease_expires_at, expires_at)
-  VALUES ($1, $2, $3, $4, $5, $6)
-  ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = $3, lease_id = $4, lease_expires_at = $5, expires_at = $6,
+  INSERT INTO idempotent_requests AS request (account_id, key, fingerprint, lease_id, lease_expires_at, expires_at)
+  VALUES ($1, $2, $3, $4, ${keyLease.end('$6')}, $5)
+  ON CONFLICT (account_id, key) DO UPDATE SET fingerprint = $3, ${keyLease.take('$4', '$6')}, expires_at = $5,
     status = NULL, etag = NULL, body = NULL, encrypted_response = NULL
-  WHERE existing.expires_at <= $7 OR (existing.status IS NULL AND existing.lease_expires_at <= $7)
+  WHERE request.expires_at <= $6::bigint OR (request.status IS NULL AND ${keyLease.isFree('$6')})
   RETURNING key`
+const storeText = `
+  UPDATE idempotent_requests AS request
+  SET status = $4::int, etag = $5, body = $6, encrypted_response = $7, lease_expires_at = NULL
+  WHERE account_id = $1 AND key = $2 AND status IS NULL AND ${keyLease.isMine('$3')} RETURNING key`
+const releaseText = `
+  DELETE FROM idempotent_requests AS request
+  WHERE account_id = $1 AND key = $2 AND status IS NULL AND ${keyLease.isMine('$3')}`
 
 interface IdempotentRequestRow extends Record<string, unknown> {
   fingerprint: string
@@ -137,8 +144,8 @@ interface IdempotentRequestRow extends Record<string, unknown> {
 }
 
 const readText = `
-  SELECT fingerprint, status, body, encrypted_response AS "encryptedResponse", etag FROM idempotent_requests
-  WHERE account_id = $1 AND key = $2 AND expires_at > $3 AND (status IS NOT NULL OR lease_expires_at > $3)`
+  SELECT fingerprint, status, body, encrypted_response AS "encryptedResponse", etag FROM idempotent_requests AS request
+  WHERE account_id = $1 AND key = $2 AND expires_at > $3::bigint AND (status IS NOT NULL OR ${keyLease.isTaken('$3')})`
 
 /**
  * Returns the row of a key, or undefined for an unused key.
@@ -165,19 +172,11 @@ export async function requireSameRequest(
 async function acquireLease(
   context: Context,
   call: IdempotentCall,
-  leaseId: string,
+  leaseOwner: string,
 ): Promise<StoredResponse | undefined> {
   const now = context.now()
   const { accountId, key, fingerprints } = call
-  const values = [
-    accountId,
-    key,
-    fingerprints[0],
-    leaseId,
-    now + limits.idempotencyLeaseDuration,
-    now + limits.idempotencyKeyLifetime,
-    now,
-  ]
+  const values = [accountId, key, fingerprints[0], leaseOwner, now + limits.idempotencyKeyLifetime, now]
   const [acquired] = await context.database.query('idempotency-lease', leaseText, values)
   if (acquired) return undefined
   const row = await requireSameRequest(context, call)
@@ -194,21 +193,13 @@ async function acquireLease(
 async function storeResponse(
   context: Context,
   { accountId, key, responseStorage }: IdempotentCall,
-  leaseId: string,
-  response: StoredResponse,
+  leaseOwner: string,
+  { status, etag, body }: StoredResponse,
 ): Promise<void> {
-  const body = Buffer.byteLength(response.body) > limits.maxReplayedBodyBytes ? '' : response.body
-  const { count } = await context.db.idempotentRequest.updateMany({
-    where: { accountId, key, leaseId, status: null },
-    data: {
-      status: response.status,
-      etag: response.etag,
-      ...(responseStorage === 'encrypted'
-        ? { body: '', encryptedResponse: context.encryptor.encrypt(body) }
-        : { body }),
-      leaseExpiresAt: null,
-    },
-  })
-  if (count !== 1)
+  const stored = Buffer.byteLength(body) > limits.maxReplayedBodyBytes ? '' : body
+  const bodies = responseStorage === 'encrypted' ? ['', context.encryptor.encrypt(stored)] : [stored, null]
+  const values = [accountId, key, leaseOwner, status, etag, ...bodies]
+  const rows = await context.query('idempotency-store', storeText, values)
+  if (rows.length === 0)
     throw conflict('This request took too long, and a repeated request has taken over its Idempotency-Key.')
 }

@@ -54,7 +54,7 @@ test('kill -9 during a long purge: the other process takes over and finishes; ga
   survivor = processes.find((one) => !isLeaseOwner(rows[0].lease_owner)(one))!
   expect(await left()).toBeGreaterThan(0)
   await waitUntil('the purge is complete', async () => (await left()) === 0, output)
-  expect(survivor.output()).toContain('the lease of a periodic job expired; taking it over')
+  expect(survivor.output()).toContain('a lease expired; taking over its work')
   const isRecorded = async () => {
     const { stdout } = await cli('jobs', '--json')
     const [purge] = JSON.parse(stdout).periodic.filter(({ name }: { name: string }) => name === 'purge-expired')

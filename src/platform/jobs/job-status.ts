@@ -3,8 +3,8 @@ import type { Context, Gatehouse } from '../context.js'
 import { registerGauge, shareInFlight } from '../metrics.js'
 import { sql } from '../postgres/database.js'
 import { notify } from '../postgres/notifications.js'
-import type { PeriodicJob } from './periodic-jobs.js'
-import type { Task } from './queue.js'
+import { type PeriodicJob, periodicJobLease } from './periodic-jobs.js'
+import { jobLease, type Task } from './queue.js'
 
 /** State of a periodic job. Times in Unix milliseconds; null: not yet. */
 export interface PeriodicState {
@@ -44,7 +44,7 @@ export interface FailedJob {
 
 const periodicStatesSql = `
   SELECT known.name, j.next_run_at AS "nextRunAt",
-    CASE WHEN j.lease_expires_at > $2::bigint THEN j.lease_owner END AS "leaseOwner",
+    CASE WHEN ${periodicJobLease.isTaken('$2')} THEN j.lease_owner END AS "leaseOwner",
     j.started_at AS "startedAt", j.ended_at AS "endedAt", j.duration_ms AS "durationMs", j.result, j.error, j.succeeded_at AS "succeededAt",
     coalesce(j.consecutive_failures, 0) AS "consecutiveFailures"
   FROM unnest($1::text[]) WITH ORDINALITY AS known(name, n) LEFT JOIN periodic_jobs j USING (name) ORDER BY known.n`
@@ -58,8 +58,8 @@ export const periodicStates = ({ database, now }: Gatehouse, jobs: readonly Peri
 
 /** A job with an expired lease counts as waiting. */
 const queueStatesSql = `
-  SELECT task, count(id) FILTER (WHERE failed_at IS NULL AND (lease_owner IS NULL OR run_at <= $2::bigint))::int AS waiting,
-    count(id) FILTER (WHERE failed_at IS NULL AND lease_owner IS NOT NULL AND run_at > $2::bigint)::int AS running,
+  SELECT task, count(id) FILTER (WHERE failed_at IS NULL AND NOT ${jobLease.isTaken('$2')})::int AS waiting,
+    count(id) FILTER (WHERE failed_at IS NULL AND ${jobLease.isTaken('$2')})::int AS running,
     count(failed_at)::int AS failed, min(created_at) FILTER (WHERE failed_at IS NULL) AS "oldestAt"
   FROM unnest($1::text[]) AS known(task) FULL JOIN jobs USING (task) GROUP BY task ORDER BY task`
 

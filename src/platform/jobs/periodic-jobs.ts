@@ -1,18 +1,16 @@
 /**
  * Runs periodic jobs: each run is executed by one of all processes. The table `periodic_jobs` contains the next run and
- * the lease of each job. The process renews the lease while the job runs, so that another process takes over within
- * seconds after a crash. A process that lost its lease (because it was suspended) aborts the job's stop signal and
- * records nothing about the run. It may have done part of the work, so jobs must be idempotent. Times are in
- * milliseconds.
+ * the lease of each job (lease.ts). A process that lost its lease aborts the job's stop signal and records nothing about
+ * the run. It may have done part of the work, so jobs must be idempotent. Times are in milliseconds.
  */
-import { randomBytes, randomInt } from 'node:crypto'
-import { hostname } from 'node:os'
+import { randomInt } from 'node:crypto'
 import { system } from '../../kernel/context.js'
 import { newId } from '../../kernel/ids.js'
 import { limits } from '../../kernel/limits.js'
 import { SECOND } from '../../kernel/time.js'
 import { type Context, contextFor, type Gatehouse } from '../context.js'
 import { safeErrorMessage } from '../serialize-error.js'
+import { leaseSql, logTakeover, newLeaseOwner, runWithLease } from './lease.js'
 
 export interface PeriodicJob {
   name: string
@@ -42,8 +40,7 @@ export const systemContext = (gatehouse: Gatehouse, stopSignal?: AbortSignal): C
   ...(stopSignal && { stopSignal }),
 })
 
-/** Creates the lease owner of a process: host name, process ID and a random suffix. */
-export const newLeaseOwner = (): string => `${hostname()}:${process.pid}:${randomBytes(3).toString('hex')}`
+export const periodicJobLease = leaseSql({ duration: limits.periodicJobLeaseDuration })
 
 const registerJobsSql = `
   INSERT INTO periodic_jobs (name, next_run_at) SELECT name, $2::bigint FROM unnest($1::text[]) AS name
@@ -57,21 +54,20 @@ const isDueSql = '(next_run_at <= $4::bigint OR next_run_at > $4::bigint + 2 * e
 const leaseJobsSql = `
   WITH free AS (
     SELECT j.name, j.lease_owner FROM periodic_jobs j JOIN unnest($2::text[], $3::bigint[]) AS asked(name, every) USING (name)
-    WHERE j.lease_expires_at <= $4::bigint AND ($5::boolean OR ${isDueSql})
+    WHERE ${periodicJobLease.isFree('$4')} AND ($5::boolean OR ${isDueSql})
     FOR UPDATE OF j SKIP LOCKED)
-  UPDATE periodic_jobs j SET lease_owner = $1, lease_expires_at = $4::bigint + ${limits.periodicJobLeaseDuration}, started_at = $4::bigint
+  UPDATE periodic_jobs j SET ${periodicJobLease.take('$1', '$4')}, started_at = $4::bigint
   FROM free WHERE j.name = free.name
   RETURNING j.name, free.lease_owner AS "previousOwner"`
 const renewLeaseSql = `
-  UPDATE periodic_jobs SET lease_expires_at = $4::bigint + ${limits.periodicJobLeaseDuration} WHERE name = $1 AND lease_owner = $2 AND started_at = $3::bigint
-  RETURNING name`
+  UPDATE periodic_jobs SET ${periodicJobLease.renew('$3')} WHERE name = $1 AND ${periodicJobLease.isMine('$2')} RETURNING name`
 const finishRunSql = `
-  UPDATE periodic_jobs SET lease_owner = NULL, lease_expires_at = 0, next_run_at = $4::bigint, ended_at = $5::bigint, duration_ms = $6::int,
-    result = $7, error = $8,
-    succeeded_at = CASE WHEN $7 = 'succeeded' THEN $5::bigint ELSE succeeded_at END,
-    consecutive_failures = CASE $7
+  UPDATE periodic_jobs SET ${periodicJobLease.release()}, next_run_at = $3::bigint, ended_at = $4::bigint, duration_ms = $5::int,
+    result = $6, error = $7,
+    succeeded_at = CASE WHEN $6 = 'succeeded' THEN $4::bigint ELSE succeeded_at END,
+    consecutive_failures = CASE $6
       WHEN 'succeeded' THEN 0 WHEN 'failed' THEN consecutive_failures + 1 ELSE consecutive_failures END
-  WHERE name = $1 AND lease_owner = $2 AND started_at = $3::bigint
+  WHERE name = $1 AND ${periodicJobLease.isMine('$2')}
   RETURNING name`
 const nextRunSql =
   'SELECT min(greatest(next_run_at, lease_expires_at)) AS at FROM periodic_jobs WHERE name = ANY ($1::text[])'
@@ -80,57 +76,48 @@ const nextRunSql =
 interface LeasedRun {
   job: PeriodicJob
   leaseOwner: string
-  startedAt: number
 }
 
 /** @param ignoreSchedule leases the jobs even if they are not due */
 async function leaseDueJobs(
   gatehouse: Gatehouse,
-  leaseOwner: string,
   jobs: readonly PeriodicJob[],
   ignoreSchedule = false,
 ): Promise<LeasedRun[]> {
   const { database, now, log } = gatehouse
-  const startedAt = now()
-  const values = [leaseOwner, jobs.map(({ name }) => name), jobs.map(({ every }) => every), startedAt, ignoreSchedule]
+  const leaseOwner = newLeaseOwner()
+  const values = [leaseOwner, jobs.map(({ name }) => name), jobs.map(({ every }) => every), now(), ignoreSchedule]
   const rows = await database.query<{ name: string; previousOwner: string | null }>(
     'periodic-lease',
     leaseJobsSql,
     values,
   )
   return rows.map(({ name, previousOwner }) => {
-    if (previousOwner) log.warn({ job: name, previousOwner }, 'the lease of a periodic job expired; taking it over')
-    return { job: jobs.find((job) => job.name === name)!, leaseOwner, startedAt }
+    logTakeover(log, previousOwner, { job: name })
+    return { job: jobs.find((job) => job.name === name)!, leaseOwner }
   })
 }
 
 /** Runs a leased job and records the result, unless another process has taken over the lease. */
 async function executeRun(gatehouse: Gatehouse, run: LeasedRun, stopping: AbortSignal): Promise<RunResult> {
   const { database, now, log, metrics } = gatehouse
-  const { job, leaseOwner, startedAt } = run
-  const leaseKey = [job.name, leaseOwner, startedAt]
-  const leaseLost = new AbortController()
-  const stop = AbortSignal.any([stopping, leaseLost.signal])
-  const renewal = setInterval(() => {
-    database.query('periodic-renew-lease', renewLeaseSql, [...leaseKey, now()]).then(
-      (rows) => rows.length === 0 && leaseLost.abort(),
-      () => {},
-    )
-  }, limits.periodicJobLeaseRenewalInterval)
-  renewal.unref()
+  const { job, leaseOwner } = run
+  const renew = async () =>
+    (await database.query('periodic-renew-lease', renewLeaseSql, [job.name, leaseOwner, now()])).length > 0
 
   const began = performance.now()
-  let result: RunResult = 'succeeded'
+  let result: RunResult
   let errorMessage: string | null = null
   try {
-    await job.run(systemContext(gatehouse, stop))
-    if (stop.aborted) result = 'interrupted'
+    result = await runWithLease(renew, limits.periodicJobLeaseRenewalInterval, async (leaseLost) => {
+      const stop = AbortSignal.any([stopping, leaseLost])
+      await job.run(systemContext(gatehouse, stop))
+      return stop.aborted ? 'interrupted' : 'succeeded'
+    })
   } catch (error) {
     result = 'failed'
     errorMessage = errorSummary(error)
     log.error({ err: error, job: job.name }, 'periodic job failed; retrying at its next scheduled run')
-  } finally {
-    clearInterval(renewal)
   }
   const elapsed = Math.round(performance.now() - began)
   metrics.periodicRuns.inc({ job: job.name, result })
@@ -142,7 +129,8 @@ async function executeRun(gatehouse: Gatehouse, run: LeasedRun, stopping: AbortS
     result === 'interrupted' ? endedAt : endedAt + Math.round(job.every * (0.9 + randomInt(0, 201) / 1000))
   try {
     await database.query('periodic-finish', finishRunSql, [
-      ...leaseKey,
+      job.name,
+      leaseOwner,
       nextRunAt,
       endedAt,
       elapsed,
@@ -167,7 +155,6 @@ export function errorSummary(error: unknown): string {
 
 /** Runs each job when it is due and no other process has leased it, until stopped. */
 export function startPeriodicJobs(gatehouse: Gatehouse, jobs: readonly PeriodicJob[]): BackgroundWorker {
-  const leaseOwner = newLeaseOwner()
   const names = jobs.map(({ name }) => name)
   const stopping = new AbortController()
   const running = new Set<Promise<unknown>>()
@@ -198,7 +185,7 @@ export function startPeriodicJobs(gatehouse: Gatehouse, jobs: readonly PeriodicJ
   async function startDueRuns(): Promise<number> {
     if (!registered) await registerJobs(gatehouse, jobs)
     registered = true
-    for (const leasedRun of await leaseDueJobs(gatehouse, leaseOwner, jobs)) {
+    for (const leasedRun of await leaseDueJobs(gatehouse, jobs)) {
       const run = executeRun(gatehouse, leasedRun, stopping.signal).finally(() => running.delete(run))
       running.add(run)
     }
@@ -231,6 +218,6 @@ async function registerJobs({ database, now }: Gatehouse, jobs: readonly Periodi
  */
 export async function runJobNow(gatehouse: Gatehouse, job: PeriodicJob): Promise<RunResult | undefined> {
   await registerJobs(gatehouse, [job])
-  const [run] = await leaseDueJobs(gatehouse, newLeaseOwner(), [job], true)
+  const [run] = await leaseDueJobs(gatehouse, [job], true)
   return run && executeRun(gatehouse, run, new AbortController().signal)
 }

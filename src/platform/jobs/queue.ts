@@ -1,6 +1,6 @@
 /**
  * The job queue (transactional outbox): `enqueue` inserts a row in the transaction that causes the work, and a worker
- * of any process runs it soon after the commit. A worker leases a job; if it crashes, the lease expires and another
+ * of any process runs it soon after the commit. The worker has a lease on the job (lease.ts); if it crashes, another
  * worker runs the job again. Jobs run at least once, so they must be idempotent. Times are in milliseconds.
  */
 import { newId } from '../../kernel/ids.js'
@@ -10,7 +10,8 @@ import { type Prisma } from '../postgres/database.js'
 import { translateDatabaseError } from '../postgres/errors.js'
 import { listen, notify } from '../postgres/notifications.js'
 import { deleteInBatches } from './batch-delete.js'
-import { type BackgroundWorker, errorSummary, newLeaseOwner, systemContext } from './periodic-jobs.js'
+import { leaseSql, logTakeover, newLeaseOwner } from './lease.js'
+import { type BackgroundWorker, errorSummary, systemContext } from './periodic-jobs.js'
 
 /** The outcome of an attempt. An exception counts as `failed` and is logged. */
 export type JobOutcome =
@@ -45,8 +46,8 @@ interface JobRow {
   id: string
   task: string
   payload: unknown
-  runAt: number
   attempts: number
+  leaseOwner: string
 }
 
 /**
@@ -67,25 +68,26 @@ export async function enqueue(
   await notify(context, 'jobs', task)
 }
 
-/** The new `run_at` is the end of the lease and identifies it: later statements require it. */
+/** `run_at` is also the end of the lease: when it expires, the job is due. */
+export const jobLease = leaseSql({ expiresAt: 'run_at', duration: '$3::bigint' })
+
 const leaseJobsSql = `
-  UPDATE jobs SET attempts = attempts + 1, run_at = $2::bigint + $3::bigint, lease_owner = $5
-  WHERE id IN (
-    SELECT id FROM jobs WHERE task = $1 AND failed_at IS NULL AND run_at <= $2::bigint
-    ORDER BY run_at LIMIT $4::int FOR UPDATE SKIP LOCKED
-  )
-  RETURNING id, task, payload, run_at AS "runAt", attempts`
-const deleteJobSql = 'DELETE FROM jobs WHERE id = $1 AND run_at = $2::bigint'
+  WITH free AS (
+    SELECT id, lease_owner FROM jobs WHERE task = $1 AND failed_at IS NULL AND ${jobLease.isFree('$2')}
+    ORDER BY run_at LIMIT $4::int FOR UPDATE SKIP LOCKED)
+  UPDATE jobs SET ${jobLease.take('$5', '$2')}, attempts = attempts + 1 FROM free WHERE jobs.id = free.id
+  RETURNING jobs.id, task, payload, attempts, jobs.lease_owner AS "leaseOwner", free.lease_owner AS "previousOwner"`
+const deleteJobSql = `DELETE FROM jobs WHERE id = $1 AND ${jobLease.isMine('$2')}`
 const rescheduleJobSql = `
-  UPDATE jobs SET run_at = $3::bigint, attempts = $4::int, error = $5, lease_owner = NULL
-  WHERE id = $1 AND run_at = $2::bigint`
+  UPDATE jobs SET ${jobLease.release('$3::bigint')}, attempts = $4::int, error = $5
+  WHERE id = $1 AND ${jobLease.isMine('$2')}`
 const failJobSql = `
-  UPDATE jobs SET failed_at = $3::bigint, error = $4, lease_owner = NULL WHERE id = $1 AND run_at = $2::bigint`
+  UPDATE jobs SET ${jobLease.release('$3::bigint')}, failed_at = $3::bigint, error = $4
+  WHERE id = $1 AND ${jobLease.isMine('$2')}`
 const nextDueSql = 'SELECT min(run_at) AS at FROM jobs WHERE task = ANY($1::text[]) AND failed_at IS NULL'
 
 /** Runs queued jobs of the given tasks until stopped. */
 export function startQueueWorker(gatehouse: Gatehouse, tasks: readonly Task[]): BackgroundWorker {
-  const leaseOwner = newLeaseOwner()
   const running = new Map(tasks.map((task) => [task, new Set<Promise<void>>()]))
   let stopped = false
   let polling = false
@@ -122,7 +124,7 @@ export function startQueueWorker(gatehouse: Gatehouse, tasks: readonly Task[]): 
     for (const [task, inFlight] of running) {
       const freeSlots = task.concurrency - inFlight.size
       if (stopped || freeSlots <= 0) continue
-      for (const job of await leaseDueJobs(gatehouse, leaseOwner, task, freeSlots)) {
+      for (const job of await leaseDueJobs(gatehouse, task, freeSlots)) {
         const work = runAttempt(gatehouse, task, job).finally(() => {
           inFlight.delete(work)
           poll()
@@ -161,29 +163,33 @@ export function startQueueWorker(gatehouse: Gatehouse, tasks: readonly Task[]): 
 
 /** Runs all due jobs, including those that become due in the meantime, then returns. For the command line and tests. */
 export async function runDueJobs(gatehouse: Gatehouse, tasks: readonly Task[]): Promise<void> {
-  const leaseOwner = newLeaseOwner()
   for (let found = true; found; ) {
     found = false
     for (const task of tasks) {
-      const jobs = await leaseDueJobs(gatehouse, leaseOwner, task, task.concurrency)
+      const jobs = await leaseDueJobs(gatehouse, task, task.concurrency)
       if (jobs.length > 0) found = true
       await Promise.all(jobs.map((job) => runAttempt(gatehouse, task, job)))
     }
   }
 }
 
-function leaseDueJobs(
-  gatehouse: Gatehouse,
-  leaseOwner: string,
+async function leaseDueJobs(
+  { database, now, log }: Gatehouse,
   { name, leaseDuration }: Task,
   maxJobs: number,
 ): Promise<JobRow[]> {
-  const values = [name, gatehouse.now(), leaseDuration, maxJobs, leaseOwner]
-  return gatehouse.database.query<JobRow & Record<string, unknown>>('jobs-lease', leaseJobsSql, values)
+  const values = [name, now(), leaseDuration, maxJobs, newLeaseOwner()]
+  const rows = await database.query<JobRow & { previousOwner: string | null }>('jobs-lease', leaseJobsSql, values)
+  for (const { id, previousOwner } of rows) logTakeover(log, previousOwner, { task: name, job: id })
+  return rows
 }
 
 /** Runs one attempt and updates the job. Changes nothing if the lease has expired and another worker has the job. */
-async function runAttempt(gatehouse: Gatehouse, task: Task, { id, payload, runAt, attempts }: JobRow): Promise<void> {
+async function runAttempt(
+  gatehouse: Gatehouse,
+  task: Task,
+  { id, payload, leaseOwner, attempts }: JobRow,
+): Promise<void> {
   const { database, log, metrics, now } = gatehouse
   const isLast = attempts >= task.maxAttempts
   let outcome: JobOutcome = 'failed'
@@ -202,9 +208,9 @@ async function runAttempt(gatehouse: Gatehouse, task: Task, { id, payload, runAt
   metrics.jobAttempts.inc({ task: task.name, outcome: result })
   try {
     if (result === 'succeeded') {
-      await database.query('jobs-done', deleteJobSql, [id, runAt])
+      await database.query('jobs-done', deleteJobSql, [id, leaseOwner])
     } else if (result === 'failed') {
-      await database.query('jobs-failed', failJobSql, [id, runAt, now(), errorMessage])
+      await database.query('jobs-failed', failJobSql, [id, leaseOwner, now(), errorMessage])
     } else {
       const nextRunAt =
         typeof outcome === 'string'
@@ -214,7 +220,7 @@ async function runAttempt(gatehouse: Gatehouse, task: Task, { id, payload, runAt
             : outcome.retryAt
       await database.query('jobs-reschedule', rescheduleJobSql, [
         id,
-        runAt,
+        leaseOwner,
         Math.ceil(nextRunAt),
         postponed ? attempts - 1 : attempts,
         errorMessage,

@@ -4,6 +4,7 @@
  * transfer. Only a success response is conclusive; a failure says nothing about the first request.
  */
 import { limits } from '../../kernel/limits.js'
+import { isLeaseFree } from '../../platform/jobs/lease.js'
 import type { Task } from '../../platform/jobs/queue.js'
 import { creditAttempt } from './credit-attempt.js'
 import { settlePayment } from './facilitator.js'
@@ -25,7 +26,7 @@ export const reconcileTopup: Task = {
     if (attempt?.state !== 'settling' && attempt?.state !== 'unknown') return 'done'
 
     const until = Number(attempt.settlementLeaseExpiresAt)
-    if (attempt.state === 'settling' && context.now() < until) return { postponeUntil: until }
+    if (attempt.state === 'settling' && !isLeaseFree(until, context.now())) return { postponeUntil: until }
     // If the payment method no longer allows a credit, do not settle again.
     const payableMethod = await findPayableMethod(context, attempt)
     const outcome = payableMethod

@@ -12,6 +12,7 @@ import { badRequest, conflict } from '../../kernel/errors.js'
 import { newId } from '../../kernel/ids.js'
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
+import { leaseSql } from '../../platform/jobs/lease.js'
 import { enqueue } from '../../platform/jobs/queue.js'
 import { type PaymentMethod, sql, type TopupAttempt } from '../../platform/postgres/database.js'
 import { transaction } from '../../platform/postgres/transaction.js'
@@ -51,14 +52,20 @@ export async function findAttempt(context: Context, identity: PaymentIdentity): 
   return null
 }
 
+/** During this time only the process that began the attempt asks the facilitator to settle. */
+const settlementLease = leaseSql({
+  expiresAt: 'settlement_lease_expires_at',
+  duration: limits.facilitatorSettleTimeout + limits.topupSettlementMargin,
+})
+
 /** Each payment has one attempt. A refused payment can be tried again, also for another account. */
 const insertAttemptText = `
   INSERT INTO topup_attempts AS attempt (id, account_id, method_id, amount_micro_usd, network, payment_key, identifier,
     request, state, settlement_lease_expires_at, payer, created_at, updated_at)
-  VALUES ($1, $2, $3, $4::bigint, $5, $6, $7, $8, 'settling', $9::bigint, $10, $11::bigint, $11::bigint)
+  VALUES ($1, $2, $3, $4::bigint, $5, $6, $7, $8, 'settling', ${settlementLease.end('$10')}, $9, $10::bigint, $10::bigint)
   ON CONFLICT (payment_key) DO UPDATE SET id = $1, account_id = $2, method_id = $3, amount_micro_usd = $4::bigint,
-    identifier = $7, request = $8, state = 'settling', settlement_lease_expires_at = $9::bigint, payer = $10, reason = NULL,
-    created_at = $11::bigint, updated_at = $11::bigint
+    identifier = $7, request = $8, state = 'settling', ${settlementLease.renew('$10')}, payer = $9, reason = NULL,
+    created_at = $10::bigint, updated_at = $10::bigint
   WHERE attempt.state = 'refused'
   RETURNING id`
 
@@ -84,12 +91,7 @@ export async function beginAttempt(
       tx.db,
       insertAttemptText,
       ...[id, accountId, method.id, requirements.amount, requirements.network, key, payment.identifier],
-      ...[
-        tx.encryptor.encrypt(JSON.stringify(request)),
-        now + limits.facilitatorSettleTimeout + limits.topupSettlementMargin,
-        payer,
-        now,
-      ],
+      ...[tx.encryptor.encrypt(JSON.stringify(request)), payer, now],
     )
     const attempt = await tx.db.topupAttempt.findUniqueOrThrow({ where: { paymentKey: key } })
     if (inserted) await enqueue(tx, RECONCILE_TASK, [{ attemptId: id }], now + limits.topupReconciliationDelay)

@@ -37,13 +37,8 @@ export interface DeliveryLoop {
   stop(): void
 }
 
-/** Starts the delivery loop of a queue that this owner has leased. */
-export function runDeliveryLoop(
-  context: Context,
-  leaseOwner: string,
-  queue: DeliveryQueue,
-  slots: ConcurrencySlots,
-): DeliveryLoop {
+/** Starts the delivery loop of a leased queue. */
+export function runDeliveryLoop(context: Context, queue: DeliveryQueue, slots: ConcurrencySlots): DeliveryLoop {
   const { webhookId } = queue
   const buffer: DueDelivery[] = []
   const results: AttemptResult[] = []
@@ -103,7 +98,7 @@ export function runDeliveryLoop(
     const batch = results.splice(0)
     for (const startedAt = performance.now(); ; ) {
       try {
-        const lease = await recordResults(context, leaseOwner, queue, batch, release)
+        const lease = await recordResults(context, queue, batch, release)
         if (lease) await updateWebhookStatus(lease, batch)
         return lease
       } catch (error) {

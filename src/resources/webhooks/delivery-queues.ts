@@ -1,20 +1,23 @@
 /**
- * SQL statements of webhook delivery. The deliveries of a webhook form a queue. One worker leases the queue; each of
- * its statements renews the lease, and no other worker sends for that webhook during the lease. So one process counts
- * failures for the circuit breaker, the number of concurrent requests to a receiver is bounded, and the deliveries that
- * a dead worker left behind are known: they have the status `delivering` in an expired lease. Deliveries are claimed
- * and finished in batches.
+ * SQL statements of webhook delivery. The deliveries of a webhook form a queue. One worker leases the queue
+ * (platform/jobs/lease.ts) and renews the lease whenever it writes results; no other worker sends for that webhook
+ * during the lease. So one process counts failures for the circuit breaker, the number of concurrent requests to a
+ * receiver is bounded, and the deliveries that a dead worker left behind are known: they have the status `delivering` in
+ * an expired lease. Deliveries are claimed and finished in batches.
  */
 import { limits } from '../../kernel/limits.js'
 import type { Context } from '../../platform/context.js'
+import { leaseSql, logTakeover, newLeaseOwner } from '../../platform/jobs/lease.js'
 import type { Event } from '../../platform/postgres/database.js'
 import type { AttemptResult, DueDelivery } from './delivery-attempt.js'
 import { toEventRecord } from './payload.js'
 import { dayOf } from './webhooks.js'
 
+/** A queue that this process has leased. */
 export interface DeliveryQueue {
   webhookId: string
   accountId: string
+  leaseOwner: string
 }
 
 /** The state of a leased queue. */
@@ -29,18 +32,20 @@ export interface DeliveryLease {
   breakerOpenMs: number
 }
 
+const queueLease = leaseSql({ duration: limits.webhookLeaseDuration })
 const activeWebhookSql = `w.status IN ('active', 'failing')`
 
 const leaseQueuesText = `
   WITH free AS (
     SELECT q.webhook_id, q.lease_owner FROM webhook_delivery_queues q JOIN webhooks w ON w.id = q.webhook_id
     WHERE (q.account_id = ANY ($3::text[]) OR q.webhook_id = ANY ($4::text[])) AND ${activeWebhookSql}
-      AND q.lease_expires_at <= $2::bigint AND q.breaker_open_until <= $2::bigint AND EXISTS (
+      AND ${queueLease.isFree('$2')} AND q.breaker_open_until <= $2::bigint AND EXISTS (
         SELECT 1 FROM webhook_deliveries d WHERE d.webhook_id = q.webhook_id AND d.next_attempt_at <= $2::bigint)
     LIMIT ${limits.webhookQueuesPerLease} FOR UPDATE OF q SKIP LOCKED)
-  UPDATE webhook_delivery_queues q SET lease_owner = $1, lease_expires_at = $2::bigint + ${limits.webhookLeaseDuration} FROM free
+  UPDATE webhook_delivery_queues q SET ${queueLease.take('$1', '$2')} FROM free
   WHERE q.webhook_id = free.webhook_id
-  RETURNING q.webhook_id AS "webhookId", q.account_id AS "accountId", free.lease_owner IS NOT NULL AS abandoned`
+  RETURNING q.webhook_id AS "webhookId", q.account_id AS "accountId", q.lease_owner AS "leaseOwner",
+    free.lease_owner AS "previousOwner"`
 
 /** The requests of a dead worker may have reached the receiver: they count as failed attempts and are retried. */
 const failAbandonedText = `
@@ -52,13 +57,17 @@ const failAbandonedText = `
 /** Leases the free queues of these accounts and webhooks that have a due delivery. */
 export async function leaseQueues(
   context: Context,
-  leaseOwner: string,
   { accounts = [], webhooks = [] }: { accounts?: readonly string[]; webhooks?: readonly string[] },
 ): Promise<DeliveryQueue[]> {
-  const { database, now } = context
-  const values = [leaseOwner, now(), accounts, webhooks]
-  const rows = await database.query<DeliveryQueue & { abandoned: boolean }>('webhooks-lease', leaseQueuesText, values)
-  const abandoned = rows.filter((row) => row.abandoned).map(({ webhookId }) => webhookId)
+  const { database, now, log } = context
+  const values = [newLeaseOwner(), now(), accounts, webhooks]
+  const rows = await database.query<DeliveryQueue & { previousOwner: string | null }>(
+    'webhooks-lease',
+    leaseQueuesText,
+    values,
+  )
+  for (const { webhookId, previousOwner } of rows) logTakeover(log, previousOwner, { webhook: webhookId })
+  const abandoned = rows.filter(({ previousOwner }) => previousOwner !== null).map(({ webhookId }) => webhookId)
   if (abandoned.length > 0) await database.query('webhooks-fail-abandoned', failAbandonedText, [abandoned, now()])
   return rows
 }
@@ -88,10 +97,11 @@ const waitingQueuesText = `${waitingWebhooksCte}
 export const waitingQueues = (context: Context, excludedIds: readonly string[]) =>
   context.database.query<{ webhookId: string; at: number }>('webhooks-due', waitingQueuesText, [excludedIds])
 
-const recordResultsText = `
+/** @param leaseAssignments renews or releases the lease */
+const recordResultsText = (leaseAssignments: string) => `
   WITH before AS (
     SELECT *, CASE WHEN $5::int > 0 THEN $4::int ELSE consecutive_failures + $4::int END AS count
-    FROM webhook_delivery_queues WHERE webhook_id = $1 AND lease_owner = $2 FOR UPDATE
+    FROM webhook_delivery_queues WHERE webhook_id = $1 AND ${queueLease.isMine('$2')} FOR UPDATE
   ), judged AS (
     SELECT *, $4::int > 0 AND count >= ${limits.webhookBreakerThreshold} AND breaker_open_until <= $3::bigint AS opens,
       $5::int > 0 AND count < ${limits.webhookBreakerThreshold} AS closes,
@@ -99,8 +109,7 @@ const recordResultsText = `
     FROM before
   ), queue AS (
     UPDATE webhook_delivery_queues q SET consecutive_failures = j.count,
-      lease_owner = CASE WHEN $6::boolean THEN NULL ELSE q.lease_owner END,
-      lease_expires_at = CASE WHEN $6::boolean THEN 0 ELSE $3::bigint + ${limits.webhookLeaseDuration} END,
+      ${leaseAssignments},
       breaker_open_ms = CASE WHEN j.opens THEN j.pause WHEN j.closes THEN 0 ELSE q.breaker_open_ms END,
       breaker_open_until = CASE WHEN j.opens THEN $3::bigint + j.pause WHEN j.closes THEN 0 ELSE q.breaker_open_until END,
       last_delivery_at = coalesce($7::bigint, q.last_delivery_at)
@@ -115,11 +124,13 @@ const recordResultsText = `
     WHERE d.id = r.id AND d.status = 'delivering'
   ), counted AS (
     INSERT INTO webhook_daily_counts AS counts (webhook_id, day, succeeded, failed)
-    SELECT webhook_id, $8::int, $5::int, $15::int FROM queue WHERE $5::int + $15::int > 0
+    SELECT webhook_id, $8::int, $5::int, $6::int FROM queue WHERE $5::int + $6::int > 0
     ON CONFLICT (webhook_id, day) DO UPDATE
     SET succeeded = counts.succeeded + excluded.succeeded, failed = counts.failed + excluded.failed)
   SELECT w.url, w.secrets, w.status, queue.consecutive_failures AS "consecutiveFailures", queue.breaker_open_until AS "breakerOpenUntil", queue.breaker_open_ms AS "breakerOpenMs"
   FROM queue JOIN webhooks w ON w.id = queue.webhook_id`
+const recordAndRenewText = recordResultsText(queueLease.renew('$3'))
+const recordAndReleaseText = recordResultsText(queueLease.release())
 
 /**
  * Writes results in the order in which they arrived, then renews or releases the lease. Returns the state of the queue.
@@ -127,8 +138,7 @@ const recordResultsText = `
  */
 export async function recordResults(
   context: Context,
-  leaseOwner: string,
-  { webhookId }: DeliveryQueue,
+  { webhookId, leaseOwner }: DeliveryQueue,
   results: readonly AttemptResult[],
   releaseLease: boolean,
 ): Promise<DeliveryLease | undefined> {
@@ -137,15 +147,15 @@ export async function recordResults(
   const accepted = results.filter(({ status }) => status === 'delivered').length
   const column = <K extends keyof AttemptResult>(key: K) => results.map((result) => result[key])
   const [lease] = await context.database.query<DeliveryLease & Record<string, unknown>>(
-    'webhooks-record-results',
-    recordResultsText,
+    releaseLease ? 'webhooks-record-and-release' : 'webhooks-record-and-renew',
+    releaseLease ? recordAndReleaseText : recordAndRenewText,
     [
       webhookId,
       leaseOwner,
       now,
       results.length - 1 - last,
       accepted,
-      releaseLease,
+      results.length - accepted,
       results[last]?.at ?? null,
       dayOf(now),
       column('id'),
@@ -154,7 +164,6 @@ export async function recordResults(
       column('error'),
       column('at'),
       column('next'),
-      results.length - accepted,
     ],
   )
   return lease

@@ -3,7 +3,6 @@
  * delivery loop with few concurrent attempts, and fewer while its receiver is slow, so that a slow or dead receiver
  * does not delay others. Notifications trigger a poll; without them, the worker polls at intervals.
  */
-import { randomUUID } from 'node:crypto'
 import { limits } from '../../kernel/limits.js'
 import { SECOND } from '../../kernel/time.js'
 import type { Context, Gatehouse } from '../../platform/context.js'
@@ -56,8 +55,8 @@ function createSender(gatehouse: Gatehouse, onEnd: () => void = () => {}): Deliv
   const context: Context = systemContext(gatehouse)
   let isStopped = false
 
-  function startLoop(leaseOwner: string, queue: DeliveryQueue): void {
-    const loop = runDeliveryLoop(systemContext(gatehouse), leaseOwner, queue, slots)
+  function startLoop(queue: DeliveryQueue): void {
+    const loop = runDeliveryLoop(systemContext(gatehouse), queue, slots)
     loops.set(queue.webhookId, { loop, queue })
     void loop.ended
       .catch((error) => {
@@ -77,10 +76,8 @@ function createSender(gatehouse: Gatehouse, onEnd: () => void = () => {}): Deliv
     webhooks?: readonly string[]
   }): Promise<number> {
     if (isStopped || slots.freeCount() === 0) return 0
-    // A new owner id per lease: an older loop of this process that lost its lease must not write to the new one.
-    const leaseOwner = randomUUID()
-    const queues = await leaseQueues(context, leaseOwner, filter)
-    for (const queue of queues) startLoop(leaseOwner, queue)
+    const queues = await leaseQueues(context, filter)
+    for (const queue of queues) startLoop(queue)
     return queues.length
   }
 
