@@ -23,7 +23,7 @@
  * - Settlements of top-ups (resources/payments/topup-attempts.ts): other processes only wait until the row is free.
  *   There is no owner, because a late response is recorded too: it says that money was transferred.
  */
-import { randomBytes } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import type { Log } from '../log.js'
 
@@ -33,7 +33,7 @@ const processName = `${hostname()}:${process.pid}`
  * Creates the owner of a lease: host name, process ID and random digits. Each lease needs a new one, so that work that
  * has lost a lease cannot write to a later lease of the same process.
  */
-export const newLeaseOwner = (): string => `${processName}:${randomBytes(6).toString('hex')}`
+export const newLeaseOwner = (): string => `${processName}:${randomUUID().slice(-12)}`
 
 /** Where a table stores its leases, and how long they last. */
 export interface LeaseColumns {
