@@ -137,7 +137,8 @@ export async function codeTransition(
       decision = undefined
       const used = await consumeCode(tx, { issuerId: user.issuerId, userId: user.id })
       decision = used ? 'correct' : 'wrong'
-      if (!used) throw new TransitionRefused({ to: state, problems: [{ key: 'factor_wrong' }] })
+      const wrongCodeKey = method === 'backup_codes' ? 'backup_code_wrong' : 'factor_wrong'
+      if (!used) throw new TransitionRefused({ to: state, problems: [{ key: wrongCodeKey }] })
       await recordCredentialVerification(withUserActor(tx, user), user, method, used.verifierId)
       // A user who has used the last backup code gets new ones.
       return used.isLastCode ? { ...provedState, offersBackupCodes: true } : provedState

@@ -101,7 +101,7 @@ describe('the page', () => {
     const { page, browser } = await realm.openSignInPage(client, { ui_locales })
     const answered = await browser.submit(page, { method: 'passkey' })
     expect(errorMessageOf(answered)).toMatch(
-      ui_locales === 'de' ? /keinen Passkey verwendet/ : /passkey request was canceled or failed/,
+      ui_locales === 'de' ? /Passkey-Abfrage wurde abgebrochen/ : /passkey request was canceled or failed/,
     )
   })
 })

@@ -24,7 +24,7 @@ const problemKeysOfField: Readonly<Record<FieldName, readonly TextKey[]>> = {
     'password_contains_user_info',
     'password_used_before',
   ],
-  code: ['code_wrong', 'code_expired', 'factor_wrong', 'app_code_wrong'],
+  code: ['code_wrong', 'code_expired', 'factor_wrong', 'backup_code_wrong', 'app_code_wrong'],
 }
 
 /**

@@ -1,4 +1,7 @@
-/** English texts of the hosted pages. Every other language must have the same keys. */
+/**
+ * English texts of the hosted pages. The type `Texts` is derived from this table, so that every other language must
+ * have the same keys.
+ */
 export const en = {
   sign_in: 'Sign in',
   continue_to: 'to continue to {client}',
@@ -23,7 +26,7 @@ export const en = {
   unavailable: 'The service is not available at the moment. Try again in a few minutes.',
   sign_out: 'Sign out',
   sign_out_question: 'Do you want to sign out?',
-  sign_out_lead: 'You will be signed out of {name} and of the applications that you signed in to with it.',
+  sign_out_lead: 'You will be signed out of {name} and of the applications that you signed in to with this account.',
   stay: 'Stay signed in',
   signed_out: 'You are signed out',
   signed_out_lead: 'You can close this page now.',
@@ -42,7 +45,7 @@ export const en = {
   sign_up_lead: 'It takes a minute.',
   sign_up_passkey: 'Sign up with a passkey',
   sign_up_passkey_lead:
-    'You will use it to sign in as {username}. A passkey uses your fingerprint, face or PIN, so there is no password to remember.',
+    'You will use the passkey to sign in as {username}. A passkey uses your fingerprint, face or PIN, so there is no password to remember.',
   no_account: 'No account yet?',
   email: 'Email',
   name: 'Name (optional)',
@@ -59,7 +62,7 @@ export const en = {
   upstream_unknown:
     'Your {method} account is not linked to an account here. Sign in with another method, or contact the administrator of this service.',
   upstream_taken:
-    'An account with your email address already exists. Sign in to it with another method; then you can link {method} to it.',
+    'An account with your email address already exists. Sign in to that account with another method; then you can link {method} to it.',
   upstream_unverified: 'A verified email address is required here, and {method} did not provide one.',
   continue: 'Continue',
   username_missing: 'Enter your username or email first.',
@@ -67,9 +70,9 @@ export const en = {
   reset_lead: 'We will send a code to the email address of your account.',
   send_code: 'Send code',
   code_title: 'Check your email',
-  code_lead: 'If {address} can be used here, we have sent a code to it. The code is valid for ten minutes.',
+  code_lead: 'If {address} can be used here, we have sent a code to this address. The code is valid for ten minutes.',
   link_lead:
-    'If {address} can be used here, we have sent a link to it. Open the link in this browser within ten minutes.',
+    'If {address} can be used here, we have sent a link to this address. Open the link in this browser within ten minutes.',
   link_open_lead: 'You opened the link that was sent to {address}. Continue to sign in.',
   code: 'Code',
   send_again: 'Send again',
@@ -98,7 +101,8 @@ export const en = {
   use_passkey: 'Use a passkey',
   passkey_failed: 'The passkey request was canceled or failed. Try again, or use another method.',
   passkey_refused: 'This passkey cannot be used here. Try another one, or use another method.',
-  passkey_unsupported: 'This browser cannot use passkeys on this page. They need JavaScript and a recent browser.',
+  passkey_unsupported:
+    'This browser cannot use passkeys on this page. Passkeys require JavaScript and a recent browser.',
   factor_title: 'One more step',
   factor_passkey_lead: 'Confirm with your passkey that it is you, {username}.',
   factor_totp_lead: 'Enter the code that your authenticator app shows for {username}.',
@@ -107,6 +111,7 @@ export const en = {
   use_totp: 'Use your authenticator app',
   use_backup_codes: 'Use a backup code',
   factor_wrong: 'This code is wrong or was used already. Wait for the next code and try again.',
+  backup_code_wrong: 'This backup code is wrong or was used already. Try another one.',
   factor_locked: 'Too many wrong codes. Try again later, or use another method.',
   no_factor_title: 'No second factor available',
   no_factor:
@@ -125,7 +130,7 @@ export const en = {
   instead_enroll_totp: 'Use an authenticator app instead',
   new_codes_title: 'Save your backup codes',
   new_codes_lead:
-    'Use one of them to sign in if you lose access to your other method. They are shown only now; each code works once.',
+    'If you lose access to your second factor, use one of these codes to sign in. They are shown only now; each code works once.',
   codes_saved: "I've saved them",
   recovery_title: 'Recover your access',
   recovery_lead:
@@ -133,10 +138,10 @@ export const en = {
   recovery_lost: 'Select the credentials that you no longer have. They will be removed.',
   recovery_go: 'Recover access',
   recovery_gone:
-    'This recovery link has been used or replaced, has expired, or the account has changed since it was created. Create a new one on the server: gatehouse admin recover.',
+    'This recovery link has been used or replaced, has expired, or the account has changed since the link was created. To create a new link, run this command on the server: gatehouse admin recover.',
   invitation: 'Invitation',
   invitation_title: 'Join {organization}',
-  invitation_lead: 'This invitation was sent to {email}. Sign in to accept it.',
+  invitation_lead: 'This invitation was sent to {email}. Sign in to accept the invitation.',
   invitation_sign_in: 'Sign in and accept',
   invitation_gone: 'This invitation has been used or withdrawn, or has expired. Ask for a new one.',
   invitation_over_title: 'This invitation is no longer valid',
@@ -144,7 +149,7 @@ export const en = {
     'It was used or withdrawn, or it expired, while you were signing in. Nothing has changed. Ask the person who invited you to {organization} for a new invitation, and open the link in the new email.',
   invitation_full_title: 'This organization is full',
   invitation_full_lead:
-    '{organization} has reached its maximum number of members. Ask the person who invited you to free a place, then open the link in your email again. The invitation stays valid until it expires.',
+    '{organization} has reached its maximum number of members. A member must be removed first: contact the person who invited you, then open the link in your email again. The invitation stays valid until it expires.',
   invitation_member_title: 'You are already a member',
   invitation_member_lead:
     'This account already belongs to {organization}, so there is nothing to accept. You can close this page.',
@@ -153,14 +158,14 @@ export const en = {
   consent: 'Allow access?',
   consent_question: 'Allow {host} to use your account?',
   consent_name: 'The application calls itself “{name}”. This name is not verified.',
-  consent_wants: 'It can see:',
+  consent_wants: 'The application can see:',
   consent_openid: 'your user id',
   consent_profile: 'your name and picture',
   consent_email: 'your email address',
   consent_phone: 'your phone number',
   consent_address: 'your postal address',
-  consent_organizations: 'It can see your role in these organizations:',
-  consent_acts: 'With your account, it can access:',
+  consent_organizations: 'The application can see your role in these organizations:',
+  consent_acts: 'With your account, the application can access:',
   consent_back: 'You will be redirected to {back}.',
   consent_allow: 'Allow',
   consent_deny: 'Do not allow',
