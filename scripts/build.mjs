@@ -8,8 +8,12 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
-// Each step: its name, the tool (a program in node_modules, or a package that `script` requires), arguments, inputs
-// (the step is skipped if the first is absent), an output file, and hooks that run before and after.
+// The steps, in order:
+// - `tool`: a file in node_modules. Without `script`, it is the program that the step runs.
+// - `script`: the program that the step runs instead; it requires the package of `tool`.
+// - `inputs`: files and directories. Without the first of them, the step is skipped.
+// - `output`: a file that the step writes.
+// - `before` runs only if the output does not exist, `after` runs after a successful step.
 const steps = [
   {
     name: 'database client',
@@ -17,7 +21,7 @@ const steps = [
     args: ['generate'],
     inputs: ['prisma/schema.prisma', 'prisma/models', 'prisma.config.ts'],
     output: 'src/platform/postgres/prisma/client.ts',
-    // Disables telemetry and update messages.
+    // Disables the telemetry and the update messages of Prisma.
     environment: { CHECKPOINT_DISABLE: '1', PRISMA_HIDE_UPDATE_MESSAGE: '1' },
   },
   {
@@ -26,7 +30,7 @@ const steps = [
     args: ['-p', 'tsconfig.json', '--pretty', 'false'],
     inputs: ['src', 'test', 'bench', 'scripts', 'tsconfig.json'],
     output: 'dist/src/platform/postgres/migrate.js',
-    // With its build info the compiler would not rewrite deleted output files.
+    // The output was deleted. With its build info, the compiler would not write unchanged files again.
     before: () => rmSync(join(root, 'dist/.tsbuildinfo'), { force: true }),
     after: removeStale,
   },
@@ -66,7 +70,7 @@ const steps = [
   },
 ]
 
-/** Removes output of deleted sources, because deleted tests would still run. */
+/** Removes the output of sources that were deleted, because the output of a deleted test would still run. */
 function removeStale() {
   for (const folder of ['src', 'test', 'bench', 'scripts']) {
     for (const file of filesIn(join('dist', folder))) {
@@ -87,10 +91,13 @@ function filesIn(path) {
   return below.filter((entry) => entry.isFile()).map((entry) => relative(root, join(entry.parentPath, entry.name)))
 }
 
-/** Excludes generated files next to the inputs, which would cause a rebuild each time. */
+/** Returns false for generated files, whose changes would cause a rebuild each time. */
 const isSource = (path) => !path.split(sep).includes('generated')
 
-/** Returns a hash of the names, times and sizes of the inputs, the version of the tool and the arguments. */
+/**
+ * Returns a hash of the names, modification times and sizes of the inputs, the package.json of the tool and the
+ * arguments.
+ */
 function fingerprint({ inputs, tool, args }) {
   const hash = createHash('sha256').update(args.join(' '))
   hash.update(readFileSync(join(root, 'node_modules', /^(@[^/]+\/)?[^/]+/.exec(tool)[0], 'package.json')))
@@ -129,6 +136,6 @@ if (steps.every(({ tool }) => existsSync(join(root, 'node_modules', tool)))) {
   for (const step of steps) build(step)
 } else if (!existsSync(join(root, 'dist/src'))) {
   console.error('build: there is no build, and the build tools are not installed; run: npm ci --include=dev')
-  // Not an error for `npm install` (prepare), but for a start.
+  // `npm install` (its `prepare` script) succeeds without a build; a start fails.
   process.exitCode = process.env.npm_lifecycle_event === 'prepare' ? 0 : 1
 }

@@ -1,5 +1,6 @@
-// `npm run lint` fails on words that this project avoids in code, SQL, pages and documents (CONTRIBUTING.md, "Style").
-// Each row is a pattern and what to write instead.
+// `npm run lint` runs this script, which fails on words that this project avoids in code, SQL, pages and documents
+// (CONTRIBUTING.md, "Style"). With arguments, it checks only files whose paths begin with one of them. A line that
+// contains `words-ok` is skipped.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -7,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 
+// Each row is a pattern and what to write instead.
 const words = [
   [/\b(?:audit )?trail\b/, 'audit log'],
   [/\b(?:told|tells)\b/, 'recorded, notified, says'],
@@ -42,12 +44,12 @@ const words = [
   [/\b\w{3,}(?:ganis|horis|ognis|ialis|malis|nalis|calis|imis|rnis)(?:e|ed|es|ing|ation)\b/, 'the US spelling (-ize)'],
 ]
 
-/** Words of -ise that are right, names of contracts and of other products. */
+/** Words that the patterns would find but that are correct, such as words in -ise and names of other products. */
 const allowed =
   /\b(?:promis(?:e|es|ed|ing)|premises?|compromis(?:e|ed|es|ing)|otherwise|comprise[sd]?|enterprise|precise|raise[sd]?|raising|rising|arise[sn]?|arising|surprise[sd]?|surprising|likewise|exercise[sd]?|advertise[sd]?|advertising|noise|praise|rise|Promise\w*)\b/g
 
 const extensions = /\.(?:ts|tsx|mjs|cjs|js|sql|prisma|graphql|md|html|css|svg|ya?ml|json)$/
-// Released migrations and dumps keep their text, and this file names the words.
+// Released migrations and dumps keep their text, and this file contains the words themselves.
 const skipped =
   /^(?:prisma\/migrations\/|test\/stories\/upgrade\/|package-lock\.json|scripts\/check-words\.mjs|LICENSE)/
 

@@ -1,6 +1,6 @@
-// Generates graphql/console/generated: every document of graphql/console as a string with types from the schema, so that a
-// page that uses an unknown or unselected field does not compile. One file per document file, so that a page loads only
-// its own documents. Runs as a step of build.mjs.
+// Generates graphql/console/generated, as a step of build.mjs: every operation of graphql/console as a string, with
+// types from the schema, so that a page that uses an unknown or unselected field does not compile. There is one
+// generated file for each document file, so that a page loads only its own documents.
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -54,7 +54,9 @@ function requiredFragments(definition, found = new Set()) {
   return found
 }
 
-/** Returns the source of a constant with the operation, typed by its result and variables. */
+/**
+ * Returns the source of a constant with the text of an operation, typed by the result and variables of the operation.
+ */
 function documentConstant(operation) {
   const { value: name } = operation.name
   const type =
@@ -75,7 +77,10 @@ for (const { location, document } of documents) {
   writeFileSync(join(outputFolder, `${basename(location, '.graphql')}.ts`), head + constants.join('\n'))
 }
 
-/** Copies a table of names and descriptions (`name: 'Description.'`) from a module that the console cannot import. */
+/**
+ * Returns the source of a copy of a table of names and descriptions (`name: 'Description.'`). The console cannot import
+ * the module that contains the table.
+ */
 function tableOf(path, name) {
   const text = readFileSync(join(folder, '../..', path), 'utf8')
   const body = text.slice(text.indexOf(`export const ${name} = {`), text.indexOf('} as const', text.indexOf(name)))

@@ -1,7 +1,8 @@
 /**
  * `npm run migration -- <name>` writes prisma/migrations/<yyyymmddhhmmss>_<name>/migration.sql with the difference
  * between the models and the last migration. `npm run migration -- --rewrite <folder>` regenerates the generated part
- * of that migration (only if no release contains it). SQL below the mark is kept.
+ * of the newest migration and keeps the hand-written SQL below the mark. Do not rewrite a migration that a release
+ * contains.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
@@ -22,8 +23,8 @@ const emptyHandWrittenBlock = `${handWrittenMark}: triggers, functions and index
  *
  * @param target a new name in snake case, or an existing migration to rewrite
  * @param root the directory that contains prisma/; by default the package
- * @returns the path of the written file, or null when models and migrations are in sync
- * @throws Error for an invalid name, or a migration that is missing or not the newest
+ * @returns the path of the written file, or null for a new migration when models and migrations are in sync
+ * @throws Error for an invalid name, a migration to rewrite that is not the newest, or a clock behind the newest one
  */
 export async function writeMigration(
   target: { name: string } | { rewrite: string },
@@ -47,21 +48,22 @@ export async function writeMigration(
   return file
 }
 
-/** A rewritten older migration would repeat the changes of newer ones. */
+/** Returns the folder if it is the newest migration. An older migration would repeat the changes of the newer ones. */
 function requireNewestMigration(folder: string, migrations: string): string {
   const newest = migrationNames(migrations).at(-1)
-  if (folder !== newest) throw new Error(`only the newest migration can be rewritten: ${newest ?? 'there is none yet'}`)
+  if (folder !== newest)
+    throw new Error(`Only the newest migration can be rewritten: ${newest ?? 'there is none yet'}.`)
   return folder
 }
 
-/** Migrations run in the order of their names, so a new one must sort last. */
+/** Returns the folder of a new migration. Migrations run in the order of their names, so a new name must sort last. */
 function newMigrationFolder(name: string, migrations: string): string {
   if (!/^[a-z][a-z0-9_]*$/.test(name))
     throw new Error('The name of the migration must be in snake_case, such as add_user_region.')
   const folder = `${new Date().toISOString().replace(/\D/g, '').slice(0, 14)}_${name}`
   const newest = migrationNames(migrations).at(-1) ?? ''
   if (folder <= newest)
-    throw new Error(`the clock of this machine is behind the newest migration, ${newest}; set the clock`)
+    throw new Error(`The clock of this machine is behind the newest migration, ${newest}. Set the clock.`)
   return folder
 }
 

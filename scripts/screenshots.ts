@@ -109,7 +109,7 @@ const app = await startApp({
   clock,
   roles: ['core', 'idp', 'worker'],
   env: { BOOTSTRAP_ADMIN_EMAIL: ADMIN.email, BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password },
-  // Webhook receivers: one of nine deliveries fails.
+  // Replaces the webhook receivers: one of nine deliveries fails.
   outbound: () => ({
     send: async () => ({ status: ++deliveryCount % 9 === 0 ? 503 : 200, headers: {}, body: '' }),
     close: async () => {},
@@ -151,13 +151,16 @@ try {
 }
 process.exit(0)
 
-/** Saves a screenshot as WebP, a quarter of the size of PNG. Playwright does not support WebP, so this uses CDP. */
+/**
+ * Saves a screenshot as WebP, which has a quarter of the size of PNG. Playwright does not support WebP, so the Chrome
+ * DevTools Protocol is used.
+ */
 async function saveScreenshot(page: Page, name: string): Promise<void> {
   const session = await page.context().newCDPSession(page)
   const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 82 })
   await session.detach()
   writeFileSync(join(folder, `${name}.webp`), Buffer.from(data, 'base64'))
-  // Also saves a PNG, for viewers without WebP support.
+  // With LOOK, the path of a directory, also saves a PNG there, for viewers without WebP support.
   if (process.env['LOOK']) await page.screenshot({ path: join(process.env['LOOK'], `${name}.png`) })
   console.log(name, Math.round((data.length * 0.75) / 1024), 'kB')
 }

@@ -1,7 +1,7 @@
 /**
  * `npm run version-dump` writes test/stories/upgrade/<last migration>.json.gz: all rows of a deployment of this version
- * with rows in each table. The upgrade test starts a later version on the dump. Run it before a schema change that
- * renames or rewrites data. Never rewrite an older dump.
+ * with rows in each table. The upgrade test starts a later version on each dump. Run this script before a schema change
+ * that renames or rewrites data. Do not change the dump of an older version.
  */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -52,7 +52,7 @@ try {
   rmSync(dataDir, { recursive: true, force: true })
 }
 
-/** Creates a deployment in which every feature has been used. */
+/** Creates a deployment with rows in every table. @returns the data that the upgrade test needs besides the rows */
 async function createUsedDeployment(): Promise<Omit<VersionDump, 'migration' | 'tables'>> {
   const facilitator = await startFacilitator()
   const receiver = await startWebhookReceiver()
@@ -114,7 +114,7 @@ async function fillOtherTables(app: TestApp, receiverUrl: string): Promise<Omit<
   const importUsers =
     'mutation ($a: ID!, $i: ID!, $input: ImportUsersInput!) { importUsers(accountId: $a, issuerId: $i, input: $input) { __typename } }'
   expectStatus(await owner.graphql(importUsers, { a: accountId, i: issuerId, input }), 200)
-  // Uses the tokens of another application as tokens of the console.
+  // The console session gets the tokens of another application, because this script does not sign in to the console.
   await createConsoleSession(context, {
     access: access_token,
     refresh: 'refresh',
@@ -136,7 +136,7 @@ async function fillOtherTables(app: TestApp, receiverUrl: string): Promise<Omit<
     async () => (await prisma.eventHour.count()) > 0 && (await prisma.eventCount.count()) > 0,
   )
 
-  // A queued message.
+  // An email that is due in an hour, so that the table of queued jobs has a row.
   const encrypted = app.gatehouse.encryptor.encrypt(
     JSON.stringify({ to: 'ada@example.com', subject: 'Hello', text: 'Hello', html: 'Hello' }),
   )

@@ -8,7 +8,7 @@ import { consumeRateLimit } from '../platform/http/consume-rate-limit.js'
 import { requestInfo } from '../platform/http/request.js'
 import { authenticate } from './authenticate.js'
 
-/** Creates the context of a request before authentication. */
+/** Creates the context of a request with the anonymous actor, before authentication. */
 export const anonymousContext = (gatehouse: Gatehouse, request: IncomingMessage): Context =>
   contextFor(gatehouse, unauthenticated, requestInfo(gatehouse, request))
 
@@ -19,9 +19,9 @@ export interface AuthenticatedRequest {
 }
 
 /**
- * Authenticates a request and applies the rate limits (docs/contract.md#rate-limits): per credential for authenticated
- * requests, per network for anonymous requests and invalid credentials.
- * @throws unauthorized, too_many_requests
+ * Authenticates a request and applies the rate limits (docs/contract.md#rate-limits): `limit` per actor for
+ * authenticated requests, `unauthenticated` per network for anonymous requests and invalid credentials.
+ * @throws unauthorized, too_many_requests; forbidden if the credential is not allowed from this IP address
  */
 export async function authenticateAndRateLimit(
   anonymous: Context,

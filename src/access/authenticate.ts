@@ -14,7 +14,10 @@ import { matchesSecret, type StoredSecret } from '../resources/keys/rotating-sec
 import { type ExtraColumns, verifyAccessToken } from '../resources/sessions/access-token.js'
 import { verifySecretRateLimited } from './secret-attempts.js'
 
-/** Returns the WWW-Authenticate header of a 401 response (docs/contract.md#errors, RFC 9728). */
+/**
+ * Returns the WWW-Authenticate header of a 401 response (docs/contract.md#errors, RFC 9728).
+ * @param bearerError the error code of RFC 6750; omitted if the request had no access token
+ */
 export const wwwAuthenticateHeader = (baseUrl: string, bearerError?: string): string =>
   `Basic realm="gatehouse", Bearer realm="gatehouse"${bearerError ? `, error="${bearerError}"` : ''}, resource_metadata="${baseUrl}/.well-known/oauth-protected-resource"`
 
@@ -62,8 +65,8 @@ const apiKeySql = `
   LEFT JOIN organizations o ON o.id = k.org_id LEFT JOIN issuers i ON i.id = o.issuer_id WHERE k.id = $1`
 
 /**
- * Decodes base64 and splits at the first colon (RFC 7617), without form decoding
- * (docs/contract.md#api-key-credentials).
+ * Authenticates an API key: the base64 of `key_id:secret`, split at the first colon (RFC 7617). Unlike the credentials
+ * of OAuth clients, the two parts are not form-urlencoded (docs/contract.md#api-key-credentials).
  */
 async function authenticateApiKey(context: Context, value: string): Promise<Actor> {
   const [, id = '', secret = ''] = /^([^:]*):(.*)$/s.exec(Buffer.from(value, 'base64').toString('utf8')) ?? []
@@ -71,7 +74,7 @@ async function authenticateApiKey(context: Context, value: string): Promise<Acto
   if (!/^ak_[0-9a-z]{26}$/.test(id)) throw invalidKeyError()
   const [key] = await context.database.query<ApiKeyRow>('api-key', apiKeySql, [id])
   const now = context.now()
-  // Compares the secret even when the key is not active, so that both cases take the same time.
+  // Compares the secret even if the key is unknown or not active, so that the response time is the same for every key.
   const { matches: isMatch } = await verifySecretRateLimited(context, 'core', id, () =>
     matchesSecret(key?.secrets ?? [], secret, now),
   )
@@ -104,14 +107,15 @@ async function authenticateApiKey(context: Context, value: string): Promise<Acto
 interface Principal {
   name: string | null
   scopes: string[]
+  /** True for a user of the console issuer. */
   console: boolean
-  /** The token was issued to the console itself. */
+  /** True if the token was issued to the client of the console. */
   issuedToConsole: boolean
-  /** For a user of the console issuer: the scopes on the system account. */
+  /** For a user of the console issuer: the scopes on the system account. Empty for other principals. */
   systemScopes: string[]
 }
 
-/** Extra columns of the token check: the user, client or agent that the token identifies, and its scopes. */
+/** Extra columns of the token query: name and scopes of the user, client or agent that the token identifies. */
 const principalQuery: ExtraColumns = {
   name: 'access-token-principal',
   columns: `
@@ -127,8 +131,8 @@ const principalQuery: ExtraColumns = {
 }
 
 /**
- * Authenticates a Bearer token (RFC 6750, docs/contract.md#access-tokens-at-the-core-api). The scopes come from the
- * database and are limited by the token's scope.
+ * Authenticates a Bearer token (RFC 6750, docs/contract.md#access-tokens-at-the-core-api). The effective scopes are the
+ * scopes that the principal has in the database, limited by the `scope` claim of the token.
  */
 async function authenticateAccessToken(context: Context, token: string): Promise<Actor> {
   const invalidTokenError = () =>
@@ -143,8 +147,8 @@ async function authenticateAccessToken(context: Context, token: string): Promise
     throw new ApiError('forbidden', 'This personal token cannot be used from this IP address.')
   }
   const requestedScopes = (claims.scope ?? '').split(' ').filter(Boolean)
-  // The scopes of a console user differ by account, so `authorize` determines them. Other principals have their granted
-  // scopes.
+  // The scopes of a user of the console issuer differ by account. `authorize` reads them for the account of each
+  // request and limits them by the `scope` claim, which is passed on here.
   const scopes = verified.console ? requestedScopes : intersectScopes(verified.scopes, requestedScopes)
   return {
     ...(personalToken

@@ -1,6 +1,6 @@
 /**
- * Authorization for all APIs: checks the required permission (scope) on the resource path (the IDs in the path) for the
- * actor. Resources outside of the caller's reach are 404; missing scopes are 403.
+ * Authorization for GraphQL and REST: checks that the actor has the required scope on a resource path. The error is 404
+ * if the actor has no access to the resource path, and 403 if only the scope is missing.
  */
 import { ApiError, insufficientScope, notFound } from '../kernel/errors.js'
 import { coversScope, intersectScopes } from '../kernel/scopes.js'
@@ -9,7 +9,7 @@ import { loader } from '../platform/postgres/loader.js'
 import { authoritiesOf, findAdministratorOrganization } from '../resources/accounts/administrators.js'
 import { wwwAuthenticateHeader } from './authenticate.js'
 
-/** The IDs in a resource path. */
+/** The IDs of the account, issuer and organization that a request names. */
 export interface ResourcePath {
   accountId?: string | undefined
   issuerId?: string | undefined
@@ -22,13 +22,16 @@ export interface RequiredPermission {
   /** A second required scope. */
   additionalScope?: string
   operatorOnly?: boolean
-  /** The field leads from the parent's organization to resources of its issuer. */
+  /**
+   * True for a relation field of an organization that returns resources of its issuer, such as `member.user`. The
+   * permission is then checked on the issuer, without the organization.
+   */
   movesToIssuer?: boolean
 }
 
 /**
  * Checks that the caller has a permission.
- * @returns the context for the operation; its actor has the effective scopes on this account
+ * @returns the context for the operation, whose actor has the effective scopes on the resource path
  * @throws unauthorized, not_found, insufficient_scope, forbidden
  */
 export async function authorize(
@@ -56,7 +59,7 @@ export async function authorize(
   return scopes === actor.scopes ? context : { ...context, actor: { ...actor, scopes } }
 }
 
-/** Returns true when `authorize` would succeed. @throws errors other than 401, 403 and 404, such as unavailable */
+/** Returns true if `authorize` would succeed. @throws errors other than 401, 403 and 404, such as unavailable */
 export async function isAuthorized(
   context: Context,
   permission: RequiredPermission,
@@ -71,7 +74,7 @@ export async function isAuthorized(
   }
 }
 
-/** Returns the caller's scopes on a resource path; null when the path is outside of the caller's reach. */
+/** Returns the caller's scopes on a resource path; null if the caller has no access to the resource path. */
 export async function effectiveScopes(context: Context, path: ResourcePath): Promise<readonly string[] | null> {
   const { actor } = context
   const { accountId, issuerId, orgId } = path
@@ -82,9 +85,9 @@ export async function effectiveScopes(context: Context, path: ResourcePath): Pro
   if (accountId === undefined) return actor.scopes
   const isConsoleUser = actor.userId !== null && actor.issuerId === null
   if (orgId !== undefined && !actor.operator && actor.orgId === null) {
-    // An administrator organization grants authority on another account than the one that contains it. Therefore the
-    // system account's administrators cannot manage it; only operators, the owner of the administered account (who has
-    // no other access to the system account), and the organization's own API keys can.
+    // An administrator organization is in the system account, but its members administer another account. Scopes on the
+    // system account therefore do not suffice to manage the organization. Only operators, the owner of the administered
+    // account and the API keys of the organization can manage it.
     const administrators = await findAdministratorOrganization(context, { accountId, issuerId, orgId })
     if (administrators) return isConsoleUser && administrators.ownerUserId === actor.userId ? actor.scopes : null
   }
@@ -93,8 +96,9 @@ export async function effectiveScopes(context: Context, path: ResourcePath): Pro
 }
 
 /**
- * Returns the scopes of a user of the console issuer on accounts, limited by the token's scope
- * (docs/contract.md#access-tokens-at-the-core-api). An operator's scopes on the system account apply to every account.
+ * Returns the scopes of a user of the console issuer on each account, limited by the `scope` claim of the token
+ * (docs/contract.md#access-tokens-at-the-core-api); null for an account that the user has no access to. The scopes that
+ * an operator has on the system account apply to every account.
  */
 async function consoleUserScopes(
   context: Context,

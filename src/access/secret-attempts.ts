@@ -1,6 +1,6 @@
 /**
- * Limits wrong secrets of clients, agents and API keys before they are compared
- * (docs/contract.md#failed-client-authentication).
+ * Limits the number of wrong secrets of clients, agents and API keys. While a limit is exceeded, secrets are refused
+ * without a comparison (docs/contract.md#failed-client-authentication).
  */
 import { networkOf } from '../kernel/network.js'
 import type { Context } from '../platform/context.js'
@@ -9,15 +9,15 @@ import { requireWithinRateLimit } from '../platform/http/consume-rate-limit.js'
 import type { BucketRef } from '../platform/http/rate-limiter.js'
 
 /**
- * The server that receives the secret. Each counts separately, so that wrong client secrets do not lock out an
- * administrator.
+ * The server that receives the secret. The failures at each server are counted separately, so that wrong client secrets
+ * at the IdP do not lock out an administrator at the Core API.
  */
 type CredentialServer = 'core' | 'idp'
 
 /**
- * Returns the buckets of an attempt: the caller's network, and the network with the credential ID. Other networks have
- * separate buckets, so failures from elsewhere do not lock out the owner of a credential. Unknown IDs have buckets too,
- * so that responses do not reveal which IDs exist.
+ * Returns the buckets of an attempt: one for the caller's network, and one for the network and the credential ID. Each
+ * network has its own buckets, so that failures from other networks do not lock out the owner of a credential. Unknown
+ * IDs have buckets like existing ones, so that responses do not reveal which IDs exist.
  */
 function failureBuckets({ request }: Context, server: CredentialServer, id: string): BucketRef[] {
   const network = networkOf(request.ip)
@@ -29,11 +29,11 @@ function failureBuckets({ request }: Context, server: CredentialServer, id: stri
 }
 
 /**
- * Compares a secret, unless there were too many failures before.
+ * Compares a secret, unless too many comparisons have failed.
  * @param id the ID that the caller presents; for a client, with its issuer
- * @param compare compares the secret; must be synchronous
+ * @param compare compares the secret; must be synchronous, so that nothing runs between the limit and the comparison
  * @returns whether the secret matches, and on failure the RateLimit headers for the response
- * @throws ApiError too_many_requests, also when this failure exceeds the limit
+ * @throws ApiError too_many_requests if a limit is exceeded
  */
 export async function verifySecretRateLimited(
   context: Context,
@@ -47,7 +47,8 @@ export async function verifySecretRateLimited(
 }
 
 /**
- * Throws if `verifySecretRateLimited` would refuse the attempt, as far as this process knows, without a comparison.
+ * Throws if this process knows that `verifySecretRateLimited` would refuse the attempt. Neither compares a secret nor
+ * counts an attempt.
  * @throws ApiError too_many_requests
  */
 export function checkFailureLimit(context: Context, server: CredentialServer, id: string): void {

@@ -10,6 +10,10 @@ import { print, printNotice, withDeployment } from './deployment.js'
 
 export interface AdminOptions {
   email: string
+  /**
+   * Path of a file with the password, or `-` for standard input. There is no option for the password itself, because
+   * other users of the machine can read the arguments of a process.
+   */
   passwordFile?: string
   json?: boolean
 }
@@ -17,7 +21,6 @@ export interface AdminOptions {
 /** `gatehouse admin create`. */
 export async function create(config: Config, { email, passwordFile, json }: AdminOptions): Promise<void> {
   const suppliedPassword = passwordFile === undefined ? undefined : readPassword(passwordFile)
-  // The password is not an argument, because other users of the machine can read the arguments of a process.
   const password = suppliedPassword ?? randomSecret()
   await withDeployment(config, async (context) => {
     if (!(await consolePath(context))) await bootstrap(context)
@@ -75,6 +78,6 @@ function readPassword(file: string): string {
     throw new Error(`The file ${file} cannot be read; check the path and its permissions.`)
   }
   const password = text.replace(/\r?\n$/, '')
-  if (password === '') throw new Error('The password is empty.')
+  if (password === '') throw new Error(`The password in ${file === '-' ? 'standard input' : file} is empty.`)
   return password
 }

@@ -1,4 +1,4 @@
-/** The checks of `gatehouse doctor`, in an order in which a failed check may be the cause of later ones. */
+/** The checks of `gatehouse doctor`, ordered so that a failed check can explain the failures after it. */
 import { accessSync, constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { get } from 'node:http'
 import { createServer } from 'node:net'
@@ -20,11 +20,11 @@ import type { Inspection } from './inspection.js'
 export interface CheckResult {
   state: 'ok' | 'warn' | 'broken'
   text: string
-  /** How to fix it. */
+  /** How to fix the problem. */
   fix?: string
 }
 
-/** Returns undefined when the check does not apply. */
+/** A check of the deployment. It returns undefined when it does not apply. */
 type Check = (inspection: Inspection) => Promise<CheckResult | undefined>
 
 const ok = (text: string): CheckResult => ({ state: 'ok', text })
@@ -33,7 +33,7 @@ const broken = (text: string, fix: string): CheckResult => ({ state: 'broken', t
 
 const isLocal = (url: string): boolean => isLoopback(new URL(url).hostname)
 
-/** Selects issuers whose password policy rejects breached passwords. */
+/** Selects a row if there is an issuer whose password policy rejects breached passwords. */
 const breachCheckingIssuersText = `
   SELECT 1 FROM issuers WHERE status <> 'deleted' AND settings #>> '{security,password_policy,check_breached}' = 'true' LIMIT 1`
 const [MEGABYTE, GIGABYTE] = [1e6, 1e9]
@@ -52,15 +52,18 @@ export const checks: Readonly<Record<string, Check>> = {
     try {
       accessSync(dataDir, constants.W_OK)
     } catch {
-      return broken(`${dataDir} is not writable`, 'Make the user that runs Gatehouse its owner, or set DATA_DIR.')
+      return broken(
+        `${dataDir} is not writable`,
+        'Make the user that runs Gatehouse the owner of this directory, or set DATA_DIR to another one.',
+      )
     }
     const readableByOthers = [dataDir, join(dataDir, 'secret.key')].filter(
       (path) => existsSync(path) && (statSync(path).mode & 0o077) !== 0,
     )
     if (readableByOthers.length > 0 && process.platform !== 'win32')
       return warn(
-        `${readableByOthers.join(' and ')} can be read by other users`,
-        `Remove their permissions: chmod go= ${readableByOthers.join(' ')}`,
+        `other users of this machine have access to ${readableByOthers.join(' and ')}`,
+        `Remove the permissions of other users: chmod go= ${readableByOthers.join(' ')}`,
       )
     return ok(dataDir)
   },
@@ -98,7 +101,7 @@ export const checks: Readonly<Record<string, Check>> = {
     return Number(connections) < 30
       ? warn(
           `${text}, ${connections} connections`,
-          'Each process uses up to 20: raise max_connections, or use a connection pooler.',
+          'Each Gatehouse process uses up to 20 connections: raise max_connections, or use a connection pooler.',
         )
       : ok(text)
   },
@@ -114,7 +117,7 @@ export const checks: Readonly<Record<string, Check>> = {
         message,
         code === '42501'
           ? 'Make the role of DATABASE_URL the owner of the database and its tables.'
-          : 'Run the Gatehouse version that this database was migrated by.',
+          : 'Run the version of Gatehouse that migrated this database.',
       )
     }
     const pending = rows.filter(({ appliedAt }) => appliedAt === null)
@@ -157,7 +160,7 @@ export const checks: Readonly<Record<string, Check>> = {
       ? ok(text)
       : warn(
           `${text}, ${old} of them with an older key`,
-          'Keep that key in SECRET_KEY, and run: gatehouse secrets reencrypt',
+          'Keep the older key in SECRET_KEY, and run: gatehouse secrets reencrypt',
         )
   },
 
@@ -215,7 +218,7 @@ export const checks: Readonly<Record<string, Check>> = {
       return ok('the server responds; rate limits use it')
     } catch (error) {
       const text = `the server of REDIS_URL does not respond: ${(error as Error).message}`
-      return warn(text, 'Check REDIS_URL. Until then, rate limits use PostgreSQL.')
+      return warn(text, 'Check REDIS_URL and the Redis server. While it does not respond, rate limits use PostgreSQL.')
     }
   },
 
@@ -229,7 +232,7 @@ export const checks: Readonly<Record<string, Check>> = {
     } catch (error) {
       return warn(
         `${config.breachedPasswordsUrl} does not respond: ${(error as Error).message}`,
-        'Check BREACHED_PASSWORDS_URL and the network. Until then, breached passwords are accepted.',
+        'Check BREACHED_PASSWORDS_URL and the network. While the service does not respond, breached passwords are accepted.',
       )
     } finally {
       await outbound.close()
@@ -279,7 +282,7 @@ async function hasTables(database: NonNullable<Inspection['database']>): Promise
   return row!.exists
 }
 
-/** Returns whether the port is free, used by a Gatehouse, or used by another program. */
+/** Returns `free`, `ours` if a running Gatehouse uses the port, or `taken` if another program uses it. */
 async function portState(host: string, port: number): Promise<'free' | 'ours' | 'taken'> {
   const free = await new Promise<boolean>((done) => {
     const server = createServer()

@@ -12,30 +12,32 @@ type ParsedOptions = Readonly<Record<string, string | boolean | string[] | undef
 export interface CommandRow {
   /** The name on the command line: `users import`. */
   name: string
-  /** An alternative for the last word of the name, for scripts that use the name of an older version. */
+  /** The last word of the name of this command in older versions, which scripts may still use. */
   alias?: string
   /** One line of help, beginning in lowercase, without a period. */
   description: string
-  /** `<file>` is required, `[status]` is optional. */
+  /**
+   * The arguments. A name in angle brackets (`<file>`) is required, one in square brackets (`[status]`) is optional.
+   */
   arguments?: readonly [name: string, about: string, choices?: readonly string[]][]
   options?: readonly OptionRow[]
-  /** Complete commands that can be copied. */
+  /** Complete command lines that can be copied. */
   examples: readonly string[]
-  /** The default when `gatehouse` or the group is called without a command. */
+  /** True if this command runs when `gatehouse`, or the group of this command, is called without a command. */
   isDefault?: boolean
   /** Imports the handler when the command runs, so that help and short commands start quickly. */
   load(): Promise<CommandHandler>
 }
 
-/** Returns the exit code, or undefined for 0. */
+/** Runs a command. It returns the exit code, or undefined for 0. */
 type CommandHandler = (config: Config, options: never, ...args: string[]) => Promise<unknown>
 
-/** The exit codes. */
+/** The exit codes of all commands (docs/commands.md). */
 export const exitCodes = {
   done: 0,
   failed: 1,
   usageError: 2,
-  /** The command completed but action is required, such as refused lines of an import or planned changes to confirm. */
+  /** The command completed, but the caller has to act, for example on refused lines of an import or planned changes. */
   incomplete: 3,
   /** SIGINT or SIGTERM; 128 plus the number of SIGINT, as in shells. */
   interrupted: 130,
@@ -43,7 +45,10 @@ export const exitCodes = {
 
 export const json: OptionRow = { flags: '--json', description: 'print the result as JSON' }
 
-/** Creates the commander program from the rows; the first word of a two-word name is its group. */
+/**
+ * Creates the commander program from the rows. The first word of a two-word name is the group of the command.
+ * @param groups descriptions by group
+ */
 export function createProgram(rows: readonly CommandRow[], groups: Readonly<Record<string, string>>): Command {
   const program = new Command('gatehouse')
     .exitOverride()
@@ -97,10 +102,11 @@ function addCommand(parent: Command, name: string, row: CommandRow): void {
       const code = await run(readConfig(), options as never, ...args)
       process.exitCode = typeof code === 'number' ? code : exitCodes.done
     } catch (error) {
-      // The reader has closed the pipe (`| head`).
+      // The program that reads the output has closed the pipe (`| head`), which is not an error.
       if ((error as { code?: unknown }).code === 'EPIPE') process.exit(exitCodes.done)
       printError(error, options['json'] === true, row.options)
-      // exit() instead of exitCode, because open handles of a failed `start` would keep the process running.
+      // This calls exit() instead of setting exitCode, because open handles of a failed `start` would keep the process
+      // running.
       process.exit(error instanceof UsageError ? exitCodes.usageError : exitCodes.failed)
     }
   })

@@ -1,4 +1,4 @@
-/** Shared by commands: opens the deployment's database and prints output. */
+/** Functions that the commands share: they open the deployment's database and print output. */
 import type { Config } from '../config.js'
 import type { Context } from '../platform/context.js'
 import { systemContext } from '../platform/jobs/periodic-jobs.js'
@@ -13,7 +13,10 @@ export const print = (text: string): void => void process.stdout.write(`${text}\
 /** Prints a message to standard error, separate from the result that scripts read. */
 export const printNotice = (text: string): void => void process.stderr.write(`${text}\n`)
 
-/** Runs `work` on the deployment's database, also while Gatehouse is running on it. */
+/**
+ * Applies pending migrations and runs `work` with the deployment's database. A running Gatehouse may use the database
+ * at the same time.
+ */
 export async function withDeployment<T>(config: Config, work: (context: Context) => Promise<T>): Promise<T> {
   const store = await startDatabaseServer(config, () => {}, true)
   const gatehouse = createGatehouse(config, store.url)
@@ -51,7 +54,7 @@ function onInterrupt(close: () => Promise<void>): () => void {
 
 const signals = ['SIGINT', 'SIGTERM'] as const
 
-/** Returns the resource path of an issuer. @throws Error when it does not exist or was deleted */
+/** Returns the resource path of an issuer. @throws Error if the issuer does not exist or was deleted */
 export async function requireIssuerPath(context: Context, issuerId: string): Promise<InIssuer> {
   const where = { id: issuerId, status: { not: 'deleted' } }
   const issuer = await context.db.issuer.findFirst({ where, select: { accountId: true } })

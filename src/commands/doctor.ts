@@ -40,7 +40,7 @@ const failedCheck = (error: unknown): CheckResult => ({
   text: `the check failed: ${error instanceof Error ? error.message : String(error)}`,
 })
 
-/** Yields the health reports of all accounts and issuers, if the database schema is that of this version. */
+/** Yields the health reports of all accounts and issuers; none if migrations of this version are pending. */
 async function* inspectHealth({ config, database, isSchemaCurrent }: Inspection): AsyncGenerator<HealthReport> {
   if (!database || !(await isSchemaCurrent())) return
   const gatehouse = createGatehouse(config, database.url)
@@ -54,8 +54,8 @@ async function* inspectHealth({ config, database, isSchemaCurrent }: Inspection)
 }
 
 /**
- * Prints health reports as they arrive, because a deployment may have thousands of issuers. Checks are printed first as
- * text and last as JSON.
+ * Prints health reports as they arrive, because a deployment may have thousands of issuers. The text output begins with
+ * the checks; the JSON output ends with them.
  */
 interface Report {
   addCheck(check: NamedCheck): void
@@ -63,7 +63,7 @@ interface Report {
   finish(ok: boolean): void
 }
 
-/** Prints one JSON object with each finding on a separate line. */
+/** Prints one JSON object, in which each finding is on a separate line. */
 function jsonReport(): Report {
   const collectedChecks: NamedCheck[] = []
   let count = 0
@@ -125,5 +125,8 @@ function textReport(): Report {
 
 const pluralize = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
-/** Removes control characters: tenants choose these names, and a name must not imitate lines of this output. */
+/**
+ * Replaces control characters by spaces. Tenants choose the names in the output, and a name with line breaks could
+ * imitate other lines of it.
+ */
 const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ')

@@ -1,7 +1,7 @@
 /** Error output of commands: one message for people, or JSON for scripts, without a stack trace. */
 import type { OptionRow } from './option.js'
 
-/** Invalid arguments: exit code 2. */
+/** An error in the arguments of a command. The command exits with code 2. */
 export class UsageError extends Error {
   readonly code = 'misused'
 }
@@ -11,7 +11,7 @@ interface Detail {
   message: string
 }
 
-/** Properties of errors of the database driver and of Node.js. */
+/** The properties of errors of the database driver and of Node.js that `explainError` reads. */
 interface SystemError {
   code?: unknown
   message?: string
@@ -19,7 +19,7 @@ interface SystemError {
   path?: string
 }
 
-/** How to fix connection errors, by SQLSTATE. */
+/** How to fix connection and permission errors of PostgreSQL, by SQLSTATE. */
 const databaseFixes: Readonly<Record<string, string>> = {
   '28P01': 'Check the user and password in DATABASE_URL.',
   '28000': 'Check the user and password in DATABASE_URL, and pg_hba.conf on the server.',
@@ -47,7 +47,10 @@ export function explainError(error: unknown): { code: string; message: string } 
   return { code: name, message }
 }
 
-/** Prints an error to standard error. */
+/**
+ * Prints an error to standard error. In the message, names of input fields are replaced by names of options.
+ * @param options the options of the command
+ */
 export function printError(error: unknown, asJson: boolean, options: readonly OptionRow[] = []): void {
   const { options: problem } = error as { options?: { details?: Detail[] } }
   const details = (problem?.details ?? []).map((detail) => ({ ...detail, field: optionNameOf(detail.field, options) }))
@@ -61,7 +64,7 @@ export function printError(error: unknown, asJson: boolean, options: readonly Op
   }
 }
 
-/** Returns the option that sets an input field: `--owner` for `ownerUserId`. */
+/** Returns the option that sets an input field (`--owner` for `ownerUserId`), or the field if there is none. */
 function optionNameOf(field: string, options: readonly OptionRow[]): string {
   const row = options.find(({ fields = [] }) => fields.includes(field.replace(/\[\d+\]$/, '')))
   return row ? row.flags.split(' ')[0]! : field

@@ -8,20 +8,21 @@ import { migrationStatus } from '../platform/postgres/migrate.js'
 
 export interface Inspection {
   config: Config
-  /** Unix milliseconds. */
+  /** Returns the current time of this machine in Unix milliseconds. */
   now(): number
   encryptor: Encryptor
   /** Undefined when the database cannot be reached. */
   database: { url: string; query<Row>(text: string, values?: unknown[]): Promise<Row[]> } | undefined
-  /** Why the database cannot be reached. */
+  /** Why the database cannot be reached; undefined if it can be reached. */
   connectionError: string | undefined
   /**
-   * Returns true when the schema is that of this version. Otherwise only the checks run, without the health reports.
+   * Returns true if all migrations of this version were applied. Otherwise the health reports are skipped, because they
+   * read tables of this version.
    */
   isSchemaCurrent(): Promise<boolean>
 }
 
-/** Opens the database without applying migrations. */
+/** Opens the database without applying migrations, runs `work`, and closes the database. */
 export async function inspect(config: Config, work: (inspection: Inspection) => Promise<void>): Promise<void> {
   const { systemClock } = await import('../kernel/time.js')
   const base = { config, now: systemClock, encryptor: createEncryptor(loadSecretKeys(config)) }
@@ -65,7 +66,7 @@ async function isMigrated(url: string): Promise<boolean> {
   try {
     return (await migrationStatus(url)).every(({ appliedAt }) => appliedAt !== null)
   } catch {
-    // The migrations check reports the reason.
+    // The check `migrations` reports this error.
     return false
   }
 }

@@ -38,7 +38,8 @@ export async function applyIssuer(config: Config, options: ApplyOptions, file: s
   const { value, lineOf } = readIssuerDocument(file)
   const isConfirmed = options.yes === true
   try {
-    // Fails before any client is created if the secrets file cannot be written.
+    // If the secrets file cannot be written, the command must fail before it creates a client, because the secret of a
+    // client cannot be shown again.
     if (options.secrets !== undefined && isConfirmed) closeSync(openSync(options.secrets, 'a', 0o600))
     const result = await withDeployment(config, async (context) => {
       const id = options.issuer ?? issuerIdIn(value)
@@ -96,7 +97,7 @@ function printApplyResult(
     for (const difference of differences) print(`    ${formatDifference(difference)}`)
   }
   const count = `${steps.length} change${steps.length === 1 ? '' : 's'}`
-  if (!isConfirmed) printNotice(`${count} planned. Nothing was written; apply with --yes.`)
+  if (!isConfirmed) printNotice(`${count} planned. Nothing was written; add --yes to apply.`)
   else print(`${count} applied to ${issuerId}.`)
   if (createdSecrets.length > 0)
     printNotice(
@@ -111,7 +112,7 @@ function formatDifference(difference: Difference): string {
   return now === undefined ? `${field}: ${old} → (removed)` : `${field}: ${old} → ${now}`
 }
 
-/** Reads a YAML or JSON document. `lineOf` returns the line of a field for error messages. */
+/** Reads a YAML or JSON document. `lineOf` returns the line of a field, for error messages. */
 function readIssuerDocument(file: string): { value: unknown; lineOf(field: string): { line: number } } {
   let text: string
   try {

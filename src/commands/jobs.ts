@@ -1,4 +1,4 @@
-/** `gatehouse jobs`: the state of periodic and queued jobs, running a periodic job now, retrying a failed job. */
+/** `gatehouse jobs`: shows periodic and queued jobs, runs a periodic job now, and retries a queued job. */
 import type { Config } from '../config.js'
 import { snakeCase } from '../kernel/field-names.js'
 import { limits } from '../kernel/limits.js'
@@ -9,7 +9,7 @@ import { deliveryBacklog } from '../resources/webhooks/delivery-metrics.js'
 import { schedule, tasks } from '../schedule.js'
 import { print, withDeployment } from './deployment.js'
 
-/** `gatehouse jobs`. */
+/** `gatehouse jobs list`. */
 export async function list(config: Config, { json }: { json?: boolean }): Promise<void> {
   await withDeployment(config, async (context) => {
     const periodic = await periodicStates(context, schedule)
@@ -76,7 +76,7 @@ export async function list(config: Config, { json }: { json?: boolean }): Promis
   })
 }
 
-/** `gatehouse jobs run`. Exit code 1 when the run failed. */
+/** `gatehouse jobs run`. @throws Error if the job does not exist, is already running, or failed */
 export async function run(config: Config, { json }: { json?: boolean }, name: string): Promise<void> {
   const job = schedule.find((row) => row.name === name)
   if (!job) throw new Error(`There is no periodic job ${name}; gatehouse jobs lists them.`)
@@ -108,7 +108,7 @@ const formatTime = (at: number | null): string => (at ? new Date(at).toISOString
 const resultOf = ({ result, consecutiveFailures, error }: PeriodicState): string =>
   result === 'failed' ? `failed (${consecutiveFailures}): ${error?.slice(0, 60)}` : (result ?? '-')
 
-/** Formats milliseconds in the largest unit that is at least 1. */
+/** Formats a duration (milliseconds) in the largest unit in which it is at least 1, such as `1.5 h`. */
 function formatDuration(duration: number): string {
   const units: [string, number][] = [
     ['d', DAY],

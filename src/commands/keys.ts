@@ -51,7 +51,7 @@ export async function rotate(
   { issuer, now = false, json = false }: { issuer?: string; now?: boolean; json?: boolean },
 ): Promise<void> {
   await withDeployment(config, async (context) => {
-    // Checks the issuer before printing or changing anything.
+    // Fails before anything is printed or changed if the issuer does not exist.
     if (issuer) await requireIssuerPath(context, issuer)
     if (now) await prepareReplacement(context, issuer)
     const changes: object[] = []
@@ -68,7 +68,7 @@ export async function rotate(
   })
 }
 
-/** Yields the given issuer, or all issuers. */
+/** Yields the ID of the given issuer, or of every issuer if none is given. */
 async function* issuersOf(context: Context, issuer: string | undefined): AsyncGenerator<string> {
   if (issuer === undefined) yield* listIssuerIds(context)
   else yield (await requireIssuerPath(context, issuer)).issuerId
@@ -97,7 +97,8 @@ function describeReplacement({ removed, personalTokens = 0 }: KeyChange & { pers
 const pluralize = (count: number, what: string): string => `${count} ${what}${count === 1 ? '' : 's'}`
 
 /**
- * Describes a requested rotation and when the next keys start to sign. @param keys the issuer's keys after the rotation
+ * Describes the result of a rotation and when the next keys start to sign.
+ * @param keys the keys of the issuer after the rotation
  */
 function describeRotation({ published, promoted }: KeyChange, keys: readonly KeyInfo[]): string {
   const isPublished = ({ kid }: KeyInfo) => published.some((key) => key.kid === kid)

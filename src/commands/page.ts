@@ -1,4 +1,4 @@
-/** Generates docs/commands.md from the table. `npm run commands` writes it; a test checks that it is current. */
+/** Generates docs/commands.md from the command table. `npm run commands` writes the page; a test checks its content. */
 import { fileURLToPath } from 'node:url'
 import type { CommandRow } from './command.js'
 import { commands } from './table.js'
@@ -8,9 +8,9 @@ const heading = `# Commands
 Generated from \`src/commands/table.ts\` by \`npm run commands\`. \`gatehouse <command> --help\` prints the same text.
 
 In the repository, run \`npm run -s gatehouse -- <command>\` instead of \`gatehouse <command>\`. Every command reads the
-settings of the deployment from the environment (see the README) and works on its database, also while Gatehouse runs.
-With \`--json\` the result is one line of JSON on standard output, and an error is one line of JSON on standard error,
-\`{"error", "error_description", "details"}\`. Long commands show a progress bar on standard error if it is a terminal.
+settings of the deployment from the environment (see the README). Commands can use the database while Gatehouse runs.
+With \`--json\` the result is JSON on standard output, and an error is one line of JSON on standard error,
+\`{"error", "error_description", "details"}\`. Long commands show a progress bar if standard error is a terminal.
 
 | Exit code | Meaning                                                                                                                              |
 | --------- | ------------------------------------------------------------------------------------------------------------------------------------ |

@@ -11,7 +11,10 @@ export interface Progress {
 
 const WIDTH = 28
 
-/** @param quiet shows no bar, such as with `--json` */
+/**
+ * Creates a progress bar. It shows nothing if standard error is not a terminal.
+ * @param quiet true to show nothing, as with `--json`
+ */
 export function progressBar(quiet = false): Progress {
   const { stderr } = process
   if (quiet || !stderr.isTTY) return { show: () => {}, end: () => {} }

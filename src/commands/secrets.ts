@@ -11,14 +11,15 @@ import { print, printNotice, withDeployment } from './deployment.js'
 import { progressBar } from './progress.js'
 
 interface ReencryptionReport {
-  /** The ID of the current key, which encrypts. */
+  /** The ID of the first key in SECRET_KEY, which encrypts new values. */
   key: string
-  /** The IDs of configured keys that are no longer needed. */
+  /** The IDs of keys in SECRET_KEY that are no longer needed. */
   removable: readonly string[]
+  /** Number of values that this run has re-encrypted. */
   reencrypted: number
-  /** Values that are still encrypted with older keys. */
+  /** Values that are still encrypted with older keys in SECRET_KEY. */
   left: readonly EncryptedCount[]
-  /** Values that no configured key can decrypt. */
+  /** Values that no key in SECRET_KEY can decrypt. */
   lost: readonly EncryptedCount[]
   /** Hosts of processes that encrypt with an older key. */
   behind: readonly string[]
@@ -89,7 +90,8 @@ function printReport(
     print(left.length > 0 ? `Would be re-encrypted with key ${key}:` : `All values are encrypted with key ${key}.`)
   } else {
     print(`Re-encrypted ${reencrypted} values with key ${key}.`)
-    if (left.length > 0) print('In the meantime these values were encrypted with an older key; run this command again:')
+    if (left.length > 0)
+      print('While this command ran, other processes encrypted these values with an older key; run it again:')
   }
   list(left)
   if (lost.length > 0) {
@@ -98,7 +100,7 @@ function printReport(
   }
   if (behind.length > 0)
     printNotice(
-      `The Gatehouse running on ${behind.join(' and ')} still encrypts with an older key: restart it with key ${key} first in SECRET_KEY, then run this command again.`,
+      `The Gatehouse processes on ${behind.join(' and ')} still encrypt with an older key. Make key ${key} the first key in their SECRET_KEY, restart them, then run this command again.`,
     )
   if (removable.length > 0 && !(dryRun && left.length > 0))
     print(
@@ -107,7 +109,7 @@ function printReport(
   else if (keys === 1 && left.length + lost.length === 0) print('SECRET_KEY contains no older key.')
 }
 
-/** Counts the values encrypted with other keys, by column and key. */
+/** Returns the number of values that are not encrypted with `key`, by column and key. */
 async function encryptedWithOtherKeys({ database }: Context, key: string): Promise<EncryptedCount[]> {
   const rows = await database.query<EncryptedCount & Record<string, unknown>>(
     '',
@@ -123,8 +125,8 @@ const runningText = `
   FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'gatehouse keys %'`
 
 /**
- * Returns the hosts and key IDs of running processes, from the application names of their connections
- * (root-context.ts).
+ * Returns the hosts and key IDs of running processes. Each process has its key IDs in the application name of its
+ * database connections (server/root-context.ts).
  */
 async function runningProcesses({ database }: Context): Promise<{ keys: string[]; where: string }[]> {
   const rows = await database.query<{ keys: string; where: string }>('', runningText, [])

@@ -6,8 +6,8 @@ import { type CommandRow, json } from './command.js'
 export const groups = {
   account: 'accounts of this deployment',
   admin: 'administrators of this deployment',
-  key: 'API keys',
-  keys: 'signing keys of issuers',
+  key: 'API keys (not signing keys)',
+  keys: 'signing keys of issuers (not API keys)',
   secrets: 'values encrypted with SECRET_KEY',
   issuer: 'the configuration of an issuer as a document',
   billing: 'billing modes and payments of accounts',
@@ -38,7 +38,7 @@ export const commands: readonly CommandRow[] = [
     options: [
       { flags: '--name <name>', description: 'display name', fields: ['name'] },
       { flags: '--description <text>', description: 'description in Markdown' },
-      { flags: '--owner <user id>', description: 'owner, a user of the console issuer', fields: ['ownerUserId'] },
+      { flags: '--owner <user id>', description: 'owner: a user of the console issuer', fields: ['ownerUserId'] },
       json,
     ],
     examples: ['gatehouse account create --name "Acme" --json'],
@@ -50,7 +50,7 @@ export const commands: readonly CommandRow[] = [
     options: [
       {
         flags: '--email <address>',
-        description: 'email address that the administrator signs in to the console with',
+        description: 'email address with which the administrator signs in to the console',
         required: true,
         fields: ['username'],
       },
@@ -175,8 +175,11 @@ export const commands: readonly CommandRow[] = [
       'print the changes that a document would make to an issuer; with --yes apply all of them in one transaction',
     arguments: [['<file>', 'YAML or JSON document; - for standard input']],
     options: [
-      { flags: '--issuer <issuer id>', description: 'issuer to change, if the document has no issuer.id' },
-      { flags: '--account <account id>', description: 'account in which the issuer is found by name, or created' },
+      { flags: '--issuer <issuer id>', description: 'issuer to change; without it, issuer.id in the document' },
+      {
+        flags: '--account <account id>',
+        description: 'without an issuer id: account in which the issuer is found by name, or created',
+      },
       { flags: '--yes', description: 'apply the changes' },
       { flags: '--prune', description: 'delete authentication methods and clients that are not in the document' },
       {
@@ -194,7 +197,7 @@ export const commands: readonly CommandRow[] = [
       'import users with their passwords from Auth0, Keycloak, Logto or another Gatehouse; run it again to continue after an interruption',
     arguments: [['<file>', 'JSON lines, a JSON array or a realm export, also .gz; - for standard input']],
     options: [
-      { flags: '--issuer <issuer id>', description: 'issuer that the users are imported into', required: true },
+      { flags: '--issuer <issuer id>', description: 'issuer into which the users are imported', required: true },
       {
         flags: '--from <product>',
         description: 'product that exported the file, if it cannot be detected',
@@ -203,7 +206,7 @@ export const commands: readonly CommandRow[] = [
       { flags: '--dry-run', description: 'validate the file, write nothing' },
       {
         flags: '--login <name>',
-        description: 'property to use as username, if a user has it',
+        description: 'identifier that becomes the username; users without it get another identifier that they have',
         choices: ['email', 'username', 'phone'],
       },
       {

@@ -87,20 +87,22 @@ function printImportReport(
   }
   const kinds = Object.entries(hashes).map(([kind, count]) => `${kind} ${count}`)
   print(`${dryRun ? 'Would import' : 'Imported'} ${imported} of ${read} users from ${source}.`)
-  if (known > 0) print(`${known} were already imported in an earlier run.`)
+  if (known > 0) print(`${known} users were already imported in an earlier run.`)
   if (kinds.length > 0)
     print(`Password hashes: ${kinds.join(', ')}. They are replaced by Argon2id when the users sign in.`)
   if (withoutPassword > 0) print(`${withoutPassword} users have no password.`)
   if (totp > 0) print(`${totp} users have a TOTP second factor.`)
   if (weak > 0)
     print(
-      `${weak} hashes are digests without a work factor, which an attacker can guess quickly: ask these users to sign in soon.`,
+      `${weak} hashes are digests without a work factor, so an attacker can try passwords quickly. Ask the users with these formats to sign in soon.`,
     )
   if (refused === 0) return
   print(`${refused} refused: ${[...reasons].map(([reason, count]) => `${reason} ${count}`).join(', ')}.`)
   for (const refusal of firstRefusals) printNotice(`  ${refusal}`)
   if (refused > firstRefusals.length)
-    printNotice(errors ? `  ${errors} contains all of them.` : '  Use --errors <file> to get all of them.')
+    printNotice(
+      errors ? `  ${errors} contains all refused lines.` : '  Use --errors <file> to write all refused lines.',
+    )
 }
 
 /** Opens the file, or standard input for `-`. Decompresses files whose name ends in .gz. */
@@ -108,14 +110,17 @@ function openInput(file: string): { chunks: AsyncIterable<Buffer>; fractionRead(
   if (file === '-')
     return { chunks: process.stdin, fractionRead: () => undefined, close: () => process.stdin.destroy() }
   const stats = statSync(file, { throwIfNoEntry: false })
-  if (!stats || stats.isDirectory()) throw new Error(`The file ${file} does not exist.`)
+  if (!stats || stats.isDirectory()) throw new Error(`${file} does not exist or is a folder.`)
   const { size } = stats
   const stream = createReadStream(file, { highWaterMark: 1 << 20 })
   const chunks = file.endsWith('.gz') ? stream.pipe(createGunzip()) : stream
   return { chunks, fractionRead: () => (size === 0 ? 1 : stream.bytesRead / size), close: () => stream.destroy() }
 }
 
-/** Returns the product that exported the file: the requested one, or the one detected from the first record. */
+/**
+ * Returns the product that exported the file, and all records. Without a requested product, it is detected from the
+ * first record.
+ */
 async function sourceAndLines(
   lines: AsyncGenerator<ImportLine>,
   requestedSource: Source | undefined,

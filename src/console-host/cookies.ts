@@ -1,17 +1,19 @@
 /**
- * Cookies of the console. Koa's cookie API derives `Secure` from the connection, which behind a proxy is not the
- * browser's.
+ * Cookies of the console. Koa's cookie API is not used, because it sets `Secure` only if the connection to Gatehouse is
+ * encrypted. Behind a proxy that connection is not encrypted, although the connection of the browser is.
  */
 import { parseCookie, stringifySetCookie } from 'cookie'
 import type { Context as KoaContext } from 'koa'
 
 export interface Cookies {
   read(name: string): string | undefined
-  /** @param maxAge seconds; 0 deletes the cookie, undefined makes it a session cookie */
+  /** @param maxAge seconds; 0 deletes the cookie; without `maxAge`, the cookie is a session cookie */
   write(name: string, value: string, maxAge?: number): void
 }
 
-/** Cookies for paths below /console: `HttpOnly`, `SameSite=Lax`, and `Secure` if the base URL is https. */
+/**
+ * Returns the cookies for paths below /console: `HttpOnly`, `SameSite=Lax`, and `Secure` if the base URL is https.
+ */
 export function cookiesOf(ctx: KoaContext, baseUrl: string): Cookies {
   const secure = baseUrl.startsWith('https:')
   const fullName = (name: string) => `${secure ? '__Secure-' : ''}gatehouse_console_${name}`

@@ -1,7 +1,7 @@
 /**
- * Signs the first administrator in to the console right after setup, without another sign-in at the issuer. The session
- * belongs to the console's client and can be listed and revoked like any other, but it has no refresh token: when its
- * access token expires, the administrator signs in at the issuer.
+ * Signs the first administrator in to the console right after setup, without a sign-in at the issuer. The session
+ * belongs to the client of the console and can be listed and revoked like every session, but it has no refresh token:
+ * when its access token expires, the administrator signs in at the issuer.
  */
 import type { Context as KoaContext } from 'koa'
 import { newId } from '../kernel/ids.js'
@@ -61,7 +61,7 @@ export async function createFirstSession(
       userId,
       clientId: path.client_id,
       orgId: null,
-      // The session has no session at the issuer and no grant, so both references are random.
+      // There is no browser session at the issuer and no grant, so `browserUid` and `grantId` are random.
       browserUid: randomSecret(),
       grantId: randomSecret(),
       device: { user_agent: request.userAgent, ip_address: request.ip, fingerprint: null },

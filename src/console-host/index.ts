@@ -1,7 +1,7 @@
 /**
  * The server part of the console: static files, sign-in, and the proxy from the console to GraphQL. Tokens stay on the
- * server and the browser has only a cookie, so a request that changes something must prove that it comes from a page of
- * the console.
+ * server and the browser has only a cookie. Browsers may also send a cookie with requests from other sites, so GraphQL
+ * requests and the sign-out are accepted only from pages of the console.
  */
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,13 +20,16 @@ import { currentAccessToken, deleteConsoleSession, findSession } from './session
 import { backchannelLogout, completeSignIn, signOut, startSignIn } from './sign-in.js'
 import { openTokenClient } from './token-client.js'
 
-/** Header that pages of the console send. Another site can send it only after a CORS preflight, which fails. */
+/**
+ * A header that pages of the console send with GraphQL requests. Browsers let a page of another site send it only after
+ * a CORS preflight, which fails.
+ */
 const CONSOLE_HEADER = 'x-gatehouse-console'
 
 /**
  * Serves `/console` and every path below it.
- * @param graphql runs a GraphQL document for the caller of the Authorization header
- * @param localIdp returns the base URL of the IdP in this process, if there is one
+ * @param graphql the middleware of the GraphQL API
+ * @param localIdp returns the base URL of the IdP if it runs in this process, otherwise undefined
  * @param folder folder of the built console
  */
 export function mountConsole(
@@ -62,13 +65,17 @@ export function mountConsole(
     ctx.req.headers.authorization = `Bearer ${token}`
     await graphql(ctx as Parameters<Middleware>[0], async () => {})
     if (ctx.status !== 401) return
-    // The session was revoked or its user suspended. With the challenge, browsers would open their own password prompt.
+    // The GraphQL API refused the token: the session was revoked, or its user was suspended. The challenge is removed,
+    // because browsers would open their own password prompt for it.
     ctx.remove('WWW-Authenticate')
     await deleteConsoleSession(context, session.id)
     cookiesOf(ctx, baseUrl).write('session', '', 0)
   }
 
-  /** Returns the signed-in user. Without a session it responds 401, or with `?optional` 200 and a null user. */
+  /**
+   * Responds with the signed-in user. Without a session the status is 401, or, if the query has `optional`, 200 with
+   * `user: null`.
+   */
   async function serveSession(ctx: KoaContext): Promise<void> {
     const context = contextOf(ctx)
     const session = await sessionOf(context, ctx)
@@ -144,14 +151,14 @@ export function mountConsole(
       ctx.set('Cross-Origin-Resource-Policy', 'same-origin')
       return sendBundleFile(ctx, file)
     }
-    // A hashed file of an earlier build: respond 404 instead of the page.
+    // A file below assets/ that does not exist belongs to an earlier build. The response is 404 instead of the page.
     if (path.startsWith('/console/assets/')) return
     return servePage(ctx)
   }
   return { middleware, close: () => tokens.close() }
 }
 
-/** The built files. They are read again when a build has replaced index.html while the process runs. */
+/** The built files. `page` reads them again if a build has replaced index.html while the process runs. */
 function openReloadingBundle(folder: string) {
   const index = join(folder, 'index.html')
   const builtAt = () => statSync(index, { throwIfNoEntry: false })?.mtimeMs

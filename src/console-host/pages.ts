@@ -1,16 +1,19 @@
-/** HTML responses of the console: the page that loads the program, and pages with an error message. */
+/** HTML responses of the console: the page that loads the scripts of the console, and pages with an error message. */
 import type { Context as KoaContext } from 'koa'
 import { html } from '../kernel/html.js'
 import { contentSecurityPolicy, createNonce, htmlDocument, pageHeaders } from '../platform/http/html-page.js'
 
-/** Resources of this host only. Inline scripts and styles need the nonce of the response. */
+/**
+ * Returns the content security policy. Resources must be on this host, except for the cases below; inline scripts and
+ * styles need the nonce of the response.
+ */
 const policyFor = (nonce: string, idpOrigin: string): string =>
   contentSecurityPolicy({
     'script-src': `'self' 'nonce-${nonce}'`,
     'style-src': `'self' 'nonce-${nonce}'`,
     'img-src': "'self' data:",
     'font-src': "'self'",
-    // The page "Try signing in" exchanges its code at the issuer's token endpoint.
+    // The page "Try signing in" exchanges an authorization code at the token endpoint of an issuer.
     'connect-src': `'self' ${idpOrigin}`,
     // The sign-out form is redirected to the issuer's logout endpoint.
     'form-action': `'self' ${idpOrigin}`,
@@ -21,7 +24,7 @@ function sendHtml(ctx: KoaContext, status: number, page: string, policy: string)
   ctx.set(
     pageHeaders(policy, {
       'Cross-Origin-Opener-Policy': 'same-origin',
-      // With `no-referrer`, browsers would send `Origin: null` with the forms of the page.
+      // With `no-referrer`, browsers would send `Origin: null` with the sign-out form, which would then be refused.
       'Referrer-Policy': 'same-origin',
       'Permissions-Policy': 'camera=(), geolocation=(), microphone=(), payment=()',
     }),
@@ -30,7 +33,7 @@ function sendHtml(ctx: KoaContext, status: number, page: string, policy: string)
   ctx.body = page
 }
 
-/** Sends the built page with a new nonce in place of each `%NONCE%`. */
+/** Sends the built page. Each `%NONCE%` in the page is replaced by a new nonce. */
 export function sendShellPage(ctx: KoaContext, template: string, idpOrigin: string): void {
   const nonce = createNonce()
   sendHtml(ctx, 200, template.replaceAll('%NONCE%', nonce), policyFor(nonce, idpOrigin))

@@ -1,6 +1,6 @@
 /**
- * Console sessions. Tokens are stored encrypted in the database; the browser has a random secret in a cookie that
- * scripts cannot read. Sessions are rows, so all processes share them and they survive a restart.
+ * Console sessions. The tokens of a session are stored encrypted in the database; the browser has a random secret in a
+ * cookie that scripts cannot read. Sessions are rows, so that all processes share them and a restart does not end them.
  */
 import { decodeJwt } from 'jose'
 import { ApiError } from '../kernel/errors.js'
@@ -34,13 +34,13 @@ export async function createConsoleSession(context: Context, tokens: TokenSet): 
   return secret
 }
 
-/** Finds the session of a cookie's secret. @returns null if there is none or it has expired */
+/** Finds a session by the secret in its cookie. @returns null if there is no session or the session has expired */
 export async function findSession(context: Context, secret: string | undefined): Promise<ConsoleSession | null> {
   if (secret === undefined) return null
   return context.db.consoleSession.findFirst({ where: { id: sha256(secret), expiresAt: { gt: context.now() } } })
 }
 
-/** Deletes a session. @returns its tokens, for the logout at the issuer */
+/** Deletes a session. @returns the tokens of the session, for the logout at the issuer; undefined if there was none */
 export async function deleteConsoleSession(context: Context, id: string): Promise<TokenSet | undefined> {
   const [row] = await sql<{ tokens: string }>(
     context.db,
@@ -50,7 +50,11 @@ export async function deleteConsoleSession(context: Context, id: string): Promis
   return row && decryptTokens(context, row.tokens)
 }
 
-/** Deletes the console sessions of a session at the console issuer (OpenID Connect Back-Channel Logout 1.0). */
+/**
+ * Deletes the console sessions whose tokens belong to a session at the console issuer (OpenID Connect Back-Channel
+ * Logout 1.0).
+ * @param sid the ID of the session at the issuer
+ */
 export async function deleteConsoleSessionsBySid(context: Context, sid: string): Promise<void> {
   await context.db.consoleSession.deleteMany({ where: { sid } })
 }
@@ -70,10 +74,11 @@ const claimRenewalText = `
   WHERE id = $1 AND version = $2 AND (renewal_lease_expires_at IS NULL OR ${renewalLease.isFree('$3')}) RETURNING id`
 
 /**
- * Returns a valid access token and refreshes it if it is about to expire. A refresh token works once, so the first
- * request takes a lease and refreshes; other requests, in any process, use the old token or wait for the new one.
+ * Returns a valid access token of a session, and requests a new one if the stored one is about to expire. A refresh
+ * token can be used only once. Therefore the first request takes a lease and refreshes the tokens. Concurrent requests,
+ * in any process, use the old access token while it is valid, and then wait for the new one.
  * @returns undefined when the session has ended
- * @throws unavailable when the issuer cannot be reached and the old token has expired
+ * @throws unavailable if there is no new token in time and the old one has expired
  */
 export async function currentAccessToken(
   context: Context,

@@ -1,7 +1,7 @@
 /**
  * Sign-in and sign-out: the authorization code flow with PKCE at the console issuer (RFC 6749, RFC 7636), RP-Initiated
  * Logout 1.0 and Back-Channel Logout 1.0. The state of a pending sign-in is encrypted in a cookie, so that any process
- * can complete it.
+ * can complete the sign-in.
  */
 import { createHash } from 'node:crypto'
 import { createLocalJWKSet, type JWK, jwtVerify } from 'jose'
@@ -24,9 +24,12 @@ const LOGOUT_EVENT = 'http://schemas.openid.net/event/backchannel-logout'
 
 interface PendingSignIn {
   state: string
+  /** The PKCE code verifier (RFC 7636). */
   verifier: string
   nonce: string
+  /** The path of the console that opens after the sign-in. */
   returnTo: string
+  /** When the sign-in expires, in Unix milliseconds. */
   until: number
 }
 
@@ -83,7 +86,7 @@ export async function completeSignIn(context: Context, ctx: KoaContext, tokens: 
       ctx,
       400,
       'This sign-in has expired',
-      'It took too long, or it was started in another browser. Sign in again.',
+      'The sign-in took too long, or it was started in another browser. Sign in again.',
     )
   }
   const path = await requireConsolePath(context)
@@ -115,7 +118,7 @@ export async function completeSignIn(context: Context, ctx: KoaContext, tokens: 
       ctx,
       400,
       'The sign-in failed',
-      'The issuer refused the authorization code: it has expired or was already used. Sign in again.',
+      'The issuer refused the authorization code, because the code has expired or was already used. Sign in again.',
     )
   }
   if (!(await isIdTokenValid(context, path, tokenSet.id, pendingSignIn.nonce))) {
@@ -133,7 +136,8 @@ export async function completeSignIn(context: Context, ctx: KoaContext, tokens: 
 }
 
 /**
- * `POST /console/sign-out`, a form of the console: deletes the session and redirects to the issuer's logout endpoint.
+ * `POST /console/sign-out`, which a form of the console sends: deletes the session and redirects to the logout endpoint
+ * of the issuer.
  */
 export async function signOut(context: Context, ctx: KoaContext): Promise<void> {
   const { config } = context
@@ -150,7 +154,10 @@ export async function signOut(context: Context, ctx: KoaContext): Promise<void> 
   redirectTo(ctx, `${issuerUrl(config, path.issuer_id)}/logout?${new URLSearchParams(params)}`)
 }
 
-/** `POST /console/backchannel-logout`, called by the issuer (Back-Channel Logout 1.0, sections 2.5 and 2.6). */
+/**
+ * `POST /console/backchannel-logout`, which the console issuer calls when a session ends: deletes the console sessions
+ * of that session (Back-Channel Logout 1.0, sections 2.5 and 2.6).
+ */
 export async function backchannelLogout(context: Context, ctx: KoaContext): Promise<void> {
   ctx.set('Cache-Control', 'no-store')
   requireContentType(ctx.req, 'form')
@@ -170,8 +177,8 @@ export async function backchannelLogout(context: Context, ctx: KoaContext): Prom
 const redirectUriOf = ({ config }: Context): string => `${config.baseUrl}/console/callback`
 
 /**
- * Returns the path if it is a path of the console, else `/console`: `//host` and `/\host` would redirect to another
- * site.
+ * Returns the path if it is a path of the console, otherwise `/console`. A redirect to a path such as `//host` or
+ * `/\host` would lead to another site.
  */
 export function safeReturnPath(path: string | null): string {
   return path !== null && /^\/console(\/[\w\-./~%]*)?(\?[\w\-./~%=&+,:@!*()]*)?$/.test(path) && !path.includes('//')
@@ -200,7 +207,10 @@ async function isIdTokenValid(context: Context, path: ConsolePath, token: string
   return claims?.['nonce'] === nonce
 }
 
-/** Verifies a token that the console issuer signed for the console. @returns its claims; undefined if it is invalid */
+/**
+ * Verifies a token that the console issuer signed for the console.
+ * @returns the claims; undefined if the token is invalid
+ */
 async function verifyToken(context: Context, path: ConsolePath, token: string, typ?: string) {
   const rows = await context.db.signingKey.findMany({ where: { issuerId: path.issuer_id } })
   const keys = rows.map(({ kid, alg, publicJwk }) => ({ ...(publicJwk as JWK), kid, alg }))

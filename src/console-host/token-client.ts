@@ -1,33 +1,38 @@
-/** What the console asks of its issuer's token endpoint: tokens for a code, and new ones for a refresh token. */
+/** The client of the token endpoint of the console issuer: exchanges codes and refresh tokens for tokens. */
 import { limits } from '../kernel/limits.js'
 import type { Context, Gatehouse } from '../platform/context.js'
 import { openOutbound } from '../platform/outbound/outbound.js'
 import { consolePath } from '../resources/console-path.js'
 
-/** `access` and `id` are JWTs; `refresh` is opaque. */
+/** The tokens of a console session. `access` and `id` are JWTs; `refresh` is opaque, or empty if there is none. */
 export interface TokenSet {
   access: string
   refresh: string
   id: string
 }
 
-/** The issuer refused the code or refresh token (status 4xx), so a retry cannot succeed. */
+/** The issuer refused the code or refresh token (a status 4xx other than 429), so a retry cannot succeed. */
 export class TokenRequestRefusedError extends Error {}
 
 export interface TokenClient {
-  /** @throws TokenRequestRefusedError; Error when the issuer does not respond */
+  /**
+   * Exchanges an authorization code for tokens.
+   * @throws TokenRequestRefusedError; Error if the issuer does not respond or responds with an unexpected status
+   */
   exchange(context: Context, code: { code: string; verifier: string; redirectUri: string }): Promise<TokenSet>
-  /** Requests tokens with the same scopes, for the Core API. @throws as for `exchange` */
+  /** Exchanges the refresh token for new tokens with the same scopes. @throws the errors of `exchange` */
   refresh(context: Context, previous: TokenSet): Promise<TokenSet>
   close(): Promise<void>
 }
 
 /**
- * @param localIdp returns the base URL of the IdP in this process, if there is one; otherwise requests go to IDP_URL
+ * Creates the client of the token endpoint.
+ * @param localIdp returns the base URL of the IdP if it runs in this process; if it returns undefined, requests are
+ *   sent to IDP_URL
  */
 export function openTokenClient(gatehouse: Gatehouse, localIdp: () => string | undefined): TokenClient {
   const { idpUrl, baseUrl } = gatehouse.config
-  // The URL comes from the deployment's own configuration, so a private address is allowed.
+  // Private addresses are allowed, because the URL comes from the configuration of the deployment, not from a tenant.
   const outbound = openOutbound({ allowPrivate: true })
 
   async function requestTokens(context: Context, form: Record<string, string>, previous?: TokenSet): Promise<TokenSet> {

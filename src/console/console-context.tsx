@@ -1,17 +1,18 @@
-/** The current account and issuer of the console, and what the caller may do there. */
+/** The current account and issuer of the console, and what the caller may do in them. */
 import { permissions } from 'documents/accounts'
 import { createContext, type ReactNode, useContext, useMemo } from 'react'
 import { useQuery } from './graphql/hooks'
 
 export interface ConsoleContextValue {
   accountId: string
-  /** Empty outside an issuer. */
+  /** Empty on pages of the account. */
   issuerId: string
   /**
-   * Whether the caller may run this field of Query or Mutation in the current account or issuer. False while loading.
+   * Returns true if the caller may run this field of Query or Mutation in the current account or issuer. Returns false
+   * until the permissions have been loaded.
    */
   may(field: string): boolean
-  /** Whether the permissions have been loaded. */
+  /** True when the permissions have been loaded or could not be loaded. */
   isLoaded: boolean
 }
 
@@ -24,7 +25,7 @@ const ConsoleContext = createContext<ConsoleContextValue>({
 
 export const useConsoleContext = (): ConsoleContextValue => useContext(ConsoleContext)
 
-/** Sets the account and issuer of its children and loads the permissions there. */
+/** Sets the current account and issuer for its children, and loads the caller's permissions in them. */
 export function ConsoleContextProvider({ accountId, issuerId = '', children }: ConsoleContextProviderProps) {
   const { data, error } = useQuery(
     permissions,

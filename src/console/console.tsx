@@ -1,4 +1,4 @@
-/** The routes of the console. What is open is always in the URL. */
+/** The routes of the console. The URL always identifies the open page and its resource. */
 import { accounts } from 'documents/accounts'
 import { lazy, type ReactNode, Suspense, useEffect } from 'react'
 import { Redirect, Route, Router, Switch, useParams } from 'wouter'
@@ -68,14 +68,17 @@ function StepUpPrompt() {
   ) : null
 }
 
-/** A page outside any account. */
+/** A page that belongs to no account. */
 const StandalonePage = ({ children }: { children: ReactNode }) => (
   <ErrorBoundary>
     <Suspense fallback={<PageLoading />}>{children}</Suspense>
   </ErrorBoundary>
 )
 
-/** Redirects to the account that was open last, else to the first one that the user can open, else to the first run. */
+/**
+ * Redirects to the account that was open last, otherwise to the first account other than the system account. If there
+ * is only the system account, redirects to the first run (/welcome).
+ */
 function HomeRedirect() {
   const { data, error, loading, refetch } = useQuery(accounts, { limit: 2 })
   const consoleAccountId = useConsoleSession()?.consoleAccountId
@@ -89,7 +92,7 @@ function HomeRedirect() {
   if (error) return <ErrorState error={error} onRetry={refetch} />
   return (
     <EmptyState icon="home" title="No accounts yet">
-      You are signed in, but you are not an administrator of any account. Ask an operator to add you to one.
+      You are signed in, but you are not an administrator of any account. Ask an operator to add you to an account.
     </EmptyState>
   )
 }
@@ -120,7 +123,10 @@ function ResourceRoutes({ of: level }: { of: ConsoleResource['level'] }) {
   )
 }
 
-/** Shows a page if the caller may run its query. The server enforces permissions; this avoids requests that fail. */
+/**
+ * Shows a page if the caller may run `requiredQuery`. The server enforces permissions; this check only avoids requests
+ * that would fail.
+ */
 function ResourcePage({ resource }: { resource: ConsoleResource }) {
   const { may, isLoaded } = useConsoleContext()
   if (!isLoaded) return <PageLoading />

@@ -1,4 +1,4 @@
-/** Remembers the last open account in local storage. Do not store credentials or user data there. */
+/** Remembers the last open account in local storage. Do not store credentials or user data in local storage. */
 const STORAGE_KEY = 'gatehouse-last-account'
 
 export function getLastAccountId(): string | undefined {

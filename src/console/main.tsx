@@ -11,7 +11,10 @@ import { client } from './graphql/client'
 import { prefetchPage } from './navigation'
 import { theme } from './theme'
 
-/** The page's CSP nonce. The browser refuses inserted style elements without it. */
+/**
+ * The CSP nonce of the page. Browsers refuse style elements that scripts insert without this nonce. Libraries read it
+ * from `__webpack_nonce__`.
+ */
 const nonce = document.querySelector<HTMLMetaElement>('meta[property="csp-nonce"]')?.nonce ?? ''
 Object.assign(globalThis, { __webpack_nonce__: nonce })
 

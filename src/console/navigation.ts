@@ -1,20 +1,20 @@
 /**
  * The resources of the console, one row each. A row defines the menu entry, the routes below `path`, and the entry of
- * the command palette. Its page is loaded when it is opened.
+ * the command palette. The menu shows the rows in this order. The code of a page is loaded when the page is opened.
  */
 import { type ComponentType, type LazyExoticComponent, lazy } from 'react'
 import type { IconName } from './components/icon'
 
 export interface ConsoleResource {
-  /** What the resource belongs to. */
+  /** Whether the resource belongs to an account or to an issuer. */
   level: 'account' | 'issuer'
-  /** Path below that of the account or issuer; empty for the overview. */
+  /** Path below the path of the account or issuer; empty for the overview. */
   path: string
   label: string
   icon: IconName
   /** The entry is shown only to callers who may run this query. */
   requiredQuery: string
-  /** Renders `path` and every path below it. */
+  /** The page that renders `path` and every path below it. `load` fetches the code of the page. */
   page: LazyExoticComponent<ComponentType> & { load: () => Promise<unknown> }
 }
 

@@ -39,7 +39,7 @@ const dark: MantineColorsTuple = [
   '#0b0d12',
 ]
 
-/** The dark shades are readable on white, the light ones on black. */
+/** The dark shades are readable on a white background, the light shades on a black one. */
 const red: MantineColorsTuple = [
   '#fff1f1',
   '#ffdede',
@@ -92,7 +92,7 @@ export const theme = createTheme({
       },
     },
     Tooltip: { defaultProps: { openDelay: 250, withArrow: true } },
-    // Also applies inside ColorInput. Its sliders have no accessible names by default.
+    // The sliders of ColorPicker have no accessible names by default. ColorInput contains a ColorPicker.
     ColorPicker: { defaultProps: { saturationLabel: 'Saturation and lightness', hueLabel: 'Hue' } },
     Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
     Drawer: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },

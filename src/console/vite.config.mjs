@@ -1,4 +1,7 @@
-/** Builds the console into dist/console: the shell, a chunk for each page, nothing from another host. */
+/**
+ * The Vite configuration of the console, which is built into dist/console: the shell and a chunk for each page, without
+ * resources of other hosts.
+ */
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,7 +13,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const root = join(here, '../..')
 const out = join(root, 'dist/console')
 
-/** Vite strips types without checking them, so the compiler checks them first. */
+/** Runs the TypeScript compiler before the build, because Vite does not check types. */
 const checkTypes = {
   name: 'check-types',
   buildStart() {
@@ -22,7 +25,7 @@ const checkTypes = {
   },
 }
 
-/** Compresses the files once, at high levels, instead of for each request. */
+/** Compresses the files at build time instead of for each request. */
 const compressOnce = {
   name: 'compress-once',
   async writeBundle() {
@@ -48,13 +51,13 @@ export default {
   publicDir: false,
   logLevel: 'error',
   resolve: { alias: { documents: join(root, 'graphql/console/generated') } },
-  // The server replaces it in each response.
+  // Placeholder: console-host/pages.ts replaces `%NONCE%` by a new nonce in each response.
   html: { cspNonce: '%NONCE%' },
   build: {
     outDir: out,
     emptyOutDir: true,
     target: 'es2022',
-    // Inlined files would be data: URLs, which the content security policy allows for images only.
+    // Small files are not inlined as data: URLs, which the content security policy allows only for images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     license: { fileName: 'licenses.md' },

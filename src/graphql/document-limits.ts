@@ -17,14 +17,17 @@ import { limits } from '../kernel/limits.js'
  */
 const fieldCosts: ReadonlyMap<string, number> = new Map([['health', 500]])
 
-/** Returns the page size of a list. Validation rules do not know variables, so a variable counts as the maximum. */
+/**
+ * Returns the page size of a list. The values of variables are not known during validation, so a variable counts as the
+ * maximum page size.
+ */
 function pageSize(field: FieldNode): number {
   const limit = field.arguments?.find((argument) => argument.name.value === 'limit')?.value
   if (!limit) return limits.defaultPageLimit
   return limit.kind === 'IntValue' ? Math.min(Number(limit.value), limits.maxPageLimit) : limits.maxPageLimit
 }
 
-/** Validation rule that rejects documents that exceed the limits. Introspection fields have no cost. */
+/** Validation rule that rejects documents that exceed the limits. Fields of the introspection have no cost. */
 export function documentLimitsRule(context: ValidationContext): ASTVisitor {
   const fragments = new Map<string, FragmentDefinitionNode>()
   for (const definition of context.getDocument().definitions) {
@@ -41,7 +44,7 @@ export function documentLimitsRule(context: ValidationContext): ASTVisitor {
       if (selection.kind === 'InlineFragment') return selectsRows(selection.selectionSet, enclosingFragments)
       const name = selection.name.value
       const fragment = enclosingFragments.has(name) ? undefined : fragments.get(name)
-      // Counts each step, because nested fragments can expand exponentially.
+      // Counts each visited fragment, because nested fragments can expand exponentially.
       return (
         fragment !== undefined &&
         ++visitedNodes <= limits.maxGraphqlFields &&
@@ -75,7 +78,7 @@ export function documentLimitsRule(context: ValidationContext): ASTVisitor {
       } else {
         const name = selection.name.value
         const fragment = fragments.get(name)
-        // Another rule rejects recursive fragments; this check only prevents an endless loop.
+        // graphql-js rejects recursive fragments by another rule; this check only prevents an endless loop.
         if (fragment && !enclosingFragments.has(name))
           cost += costOf(fragment.selectionSet, depth, multiplier, new Set([...enclosingFragments, name]))
       }

@@ -26,9 +26,12 @@ export const graphqlErrorFormat: ErrorFormat = {
   },
 }
 
-/** 400 for a document or variables that graphql-js rejects: the message of the first error, the details of all. */
+/**
+ * Creates the 400 error for a document or variables that graphql-js rejects: the message of the first error, and the
+ * details of all errors.
+ */
 export function invalidDocumentError(errors: readonly GraphQLError[], document?: DocumentNode): ApiError {
-  // Only the outer error contains the path of an invalid variable.
+  // The details are read from the outer errors, because only they contain the path of an invalid variable.
   const details = errors.flatMap((error) => inputDetails(error, document))
   const { message } = originalErrorOf(errors[0]) as GraphQLError
   return new ApiError('invalid_request', message, details.length > 0 ? { details } : {})
@@ -39,7 +42,10 @@ export function originalErrorOf(error: unknown): unknown {
   return error instanceof GraphQLError && error.originalError ? originalErrorOf(error.originalError) : error
 }
 
-/** Formats an error for GraphQL: the REST code in uppercase, and the status (docs/contract.md#graphql-api). */
+/**
+ * Formats an error for GraphQL: the REST code in uppercase, and the status (docs/contract.md#graphql-api).
+ * @param source the error of graphql-js, whose locations and path are kept
+ */
 export function formatError(error: ApiError, requestId: string, source?: GraphQLFormattedError): GraphQLFormattedError {
   const code = error.code.toUpperCase() as Uppercase<ErrorCode>
   return {

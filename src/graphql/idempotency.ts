@@ -1,7 +1,7 @@
 /**
- * Idempotency-Key (docs/contract.md#idempotency-key). A request leases its key before the work (platform/jobs/lease.ts),
- * and stores the response in the same transaction as the change. After a crash either both are stored or neither, and
- * the key is free when the lease expires.
+ * Idempotency-Key (docs/contract.md#idempotency-key). A request takes a lease of its key (platform/jobs/lease.ts) before
+ * the work, and stores the response in the transaction of the change. After a crash, either the change and the response
+ * are stored or neither of them. In the second case, the key can be used again when the lease expires.
  */
 import { createHmac } from 'node:crypto'
 import { canonicalJson } from '../kernel/canonical-json.js'
@@ -18,12 +18,12 @@ export interface StoredResponse {
   body: string
   etag: string | null
   replayed?: boolean
-  /** Headers of the first response only; they are not stored. */
+  /** Headers that only the first response has, because they are not stored. */
   headers?: Record<string, string>
 }
 
 /**
- * How a response is stored: as plain text; encrypted, because it contains a secret and must be replayed; or never
+ * How a response is stored: `plain`; `encrypted`, if it contains a secret but must be replayed; or `never`
  * (docs/contract.md#idempotency-key).
  */
 export type ResponseStorage = 'plain' | 'encrypted' | 'never'
@@ -32,22 +32,23 @@ export type ResponseStorage = 'plain' | 'encrypted' | 'never'
 export interface IdempotencyKeyUse {
   accountId: string
   key: string
-  /** Two requests with a common fingerprint are the same; see `fingerprintsOf`. */
+  /** From `fingerprintsOf`. Two requests that have a fingerprint in common count as the same request. */
   fingerprints: readonly string[]
 }
 
 export interface IdempotentCall extends IdempotencyKeyUse {
-  /** With 'never', the key is still rejected if it was used for another request. */
+  /** Even with `never`, a key is rejected if it was used for another request. */
   responseStorage: ResponseStorage
   /**
-   * The work uses its own transactions because its external effects cannot be rolled back. It must detect repetitions
-   * itself: a crash can occur before its response is stored.
+   * True if the work commits its own transactions, because its external effects cannot be rolled back. Such work must
+   * detect repetitions itself, because a crash can occur between its commit and the storage of the response.
    */
   commitsItself: boolean
 }
 
 /**
- * @param field the name of the key for the caller: a GraphQL argument or a header
+ * Checks the length of a key and returns the key.
+ * @param field the GraphQL argument or the header that contains the key, for the error
  * @throws invalid_request unless the key has 1 to 256 characters
  */
 export function checkIdempotencyKey(field: 'idempotencyKey' | 'Idempotency-Key', key: string): string {
@@ -59,9 +60,9 @@ export function checkIdempotencyKey(field: 'idempotencyKey' | 'Idempotency-Key',
 }
 
 /**
- * Returns the fingerprints of a request: the HMAC-SHA256 of its parts, joined by line feeds, with each key of the
- * deployment. An HMAC is used because bodies contain passwords. The first fingerprint is stored; the others match
- * requests that were stored before a key rotation.
+ * Returns the fingerprints of a request: for each key in SECRET_KEY, the HMAC-SHA256 of the parts, joined by line
+ * feeds. A plain hash would not protect passwords in the body. The first fingerprint is stored; the others match
+ * requests that were stored before a rotation of SECRET_KEY.
  */
 export const fingerprintsOf = ({ encryptor }: Context, ...parts: string[]): string[] =>
   encryptor.deriveKeys('idempotency').map((key) => createHmac('sha256', key).update(parts.join('\n')).digest('hex'))
@@ -75,9 +76,10 @@ export const authorityFingerprint = ({ scopes, issuerId, orgId, issuerIds, orgId
   canonicalJson([[...scopes].sort(), issuerId, orgId, issuerIds, orgIds, operator])
 
 /**
- * Runs `work` once per key and stores its response if it succeeds; later calls return that response. If `work` throws,
- * the key is released. `work` must validate the input, because the key is checked first.
- * @throws conflict with Retry-After while the first call is running, 422 when the key was used for another request
+ * Runs `work` once per key and stores its response if it succeeds; later calls return the stored response. If `work`
+ * throws, the key is released. `work` must validate the input, because the key is checked before the input.
+ * @throws conflict with Retry-After while the first call is running; invalid_request with status 422 if the key was
+ *   used for another request
  */
 export async function runIdempotently(
   context: Context,
@@ -189,7 +191,10 @@ async function acquireLease(
   })
 }
 
-/** Stores the response. @throws conflict when the lease was lost, which also rolls back the change */
+/**
+ * Stores the response.
+ * @throws conflict if another request has taken over the lease; in a transaction, this also rolls back the change
+ */
 async function storeResponse(
   context: Context,
   { accountId, key, responseStorage }: IdempotentCall,

@@ -32,8 +32,8 @@ import { rootFieldsOf } from './root-fields.js'
 import { schema } from './schema.js'
 
 /**
- * Mutations whose responses contain a secret. Their responses are never stored, so a repeated request runs the mutation
- * again (docs/contract.md#idempotency-key).
+ * Mutations whose responses always contain a secret. The responses are never stored, so a repeated request runs the
+ * mutation again (docs/contract.md#idempotency-key).
  */
 const neverCached = new Set([
   'createAccount',
@@ -48,7 +48,7 @@ const neverCached = new Set([
   'createPersonalToken',
 ])
 
-/** For other mutations the storage depends on the input. */
+/** Returns how the response of a mutation outside `neverCached` is stored, which depends on its input. */
 function responseStorageOf(mutation: string, input: unknown): ResponseStorage {
   const { confidential, type, auth } = (input ?? {}) as { confidential?: boolean; type?: string; auth?: string }
   if (mutation === 'createClient' && confidential === true) return 'never'
@@ -59,8 +59,8 @@ function responseStorageOf(mutation: string, input: unknown): ResponseStorage {
 }
 
 /**
- * Returns the call of a mutation with an idempotencyKey, for an authorized caller. Reads the arguments without type
- * checks: an invalid input is a different request and must be reported as reuse of the key.
+ * Returns the call of a mutation with an idempotencyKey, for an authorized caller. The arguments are read before they
+ * are validated, so that a key that is used again with an invalid input is reported as reuse of the key.
  * @returns undefined for every other operation
  * @throws invalid_request when the document has a key and several mutations; the errors of `authorize`
  */
@@ -99,8 +99,8 @@ async function idempotentCallOf(
     return undefined
   const { actor } = await authorize(context, requiredPermissionOf(field)!, resourcePathOf(args))
   const accountId = (args['accountId'] as string | undefined) ?? actor.accountId ?? ''
-  // The fingerprint includes the whole document, because fragments determine the response, and the caller's
-  // permissions, because relations in the selection require their own scopes.
+  // The fingerprint includes the whole document, because fragments determine the response. It also includes the
+  // caller's permissions, because the selected relations require their own scopes.
   const name = `graphql ${operation.name?.value ?? ''}`
   const parts = [name, print(document), canonicalJson(requestVariables), authorityFingerprint(actor)]
   const responseStorage = responseStorageOf(field.name, args['input'])
@@ -114,8 +114,8 @@ async function idempotentCallOf(
 }
 
 /**
- * Checks the key of a document that failed validation, whose operation is never resolved. A caller without permission
- * for the mutation learns nothing about the key.
+ * Checks the idempotencyKey of a document that failed validation and therefore is not executed. For a caller without
+ * permission for the mutation it does nothing, so that the response does not reveal whether the key was used.
  * @throws invalid_request with status 422 when the key was used for another request
  */
 export async function requireSameInvalidRequest(
@@ -126,7 +126,7 @@ export async function requireSameInvalidRequest(
 ): Promise<void> {
   const operation = getOperationAST(document, operationName)
   const call = await idempotentCallOf(context, document, operation, variables).catch((error) => {
-    // RangeError: stack overflow of a deeply nested document, which validation has already reported.
+    // A RangeError is the stack overflow of a deeply nested document, which validation has already reported.
     if (error instanceof ApiError || error instanceof RangeError) return undefined
     throw error
   })
@@ -135,7 +135,8 @@ export async function requireSameInvalidRequest(
 
 /**
  * Executes a mutation with an idempotencyKey. Returns null for every other operation, which Apollo then executes.
- * @throws invalid_request when the document has a key and several mutations
+ * @throws invalid_request if the document has a key and several mutations; the errors of `authorize`,
+ *   `runIdempotently` and the mutation
  */
 export async function executeIdempotently(
   context: Context,

@@ -1,4 +1,4 @@
-/** Converts graphql-js errors about invalid inputs to `details` with the same codes as `/v1`. */
+/** Converts errors of graphql-js about invalid inputs to `details`, with the codes that `/v1` uses. */
 import { type ASTNode, BREAK, type DocumentNode, type GraphQLError, visit } from 'graphql'
 import type { ErrorDetail } from '../kernel/errors.js'
 import { fieldPath } from '../kernel/input.js'
@@ -6,7 +6,7 @@ import { fieldPath } from '../kernel/input.js'
 interface InputErrorPattern {
   pattern: RegExp
   code: string
-  /** Our message; when absent, that of graphql-js. */
+  /** The message of the detail; if absent, the message of graphql-js is used. */
   message?: string
 }
 
@@ -24,8 +24,8 @@ const inputErrorPatterns: readonly InputErrorPattern[] = [
 ]
 
 /**
- * Returns the detail of an error. Field names are relative to the argument or variable: `name`, not `input.name`.
- * @param document the document, to find the path of a literal
+ * Returns the detail of an error. The field is relative to the argument or variable: `name`, not `input.name`.
+ * @param document the document, in which the path of an invalid literal is found
  * @returns an empty list for an error that is not about an input
  */
 export function inputDetails({ message, nodes }: GraphQLError, document: DocumentNode | undefined): ErrorDetail[] {
@@ -46,7 +46,9 @@ export function inputDetails({ message, nodes }: GraphQLError, document: Documen
 const parsePath = (text: string): (string | number)[] =>
   [...text.matchAll(/(\w+)|\[(\d+)\]/g)].map(([, name, index]) => name ?? Number(index))
 
-/** Returns the path of a node: its argument, then field names and list indexes. */
+/**
+ * Returns the path of a node in the document: the argument that contains the node, then field names and list indexes.
+ */
 function literalPathOf(document: DocumentNode, node: ASTNode): (string | number)[] {
   let nodePath: readonly (string | number)[] = []
   visit(document, {

@@ -37,7 +37,10 @@ const mutationRateLimitPlugin: ApolloServerPlugin<Context> = {
   },
 }
 
-/** Rejects subscriptions without a stream, which Apollo would execute once with an empty result. */
+/**
+ * Rejects subscriptions of requests that do not accept an event stream. Apollo would execute them once, with an empty
+ * result.
+ */
 const rejectSubscriptionsPlugin: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {
@@ -49,7 +52,7 @@ const rejectSubscriptionsPlugin: ApolloServerPlugin<Context> = {
   },
 }
 
-/** Executes mutations with an idempotencyKey instead of Apollo. */
+/** Executes mutations that have an idempotencyKey; Apollo executes all other operations. */
 const idempotencyPlugin: ApolloServerPlugin<Context> = {
   async requestDidStart() {
     return {
@@ -95,7 +98,7 @@ const errorFormatPlugin: ApolloServerPlugin<Context> = {
         response.body.singleResult.errors = errors.map((error, i) =>
           formatError(apiErrors[i]!, requestId, error.toJSON()),
         )
-        // Apollo uses status 500 for every error before execution, such as a rate limit.
+        // Apollo uses status 500 for every error that a plugin throws before execution, such as a rate limit.
         if ((response.http.status ?? 200) < 500) return
         response.http.status = apiErrors[0]!.status
         for (const [name, value] of Object.entries(apiErrors[0]!.options.headers ?? {}))
@@ -183,7 +186,7 @@ export async function mountGraphql(gatehouse: Gatehouse): Promise<GraphqlApi> {
   return { middleware, closeStreams: streams.closeAll, stop: () => apollo.stop() }
 }
 
-/** Replaces Apollo's own error codes for requests that it rejects before execution. */
+/** Replaces Apollo's own error codes in responses to requests that Apollo rejects before execution. */
 function formatApolloErrors(text: string, requestId: string): string {
   const body = JSON.parse(text) as { errors?: GraphQLFormattedError[] }
   const errors = body.errors?.map((error) =>

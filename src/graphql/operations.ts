@@ -1,6 +1,6 @@
 /**
- * GraphQL operations that Gatehouse executes in-process, such as those of `/v1`. A test validates them, so they are not
- * validated at startup.
+ * GraphQL operations that Gatehouse executes itself, such as those of `/v1`. A test validates their documents against
+ * the schema, so they are not validated at startup.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,9 +28,10 @@ export interface Operation {
 }
 
 /**
- * Reads all documents of a directory of `graphql/`. Fragments can be used across files.
+ * Reads all documents of a directory of `graphql/`. A document can use fragments of the other files.
  * @param wireName converts an alias to the name in the response, which need not be a valid GraphQL name
- * @throws Error when the root field of an operation is not in the schema
+ * @returns the operations by name
+ * @throws Error if the root field of an operation is not in the schema
  */
 export function readOperations(folder: string, wireName = (alias: string): string => alias): Map<string, Operation> {
   const path = join(packageRoot, 'graphql', folder)

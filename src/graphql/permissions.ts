@@ -1,6 +1,6 @@
 /**
- * The `permissions` query: what the caller can do with a resource, for the console and for scripts. It calls the same
- * authorization as the operations, so the results cannot differ.
+ * The `permissions` query: what the caller can do with a resource, for the console and for scripts. The query calls
+ * `authorize` like the operations themselves, so that its result cannot differ from what the caller can really do.
  */
 import { type GraphQLField, type GraphQLResolveInfo, isNonNullType } from 'graphql'
 import { Args, ArgsType, Ctx, Field, ID, Info, ObjectType, Query, Resolver } from 'type-graphql'
@@ -62,8 +62,9 @@ export class PermissionsResolver {
 }
 
 /**
- * @throws not_found when the resource does not exist or is outside of the caller's reach, invalid_request for an orgId
- * without issuerId
+ * Returns the caller's scopes on the resource.
+ * @throws not_found if the resource does not exist or the caller has no access to it; invalid_request for an orgId
+ *   without issuerId
  */
 async function requireAuthorityAt(context: Context, path: ResourcePath): Promise<readonly string[]> {
   const { accountId = '', issuerId, orgId } = path
@@ -79,8 +80,8 @@ async function requireAuthorityAt(context: Context, path: ResourcePath): Promise
 }
 
 /**
- * Returns true when the caller can run a root field whose required IDs are all in the path. With the path of an issuer,
- * this includes operations on its account.
+ * Returns true if all IDs that a root field requires are in the path, and the caller can run the field with them. For
+ * the path of an issuer, this includes fields that need only the ID of its account.
  */
 async function mayRun(context: Context, field: RootField, path: ResourcePath): Promise<boolean> {
   const permission = requiredPermissionOf(field)

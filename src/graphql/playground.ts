@@ -7,7 +7,7 @@ import { contentSecurityPolicy, htmlDocument, pageHeaders } from '../platform/ht
 import { readBundle, sendBundleFile } from '../platform/http/static-files.js'
 import { packageRoot } from '../platform/package-info.js'
 
-/** Only resources of this host. The editor uses inline styles and data: images. */
+/** The content security policy: only resources of this host. The editor uses inline styles and data: images. */
 const policy = contentSecurityPolicy({
   'default-src': "'self'",
   'script-src': "'self'",
@@ -44,7 +44,7 @@ export function mountPlayground(folder = join(packageRoot, 'dist/playground')): 
     }
     const name = ctx.path.slice('/playground'.length)
     const isPage = name === '' || name === '/'
-    // A new build while the server is running references new files.
+    // A build that ran while the server was running has created new files, so they are read again.
     if (isPage && builtAt() !== loadedBuildTime) {
       loadedBuildTime = builtAt()
       files = readBundle(folder, { pages: true })

@@ -1,4 +1,4 @@
-/** Reads the required permission of a schema field and the resource path from its arguments. */
+/** Reads the required permission of a schema field, and the resource path in the arguments of the field. */
 import type { GraphQLField } from 'graphql'
 import type { RequiredPermission, ResourcePath } from '../access/authorize.js'
 import type { Context } from '../platform/context.js'
@@ -6,7 +6,7 @@ import type { FieldExtensions } from '../resources/graphql-types.js'
 
 const extensionsOf = (field: GraphQLField<unknown, Context>): FieldExtensions => field.extensions
 
-/** The permission that a field requires, if it requires any. */
+/** Returns the permission that a field requires; undefined if its decorators declare none. */
 export function requiredPermissionOf(field: GraphQLField<unknown, Context>): RequiredPermission | undefined {
   const { scope, additionalScope, operatorOnly, movesToIssuer } = extensionsOf(field)
   if (scope === undefined) return undefined
@@ -17,15 +17,15 @@ export function requiredPermissionOf(field: GraphQLField<unknown, Context>): Req
   return permission
 }
 
-/** Returns true when the field requires a recent sign-in of console users (docs/contract.md#recent-sign-in). */
+/** Returns true if the field requires a recent sign-in of console users (docs/contract.md#recent-sign-in). */
 export const requiresRecentSignIn = (field: GraphQLField<unknown, Context>): boolean =>
   extensionsOf(field).recentSignIn === true
 
-/** Whether this field commits its work in several transactions of its own (`@ManagesOwnTransactions`). */
+/** Returns true if the resolver of the field commits its own transactions (`@ManagesOwnTransactions`). */
 export const commitsItself = (field: GraphQLField<unknown, Context>): boolean =>
   extensionsOf(field).commitsItself === true
 
-/** Returns the resource path that the arguments name. */
+/** Returns the resource path of the arguments `accountId`, `issuerId` and `orgId`. */
 export const resourcePathOf = ({ accountId, issuerId, orgId }: Record<string, unknown>): ResourcePath => ({
   accountId: accountId as string | undefined,
   issuerId: issuerId as string | undefined,

@@ -83,10 +83,13 @@ const resolvers = [
   PermissionsResolver,
 ] as const
 
-/** Types that are reachable only through the interface that they implement. */
+/** Object types that no field returns directly. Fields return the interface that these types implement. */
 const interfaceImplementations = [TotpEnrollment, NewBackupCodes] as const
 
-/** type-graphql requires a PubSub for subscriptions. Ours define their own `subscribe`, which reads the database. */
+/**
+ * type-graphql requires a PubSub for subscriptions. The subscriptions of Gatehouse define their own `subscribe`
+ * function, which reads the database, so that this PubSub is never used.
+ */
 const noPubSub = {
   publish: () => undefined,
   subscribe: () => {
@@ -135,7 +138,7 @@ function addGuards(schema: GraphQLSchema): GraphQLSchema {
   return schema
 }
 
-/** Types with an `id`, and pages of them, contain tenant data. */
+/** Returns true if the type of a field has an `id`, or is a page of such types. Such types contain tenant data. */
 function isTenantData(field: GraphQLField<unknown, Context>): boolean {
   const type = getNamedType(field.type)
   return type instanceof GraphQLObjectType && ('id' in type.getFields() || 'data' in type.getFields())
@@ -178,12 +181,16 @@ export function checkPrices(prices: Context['prices']): void {
   }
 }
 
-/** Authorizes the caller when the stream begins and again while it continues, with the caller's current permissions. */
+/**
+ * Authorizes the caller when the stream begins. The subscription calls `requireStillAuthorized` while the stream is
+ * open, which authenticates and authorizes the caller again.
+ */
 function guardSubscription(field: GraphQLField<unknown, Context>, permission: RequiredPermission): void {
   const subscribe = field.subscribe!
   field.subscribe = async (source, args, context, info) => {
     const { stream } = context
-    if (!stream) throw badRequest('Subscriptions are answered as a stream: send Accept: text/event-stream.')
+    if (!stream)
+      throw badRequest('A subscription requires a streamed response. Set the Accept header to text/event-stream.')
     const stillAllowed = async () =>
       void (await authorize(await stream.reauthenticate(), permission, resourcePathOf(args)))
     const tx = await authorize(context, permission, resourcePathOf(args))

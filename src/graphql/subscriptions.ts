@@ -1,6 +1,6 @@
 /**
- * Subscriptions as server-sent events: the distinct connections mode of the GraphQL over SSE protocol (graphql-sse).
- * Each event has an ID, so that a client can resume after a disconnect.
+ * Subscriptions as Server-Sent Events: the distinct connections mode of the GraphQL over SSE protocol (graphql-sse).
+ * Each event has an ID, which a client sends as Last-Event-ID to resume after a disconnect.
  */
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
@@ -38,7 +38,7 @@ export interface SubscriptionStreams {
    * @throws ApiError for an error before the stream begins
    */
   serve(ctx: KoaContext, context: Context, body: unknown): Promise<void>
-  /** Ends all streams and refuses new ones. Clients reconnect to another process. */
+  /** Ends all streams and refuses new ones, so that the clients reconnect to another process. */
   closeAll(): void
 }
 
@@ -51,7 +51,7 @@ export function createSubscriptionStreams(gatehouse: Gatehouse): SubscriptionStr
     if (isClosed) throw shuttingDownError()
     const subscription = parseSubscription(body)
     const streamController = requireStreamSlot(context)
-    // The client may disconnect before the stream begins; without this, the stream would never end.
+    // If the client disconnected before this point, `close` is not emitted again, and the stream would never end.
     ctx.res.once('close', () => streamController.abort())
     if (ctx.res.closed) streamController.abort()
     try {
@@ -65,7 +65,7 @@ export function createSubscriptionStreams(gatehouse: Gatehouse): SubscriptionStr
       ctx.state['route'] = '/graphql (stream)'
       ctx.status = 200
       ctx.type = 'text/event-stream'
-      // The connection must not be reused, because it would delay the shutdown of the process.
+      // The connection is not kept open after the stream, because an idle connection would delay the shutdown.
       ctx.set('Connection', 'close')
       // Disables response buffering in proxies.
       ctx.set('X-Accel-Buffering', 'no')

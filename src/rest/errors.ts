@@ -18,8 +18,8 @@ export const restErrorFormat: ErrorFormat = {
 }
 
 /**
- * Converts field names in an error from GraphQL to REST. Converts only the first part of a path: the other parts are
- * keys that the caller has chosen.
+ * Converts the field names in an ApiError from GraphQL to REST. Only the first part of a path is converted, because the
+ * other parts are keys of a JSON value, which GraphQL and REST do not rename. Other errors are returned unchanged.
  */
 export function toRestError(error: unknown): unknown {
   if (!(error instanceof ApiError) || !error.options.details) return error

@@ -1,6 +1,6 @@
 /**
- * Converts REST input to GraphQL variables by the types of the variables: snake_case becomes camelCase, absent stays
- * absent, null stays null. Reports all errors together, with REST field names.
+ * Converts REST input to GraphQL variables, as the types of the variables require. Names in snake_case become
+ * camelCase. Absent fields stay absent, and null stays null. All errors are reported together, with REST field names.
  */
 import {
   GraphQLEnumType,
@@ -29,7 +29,12 @@ export function variableTypesOf(operation: Operation): Map<string, GraphQLInputT
 
 const errorDetail = (field: string, code: string, message: string): ErrorDetail => ({ field, code, message })
 
-/** Converts a JSON value to the GraphQL input of a type. Adds errors to `details`. */
+/**
+ * Converts a JSON value to the GraphQL input of a type.
+ * @param field the path of the value for errors; empty for the body
+ * @param details receives an entry for each error
+ * @returns undefined for an invalid value
+ */
 export function parseInput(type: GraphQLInputType, value: unknown, field: string, details: ErrorDetail[]): unknown {
   if (isNonNullType(type)) {
     if (value === null || value === undefined) {
@@ -87,7 +92,7 @@ const scalars: Record<string, { isValid: (value: unknown) => boolean; message: s
   Boolean: { isValid: (value) => typeof value === 'boolean', message: 'must be true or false.' },
   Int: {
     isValid: (value) => Number.isInteger(value) && Math.abs(value as number) <= 2_147_483_647,
-    message: 'must be a whole number.',
+    message: 'must be a whole number from -2147483647 to 2147483647.',
   },
   Timestamp: { isValid: Number.isSafeInteger, message: 'must be a whole number of Unix milliseconds.' },
   MicroUsd: { isValid: Number.isSafeInteger, message: 'must be a whole number of micro-USD.' },
@@ -102,7 +107,11 @@ function parseScalar(type: GraphQLScalarType, value: unknown, field: string, det
   return undefined
 }
 
-/** Converts query parameters to variables; parses numbers and booleans from text. */
+/**
+ * Converts query parameters to variables; numbers and booleans are parsed from text.
+ * @param types the types of the variables by GraphQL name
+ * @param details receives an entry for each error
+ */
 export function parseQuery(
   types: Map<string, GraphQLInputType>,
   query: URLSearchParams,
@@ -128,7 +137,7 @@ function parseQueryValue(type: GraphQLInputType, text: string): unknown {
   if (isListType(type)) return text === '' ? [] : text.split(',')
   const name = isNonNullType(type) ? String(type.ofType) : String(type)
   if (name === 'Boolean' && (text === 'true' || text === 'false')) return text === 'true'
-  // `null` is the same as no filter (docs/contract.md#note-endpoints).
+  // A filter with the value `null` has the same effect as an absent filter (docs/contract.md#note-endpoints).
   if (name === 'Boolean' && text === 'null') return null
   if ((name === 'Int' || name === 'Timestamp') && /^-?\d{1,16}$/.test(text)) return Number(text)
   return text

@@ -8,7 +8,7 @@ import { matchRoute } from './route-match.js'
 import { loadRouteBindings, serveRequest } from './serve.js'
 
 /**
- * `/v1` as Koa middleware: authenticates and rate-limits the caller, serves the request, writes the response or error.
+ * Serves `/v1`: authenticates and rate-limits the caller, runs the operation, and writes the response or error.
  */
 export function mountRest(gatehouse: Gatehouse): Middleware {
   const entries = loadRouteBindings()
@@ -25,7 +25,7 @@ export function mountRest(gatehouse: Gatehouse): Middleware {
         limit,
       )
       ctx.set(headers)
-      // Set before serving, so that error responses have the route label too.
+      // The route is set before the request is served, so that the metrics of error responses have it as a label.
       ctx.state['route'] = matchRoute(ctx.method, ctx.path)?.route?.path
       const reply = await serveRequest(entries, context, ctx.req)
       ctx.set(reply.headers)

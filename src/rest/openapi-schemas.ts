@@ -26,7 +26,11 @@ const scalars: Record<string, Json> = {
   JSONObject: { type: 'object', additionalProperties: true },
 }
 
-/** Returns the schema of a selection. @param fragments by name @param omitted fields that are not always present */
+/**
+ * Returns the JSON Schema of a selection.
+ * @param fragments the fragment definitions by name
+ * @param omitted names of fields that a response may omit
+ */
 export function selectionSchema(
   type: GraphQLObjectType,
   set: SelectionSetNode,
@@ -46,7 +50,7 @@ export function selectionSchema(
         const name = selection.alias?.value ?? selection.name.value
         const shape = outputSchema(field.type, selection.selectionSet, fragments, omitted)
         properties[name] = field.description ? { description: field.description, ...shape } : shape
-        // Fields that only one implementation of an interface has are optional.
+        // Fields of inline fragments are optional, because only one implementation of the interface has them.
         if (parentType === type && !omitted.includes(name)) required.push(name)
       }
     }
@@ -78,7 +82,10 @@ function bareOutput(
   return leafSchema(type)
 }
 
-/** Returns the schema of a variable. @param inQuery query parameters can be absent, but not null */
+/**
+ * Returns the JSON Schema of a variable.
+ * @param inQuery true for a query parameter, which can be absent but not null
+ */
 export function inputSchema(type: GraphQLInputType, inQuery: boolean): Json {
   if (isNonNullType(type)) return bareInput(type.ofType as GraphQLInputType)
   return inQuery ? bareInput(type) : nullableSchema(bareInput(type))

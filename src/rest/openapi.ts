@@ -59,6 +59,7 @@ const statusText: Record<number, string> = {
 }
 
 /**
+ * Returns the OpenAPI document.
  * @param baseUrl the public URL of the Core API
  * @param prices micro-USD by root field; operations with a price can return 402
  */
@@ -120,7 +121,7 @@ function operationObject(route: Route, operation: Operation, prices: Readonly<Re
         name: snakeCase(name),
         in: 'query',
         required: isNonNullType(type),
-        // Lists are comma-separated in one parameter.
+        // The entries of a list are comma-separated in one parameter.
         ...(isListType(type) && { explode: false }),
         schema: inputSchema(type, true),
       })),
@@ -158,7 +159,7 @@ const header = (name: string, description: string): Json => ({
   schema: { type: 'string' },
 })
 
-/** Path segments that are actions instead of resources. */
+/** Path segments that are not resources, such as actions. A route has the tag of its last resource. */
 const actionSegment =
   /^(rotate|block|unblock|revoke|resend|secret|ledger|topups|verify|assign|unassign|suspend|reactivate|count|backlinks|aggregate|\w+-enrollment|\w+-challenge)$/
 
@@ -210,7 +211,7 @@ function successResponse(route: Route, operation: Operation): Json {
   }
 }
 
-/** `GET /openapi.json`. Generated on the first request. */
+/** Serves `GET /openapi.json`. The document is generated on the first request. */
 export function mountOpenApi({ config, prices }: Gatehouse): Middleware {
   let text: string | undefined
   return (ctx, next) => {

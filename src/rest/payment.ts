@@ -1,12 +1,12 @@
 /** The payment headers of x402 v2 in `/v1`: base64-encoded JSON (docs/contract.md#payment-challenge). */
 import type { SelectionSetNode } from 'graphql'
 
-/** The response headers that scripts of other origins can read. */
+/** The CORS header that lets scripts of other origins read the payment headers. */
 export const exposedHeaders = { 'Access-Control-Expose-Headers': 'PAYMENT-REQUIRED, PAYMENT-RESPONSE' }
 
 const header = (description: string) => ({ description, schema: { type: 'string' } })
 
-/** The headers in the OpenAPI document, by status. */
+/** The payment headers of responses in the OpenAPI document, by status. */
 export const paymentHeaders: Record<number, Record<string, unknown>> = {
   200: { 'PAYMENT-RESPONSE': header('SettlementResponse, as base64-encoded JSON.') },
   402: {
@@ -15,9 +15,13 @@ export const paymentHeaders: Record<number, Record<string, unknown>> = {
   },
 }
 
-/** The alias in graphql/rest of the settlement, which is returned in a header instead of the body. */
+/**
+ * The alias of the settlement in graphql/rest/payments.graphql. The settlement is returned in a header instead of the
+ * body.
+ */
 const SETTLEMENT_ALIAS = 'payment_response'
 
+/** Returns a selection without the settlement, because the body of the response does not contain it. */
 export const withoutSettlement = (set: SelectionSetNode): SelectionSetNode => ({
   ...set,
   selections: set.selections.filter((node) => node.kind !== 'Field' || node.alias?.value !== SETTLEMENT_ALIAS),

@@ -1,6 +1,6 @@
 /**
- * The routes of `/v1`, in the order of docs/contract.md#core-api-endpoints. Each row runs one operation of
- * graphql/rest. The OpenAPI document and the tests that cover every route are generated from this table.
+ * The routes of `/v1`, in the order of docs/contract.md#core-api-endpoints. Each route runs one operation of
+ * graphql/rest. The OpenAPI document, and the tests that run for every route, use this table.
  */
 
 /** Path prefixes of an account, an issuer and an organization. */
@@ -15,29 +15,32 @@ export interface Route {
   operation: string
   summary: string
   success: 200 | 201 | 202 | 204
-  /** Error statuses in addition to those that every route can return. */
+  /** Error statuses, in addition to those that `rest/openapi.ts` adds to every route. */
   errors: readonly number[]
-  /** Supports If-Match (docs/contract.md#etag-and-if-match). */
+  /** True if the route supports If-Match (docs/contract.md#etag-and-if-match). */
   ifMatch?: true
   /**
-   * The response contains a secret, so it is never stored and a repeated request runs again
-   * (docs/contract.md#idempotency-key).
+   * True, or a function that returns true for the body, if the response contains a secret. Such a response is never
+   * stored for its Idempotency-Key, so a repeated request runs again (docs/contract.md#idempotency-key).
    */
   neverCached?: true | ((body: Record<string, unknown>) => boolean)
-  /** The response contains a secret but is replayed, so it is stored encrypted. */
+  /**
+   * Returns true if the response to this body contains a secret but must be replayed, so that it is stored encrypted.
+   */
   encrypted?: (body: Record<string, unknown>) => boolean
   /**
-   * Requires an x402 payment: the PAYMENT-SIGNATURE and PAYMENT-RESPONSE headers (docs/contract.md#payment-challenge).
+   * True if the route requires an x402 payment, with the headers PAYMENT-SIGNATURE and PAYMENT-RESPONSE
+   * (docs/contract.md#payment-challenge).
    */
   payment?: true | undefined
-  /** The response body is the object itself, without `data`. */
+  /** True if the response body is the object itself, without `data` around it. */
   unwrapped?: true
-  /** Keys that are omitted when they are null (docs/contract.md#event-endpoints). */
+  /** Keys of the response that are omitted when their values are null (docs/contract.md#event-endpoints). */
   omittedWhenNull?: readonly string[]
   /**
-   * The response contains values that are not in the row: a status that depends on the time, permissions from groups,
-   * counts. The ETag is the version of the row and does not change with these values, so If-None-Match never causes a
-   * 304.
+   * True if the response contains values that are not in the row of the resource: a status that depends on the time,
+   * permissions from groups, or counts. The ETag is the version of the row and does not change with these values, so
+   * If-None-Match never causes a 304.
    */
   hasDerivedFields?: true
 }
@@ -83,11 +86,11 @@ export const routes: readonly Route[] = [
   { method: 'DELETE', path: `${I}/clients/{client_id}`, operation: 'deleteClient', summary: 'Delete a client', success: 204, errors: [404, 409, 412], ifMatch: true },
   { method: 'POST', path: `${I}/clients/{client_id}/secret/rotate`, operation: 'rotateClientSecret', summary: 'Rotate the secret of a client; the old secret stays valid for 15 minutes', success: 200, errors: [400, 404], neverCached: true },
 
-  { method: 'GET', path: `${I}/users`, operation: 'listUsers', summary: 'List users with hashed usernames', success: 200, errors: [] },
+  { method: 'GET', path: `${I}/users`, operation: 'listUsers', summary: 'List users; usernames are hashed', success: 200, errors: [] },
   { method: 'POST', path: `${I}/users`, operation: 'createUser', summary: 'Create a user', success: 201, errors: [400, 409] },
   { method: 'GET', path: `${I}/users/{user_id}`, operation: 'getUser', summary: 'Get a user', success: 200, errors: readErrors },
   { method: 'PATCH', path: `${I}/users/{user_id}`, operation: 'updateUser', summary: 'Update a user', success: 200, errors: [400, 404, 409, 412], ifMatch: true },
-  { method: 'DELETE', path: `${I}/users/{user_id}`, operation: 'deleteUser', summary: 'Delete a user, asynchronously', success: 202, errors: [404, 409, 412], ifMatch: true },
+  { method: 'DELETE', path: `${I}/users/{user_id}`, operation: 'deleteUser', summary: 'Delete a user; the data is deleted later', success: 202, errors: [404, 409, 412], ifMatch: true },
   { method: 'GET', path: `${I}/users/{user_id}/verifiers`, operation: 'listVerifiers', summary: "List a user's verifiers", success: 200, errors: readErrors },
   { method: 'POST', path: `${I}/users/{user_id}/verifiers`, operation: 'createVerifier', summary: 'Create a verifier of a user', success: 201, errors: [400, 404, 409], neverCached: (body) => body['type'] === 'backup_codes', encrypted: (body) => body['type'] === 'totp_enrollment' },
   { method: 'POST', path: `${I}/users/{user_id}/verifiers/passkey-challenge`, operation: 'challengePasskey', summary: 'Create a challenge for registering a passkey in a browser', success: 201, errors: [400, 404] },
@@ -124,26 +127,26 @@ export const routes: readonly Route[] = [
   { method: 'POST', path: `${O}/api-keys`, operation: 'createOrganizationApiKey', summary: 'Create an API key of an organization', success: 201, errors: [400, 404, 429], neverCached: true },
   { method: 'GET', path: `${O}/api-keys/{key_id}`, operation: 'getOrganizationApiKey', summary: 'Get an API key of an organization', success: 200, errors: readErrors, hasDerivedFields: true },
   { method: 'PATCH', path: `${O}/api-keys/{key_id}`, operation: 'updateOrganizationApiKey', summary: 'Update an API key of an organization', success: 200, errors: writeErrors, ifMatch: true },
-  { method: 'DELETE', path: `${O}/api-keys/{key_id}`, operation: 'deleteOrganizationApiKey', summary: 'Revoke an API key of an organization', success: 204, errors: [404, 412], ifMatch: true },
+  { method: 'DELETE', path: `${O}/api-keys/{key_id}`, operation: 'deleteOrganizationApiKey', summary: 'Revoke an API key of an organization; no response body', success: 204, errors: [404, 412], ifMatch: true },
   { method: 'POST', path: `${O}/api-keys/{key_id}/rotate`, operation: 'rotateOrganizationApiKey', summary: 'Rotate the secret of an organization API key; the old secret stays valid for 15 minutes', success: 200, errors: [400, 404], neverCached: true },
   { method: 'POST', path: `${O}/api-keys/{key_id}/block`, operation: 'blockOrganizationApiKey', summary: 'Block an API key of an organization', success: 200, errors: [400, 404] },
   { method: 'POST', path: `${O}/api-keys/{key_id}/unblock`, operation: 'unblockOrganizationApiKey', summary: 'Unblock an API key of an organization', success: 200, errors: [400, 404] },
-  { method: 'POST', path: `${O}/api-keys/{key_id}/revoke`, operation: 'revokeOrganizationApiKey', summary: 'Revoke an API key of an organization permanently', success: 200, errors: [400, 404] },
+  { method: 'POST', path: `${O}/api-keys/{key_id}/revoke`, operation: 'revokeOrganizationApiKey', summary: 'Revoke an API key of an organization and return it', success: 200, errors: [400, 404] },
   { method: 'GET', path: `${A}/api-keys`, operation: 'listApiKeys', summary: 'List API keys', success: 200, errors: [] },
   { method: 'POST', path: `${A}/api-keys`, operation: 'createApiKey', summary: 'Create an API key', success: 201, errors: [400, 429], neverCached: true },
   { method: 'GET', path: `${A}/api-keys/{key_id}`, operation: 'getApiKey', summary: 'Get an API key', success: 200, errors: readErrors, hasDerivedFields: true },
   { method: 'PATCH', path: `${A}/api-keys/{key_id}`, operation: 'updateApiKey', summary: 'Update an API key', success: 200, errors: writeErrors, ifMatch: true },
-  { method: 'DELETE', path: `${A}/api-keys/{key_id}`, operation: 'deleteApiKey', summary: 'Revoke an API key', success: 204, errors: [404, 412], ifMatch: true },
+  { method: 'DELETE', path: `${A}/api-keys/{key_id}`, operation: 'deleteApiKey', summary: 'Revoke an API key; no response body', success: 204, errors: [404, 412], ifMatch: true },
   { method: 'POST', path: `${A}/api-keys/{key_id}/rotate`, operation: 'rotateApiKey', summary: 'Rotate the secret of an API key; the old secret stays valid for 15 minutes', success: 200, errors: [400, 404], neverCached: true },
   { method: 'POST', path: `${A}/api-keys/{key_id}/block`, operation: 'blockApiKey', summary: 'Block an API key', success: 200, errors: [400, 404] },
   { method: 'POST', path: `${A}/api-keys/{key_id}/unblock`, operation: 'unblockApiKey', summary: 'Unblock an API key', success: 200, errors: [400, 404] },
-  { method: 'POST', path: `${A}/api-keys/{key_id}/revoke`, operation: 'revokeApiKey', summary: 'Revoke an API key permanently', success: 200, errors: [400, 404] },
+  { method: 'POST', path: `${A}/api-keys/{key_id}/revoke`, operation: 'revokeApiKey', summary: 'Revoke an API key and return it', success: 200, errors: [400, 404] },
 
   { method: 'GET', path: `${I}/users/{user_id}/tokens`, operation: 'listPersonalTokens', summary: "List a user's personal tokens", success: 200, errors: [] },
   { method: 'POST', path: `${I}/users/{user_id}/tokens`, operation: 'createPersonalToken', summary: 'Create a personal token', success: 201, errors: [400, 404, 429], neverCached: true },
   { method: 'GET', path: `${A}/tokens/{token_id}`, operation: 'getPersonalToken', summary: 'Get a personal token', success: 200, errors: readErrors, hasDerivedFields: true },
-  { method: 'DELETE', path: `${A}/tokens/{token_id}`, operation: 'deletePersonalToken', summary: 'Revoke a personal token', success: 204, errors: [404, 412], ifMatch: true },
-  { method: 'POST', path: `${A}/tokens/{token_id}/revoke`, operation: 'revokePersonalToken', summary: 'Revoke a personal token permanently', success: 200, errors: [400, 404] },
+  { method: 'DELETE', path: `${A}/tokens/{token_id}`, operation: 'deletePersonalToken', summary: 'Revoke a personal token; no response body', success: 204, errors: [404, 412], ifMatch: true },
+  { method: 'POST', path: `${A}/tokens/{token_id}/revoke`, operation: 'revokePersonalToken', summary: 'Revoke a personal token and return it', success: 200, errors: [400, 404] },
 
   { method: 'GET', path: `${I}/users/{user_id}/sessions`, operation: 'listSessions', summary: "List a user's sessions", success: 200, errors: readErrors },
   { method: 'GET', path: `${I}/sessions/{session_id}`, operation: 'getSession', summary: 'Get a session', success: 200, errors: readErrors, hasDerivedFields: true },

@@ -1,7 +1,6 @@
 /**
- * Serves a request to `/v1`. The order of the steps matters: authorization and the check of the Idempotency-Key come
- * before input validation, so that a key that was used with another body is reported even if the new body is invalid
- * (docs/contract.md#idempotency-key).
+ * Serves a request to `/v1`. Authorization and the check of the Idempotency-Key come before input validation, so that a
+ * key that was used with another body is reported even if the new body is invalid (docs/contract.md#idempotency-key).
  */
 import type { IncomingMessage } from 'node:http'
 import type { GraphQLInputType } from 'graphql'
@@ -35,15 +34,15 @@ import { type Route, routes } from './routes.js'
 interface RouteBinding {
   operation: Operation
   input: GraphQLInputType | undefined
-  /** The types of variables from the query string. */
+  /** The types of the variables that are read from the query string, by name. */
   query: Map<string, GraphQLInputType>
 }
 
 let routeBindings: Map<Route, RouteBinding> | undefined
 
 /**
- * Returns the operation of each route. @throws Error at startup when an operation is missing or its variables do not
- * match the route
+ * Returns the operation of each route and the types of its variables. The result is created once.
+ * @throws Error if an operation is missing or its variables do not match the route
  */
 export function loadRouteBindings(): Map<Route, RouteBinding> {
   if (!routeBindings) {
@@ -59,12 +58,16 @@ function createRouteBinding(route: Route, operation: Operation | undefined): Rou
   const query = variableTypesOf(operation)
   for (const [, name] of route.path.matchAll(/\{(\w+)\}/g)) {
     if (!query.delete(camelCase(name!)))
-      throw new Error(`${route.operation} has no variable for the path parameter ${name}.`)
+      throw new Error(
+        `${route.operation} must declare the variable $${camelCase(name!)} for the path parameter ${name}.`,
+      )
   }
   if (query.delete('ifMatch') !== (route.ifMatch === true))
-    throw new Error(`${route.operation}: the variable ifMatch and the route differ.`)
+    throw new Error(`${route.operation} must declare the variable $ifMatch if and only if its route has ifMatch: true.`)
   if (query.delete('paymentSignature') !== (route.payment === true))
-    throw new Error(`${route.operation}: the variable paymentSignature and the route differ.`)
+    throw new Error(
+      `${route.operation} must declare the variable $paymentSignature if and only if its route has payment: true.`,
+    )
   const input = query.get('input')
   query.delete('input')
   return { operation, input, query }
@@ -157,7 +160,10 @@ const splitUrl = (url: string): [string, string] => {
   return mark < 0 ? [url, ''] : [url.slice(0, mark), url.slice(mark + 1)]
 }
 
-/** @throws invalid_request with all errors in query and body */
+/**
+ * Reads the variables from the query and the body.
+ * @throws invalid_request with all errors in the query and the body
+ */
 function readInputs(
   { input, query }: Pick<RouteBinding, 'input' | 'query'>,
   search: string,
@@ -180,7 +186,7 @@ function readInputs(
   return variables
 }
 
-/** Parses a body before its validation. Returns an empty object if it is not a JSON object. */
+/** Parses a body that was not validated yet. Returns an empty object if the body is not a JSON object. */
 function parseBodyLeniently(text: string): Record<string, unknown> {
   try {
     const body: unknown = JSON.parse(text)
@@ -191,8 +197,8 @@ function parseBodyLeniently(text: string): Record<string, unknown> {
 }
 
 /**
- * Checks that the caller has the platform scopes that a replayed body grants, because the rules of the operation do not
- * run again for a replay (docs/contract.md#no-granting-beyond-the-callers-authority).
+ * Checks that the caller has the platform scopes that the request grants. For a replayed response the operation does
+ * not run, so its own check does not run either (docs/contract.md#no-granting-beyond-the-callers-authority).
  * @throws insufficient_scope
  */
 function requireReplayAllowed(actor: Actor, { scopes, settings }: Record<string, unknown>): void {

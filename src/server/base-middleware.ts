@@ -16,11 +16,16 @@ const defaultErrorFormat: ErrorFormat = {
   },
 }
 
-/** Handlers set `ctx.state.route` to the route template, so that metric labels contain no IDs. */
+/**
+ * Creates the outermost middleware of a server. Handlers set `ctx.state.route` to the route template, so that metric
+ * labels contain no IDs.
+ * @param state `draining` is true during shutdown; connections are then closed after each response
+ */
 export function createBaseMiddleware(gatehouse: Gatehouse, server: Role, state: { draining: boolean }): Middleware {
   const { metrics, log, config } = gatehouse
   const publicUrl = { core: config.baseUrl, idp: config.idpUrl, worker: undefined }[server]
-  // RFC 6797, for the public address that proxies serve over TLS. Custom domains have the scheme of IDP_URL.
+  // Strict-Transport-Security (RFC 6797) depends on the public URL, because a proxy may terminate TLS. Custom domains
+  // have the scheme of IDP_URL.
   const isSecure = publicUrl !== undefined && new URL(publicUrl).protocol === 'https:'
   const handleRequest: (...args: [...Parameters<Middleware>, EndSpan?]) => Promise<void> = async (
     ctx,
@@ -60,7 +65,7 @@ export function createBaseMiddleware(gatehouse: Gatehouse, server: Role, state: 
   return (ctx, next) => traceRequest(ctx.req, (endTrace) => handleRequest(ctx, next, endTrace))
 }
 
-/** Makes sure that a response sent before the request body is complete reaches the client. */
+/** If the client is still sending the request body, sends the response in a way that does not interrupt the client. */
 function finishUnreadRequest(ctx: ParameterizedContext): void {
   const { req, res, body } = ctx
   if (ctx.respond === false || !hasBody(req) || !isBodyPending(req)) return

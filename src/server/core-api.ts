@@ -18,11 +18,14 @@ export interface CoreApi {
   readonly middleware: Middleware
   /** Ends all subscriptions, so that the server can shut down. */
   endStreams(): void
-  /** In the order of creation. */
+  /** Shutdown functions, in the order in which the parts of the Core API were created. */
   readonly closeHandlers: readonly (() => Promise<void>)[]
 }
 
-/** @param idp returns the URL of the IdP server if it runs in the same process */
+/**
+ * Creates the middleware of the Core API.
+ * @param idp returns the URL of the IdP server if it runs in this process, otherwise undefined
+ */
 export async function mountCoreApi(gatehouse: Gatehouse, idp: () => string | undefined): Promise<CoreApi> {
   const graphql = await mountGraphql(gatehouse)
   const consoleHost = mountConsole(gatehouse, graphql.middleware, idp)
@@ -55,8 +58,8 @@ function coreRoutes(gatehouse: Gatehouse, graphql: Middleware, consoleMiddleware
 }
 
 /**
- * Protected resource metadata (RFC 9728): the authorization server of the Core API
- * (docs/contract.md#access-tokens-at-the-core-api).
+ * Serves the protected resource metadata of the Core API (RFC 9728), which names the console issuer as its
+ * authorization server (docs/contract.md#access-tokens-at-the-core-api).
  */
 function mountProtectedResourceMetadata(gatehouse: Gatehouse): Middleware {
   const { baseUrl } = gatehouse.config

@@ -1,4 +1,4 @@
-/** `/dev/mail`: shows outgoing email while MAIL_URL is not set. Answers only requests from the same machine. */
+/** `/dev/mail`: shows outgoing email while MAIL_URL is not set. Only requests from the same machine can read it. */
 import type { IncomingMessage } from 'node:http'
 import type { Middleware } from 'koa'
 import { escapeHtml, Html, html } from '../kernel/html.js'
@@ -33,7 +33,7 @@ const isLocalRequest = ({ headers, socket }: IncomingMessage): boolean =>
   isLoopback((headers.host ?? '').toLowerCase().replace(/:\d+$/, '')) &&
   /^(::ffff:)?127\.|^::1$/.test(socket.remoteAddress ?? '')
 
-/** Lists messages, newest first, as a page or as JSON: `{data: [{id, sent_at, to, subject, text, html}]}`. */
+/** Serves the messages, newest first, as a page or as JSON: `{data: [{id, sent_at, to, subject, text, html}]}`. */
 export function mountDevelopmentInbox({ config }: Gatehouse): Middleware {
   return (ctx, next) => {
     if (ctx.path !== '/dev/mail' || !hasDevelopmentInbox(config) || !isLocalRequest(ctx.req)) return next()

@@ -1,4 +1,4 @@
-/** Creates the services of the process. Separate from app.ts, so that short commands do not load the servers. */
+/** This module is separate from app.ts, so that short commands do not load the servers. */
 import type { Config } from '../config.js'
 import { limits } from '../kernel/limits.js'
 import { type Clock, systemClock } from '../kernel/time.js'
@@ -13,7 +13,10 @@ import { openOutbound } from '../platform/outbound/outbound.js'
 import { openDatabase } from '../platform/postgres/database.js'
 import { prices } from '../resources/payments/prices.js'
 
-/** Creates the services of the process for a migrated database. The caller closes them. */
+/**
+ * Creates the services of the process, such as the database pool, log and mailer. The caller closes them.
+ * @param databaseUrl the address of a database to which all migrations were applied
+ */
 export function createGatehouse(
   config: Config,
   databaseUrl: string,
@@ -21,8 +24,8 @@ export function createGatehouse(
 ): Gatehouse {
   const now = options.now ?? systemClock
   const encryptor = createEncryptor(loadSecretKeys(config))
-  // The application name contains the key IDs of the process, so that a key rotation can be monitored
-  // (commands/secrets.ts).
+  // The application name of the connections contains the IDs of the encryption keys of this process, so that
+  // `gatehouse secrets reencrypt` can find processes that do not have a key yet (commands/secrets.ts).
   const name = `gatehouse keys ${encryptor.keyIds.slice(0, limits.maxEncryptionKeysInConnectionName).join(',')}`
   const tools = openDatabase(databaseUrl, { name })
   const log = options.log ?? openLog(config.logLevel)

@@ -1,7 +1,8 @@
 /**
  * First start on an empty database (docs/contract.md#first-start): creates the system account, its console issuer and
- * client, and the first administrator and API key from the environment, or a setup link. Later starts only repair the
- * console (docs/decisions/0053).
+ * client, and the first administrator and API key from the environment, or a setup link. Later starts repair the
+ * console issuer and its client (docs/decisions/0053-administrator-recovery.md), and, as long as there is no
+ * administrator, create one from the environment or print a new setup link.
  */
 
 import { conflict } from '../kernel/errors.js'
@@ -21,7 +22,7 @@ import { createUser } from '../resources/users/users.js'
 import { consoleOwnerState, ensureConsole, lockDeployment } from './console-issuer.js'
 
 /**
- * Creates or repairs the required resources of a deployment. Several processes may run it in parallel.
+ * Creates or repairs the required resources of a deployment. Several processes may call this function in parallel.
  * @returns the setup link to print, if there is no administrator
  */
 export async function bootstrap(context: Context): Promise<{ setupLink: string | undefined }> {
@@ -32,7 +33,7 @@ export async function bootstrap(context: Context): Promise<{ setupLink: string |
     if (repaired.length > 0) context.log.warn(`repaired the console: ${repaired.join(', ')}`)
     const owner = await consoleOwnerState(tx, path)
     if (owner === 'inactive')
-      context.log.warn('the owner of the system account cannot sign in; see gatehouse admin recover')
+      context.log.warn('the owner of the system account cannot sign in; run gatehouse admin recover')
     if (owner !== 'none') return { setupLink: undefined }
     const { admin } = context.config.bootstrap
     if (admin) {
@@ -46,13 +47,14 @@ export async function bootstrap(context: Context): Promise<{ setupLink: string |
 }
 
 /**
- * The first administrator with one credential. A passkey contains the user ID, so the ID is chosen before the user is
- * created.
+ * The first administrator with one credential. A passkey contains the user ID as its user handle, so `userId` is chosen
+ * before the user is created.
  */
 export type FirstAdministrator = { email: string } & ({ password: string } | { passkey: NewPasskey; userId: string })
 
 /**
- * Creates the first administrator: a user of the console issuer who owns the system account, and so is an operator.
+ * Creates the first administrator: a user of the console issuer who owns the system account and therefore is an
+ * operator. Deletes the setup link.
  * @returns the user ID
  * @throws invalid_request for an invalid email or password
  */
@@ -84,9 +86,10 @@ export async function createAdministrator(
 }
 
 /**
- * Creates the first administrator for the command line, and deletes the setup link. Of two parallel calls one fails.
+ * Creates the first administrator for the command line, and deletes the setup link. If two processes call this function
+ * at the same time, one call throws conflict.
  * @returns the user ID
- * @throws conflict when there is an administrator; invalid_request
+ * @throws conflict if there is an administrator already; invalid_request for an invalid email or password
  */
 export async function createFirstAdministrator(
   context: Context,
@@ -96,7 +99,7 @@ export async function createFirstAdministrator(
     await lockDeployment(tx)
     const path = await consolePath(tx)
     if (!path || (await consoleOwnerState(tx, path)) !== 'none') {
-      const others = 'add others as members of the administrator organization'
+      const others = 'add other administrators as members of the administrator organization'
       throw conflict(
         `There is an administrator already; ${others}. If no administrator can sign in, run gatehouse admin recover.`,
       )
@@ -107,7 +110,7 @@ export async function createFirstAdministrator(
   return userId
 }
 
-/** Creates a setup link and invalidates the previous one. */
+/** Creates a setup link and invalidates the previous setup link. */
 async function createSetupLink(context: Context): Promise<string> {
   const token = randomSecret()
   const value = { hash: sha256(token), expires_at: context.now() + limits.setupLinkLifetime }
@@ -115,7 +118,7 @@ async function createSetupLink(context: Context): Promise<string> {
   return `${context.config.baseUrl}/setup?token=${token}`
 }
 
-/** Returns true for the token of the valid setup link. */
+/** Returns true if the token belongs to the current setup link and the link has not expired. */
 export async function isValidSetupToken(context: Context, token: string): Promise<boolean> {
   const row = await context.db.deployment.findUnique({ where: { name: 'setup' } })
   const value = row?.value as { hash: string; expires_at: number } | undefined
@@ -123,7 +126,7 @@ export async function isValidSetupToken(context: Context, token: string): Promis
 }
 
 /**
- * Creates the administrator and deletes the setup link in one transaction, so that the link works once.
+ * Creates the administrator and deletes the setup link in one transaction, so that the link works only once.
  * @returns the user ID; undefined when the link is not valid
  * @throws invalid_request for an invalid email or password
  */

@@ -1,7 +1,8 @@
 /**
- * The console issuer: an issuer of the system account with a public client, at which administrators sign in. The first
- * start creates it. Later starts and `gatehouse admin recover` repair it, so that deleting it is reversible
- * (docs/decisions/0053).
+ * The console issuer: an issuer of the system account at which administrators sign in, with a public client for the
+ * console. The first start creates both. Later starts and `gatehouse admin recover` repair them, so that an
+ * administrator who deletes or disables one of them does not lock everyone out
+ * (docs/decisions/0053-administrator-recovery.md).
  */
 import { newId } from '../kernel/ids.js'
 import { ALL_SCOPES, scopeActions, scopeResources } from '../kernel/scopes.js'
@@ -22,19 +23,21 @@ import type { InIssuer } from '../resources/resource-path.js'
 const DEPLOYMENT_LOCK_KEY = 72_707_371
 
 /**
- * Locks the deployment until the end of the transaction, so that only one process creates or repairs its required
- * resources. Call it first in the transaction.
+ * Locks the deployment until the end of the transaction, so that only one process creates or repairs the required
+ * resources. Call this function first in the transaction.
  */
 export async function lockDeployment(tx: Context): Promise<void> {
   await tx.db.$executeRawUnsafe('SELECT pg_advisory_xact_lock($1::bigint)', DEPLOYMENT_LOCK_KEY)
 }
 
-/** The repaired resources, as text for the log and the command line. */
+/** A repaired resource, as text for the log and the command line. */
 export type Repair = 'issuer' | 'client' | 'sign-in method'
 
 /**
- * Creates or repairs the console issuer. Reactivates a deleted or disabled issuer or client under the same ID, so that
- * users, passkeys and sessions stay valid; creates what is missing in the database. Requires `lockDeployment`.
+ * Creates or repairs the console issuer, its client and its sign-in method. A deleted or disabled issuer or client is
+ * reactivated with the same ID, so that users, passkeys and sessions stay valid. Call `lockDeployment` first in the
+ * same transaction.
+ * @returns the path of the console issuer and what was repaired; `repaired` is empty on the first start
  */
 export async function ensureConsole(tx: Context): Promise<{ path: ConsolePath; repaired: Repair[] }> {
   const existingPath = await consolePath(tx)
@@ -99,14 +102,18 @@ async function reactivateIssuer(tx: Context, issuer: Issuer): Promise<Issuer> {
   return active
 }
 
-/** Enables sign-in with a password. */
+/** Enables the authentication method `password` for sign-in, or creates it. */
 async function ensurePasswordMethod(tx: Context, path: InIssuer): Promise<void> {
   const row = await tx.db.authMethod.findFirst({ where: { ...path, method: 'password' }, select: { id: true } })
   if (row) await updateAuthMethod(tx, { ...path, methodId: row.id }, { enabledLogin: true })
   else await createAuthMethod(tx, path, { name: 'Password', method: 'password' })
 }
 
-/** Creates or repairs the client of the console: active, with the required settings for the current BASE_URL. */
+/**
+ * Creates or repairs the client of the console, so that it is active and has the required settings for the current
+ * BASE_URL.
+ * @returns `repaired` is true if the client was created or reactivated; a change of the settings does not count
+ */
 async function ensureConsoleClient(
   tx: Context,
   path: InIssuer,
@@ -136,7 +143,10 @@ async function ensureConsoleClient(
   return { id: client.id, repaired: !isActive }
 }
 
-/** Returns true when the stored settings contain everything the console requires. BASE_URL may have changed. */
+/**
+ * Returns true if the stored settings contain everything that the console requires. After a change of BASE_URL, the
+ * stored settings lack the new redirect URIs.
+ */
 function hasRequiredSettings(stored: unknown, { openid, scopes }: ReturnType<typeof consoleClientSettings>): boolean {
   const current = stored as { openid?: Record<string, unknown>; scopes?: string[] }
   const { application_type, backchannel_logout_uri, ...lists } = openid
@@ -156,12 +166,13 @@ function consoleClientSettings(context: Context) {
   const { baseUrl } = context.config
   const redirectUri = `${baseUrl}/console/callback`
   const isUsable = redirectUriError('spa', redirectUri) === undefined
-  // Outbound requests to private addresses are refused. Without back-channel logout the console detects the end of a
-  // session itself.
+  // An http address is a loopback address here, and outbound requests to loopback addresses are refused unless
+  // ALLOW_PRIVATE_NETWORKS is set. Without back-channel logout, the console detects the end of a session when the
+  // GraphQL API refuses its access token.
   const hasBackchannelLogout = isUsable && (baseUrl.startsWith('https:') || context.config.allowPrivateNetworks)
   if (!isUsable)
     context.log.warn(
-      `${baseUrl} is neither https nor a loopback address, so the console cannot be used there: set BASE_URL to an https address`,
+      `BASE_URL ${baseUrl} is neither an https nor a loopback address, so administrators cannot sign in to the console; set BASE_URL to an https address`,
     )
   return {
     openid: {

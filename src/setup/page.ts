@@ -1,6 +1,6 @@
 /**
- * The page of the setup link: the first of three steps of the initial setup. Creates the first administrator, signs
- * them in to the console, and continues there. The form works without JavaScript.
+ * The page of the setup link: the first of three steps of the initial setup. It creates the first administrator, signs
+ * the administrator in to the console, and redirects to the console. The form works without JavaScript.
  */
 import type { Context as KoaContext, Middleware } from 'koa'
 import { anonymousContext } from '../access/authenticate-request.js'
@@ -20,13 +20,16 @@ import { completedPage, formPage, linkExpiredPage } from './view.js'
 
 /** The state of a passkey registration, encrypted in a form field. */
 interface PasskeyCeremony {
+  /** The token of the setup link. */
   token: string
+  /** The ID of the user who will be created. */
   userId: string
   challenge: string
+  /** When the registration expires, in Unix milliseconds. */
   until: number
 }
 
-/** `GET` and `POST /setup`. */
+/** Serves `GET /setup` (the form) and `POST /setup` (its submission). */
 export function mountSetup(gatehouse: Gatehouse): Middleware {
   return async (ctx) => {
     const context = { ...anonymousContext(gatehouse, ctx.req), actor: system }
@@ -107,8 +110,8 @@ async function readAdministrator(context: Context, token: string, form: Form): P
 
 /**
  * Returns the relying party for a passkey created on this page, or undefined when passkeys cannot be used. The relying
- * party ID is the host of IDP_URL: the host of BASE_URL must be the same or a subdomain, and it must not be an IP
- * address.
+ * party ID is the host of IDP_URL, which must not be an IP address. This page is on BASE_URL, whose host must be the
+ * same or a subdomain of it.
  */
 function passkeyRelyingParty({ config }: Context): { rp_id: string; origin: string } | undefined {
   const idp = new URL(config.idpUrl).hostname

@@ -1,6 +1,6 @@
 /**
  * `gatehouse admin recover`: restores an administrator's access from the command line of the server
- * (docs/decisions/0053).
+ * (docs/decisions/0053-administrator-recovery.md).
  */
 
 import { ALL_SCOPES } from '../kernel/scopes.js'
@@ -21,18 +21,18 @@ import { ensureConsole, lockDeployment, type Repair } from './console-issuer.js'
 export interface RecoveryRequest {
   /** The username or email address of a user of the console issuer. */
   email: string
-  /** Reactivates a suspended, blocked, disabled or pending-deletion user. */
+  /** True to reactivate a user who is suspended, blocked or disabled, or whose deletion is pending. */
   reactivate: boolean
 }
 
 export interface RecoveredAdministrator extends RecoveryLink {
   userId: string
   username: string
-  /** There was no administrator, so this user was created. */
+  /** True if there was no administrator, so that this user was created. */
   created: boolean
-  /** There was no administrator, so this user became the owner of the system account. */
+  /** True if there was no administrator, so that this user became the owner of the system account. */
   becameOwner: boolean
-  /** The status before the reactivation. */
+  /** The status before the reactivation; undefined if the user was active. */
   reactivatedFrom: string | undefined
   repaired: Repair[]
 }
@@ -45,7 +45,7 @@ interface Candidate {
   status: string
   /** True when the username matches, false when only the email address matches. */
   matchesUsername: boolean
-  /** The user owns an account or is a member of an administrator organization. */
+  /** True if the user owns an account or is a member of an administrator organization. */
   isAdministrator: boolean
 }
 
@@ -58,20 +58,22 @@ const candidatesSql = `
   FROM users u WHERE u.issuer_id = $1 AND u.status <> 'deleted' AND (u.username_key = $2 OR lower(${emailAddressSql}) = $2)
   ORDER BY "matchesUsername" DESC, u.id`
 
-// Includes suspended operators, who can be reactivated, but not those with a pending deletion.
+// Operators are users of the console issuer with all scopes on the system account. Suspended operators count, because
+// `--reactivate` restores them. Operators whose deletion is pending do not count.
 const operatorsSql = `
   SELECT u.username, u.status FROM users u, accounts a
   WHERE a.system AND u.issuer_id = $1 AND u.status NOT IN ('deleted', 'pending_deletion')
     AND '${ALL_SCOPES}' = ANY(${authoritySql('u.id')})
   ORDER BY u.status <> 'active', u.id LIMIT 10`
 
-/** The statuses that `--reactivate` can change. A pending approval requires the approve operation. */
+/** The statuses that `--reactivate` can change. A user with a pending approval must be approved instead. */
 const reactivatableStatuses = ['suspended', 'blocked', 'disabled', 'pending_deletion']
 
 /**
- * Repairs the console issuer and creates a recovery link for an administrator. If the system account has no
- * administrator, the user with this username becomes its owner, and is created if necessary.
- * @throws Error with instructions, for a user who is not an administrator, is ambiguous, or is not active
+ * Repairs the console issuer and creates a recovery link for an administrator. If there is no operator, the user with
+ * this username becomes the owner of the system account, and is created if necessary.
+ * @throws Error with instructions if the user is not an administrator or not active, or if several users have the email
+ *   address
  */
 export async function recoverAdministrator(
   context: Context,
@@ -83,7 +85,7 @@ export async function recoverAdministrator(
     const operators = await sql<{ username: string; status: string }>(tx.db, operatorsSql, path.issuer_id)
     const hasNoOperator = operators.length === 0
     const candidate = await findCandidate(tx, path, request.email)
-    // A user can set any address in the profile, so the new owner is matched by username only.
+    // Users can set any email address in their profile, so only the username can select the new owner.
     const existingUser = hasNoOperator && !candidate?.matchesUsername ? undefined : candidate
     if (!hasNoOperator && !existingUser?.isAdministrator)
       throw new Error(notAdministratorMessage(request.email, operators))
@@ -121,7 +123,7 @@ async function createOwnerUser(tx: Context, path: ConsolePath, email: string): P
   return { ...issuerPath, id, username, status, matchesUsername: true, isAdministrator: false }
 }
 
-/** @returns the previous status, if it was not active */
+/** Reactivates a user who is not active. @returns the previous status; undefined if the user was active */
 async function reactivateUser(tx: Context, user: Candidate, mayReactivate: boolean): Promise<string | undefined> {
   const { id, username, status } = user
   if (status === 'active') return undefined
@@ -140,7 +142,7 @@ async function reactivateUser(tx: Context, user: Candidate, mayReactivate: boole
   return status
 }
 
-/** @returns false when the user is already the owner */
+/** Makes the user the owner of the system account. @returns false if the user is the owner already */
 async function setSystemAccountOwner(tx: Context, { account_id: id }: ConsolePath, userId: string): Promise<boolean> {
   const { ownerUserId: previousOwnerId } = await tx.db.account.findUniqueOrThrow({
     where: { id },

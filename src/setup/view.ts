@@ -19,7 +19,7 @@ button,.button{display:block;width:100%;padding:.65rem;font:inherit;font-weight:
 .hint{margin:-.7rem 0 1rem;font-size:.8rem}.bad{padding:.6rem .75rem;color:var(--bad);border:1px solid;border-radius:8px}
 input:focus-visible,button:focus-visible,a:focus-visible{outline:2px solid var(--accent);outline-offset:2px}`
 
-/** Sets the user name of the passkey to the email field, and requires a valid email first. */
+/** Before a passkey is created: requires a valid email address, and sets it as the user name of the passkey. */
 const nameScript = `
 (() => {
   const email = document.getElementById('username')
@@ -68,7 +68,7 @@ function renderPage({ title, body, step, done, nonce, head }: PageProps): string
   })
 }
 
-/** For a used, expired or unknown link. */
+/** The page for a setup link that was used, has expired or is unknown. */
 export const linkExpiredPage = (nonce: string): string =>
   renderPage({
     title: 'This link is no longer valid',
@@ -83,7 +83,8 @@ export interface SetupFormProps {
   error: string | undefined
   nonce: string
   /**
-   * The registration options for the browser and the encrypted ceremony; undefined when passkeys cannot be used here.
+   * The registration options for the browser and the encrypted ceremony; undefined if passkeys cannot be used at
+   * BASE_URL.
    */
   passkey: { options: object; ceremony: string } | undefined
 }
@@ -108,7 +109,7 @@ ${
   return page.replace('</body>', () => `<script nonce="${nonce}">${nameScript};${passkeyScript}</script></body>`)
 }
 
-/** The page after the first step. Browsers continue to the console automatically. */
+/** The page after the first step. It redirects to the console; the button is for browsers that do not redirect. */
 export const completedPage = (email: string, nonce: string): string =>
   renderPage({
     title: 'Administrator created',

@@ -308,7 +308,7 @@ test('invalid arguments and files cause a one-line error and an exit code', asyn
   const missing = await gatehouse('users', 'import', join(folder, 'absent.json'), '--issuer', issuerOf())
   expect(missing).toMatchObject({
     code: 1,
-    output: expect.stringMatching(/^The file .*absent\.json does not exist\.\n$/),
+    output: expect.stringMatching(/^.*absent\.json does not exist or is a folder\.\n$/),
   })
   const strange = await gatehouse('users', 'import', file('strange.json', '[{"a": 1}]'), '--issuer', issuerOf())
   expect(strange).toMatchObject({ code: 1, output: expect.stringContaining('--from') })

@@ -6,7 +6,7 @@ interface Props {
   title?: ReactNode
   text?: ReactNode
   actions?: ReactNode
-  /** No padding around the content, for lists. */
+  /** True to omit the padding around the content, for lists. */
   flush?: boolean
   tone?: 'danger'
   children: ReactNode

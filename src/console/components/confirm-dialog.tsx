@@ -1,4 +1,4 @@
-/** Asks for confirmation of a destructive action; for the most dangerous ones, the user has to type the name. */
+/** Asks for confirmation of a destructive action. For the most dangerous actions, the user has to type a name. */
 import { Button, Group, Modal, Text, TextInput } from '@mantine/core'
 import { type ReactNode, useState } from 'react'
 import { showError } from '../graphql/hooks'
@@ -7,11 +7,11 @@ import classes from './confirm.module.css'
 
 interface Props {
   title: string
-  /** Describes the consequences. */
+  /** A description of the consequences. */
   children: ReactNode
   /** Label of the confirm button: a verb. */
   label: string
-  /** If set, the user has to type it to confirm. */
+  /** A name that the user has to type to confirm; without it, the button is enough. */
   name?: string
   onConfirm: () => Promise<unknown>
   onClose: () => void
@@ -74,7 +74,7 @@ export interface DangerousAction {
   title: string
   text: string
   label: string
-  /** Describes the consequences in the confirmation dialog. */
+  /** A description of the consequences, for the confirmation dialog. */
   warning: string
   name?: string
   onConfirm: () => Promise<unknown>

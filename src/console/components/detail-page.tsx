@@ -5,7 +5,7 @@ import classes from './detail-page.module.css'
 import { type Crumb, Page } from './page'
 
 export interface Tab {
-  /** Last segment of its path; empty for the first tab. */
+  /** Last segment of the path of the tab; empty for the first tab. */
   path: string
   label: string
   /** False hides the tab. */

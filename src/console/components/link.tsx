@@ -1,4 +1,6 @@
-/** Links that change the URL without a page load. They are real links, so that browsers can open them in a new tab. */
+/**
+ * Links that change the URL without a page load. They are `a` elements, so that browsers can open them in a new tab.
+ */
 import { Anchor, type AnchorProps, Button, type ButtonProps } from '@mantine/core'
 import type { ReactNode } from 'react'
 import { Link } from 'wouter'

@@ -18,7 +18,7 @@ interface Props {
   title: string
   /** One sentence that describes the page. */
   lead?: ReactNode
-  /** Breadcrumbs after that of the issuer or account. */
+  /** Breadcrumbs that follow the breadcrumb of the issuer or account. */
   crumbs?: readonly Crumb[]
   /** Shown beside the title, such as a status. */
   badge?: ReactNode

@@ -1,4 +1,4 @@
-/** Options for selects that the server searches: the newest ones, and those that match the typed text. */
+/** Options of selects whose search runs on the server: the newest resources, or those that match the typed text. */
 import type { OptionsFilter } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { issuerOptions } from 'documents/api-keys'
@@ -13,14 +13,20 @@ export interface SearchableOptions {
   onSearch: (text: string) => void
 }
 
-/** The debounced text for a query's `search` variable; null while it is empty. */
+/**
+ * Returns the debounced text for the `search` variable of a query (null while the text is empty), and a function that
+ * receives the typed text.
+ */
 export function useDebouncedSearch(): [search: string | null, onSearch: (text: string) => void] {
   const [text, setText] = useState('')
   const [debouncedText] = useDebouncedValue(text.trim(), 200)
   return [debouncedText || null, setText]
 }
 
-/** Accumulates the results of all searches, so that a selected option keeps its label during another search. */
+/**
+ * Accumulates the results of all searches, so that a selected option keeps its label during another search. Options
+ * that are not in the latest result are `isStale`.
+ */
 export function useAccumulatedOptions(found: readonly Option[] | undefined): readonly Option[] {
   const seenOptions = useRef(new Map<string, Option>())
   return useMemo(() => {
@@ -32,7 +38,7 @@ export function useAccumulatedOptions(found: readonly Option[] | undefined): rea
   }, [found])
 }
 
-/** Adds the selected option if it is missing, with its id as label. */
+/** Adds the selected option, with its id as label, if it is not among the options. */
 export function withSelectedOption(
   searchable: SearchableOptions | undefined,
   id: string | null | undefined,
@@ -42,20 +48,23 @@ export function withSelectedOption(
   return { onSearch, options: isKnown ? options : [...options, { value: id, label: id }] }
 }
 
-/** Props of a Select that the server searches. It does not filter, because the server matches more than the labels. */
+/**
+ * Returns the props of a Select whose search runs on the server. The Select does not filter the options again, because
+ * the server also matches values that are not in the labels.
+ */
 export const searchableSelectProps = ({ options, onSearch }: SearchableOptions, selectedValues: readonly string[]) => ({
   data: options
     .filter(({ value, isStale }) => !isStale || selectedValues.includes(value))
     .map(({ value, label }) => ({ value, label })),
   filter: ((input) => input.options) as OptionsFilter,
   searchable: true,
-  // The label of a selected option is not a search.
+  // Mantine also reports the label of the selected option as search text, which must not start a search.
   onSearchChange: (text: string) =>
     onSearch(options.some(({ value, label }) => label === text && selectedValues.includes(value)) ? '' : text),
   nothingFoundMessage: 'No results',
 })
 
-/** Options with the account's issuers that the caller can see; undefined while the first page is loading. */
+/** Returns the account's issuers that the caller can see, as options; undefined while they are loading. */
 export function useIssuerOptions(): SearchableOptions | undefined {
   const { accountId, may } = useConsoleContext()
   const [search, onSearch] = useDebouncedSearch()

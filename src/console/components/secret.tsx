@@ -1,5 +1,5 @@
 /**
- * Shows secrets once, with copy and download. The dialog has only one way to close, so that it is not closed by
+ * Shows secrets once, with copy and download. The dialog closes only by its button, so that users do not close it by
  * accident.
  */
 import { Alert, Button, CopyButton, Group, Modal, Stack, Text } from '@mantine/core'
@@ -17,7 +17,7 @@ interface Props {
   secrets: readonly Secret[]
   /** File name of the download. */
   fileName: string
-  /** What the secret is for, and what happens to the previous one. */
+  /** What the secret is for, and what happens to the previous secret. */
   text?: string
   onClose: () => void
 }
@@ -38,7 +38,7 @@ export function SecretDialog({ title, secrets, fileName, text, onClose }: Props)
     >
       <Stack gap="md">
         <Alert color="yellow" variant="light" icon={<Icon name="lock" />}>
-          This is shown only once. Store it in a place that only those who need it can read.
+          Gatehouse cannot show this secret again. Store it where only people and programs that need it can read it.
         </Alert>
         {text && (
           <Text size="sm" c="dimmed">

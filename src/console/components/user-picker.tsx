@@ -38,7 +38,7 @@ export function UserPicker({ label, selected, onSelect, error }: Props) {
       placeholder="Type a name, username or email"
       nothingFoundMessage={loading ? 'Searching…' : 'No results'}
       data={[...selectedOption, ...found]}
-      // The server matches more than the labels, so its results must not be filtered again.
+      // The results must not be filtered again, because the server also matches values that are not in the labels.
       filter={({ options }) => options}
       searchValue={text}
       onSearchChange={setText}

@@ -1,4 +1,7 @@
-/** Opens when another user saved the resource first (412): compares both versions and lets the user choose one. */
+/**
+ * The dialog for a save that fails because the resource has changed since it was loaded (412): compares the version on
+ * the server with the unsaved values, and lets the user choose one of them.
+ */
 import { Button, Group, Modal, Text } from '@mantine/core'
 import { RelativeTime } from '../components/values'
 import classes from './conflict.module.css'
@@ -36,8 +39,8 @@ export function ConflictDialog<Input>(props: Props<Input>) {
   return (
     <Modal opened onClose={onClose} size="xl" title="Changed by someone else">
       <Text size="sm" c="dimmed" mb="md">
-        Another user saved this <RelativeTime at={serverVersion.updatedAt} />, after you opened it. Your changes are not
-        lost: choose which version to keep.
+        The saved values changed <RelativeTime at={serverVersion.updatedAt} />, after you opened this page. Your changes
+        are not lost: choose which version to keep.
       </Text>
       <div className={classes.scroll}>
         <table className={classes.table}>
@@ -77,7 +80,7 @@ function formatValue(value: unknown): string {
   return Array.isArray(value) ? value.map(formatEntry).join('\n') : String(value)
 }
 
-/** A string as it is; the values of an object, separated by spaces. */
+/** Returns a string unchanged, and the values of an object separated by spaces. */
 const formatEntry = (entry: unknown): string =>
   typeof entry === 'object' && entry !== null ? Object.values(entry).join(' ') : String(entry)
 

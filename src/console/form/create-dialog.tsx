@@ -8,10 +8,10 @@ import { useForm } from './use-form'
 interface Props<Input> {
   title: string
   fields: readonly Field<Input>[]
-  /** Initial values, by the names of the input's fields. */
+  /** Initial values, by the names of the input fields. */
   initial?: { readonly [Name in keyof NoInfer<Input>]?: unknown } | undefined
   submitLabel: string
-  /** Sends the input. A RequestError that it throws is shown at the field that it concerns. */
+  /** Sends the input. If it throws a RequestError, the dialog shows the error at the field that the error concerns. */
   create: (input: Input, values: Record<string, unknown>) => Promise<void>
   onClose: () => void
   children?: ReactNode

@@ -18,7 +18,7 @@ interface Props<Input, Resource extends Versioned> {
   text?: ReactNode
   fields: readonly Field<Input>[]
   resource: Resource
-  /** Whether the caller may update the resource; otherwise the fields are read-only. */
+  /** True if the caller may update the resource; otherwise the fields are read-only. */
   editable: boolean
   save: (input: Input, ifMatch: string) => Promise<unknown>
   /** Reads the resource from the server, bypassing the cache. */
@@ -32,11 +32,11 @@ export const etagOf = ({ updatedAt }: Versioned): string => `"${updatedAt}"`
 export function EditForm<Input, Resource extends Versioned>(props: Props<Input, Resource>) {
   const { title, text, fields, resource, editable, save, reload, aside } = props
   const form = useForm(fields, resource)
-  /** The version that the form was loaded from; it is sent as If-Match. */
+  /** The version of the resource from which the form was loaded. Its ETag is sent as If-Match. */
   const [baseVersion, setBaseVersion] = useState(resource)
   const [serverVersion, setServerVersion] = useState<Resource>()
 
-  // A newer version replaces the values of the form unless it has unsaved changes.
+  // A newer version of the resource replaces the values of the form, unless the form has unsaved changes.
   useEffect(() => {
     if (resource.updatedAt === baseVersion.updatedAt || form.dirty || form.busy) return
     setBaseVersion(resource)

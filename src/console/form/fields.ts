@@ -1,6 +1,6 @@
 /**
- * A form is a table of fields. Each field has a path into the resource that it edits. Changed fields are sent as a
- * merge patch (RFC 7396), so that a save does not overwrite values that the user did not change.
+ * A form is a table of fields. Each field has a path into the resource that the form edits. Changed fields are sent as
+ * a merge patch (RFC 7396), so that a save does not overwrite values that the user did not change.
  */
 import type { FieldError } from '../graphql/request-error'
 import type { NamedLink } from './link-list'
@@ -8,7 +8,7 @@ import type { NamedLink } from './link-list'
 /** `name`, or a dotted path such as `settings.openid.redirect_uris`, whose first part is a key of the input. */
 export type FieldPath<Input> = (keyof Input & string) | `${keyof Input & string}.${string}`
 
-/** Form values whose keys the compiler checks against the input. */
+/** Form values by field path. The compiler checks that the paths begin with keys of the input. */
 type FieldValues<Input> = { readonly [Path in FieldPath<Input>]?: unknown }
 
 interface FieldBase<Input> {
@@ -18,7 +18,7 @@ interface FieldBase<Input> {
   hint?: string
   required?: boolean
   placeholder?: string
-  /** The field is shown and sent only while this returns true for the values of the form. */
+  /** Returns true for form values with which the field is shown and sent. If absent, the field is always shown. */
   visibleWhen?: (values: FieldValues<Input>) => boolean
 }
 
@@ -34,7 +34,7 @@ export type Field<Input> = FieldBase<Input> &
     | { kind: 'scopes'; availableScopes: readonly string[] }
     /** Unix milliseconds. */
     | { kind: 'datetime' }
-    /** Any number of options; with `onSearch`, the server finds more by the typed text. */
+    /** Any number of options. With `onSearch`, the server searches more options by the typed text. */
     | { kind: 'multiselect'; options: readonly Option[]; onSearch?: (text: string) => void }
     /** Objects with `type` and `url`. */
     | { kind: 'links' }
@@ -45,9 +45,9 @@ export interface Option {
   value: string
   label: string
   hint?: string
-  /** The heading of its group in the list. */
+  /** The heading under which the option is listed. */
   group?: string
-  /** Result of an earlier search: listed only while it is selected. */
+  /** True for a result of an earlier search, which is listed only while it is selected. */
   isStale?: boolean
 }
 
@@ -95,7 +95,7 @@ export function initialValue<Input>(field: Field<Input>, source: unknown): unkno
 export const initialValues = <Input>(fields: readonly Field<Input>[], source: unknown): FormValues =>
   Object.fromEntries(fields.map((field) => [field.path, initialValue(field, source)]))
 
-/** Whether the form shows the field for these values. */
+/** Returns true if the form shows the field for these values. */
 export const isFieldVisible = <Input>({ visibleWhen }: Field<Input>, values: FormValues): boolean =>
   visibleWhen?.(values as FieldValues<Input>) ?? true
 
@@ -148,7 +148,7 @@ export const changedFields = <Input>(
 ): Field<Input>[] =>
   fields.filter((field) => JSON.stringify(initial[field.path]) !== JSON.stringify(values[field.path]))
 
-/** Builds the input of these fields; for a new resource, it omits empty values. */
+/** Builds the input from the values of these fields. For a new resource, empty values are omitted. */
 export function buildInput<Input>(fields: readonly Field<Input>[], values: FormValues, isNew: boolean): Input {
   const input: JsonObject = {}
   for (const field of fields) {
@@ -170,7 +170,8 @@ export function buildInput<Input>(fields: readonly Field<Input>[], values: FormV
 const toSnakeCase = (text: string): string => text.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 
 /**
- * Assigns the server's error details to form fields; details of other fields become messages of the form as a whole.
+ * Assigns the error details of the server to form fields. Details of fields that the form does not have become messages
+ * of the form as a whole.
  */
 export function assignFieldErrors<Input>(fields: readonly Field<Input>[], details: readonly FieldError[]) {
   const fieldErrors: Record<string, string> = {}

@@ -26,7 +26,7 @@ interface Props<Input> {
   onChange: (value: unknown) => void
 }
 
-/** Accessible name of the eye dropper, which has none by default. */
+/** The accessible name of the eye dropper button, which has no name by default. */
 const colorPickerLabels = { eyeDropperButtonProps: { 'aria-label': 'Pick a color from the screen' } }
 
 export function FieldInput<Input>({ field, value, error, disabled, autoFocus, onChange }: Props<Input>) {
@@ -188,7 +188,7 @@ export function FieldInput<Input>({ field, value, error, disabled, autoFocus, on
   }
 }
 
-/** The value of a datetime-local input: local time without a time zone. */
+/** Converts Unix milliseconds to the value of a datetime-local input: local time without a time zone. */
 function toDatetimeLocal(at: unknown): string {
   if (typeof at !== 'number') return ''
   const date = new Date(at)

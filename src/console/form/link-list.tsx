@@ -2,7 +2,7 @@
 import { ActionIcon, Button, Group, Input, Stack, TextInput } from '@mantine/core'
 import { Icon } from '../components/icon'
 
-/** Other keys of a link are preserved. */
+/** A link. Keys other than `type` and `url` are preserved. */
 export interface NamedLink {
   type?: string
   url?: string

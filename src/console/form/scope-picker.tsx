@@ -17,7 +17,7 @@ interface Props {
 const actions = ['read', 'write', 'delete', 'manage'] as const
 const ALL_SCOPES = 'svc:all'
 
-/** Whether a list contains the scope or one that implies it. */
+/** Returns true if a list contains the scope or a scope that implies it. */
 const includesScope = (scopes: readonly string[], scope: string): boolean =>
   scopes.includes(scope) || scopes.includes(ALL_SCOPES) || scopes.includes(scope.replace(/:\w+$/, ':manage'))
 

@@ -16,7 +16,7 @@ export interface Form<Input> {
   reset(source: unknown): void
   /** Shows the messages of a RequestError next to their fields or above the form; rethrows other errors. */
   showError(error: unknown): void
-  /** Validates the values, runs `send` and shows errors. @returns whether it succeeded */
+  /** Validates the values, runs `send` and shows errors. @returns true if `send` succeeded */
   submit(send: () => Promise<void>): Promise<boolean>
 }
 

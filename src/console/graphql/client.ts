@@ -8,7 +8,7 @@ export function redirectToSignIn(): void {
   location.assign(`/console/sign-in?${new URLSearchParams({ return_to: returnTo })}`)
 }
 
-/** Sets Accept: an event stream for subscriptions, JSON for other operations. */
+/** Sends a request with the Accept header of its operation: an event stream for subscriptions, otherwise JSON. */
 const fetchWithAccept: typeof fetch = (url, init) => {
   const { query } = JSON.parse(String(init?.body)) as { query: string }
   const accept = /^\s*subscription\b/.test(query) ? 'text/event-stream' : 'application/json'

@@ -9,17 +9,18 @@ import { type RequestError, toRequestError } from './request-error'
 export interface QueryResult<Data> {
   data: Data | undefined
   error: RequestError | undefined
-  /** The first data is being fetched. */
+  /** True while the first data is being fetched. */
   loading: boolean
   /** Runs the query again, bypassing the cache. */
   refetch(): void
 }
 
 /**
- * Runs a query, and runs it again after each mutation that returns an object of its types.
- * @param typename type (or a stable array of types) that the result depends on; without it, an empty list would not be
- *   refetched when its first row is created
- * @param cacheFirst uses a cached result, if there is one, without a request; for names that many components show
+ * Runs a query, and runs it again after each mutation that returns an object of a type in the result of the query.
+ * @param typename a type (or a stable array of types) on which the result depends. Without it, an empty list would not
+ *   be refetched when its first row is created, because an empty result contains no types.
+ * @param cacheFirst true to use a cached result, if there is one, without a request; for names that many components
+ *   show
  */
 export function useQuery<Data, Variables extends AnyVariables>(
   query: TypedDocumentNode<Data, Variables>,
@@ -79,12 +80,14 @@ export function useRefetch() {
   )
 }
 
-/** Shows a notification for 3 seconds. Its class lets clicks through to the elements below it. */
+/**
+ * Shows a notification for 3 seconds. The class `gh-toast` lets clicks through to the elements below the notification.
+ */
 export function showSuccess(message: string): void {
   notifications.show({ message, color: 'teal', autoClose: 3000, withCloseButton: false, className: 'gh-toast' })
 }
 
-/** Shows an error of an action that has no form, as a notification. */
+/** Shows a notification for the error of an action that has no form. */
 export function showError(error: unknown): void {
   const { message, requestId } = error as RequestError
   const title = requestId ? `Something went wrong (${requestId})` : 'Something went wrong'

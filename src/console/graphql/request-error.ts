@@ -12,12 +12,12 @@ export interface FieldError {
 
 export class RequestError extends Error {
   constructor(
-    /** `NOT_FOUND`, `PRECONDITION_FAILED`, …; `NETWORK` when the server did not respond. */
+    /** A code of the GraphQL API, such as `NOT_FOUND`, or `NETWORK` when the server did not respond. */
     readonly code: string,
     message: string,
     readonly details: readonly FieldError[] = [],
     readonly requestId?: string,
-    /** Maximum age of the sign-in (seconds); set when the sign-in is older. */
+    /** Maximum age of the sign-in (seconds); set only if the operation requires a more recent sign-in. */
     readonly maxAge?: number,
   ) {
     super(message)
@@ -38,7 +38,7 @@ export function toRequestError(error: CombinedError): RequestError {
     const { code = 'INTERNAL_ERROR', details, request_id, max_age } = first.extensions as Extensions
     return new RequestError(code, first.message, details, request_id, max_age)
   }
-  // The console's server part does not respond with GraphQL errors.
+  // Errors of the console's server part (console-host) are not GraphQL errors.
   const status = (error.response as Response | undefined)?.status
   if (status === 401) return new RequestError('UNAUTHORIZED', 'You are not signed in.')
   if (status === 403)

@@ -1,4 +1,4 @@
-/** Health findings: the list on overview pages, and each finding at the setting that it concerns. */
+/** Health findings: the list on overview pages, and the findings of a setting below the setting. */
 import { Skeleton, Text, VisuallyHidden } from '@mantine/core'
 import { createContext, type ReactNode, useContext } from 'react'
 import { Card } from '../components/card'
@@ -97,18 +97,18 @@ export function ResourceFindings({ path }: { path: string }) {
 
 const FieldFindingsContext = createContext<readonly Finding[]>([])
 
-/** Lets the form fields inside it show their findings. Fields and findings are matched by path. */
+/** Provides the findings to the form fields among its children. Fields and findings are matched by path. */
 export function FieldFindingsProvider({ children }: { children: ReactNode }) {
   return <FieldFindingsContext value={useFindings() ?? []}>{children}</FieldFindingsContext>
 }
 
-/** The findings of one field, shown below it. */
+/** Shows the findings of one field below the field. */
 export function FieldFindings({ path }: { path: string }) {
   const findings = useContext(FieldFindingsContext).filter((finding) => isFindingForPath(path, finding))
   return <FindingList className={classes.below} findings={findings} />
 }
 
-/** The findings of settings in a section that have no field, shown above its forms. */
+/** Shows the findings of settings that have no field. It is placed above the forms of the section. */
 export function SectionFindings({ sections, fields }: { sections: string[]; fields: readonly { path: string }[] }) {
   const findings = useContext(FieldFindingsContext).filter(
     (finding) =>

@@ -6,11 +6,11 @@ import { useQuery } from '../graphql/hooks'
 
 export type Finding = FindingFieldsFragment
 
-/** Mutations of these types refetch the findings. */
+/** The types on which findings depend. After a mutation that returns one of them, the findings are refetched. */
 const issuerTypenames = ['Issuer', 'AuthMethod', 'Client', 'User', 'Verifier', 'HealthFinding']
 const accountTypenames = ['Account', 'OrganizationMember', 'Webhook', 'Domain', 'HealthFinding']
 
-/** The findings of the issuer, or of the account outside an issuer; undefined while loading. */
+/** Returns the findings of the open issuer, or of the account if no issuer is open; undefined while loading. */
 export function useFindings(): readonly Finding[] | undefined {
   const { accountId, issuerId } = useConsoleContext()
   const issuerQuery = useQuery(
@@ -23,7 +23,10 @@ export function useFindings(): readonly Finding[] | undefined {
   return accountQuery.data?.account.health ?? (accountQuery.error && [])
 }
 
-/** Prefixes of finding paths, the longest first, and their pages. The rest of a path is the id of a resource. */
+/**
+ * The pages of the console, by prefix of the path of a finding, the longest prefix first. What follows the prefix is
+ * the id of a resource.
+ */
 const pagesByPathPrefix = [
   ['settings.signup', 'settings/sign-up'],
   ['settings.security', 'settings/security'],
@@ -42,7 +45,7 @@ export function useFindingHref(): (finding: Finding) => string {
   const { accountId, issuerId } = useConsoleContext()
   const base = issuerId === '' ? accountHref(accountId) : issuerHref(accountId, issuerId)
   return ({ path }) => {
-    // The page of a domain has its id in the path, but the finding has only its host.
+    // The URL of a domain's page contains the id of the domain, but the finding contains only its host name.
     if (path.startsWith('domains/')) return `${base}/domains`
     const [start, page] = pagesByPathPrefix.find(([start]) => path.startsWith(start)) ?? [path, '']
     const id = path.startsWith(`${start}/`) ? path.slice(start.length) : ''
@@ -50,7 +53,7 @@ export function useFindingHref(): (finding: Finding) => string {
   }
 }
 
-/** Findings that are fixed on another page than their setting: that page, and the text of the link. */
+/** For findings that are not fixed on the page of their setting: the page that fixes them, and the text of the link. */
 const fixPages: Partial<Record<Finding['code'], readonly [page: string, label: string]>> = {
   SIGN_UP_WITHOUT_METHOD: ['authentication', 'Open authentication methods'],
   MFA_WITHOUT_METHOD: ['authentication', 'Open authentication methods'],
@@ -59,7 +62,7 @@ const fixPages: Partial<Record<Finding['code'], readonly [page: string, label: s
   REDIRECT_URI_REFUSED: ['settings/security', 'Open the rules for redirect URIs'],
 }
 
-/** Returns the link to the page that fixes a finding, if that is another page. */
+/** Returns the link to the page that fixes a finding; undefined if the page of the setting fixes it. */
 export function useFixLink(): (finding: Finding) => { href: string; label: string } | undefined {
   const { accountId, issuerId } = useConsoleContext()
   return ({ code }) => {
@@ -68,6 +71,6 @@ export function useFixLink(): (finding: Finding) => { href: string; label: strin
   }
 }
 
-/** Whether a finding concerns a field or a value inside it. */
+/** Returns true if a finding concerns a field or a value inside the field. */
 export const isFindingForPath = (fieldPath: string, { path }: Finding): boolean =>
   path === fieldPath || path.startsWith(`${fieldPath}.`)

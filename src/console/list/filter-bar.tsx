@@ -6,11 +6,11 @@ import classes from './list.module.css'
 import type { ListParams } from './use-list-params'
 
 export interface Filter {
-  /** The query's variable. */
+  /** The name of the query variable. */
   name: string
   label: string
   options: readonly { value: string; label: string }[]
-  /** The variable is a Boolean; the values are `true` and `false`. */
+  /** True if the query variable is a Boolean. The values of the options are then `true` and `false`. */
   boolean?: boolean
 }
 

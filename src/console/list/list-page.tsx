@@ -23,7 +23,7 @@ export interface ListProps<Data, Variables extends object, Row extends { id: str
   /** Accessible name of the table. */
   label: string
   query: TypedDocumentNode<Data, Variables>
-  /** Without cursor and limit. */
+  /** The variables of the query, without cursor and limit. */
   variables: Omit<Variables, 'cursor' | 'limit'>
   page: (data: Data) => CursorPage<Row>
   /** GraphQL type of the rows, so that an empty list is refetched when the first row is created. */
@@ -34,7 +34,7 @@ export interface ListProps<Data, Variables extends object, Row extends { id: str
   /** The name of the query variable, and the placeholder of the field. */
   search?: { name: string; placeholder: string }
   filters?: readonly Filter[]
-  /** Refetches every two seconds while this returns true for the shown rows. */
+  /** While this function returns true for the shown rows, the list is refetched every two seconds. */
   pollWhile?: (rows: readonly Row[]) => boolean
   empty: { icon: IconName; title: string; text: ReactNode; action?: string; onAction?: () => void }
 }

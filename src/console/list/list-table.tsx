@@ -20,8 +20,8 @@ interface Props<Row> {
 }
 
 /**
- * The table of a list. A click anywhere in a row opens it; for keyboards and screen readers, the first cell is the
- * link.
+ * The table of a list. With `href`, a click anywhere in a row opens the page of the row; for keyboards and screen
+ * readers, the first cell is a link.
  */
 export function ListTable<Row extends { id: string }>({ label, rows, columns, href }: Props<Row>) {
   return (

@@ -8,7 +8,7 @@ export interface ListParams {
   /** Sets a filter, or removes it if the value is empty, and returns to the first page. */
   set(name: string, value: string): void
   goToCursor(cursor: string): void
-  /** Goes back in the history of the tab, or to the first page if there is no previous one. */
+  /** Goes back in the history of the browser tab, or to the first page if the history has no previous page. */
   previousPage(): void
   clear(): void
 }

@@ -35,7 +35,7 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const searchVariables = { search: search || null, limit: RESULTS_PER_GROUP }
   const accountsQuery = useQuery(accounts, searchVariables)
   const issuersQuery = useQuery(issuers, { accountId, ...searchVariables }, { pause: !may('issuers') })
-  // Resources of the issuer are listed only for a search.
+  // Resources of the issuer are searched only for a text of at least two characters.
   const issuerSearchVariables = { accountId, issuerId, ...searchVariables }
   const pauseOptions = (field: string) => ({ pause: issuerId === '' || search.length < 2 || !may(field) })
   const found = {
@@ -48,7 +48,8 @@ export default function CommandPalette({ onClose }: { onClose: () => void }) {
   const toAction = (id: string, label: string, icon: IconName, href: string, isFound = true): SpotlightActionData => ({
     id,
     label,
-    // The search text is a keyword, because the server may have matched a value that is not shown.
+    // Spotlight filters the actions again. The search text as a keyword keeps results that the server matched by a
+    // value that is not shown.
     ...(isFound && { description: id, keywords: search }),
     leftSection: <Icon name={icon} size={18} />,
     onClick: () => navigate(href),

@@ -30,7 +30,7 @@ async function fetchSession(): Promise<ConsoleSession | undefined> {
 
 let sessionPromise: Promise<ConsoleSession | undefined> | undefined
 
-/** Loads the session once. Signing in as another user loads the page again. */
+/** Returns the session, which is loaded once: a sign-in as another user reloads the page. */
 export function useConsoleSession(): ConsoleSession | undefined {
   sessionPromise ??= fetchSession()
   return use(sessionPromise)

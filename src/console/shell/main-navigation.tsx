@@ -7,7 +7,7 @@ import { useQuery } from '../graphql/hooks'
 import { type ConsoleResource, consoleResources } from '../navigation'
 import classes from './shell.module.css'
 
-/** The menu: resources of the open issuer, then those of the account. Shows only those that the caller may see. */
+/** The menu: the resources of the open issuer, then those of the account, as far as the caller may see them. */
 export function MainNavigation() {
   const { accountId, issuerId } = useConsoleContext()
   const issuerQuery = useQuery(issuer, { accountId, issuerId }, { pause: issuerId === '', cacheFirst: true })

@@ -6,13 +6,13 @@ import { SIGNED_IN_CHANNEL, type StepUpRequest } from './request'
 
 type StepUpState = 'prompt' | 'waiting' | 'blocked'
 
-/** Otherwise Escape would also close the dialog below, and its unsaved input would be lost. */
+/** Attributes that keep Escape from also closing a dialog behind this dialog, whose unsaved input would be lost. */
 const stopEscapePropagation = { 'data-mantine-stop-propagation': true }
 
 const signInUrl = (maxAge: number, returnTo: string): string =>
   `/console/sign-in?${new URLSearchParams({ max_age: String(maxAge), return_to: returnTo })}`
 
-/** Whether the same user has signed in; for another user, the page must be reloaded. */
+/** Returns true if the user with this id has signed in again. For another user, the page must be reloaded. */
 async function isSameUser(id: string | undefined): Promise<boolean> {
   const response = await fetch('/console/session?optional')
   const { user } = (await response.json()) as { user: { id: string } | null }

@@ -1,6 +1,6 @@
 /**
  * Step-up authentication: some operations require a recent sign-in (docs/contract.md#recent-sign-in). The user signs in
- * again in a popup window, so that the page keeps its unsaved input; then the request is sent once more.
+ * again in a popup window, so that the page keeps its unsaved input. Then the request that was refused is sent again.
  */
 import { useSyncExternalStore } from 'react'
 
@@ -23,7 +23,11 @@ function setCurrentRequest(next: StepUpRequest | undefined): void {
   for (const listener of listeners) listener()
 }
 
-/** Asks the user to sign in again. Concurrent calls share one request. @returns whether the user has signed in */
+/**
+ * Asks the user to sign in again. Concurrent calls share one request.
+ * @param maxAge maximum age of the sign-in (seconds)
+ * @returns true if the user has signed in, false if the user canceled
+ */
 export function requestStepUp(maxAge: number): Promise<boolean> {
   pendingResult ??= new Promise<boolean>((resolve) => setCurrentRequest({ maxAge, complete: resolve })).finally(() => {
     pendingResult = undefined

@@ -37,8 +37,8 @@ export async function hasConsoleSession(): Promise<boolean> {
 }
 
 /**
- * Sends a document. Without a credential (here or in an Authorization header) nothing is sent. An Authorization header
- * takes precedence over the console session.
+ * Sends a document. An Authorization header in `headers` takes precedence over `authentication`. Without either of them
+ * no request is sent, and the result is an error.
  * @throws TypeError when the server cannot be reached
  */
 export async function sendRequest(
@@ -58,7 +58,7 @@ export async function sendRequest(
     method: 'POST',
     headers: requestHeaders,
     body: JSON.stringify({ query, variables, operationName }),
-    // 'omit' prevents the browser's password dialog for the Basic challenge of a 401 response.
+    // With 'omit', browsers do not open their password dialog for the Basic challenge of a 401 response.
     credentials: usesConsoleSession ? 'same-origin' : 'omit',
   })
   if (response.headers.get('Content-Type')?.startsWith('text/event-stream') && response.body)
@@ -78,7 +78,7 @@ export function readEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<Gra
   const reader = body.getReader()
   const events = parseEvents(reader)
   const returnGenerator = events.return.bind(events)
-  // Cancels the reader, because a generator that is waiting would otherwise return only after the next event.
+  // `return` of a generator takes effect only after the next event, so the reader is canceled first.
   events.return = async (value) => {
     await reader.cancel()
     return returnGenerator(value)

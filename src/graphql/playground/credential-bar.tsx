@@ -20,15 +20,15 @@ type CredentialState =
   | { state: 'known'; me: Me }
 
 /**
- * The header with the credential field. Verifies a pasted credential with the server and keeps it only in the memory of
- * this page. Before that, it uses the console session if there is one.
+ * The header with the credential field. A pasted credential is verified with the server and kept only in the memory of
+ * this page. As long as no credential was pasted, the console session is used, if there is one.
  */
 export function CredentialBar({ onChange }: { onChange(authentication: Authentication | undefined): void }) {
   const [credentialState, setCredentialState] = useState<CredentialState>({ state: 'anonymous' })
   const [pasted, setPasted] = useState('')
   const [hasSession, setHasSession] = useState(false)
   const [usesConsoleSession, setUsesConsoleSession] = useState(false)
-  /** True after the user has submitted or cleared a credential: the console session is then not used automatically. */
+  /** True after the user has submitted or removed a credential. The console session is then not used automatically. */
   const hasUserActed = useRef(false)
 
   async function authenticate(authentication: Authentication): Promise<boolean> {
@@ -127,7 +127,7 @@ export function CredentialBar({ onChange }: { onChange(authentication: Authentic
               <b>Access token.</b> Any token whose audience is the URL of this API: from a sign-in, a{' '}
               <code>client_credentials</code> grant, or a personal token.{' '}
               <a href="/.well-known/oauth-protected-resource" target="_blank" rel="noreferrer">
-                Authorization server metadata
+                Protected resource metadata
               </a>
             </p>
             <p>

@@ -7,8 +7,8 @@ export type Authentication = { authorization: string } | 'console session'
 export type ParsedCredential = { authorization: string } | { error: string }
 
 /**
- * Parses a pasted credential: an API key becomes Basic, a token becomes Bearer, a complete header is kept. A colon
- * distinguishes them, because tokens contain none (RFC 6750, section 2.1).
+ * Converts a pasted credential to an Authorization header: an API key becomes Basic, a token becomes Bearer, and a
+ * complete header is kept. An API key contains a colon, and a token does not (RFC 6750, section 2.1).
  */
 export function readCredential(pasted: string): ParsedCredential {
   const text = pasted.trim().replace(/^authorization:\s*/i, '')

@@ -21,7 +21,7 @@ const examples = Object.keys(documents)
     return readExample(name, documents[path]!, variables[`${folder}${name}.json`])
   })
 
-/** IDs and versions from earlier responses, to fill in the variables of examples. */
+/** IDs and versions from earlier responses, which replace the placeholders in the variables of examples. */
 export const knownIds: KnownIds = {}
 
 /** GraphiQL's side panel with the examples. */
@@ -49,11 +49,12 @@ function ExamplesPanel() {
   )
 
   function open(example: Example): void {
-    // Keeps a tab that the user has edited.
+    // A document that the user has edited stays in its tab; the example opens in a new one.
     const current = queryEditor?.getValue().trim() ?? ''
     if (!isUnedited(current)) addTab()
     queryEditor?.setValue(example.query)
-    // GraphiQL updates the operation name later, and would run this document with the previous name.
+    // GraphiQL updates the operation name later. Until then, it would run this document with the operation name of the
+    // previous document.
     setOperationFacts(operationFactsOf(example))
     variableEditor?.setValue(fillPlaceholders(example.variables, knownIds).trim())
     responseEditor?.setValue('')
@@ -67,8 +68,8 @@ function ExamplesPanel() {
     <section aria-label="Examples" className="examples">
       <h2>Examples</h2>
       <p>
-        IDs from earlier responses are filled in. <kbd>Ctrl Enter</kbd> runs the document; after <kbd>Ctrl M</kbd> the
-        Tab key leaves an editor.
+        The variables contain IDs from earlier responses. Press <kbd>Ctrl Enter</kbd> to run the document. Press{' '}
+        <kbd>Ctrl M</kbd> to make the Tab key leave the editor.
       </p>
       <ul>
         {examples.map((example) => (

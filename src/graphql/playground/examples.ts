@@ -1,7 +1,8 @@
 /**
  * The documents in graphql/examples, for the playground and the tests. The first comment line of a document is its
- * title, the rest of the comment its description. A JSON file with the same name contains the variables, in which
- * `iss_…` is a placeholder for an ID and `iss_version…` for a version; both are filled in from earlier responses.
+ * title, the rest of the comment its description. A JSON file with the same name contains the variables. In the
+ * variables, `iss_…` is a placeholder for an ID with this prefix, and `iss_version…` for the version of this resource.
+ * The playground replaces placeholders by values from earlier responses.
  */
 
 export interface Example {
@@ -14,7 +15,7 @@ export interface Example {
   variables: string
 }
 
-/** IDs and versions from responses, by ID prefix. */
+/** IDs and versions (`updatedAt`) from responses, by ID prefix. */
 export type KnownIds = Record<string, { id: string; version?: string }>
 
 /** Parses an example from the text of its two files. */
@@ -28,7 +29,7 @@ export function readExample(name: string, query: string, variables = ''): Exampl
   return { name, title, description: description.join(' '), query, variables }
 }
 
-/** Replaces placeholders with known IDs and versions; keeps the others. */
+/** Replaces placeholders by known IDs and versions. Placeholders without a known value are kept. */
 export const fillPlaceholders = (text: string, knownIds: KnownIds): string =>
   text.replace(/([a-z]+)_(version)?…/g, (placeholder, prefix: string, version?: string) => {
     return knownIds[prefix]?.[version ? 'version' : 'id'] ?? placeholder
@@ -36,7 +37,10 @@ export const fillPlaceholders = (text: string, knownIds: KnownIds): string =>
 
 const idPattern = /^([a-z]+)_[0-7][0-9a-z]{25}$/
 
-/** Collects IDs and versions from a response. The first ID per prefix is used, because lists are newest first. */
+/**
+ * Collects IDs and versions from a response. Only the first ID of each prefix is kept, which in a list is the newest
+ * resource.
+ */
 export function collectIds(response: unknown, knownIds: KnownIds = {}): KnownIds {
   if (typeof response !== 'object' || response === null) return knownIds
   const { id, updatedAt, accountId, issuerId } = response as Record<string, unknown>

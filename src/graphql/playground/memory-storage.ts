@@ -1,6 +1,6 @@
 /**
  * Replaces the browser's local storage for GraphiQL. Documents and variables may contain passwords and secrets, so they
- * are lost when the page is left.
+ * are kept only in memory, until the page is closed or reloaded.
  */
 export function createMemoryStorage() {
   const entries = new Map<string, string>()

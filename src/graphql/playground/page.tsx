@@ -1,4 +1,4 @@
-/** The entry point of the playground. The workers must be set up before the page is rendered. */
+/** The entry point of the playground. The editor's workers must be set up before the page is rendered. */
 import './workers.js'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'

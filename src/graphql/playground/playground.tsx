@@ -28,7 +28,7 @@ export function Playground() {
       <main>
         <GraphiQL
           fetcher={fetcher}
-          // Introspection requires a credential, so the schema is not loaded before there is one.
+          // Introspection requires a credential, so the schema is loaded only when there is a credential.
           {...(authentication === undefined && { schema: null })}
           storage={storage}
           shouldPersistHeaders={false}
@@ -57,7 +57,10 @@ function createFetcher(authentication: Authentication | undefined): Fetcher {
   }
 }
 
-/** Parses the document, because the state of GraphiQL may be outdated. The server reports invalid documents. */
+/**
+ * Returns true if the operation to run is a subscription; false for an invalid document, which the server reports. The
+ * document is parsed, because the operation in the state of GraphiQL may be outdated.
+ */
 function isSubscription(query: string, name: string | null | undefined): boolean {
   try {
     return parse(query).definitions.some(
@@ -71,7 +74,7 @@ function isSubscription(query: string, name: string | null | undefined): boolean
   }
 }
 
-/** System fonts, because GraphiQL's default font is not included. */
+/** Options of all editors. They use system fonts, because the build does not include GraphiQL's default font. */
 const editorOptions = {
   fontFamily: 'ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace',
   fontSize: 14,
@@ -82,11 +85,11 @@ function useEditorOptions(): void {
   const monaco = useMonaco((state) => state.monaco)
   useEffect(() => {
     for (const editor of monaco?.editor.getEditors() ?? []) editor.updateOptions(editorOptions)
-    // Deferred, because a new editor applies its own options after this event.
+    // The update is deferred, because a new editor applies its own options after this event.
     const subscription = monaco?.editor.onDidCreateEditor((editor) =>
       queueMicrotask(() => editor.updateOptions(editorOptions)),
     )
-    // The editors do not follow a change of the system's color scheme.
+    // The editors do not follow a change of the system's color scheme, so their theme is set on each change.
     const isDark = matchMedia('(prefers-color-scheme: dark)')
     const updateTheme = () => {
       const isThemeChosen = /graphiql-(light|dark)/.test(document.body.className)

@@ -10,7 +10,7 @@ const here = fileURLToPath(new URL('.', import.meta.url))
 const root = join(here, '../../..')
 const out = join(root, 'dist/playground')
 
-/** Runs the TypeScript compiler, because Vite does not check types. */
+/** Runs the TypeScript compiler before the build, because Vite does not check types. */
 const checkTypes = {
   name: 'check-types',
   buildStart() {
@@ -42,13 +42,13 @@ export default {
   root: here,
   base: '/playground/',
   publicDir: false,
-  // Suppresses warnings about directives in dependencies for other bundlers.
+  // Suppresses warnings about directives that dependencies contain for other bundlers.
   logLevel: 'error',
   build: {
     outDir: out,
     emptyOutDir: true,
     target: 'es2022',
-    // Inlined files would be data: URLs, which the content security policy blocks.
+    // Small files are not inlined as data: URLs, which the content security policy allows only for images.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
     license: { fileName: 'licenses.md' },

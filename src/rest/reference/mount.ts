@@ -1,4 +1,4 @@
-/** `/docs`: the REST reference as HTML. Generated and compressed on the first request. */
+/** `/docs`: the REST reference as HTML. The page is generated and compressed on the first request. */
 import { gzipSync } from 'node:zlib'
 import type { Middleware } from 'koa'
 import type { Gatehouse } from '../../platform/context.js'
@@ -9,7 +9,7 @@ import { referencePage } from './page.js'
 import { script } from './script.js'
 import { style } from './style.js'
 
-/** Allows no external resources; inline script and style are allowed by hash. */
+/** The content security policy: no external resources; the inline script and style are allowed by hash. */
 const policy = contentSecurityPolicy({
   'script-src': hashSource(script),
   'style-src': hashSource(style),

@@ -59,7 +59,7 @@ const parameterRows = (parameters: readonly Parameter[], location: Parameter['in
       note: [description, noteOf(schema)].filter(Boolean).join(' '),
     }))
 
-/** Returns an example command. Path parameters and the API key are shell variables. */
+/** Returns a curl command for the operation, in which path parameters and the API key are shell variables. */
 function curl(baseUrl: string, { method, path, requestBody }: OperationEntry): string {
   const url = baseUrl + path.replace(/\{(\w+)\}/g, (_, name: string) => `$${name.toUpperCase()}`)
   const schema = requestBody?.content[JSON_TYPE]?.schema
@@ -84,6 +84,7 @@ ${table('Path parameters', parameterRows(parameters, 'path'))}${table('Query par
 }
 
 /**
+ * Returns the HTML of the reference page.
  * @param document the OpenAPI document
  * @param inline the content of the script and style elements
  */
@@ -102,7 +103,7 @@ export function referencePage(document: Json, inline: { script: string; style: s
 <div class="search" role="search" data-with-script hidden><input id="search" type="search" placeholder="Search operations" aria-label="Search operations" autocomplete="off" spellcheck="false"><kbd aria-hidden="true">/</kbd></div></header>
 <div class="frame"><aside><nav aria-label="Resources"><ul>${tags.map((tag) => html`<li><a href="#of-${tag}">${titleOf(tag)}<span>${entriesOf(tag).length}</span></a></li>`)}</ul></nav></aside>
 <main id="content" tabindex="-1"><h1>Core API</h1>
-<p class="lead">All operations below <code>${baseUrl}/v1</code>. Each operation is also available in GraphQL. Send an API key as <code>-u "$API_KEY"</code> (<code>ak_…:secret</code>) or an access token as <code>Authorization: Bearer …</code>.</p>
+<p class="lead">This page lists the operations of <code>${baseUrl}/v1</code>. Each operation is also available in GraphQL. Send an API key as <code>-u "$API_KEY"</code> (<code>ak_…:secret</code>) or an access token as <code>Authorization: Bearer …</code>.</p>
 <p class="lead">Lists return <code>data</code>, <code>next_cursor</code> and <code>has_more</code>. Send the <code>ETag</code> of a resource as <code>If-Match</code> when you update or delete it, and an <code>Idempotency-Key</code> with POST requests that you may retry. Times are Unix milliseconds.</p>
 <p class="count" id="count" role="status">${entries.length} operations</p>
 ${tags.map((tag) => html`<section id="of-${tag}" aria-labelledby="name-of-${tag}"><h2 id="name-of-${tag}">${titleOf(tag)}</h2>${entriesOf(tag).map((entry) => operationSection(baseUrl, entry))}</section>`)}</main></div>`

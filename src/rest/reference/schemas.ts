@@ -2,7 +2,7 @@
 import type { Json } from '../openapi-schemas.js'
 
 export interface Row {
-  /** `settings`, `keys[].id`. */
+  /** The path of the field, such as `settings` or `keys[].id`. */
   name: string
   type: string
   required: boolean
@@ -28,7 +28,7 @@ const isNullable = (schema: Json): boolean =>
   (Array.isArray(schema['type']) && schema['type'].includes('null')) ||
   ((schema['anyOf'] ?? []) as Json[]).some(({ type }) => type === 'null')
 
-/** Formats the type: `string`, `integer or null`, `array of string`. */
+/** Returns the type as text, such as `string`, `integer or null` or `array of string`. */
 export function typeText(schema: Json): string {
   const bare = withoutNull(schema)
   const items = bare['items'] as Json | undefined
@@ -36,7 +36,7 @@ export function typeText(schema: Json): string {
   return isNullable(schema) ? `${text} or null` : text
 }
 
-/** Returns the description and the enum values of a schema. */
+/** Returns a text with the description and the enum values of a schema. */
 export function noteOf(schema: Json): string {
   const choices = (withoutNull(schema)['enum'] as unknown[] | undefined)?.filter((choice) => choice !== null)
   return [schema['description'], choices && `One of ${choices.join(', ')}.`].filter(Boolean).join(' ')
@@ -56,8 +56,9 @@ export function rowsOf(schema: Json, prefix = ''): Row[] {
 const exampleValues: Record<string, unknown> = { string: '…', integer: 0, number: 0, boolean: true }
 
 /**
- * @param includeAllFields all fields, for responses; otherwise the required fields, or the first field if none is
- * required
+ * Returns an example value for a schema.
+ * @param includeAllFields true to include all fields, for responses; otherwise the required fields are included, or the
+ *   first field if none is required
  */
 export function exampleOf(schema: Json, includeAllFields: boolean): unknown {
   const bare = withoutNull(schema)

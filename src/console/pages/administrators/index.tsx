@@ -1,4 +1,4 @@
-/** The administrators of an account: the list, and the dialog that adds one. */
+/** The administrators of an account: the list, and the dialog that adds an administrator. */
 import { Button } from '@mantine/core'
 import { addAdministrator, administrators } from 'documents/administrators'
 import type { AddOrganizationMemberInput, AdministratorFieldsFragment } from 'documents/types'
@@ -30,7 +30,7 @@ export default function Administrators() {
       <ErrorState error={error} />
     ) : (
       <EmptyState icon="lock" title="You do not have access">
-        The owner of the account and the operators of this deployment can see its administrators.
+        Only the owner of the account and the operators of this deployment can see the administrators of the account.
       </EmptyState>
     )
   }

@@ -5,15 +5,15 @@ import type { RequestError } from '../../graphql/request-error'
 import { useConsoleSession } from '../../shell/console-session'
 
 export interface AdminOrganization {
-  /** The organization of the account's administrators; it belongs to the console issuer. */
+  /** The IDs of the organization whose members administer the account. The organization is in the console issuer. */
   organizationIds: { accountId: string; issuerId: string; orgId: string }
   ownerUserId: string | null | undefined
-  /** The scopes that the caller has in this organization, and can grant. */
+  /** The scopes that the caller has in this organization and therefore can grant. */
   scopes: readonly string[]
   may(field: string): boolean
 }
 
-/** Loads the organization of the account's administrators and what the caller may do in it. */
+/** Loads the organization whose members administer the account, and what the caller may do in this organization. */
 export function useAdminOrganization(): {
   adminOrganization?: AdminOrganization
   error?: RequestError

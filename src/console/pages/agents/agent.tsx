@@ -1,4 +1,4 @@
-/** The page of an agent: how it gets tokens, its credentials and its settings. */
+/** The page of an agent: how the agent gets tokens, its credentials and its settings. */
 import { agent as agentQuery, deleteAgent, updateAgent } from 'documents/agents'
 import type { UpdateAgentInput } from 'documents/types'
 import { useLocation } from 'wouter'
@@ -128,7 +128,7 @@ export function AgentPage({ agentId }: { agentId: string }) {
                       text: 'Permanently deletes the agent and its credentials.',
                       label: 'Delete agent',
                       warning:
-                        'The agent can no longer get tokens. Tokens that it already has expire within five minutes.',
+                        'The agent will no longer be able to get tokens. Its current tokens expire within five minutes.',
                       name: agent.name,
                       onConfirm: remove,
                     },

@@ -1,4 +1,4 @@
-/** The agents of an issuer: routes, list, and the dialog that creates one. */
+/** The agents of an issuer: routes, list, and the dialog that creates an agent. */
 import { Button } from '@mantine/core'
 import { agents, createAgent } from 'documents/agents'
 import type { CreateAgentInput } from 'documents/types'

@@ -20,7 +20,7 @@ const secretFields: Field<CreateAgentVerifierInput>[] = [
     path: 'name',
     label: 'Name',
     placeholder: 'Production',
-    hint: 'Helps to tell several secrets apart.',
+    hint: 'Helps you to distinguish several secrets of the agent.',
   },
 ]
 const walletFields: Field<CreateAgentVerifierInput>[] = [
@@ -36,7 +36,7 @@ const walletFields: Field<CreateAgentVerifierInput>[] = [
 ]
 const typenames = ['AgentVerifier', 'Agent']
 
-/** @param isReadOnly true unless the agent is active: credentials of other agents cannot be changed */
+/** @param isReadOnly true if the agent is not active. The credentials of such an agent cannot be changed. */
 export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isReadOnly: boolean }) {
   const { accountId, issuerId, may } = useConsoleContext()
   const mutate = useMutation()
@@ -118,7 +118,7 @@ export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isRea
         empty={{
           icon: 'key',
           title: 'No credentials yet',
-          text: 'The agent cannot sign in. Create a secret if the program can store one, or add the wallet whose private key it has.',
+          text: 'The agent cannot sign in. Create a secret if the program can store a secret, or add the wallet whose private key the program has.',
           ...(canAdd && { action: 'Create secret', onAction: () => setAdding('secret') }),
         }}
       />
@@ -156,7 +156,7 @@ export function AgentVerifiers({ agentId, isReadOnly }: { agentId: string; isRea
           }
           onClose={() => setRemoving(undefined)}
         >
-          The agent can no longer sign in with this credential. This cannot be undone.
+          The agent will no longer be able to sign in with this credential. This cannot be undone.
         </ConfirmDialog>
       )}
     </>

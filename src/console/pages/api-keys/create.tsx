@@ -1,4 +1,4 @@
-/** The dialog that creates an API key and shows its secret once. */
+/** The dialog that creates an API key and shows the secret of the new key once. */
 import { createApiKey } from 'documents/api-keys'
 import { useMemo, useState } from 'react'
 import { useLocation } from 'wouter'
@@ -33,7 +33,7 @@ export function CreateApiKey({ onClose }: { onClose: () => void }) {
           { label: 'Secret', value: created.secret },
         ]}
         fileName={`${created.id}.txt`}
-        text="Send both with each request, as HTTP Basic authentication: the key ID is the username, the secret is the password."
+        text="Send the key ID and the secret with each request, as username and password of HTTP Basic authentication."
         onClose={() => navigate(`${accountHref(accountId)}/api-keys/${created.id}`)}
       />
     )

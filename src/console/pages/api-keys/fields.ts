@@ -3,7 +3,10 @@
 import type { SearchableOptions } from '../../components/searchable-options'
 import type { Field } from '../../form/fields'
 
-/** Values of the form. `accessMode` is explicit, so that an empty list of scopes never means full access. */
+/**
+ * The values of the form. A key without `scopes` has full access. `accessMode` is a separate field, so that a user who
+ * removes all scopes does not grant full access by accident.
+ */
 export interface KeyForm {
   name: string
   description?: string | null
@@ -27,7 +30,7 @@ export const generalFields: Field<KeyForm>[] = [
     kind: 'textarea',
     path: 'description',
     label: 'Description',
-    hint: 'Internal. For example, which program uses this key.',
+    hint: 'Only for administrators. For example, the program that uses this key.',
   },
 ]
 export const detailFields: Field<KeyForm>[] = [
@@ -37,8 +40,8 @@ export const detailFields: Field<KeyForm>[] = [
 ]
 
 /**
- * The access fields of an account's key.
- * @param grantableScopes scopes that the caller has in the account, and can grant
+ * Returns the access fields of a key of an account.
+ * @param grantableScopes the scopes that the caller has in the account and therefore can grant
  * @param issuers the account's issuers
  */
 export const accessFields = (grantableScopes: readonly string[], issuers: SearchableOptions): Field<KeyForm>[] =>
@@ -52,7 +55,7 @@ export const accessFields = (grantableScopes: readonly string[], issuers: Search
     },
   ])
 
-/** The access fields of an organization's key, which has access to its organization only. */
+/** Returns the access fields of a key of an organization, which has access only to this organization. */
 export const organizationAccessFields = (grantableScopes: readonly string[]): Field<KeyForm>[] =>
   buildAccessFields(
     'Full access to this organization',
@@ -94,7 +97,10 @@ const buildAccessFields = (
   { kind: 'datetime', path: 'expiresAt', label: 'Expires', hint: 'Leave empty for no expiration.' },
 ]
 
-/** Builds the restrictions to send. Empty lists are omitted, except scopes: without them, the key has full access. */
+/**
+ * Builds the restrictions to send. Empty lists are omitted, except `scopes`: a key without `scopes` would have full
+ * access.
+ */
 export function buildRestrictions(accessMode: 'all' | 'some', requested: KeyRestrictions): KeyRestrictions {
   const { scopes = [], issuer_ids = [], org_ids = [], ip_allowlist = [] } = requested
   return {
@@ -113,8 +119,8 @@ export const toKeyForm = <Key extends { restrictions: Record<string, unknown> }>
 })
 
 /**
- * Builds the input that updates a key. Restrictions are replaced as a whole, so unchanged ones are taken from the
- * current version of the key.
+ * Builds the input that updates a key. The server replaces the restrictions of a key as a whole, so unchanged
+ * restrictions are taken from the current version of the key.
  */
 export function toKeyUpdate({ accessMode, restrictions, ...rest }: KeyForm, current: ReturnType<typeof toKeyForm>) {
   const hasRestrictionChange = accessMode !== undefined || restrictions !== undefined

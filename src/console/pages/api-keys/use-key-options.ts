@@ -4,7 +4,10 @@ import { type SearchableOptions, useIssuerOptions } from '../../components/searc
 import { useConsoleContext } from '../../console-context'
 import { useQuery } from '../../graphql/hooks'
 
-/** Options of key forms: the scopes that the caller can grant, and the account's issuers that the caller can see. */
+/**
+ * Returns the options of key forms: the scopes that the caller can grant, and the account's issuers that the caller can
+ * see. Undefined while loading.
+ */
 export function useKeyOptions(): { scopes: readonly string[]; issuers: SearchableOptions } | undefined {
   const { accountId } = useConsoleContext()
   const { data } = useQuery(apiKeyOptions, { accountId })

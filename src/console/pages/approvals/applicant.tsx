@@ -16,7 +16,7 @@ export type Decision = 'approve' | 'reject'
 
 interface Props {
   userId: string
-  /** The decision whose form is open; it has not been sent. */
+  /** The decision whose form is open and which was not sent yet; undefined if no form is open. */
   pendingDecision: Decision | undefined
   setPendingDecision: (decision: Decision | undefined) => void
   onBack: () => void
@@ -107,7 +107,7 @@ export function Applicant({ userId, pendingDecision, setPendingDecision, onBack,
   )
 }
 
-/** The label of a claim: `given_name` becomes "Given name". */
+/** Returns the label of a claim, such as "Given name" for `given_name`. */
 const claimLabel = (claim: string): string => `${claim.charAt(0).toUpperCase()}${claim.slice(1).replaceAll('_', ' ')}`
 
 interface DecisionFormProps {
@@ -129,7 +129,7 @@ function DecisionForm({ userId, name, decision, busy, setBusy, onCancel, onDone 
   const isDenial = decision === 'reject'
   const send = async () => {
     if (isDenial && reason.trim() === '') {
-      setErrorMessage('Enter a reason. The user sees it.')
+      setErrorMessage('Enter a reason. It is shown to the user.')
       return
     }
     setBusy(true)

@@ -1,6 +1,6 @@
 /**
- * The approval queue: pending sign-ups on the left, the selected one on the right, with keyboard shortcuts. The
- * selection is in the URL, so that it can be shared.
+ * The approval queue: pending sign-ups on the left, the selected sign-up on the right, with keyboard shortcuts. The URL
+ * contains the selection, so that users can share links to a sign-up.
  */
 import { Kbd, TextInput } from '@mantine/core'
 import { useDebouncedCallback, useHotkeys, useMediaQuery } from '@mantine/hooks'
@@ -106,7 +106,7 @@ export default function Approvals() {
               ))}
             </ul>
             <p className={classes.keys}>
-              {data?.approvals.hasMore && 'Later sign-ups follow as you decide. '}
+              {data?.approvals.hasMore && 'Later sign-ups appear after you decide about these. '}
               <Kbd size="xs">J</Kbd> <Kbd size="xs">K</Kbd> next and previous, <Kbd size="xs">A</Kbd> approve,{' '}
               <Kbd size="xs">D</Kbd> deny
             </p>

@@ -1,4 +1,4 @@
-/** The authentication methods of an issuer: routes, list, and the dialog that adds one. */
+/** The authentication methods of an issuer: routes, list, and the dialog that adds a method. */
 import { Button, Radio, SimpleGrid, Text } from '@mantine/core'
 import { addAuthMethod, authMethods } from 'documents/auth-methods'
 import type { AuthMethodKind, CreateAuthMethodInput } from 'documents/types'
@@ -97,7 +97,7 @@ function AddMethod({ onClose }: { onClose: () => void }) {
   const [, navigate] = useLocation()
   const mutate = useMutation()
   const { data } = useQuery(authMethods, { accountId, issuerId, limit: 100 }, { typename: 'AuthMethod' })
-  // A local method can be added once; of external providers there can be several.
+  // A local method can be added only once; several methods of each kind of external provider are possible.
   const usedKinds = new Set(data?.authMethods.data.map(({ method }) => method))
   const availableKinds = methodKindNames.filter((kind) => methodKinds[kind].upstreamFields || !usedKinds.has(kind))
   const [selectedKind, setSelectedKind] = useState<AuthMethodKind>()

@@ -120,7 +120,7 @@ export const methodKinds: Record<AuthMethodKind, MethodKind> = {
   github: {
     label: 'GitHub',
     icon: 'globe',
-    text: 'Also GitHub Enterprise Server.',
+    text: 'GitHub, or your GitHub Enterprise Server.',
     upstreamFields: [
       clientId,
       clientSecret,
@@ -137,7 +137,7 @@ export const methodKinds: Record<AuthMethodKind, MethodKind> = {
 }
 
 export const methodKindNames = Object.keys(methodKinds) as AuthMethodKind[]
-/** Stored encrypted and never returned, so an empty field keeps the stored value. */
+/** The fields with secrets. They are stored encrypted and never returned, so an empty field keeps the stored value. */
 export const secretPaths = ['settings.client_secret', 'settings.private_key']
 
 export const availabilityFields: Field<MethodForm>[] = [

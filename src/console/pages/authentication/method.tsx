@@ -87,7 +87,7 @@ export function AuthMethodPage({ methodId }: { methodId: string }) {
       <EditForm
         key="offer"
         title="General"
-        text="If you disable sign-in with this method, users keep their credentials. They work again when you enable it."
+        text="If you disable sign-in with this method, users keep their credentials, which work again when you enable it."
         fields={availabilityFields}
         {...formProps}
       />
@@ -95,7 +95,7 @@ export function AuthMethodPage({ methodId }: { methodId: string }) {
         <EditForm
           key="provider"
           title="Provider"
-          text="If you change the URL that the secret is sent to, enter the secret again."
+          text="If you change the URL to which the secret is sent, enter the secret again."
           fields={providerFields}
           {...formProps}
         />

@@ -1,4 +1,4 @@
-/** The types of applications, each with the values that it is registered with. */
+/** The types of applications, each with the settings of the client that is created for it. */
 import type { CreateClientInput } from 'documents/types'
 import type { IconName } from '../../components/icon'
 

@@ -95,7 +95,7 @@ const tokenFields: Field<UpdateClientInput>[] = [
     kind: 'list',
     path: 'settings.scopes',
     label: 'Scopes',
-    hint: 'Scopes that it can request in addition to those of OpenID Connect.',
+    hint: 'Scopes that this client can request in addition to the scopes of OpenID Connect.',
   },
 ]
 
@@ -193,7 +193,7 @@ export function ClientPage({ clientId }: { clientId: string }) {
                     actions={[
                       {
                         title: 'Delete this client',
-                        text: 'Users can no longer sign in to it. Tokens that it already has stay valid until they expire.',
+                        text: 'Users can no longer sign in to this client. Their access tokens stay valid until they expire.',
                         label: 'Delete client',
                         warning: 'New sign-ins to the application fail immediately.',
                         name: client.name,

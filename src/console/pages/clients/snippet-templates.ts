@@ -11,7 +11,7 @@ interface SnippetParams {
   issuer: string
   clientId: string
   redirectUri: string
-  /** Signing algorithm of its ID tokens. */
+  /** Signing algorithm of the client's ID tokens. */
   algorithm: string
 }
 
@@ -47,7 +47,7 @@ else console.log('Signed in as', user.profile.name ?? user.profile.sub)`,
   },
 ]
 
-/** Settings that depend on the redirect URI. The library's default callback path is /callback. */
+/** The settings of express-openid-connect that depend on the redirect URI. The library's callback path is /callback. */
 function serverSettings(redirectUri: string) {
   const { origin, pathname, port } = new URL(redirectUri)
   const routes = pathname === '/callback' ? '' : `\n    routes: { callback: '${pathname}' },`
@@ -86,7 +86,7 @@ app.listen(${serverSettings(redirectUri).port})`,
   },
 ]
 
-/** openid-client refuses http URLs without this option. A local Gatehouse needs it. */
+/** The option without which openid-client refuses an issuer with an http URL, such as a local Gatehouse. */
 const insecureRequestsOption = (issuer: string): string =>
   issuer.startsWith('http:') ? ', { execute: [oidc.allowInsecureRequests] }' : ''
 

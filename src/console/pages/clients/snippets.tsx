@@ -16,7 +16,7 @@ export function Snippets({ client, issuerUrl }: Props) {
   const openid = client.settings['openid'] as { redirect_uris?: string[]; response_signature_alg?: string } | undefined
   const applicationType = applicationTypeOf(client)
   const registered = openid?.redirect_uris ?? []
-  // The snippet for native apps listens on a loopback port, so it prefers an http redirect URI.
+  // The snippet for native apps listens on a loopback port, so an http redirect URI is preferred.
   const redirectUri =
     registered.find((uri) => applicationType.name !== 'native' || uri.startsWith('http:')) ?? registered[0]
   const snippets = snippetsForType(applicationType.name, {

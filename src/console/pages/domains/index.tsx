@@ -28,7 +28,7 @@ const fields: Field<CreateDomainInput>[] = [
     label: 'Domain',
     required: true,
     placeholder: 'login.example.com',
-    hint: 'Users see it while they sign in.',
+    hint: 'Users see this domain while they sign in.',
   },
 ]
 
@@ -113,7 +113,7 @@ function DomainList() {
   )
 }
 
-/** Finds the domain in the list of all domains; an account has at most 20. */
+/** The page of a domain. It loads the list of all domains, because an account has at most 20. */
 function DomainPage({ domainId }: { domainId: string }) {
   const { accountId, may } = useConsoleContext()
   const [, navigate] = useLocation()
@@ -122,7 +122,7 @@ function DomainPage({ domainId }: { domainId: string }) {
   if (loading) return <PageLoading />
   if (error || !data) return <ErrorState error={error!} onRetry={refetch} />
   const domain = data.domains.data.find(({ id }) => id === domainId)
-  if (!domain) return <ErrorState error={new RequestError('NOT_FOUND', 'This account has no such domain.')} />
+  if (!domain) return <ErrorState error={new RequestError('NOT_FOUND', 'This account has no domain with this ID.')} />
   const listHref = `${accountHref(accountId)}/domains`
   const remove = async () => {
     await mutate(
@@ -151,7 +151,8 @@ function DomainPage({ domainId }: { domainId: string }) {
               title: 'Remove this domain',
               text: 'The issuer stays available at its default URL.',
               label: 'Remove domain',
-              warning: 'Users can no longer sign in at this domain. To add it again, you have to verify it again.',
+              warning:
+                'Users will no longer be able to sign in at this domain. If you add the domain again, you have to verify it again.',
               name: domain.host,
               onConfirm: remove,
             },
@@ -241,7 +242,8 @@ function IssuerAssignment({ domain }: { domain: DomainFieldsFragment }) {
         />
       </Group>
       <Text size="sm" c="dimmed" mt="md">
-        Also point the domain to this deployment: add a CNAME or address record for the host that serves your issuers.
+        Add a DNS record for this domain: a CNAME to the host that serves your issuers, or an A/AAAA record with its
+        address.
       </Text>
     </Card>
   )

@@ -1,4 +1,4 @@
-/** A bar chart and a ranked list, both readable by screen readers as text. */
+/** A bar chart and a ranked list, whose values screen readers can read as text. */
 import { VisuallyHidden } from '@mantine/core'
 import classes from './events.module.css'
 

@@ -1,4 +1,4 @@
-/** Charts of the number of events, by time and by type. The server counts them. */
+/** Charts of the number of events, by time and by type. The server counts the events. */
 import { Group, SegmentedControl } from '@mantine/core'
 import { eventAggregate } from 'documents/events'
 import { useMemo } from 'react'

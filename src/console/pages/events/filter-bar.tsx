@@ -10,7 +10,7 @@ import type { useEventFilter } from './use-event-filter'
 
 type Filter = ReturnType<typeof useEventFilter>
 
-/** @param showTimeRange whether to offer From and Until; live events and charts have no use for them */
+/** @param showTimeRange true to show the fields From and Until, which live events and charts do not use */
 export function EventFilterBar({
   filter,
   set,

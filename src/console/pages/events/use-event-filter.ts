@@ -41,7 +41,7 @@ export function useEventFilter() {
       },
       { replace: true },
     )
-  /** Query string with the same filter, for links to the other tabs. */
+  /** The query string of the filter, for links that keep the filter. */
   const search = useMemo(() => {
     const remaining = new URLSearchParams(key)
     remaining.delete('cursor')

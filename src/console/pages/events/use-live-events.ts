@@ -7,26 +7,27 @@ import type { EventFilter } from './use-event-filter'
 
 type Events = readonly AuditEventFieldsFragment[]
 
-/** Maximum number of events in memory; the list has older ones. */
+/** Maximum number of events in memory. The list of all events contains older ones. */
 const MAX_EVENTS = 200
-/** Delay before a broken stream is reopened (milliseconds). */
+/** Delay before an interrupted stream is reopened (milliseconds). */
 const RECONNECT_DELAY_MS = 1500
 
-/** Adds a received event, unless it was already received before the stream broke. */
+/** Adds a received event, unless it was already received before the stream was interrupted. */
 const addEvent = (now: Events = [], { eventAdded: event }: EventAddedSubscription): Events =>
   now.some(({ id }) => id === event.id) ? now : [event, ...now].slice(0, MAX_EVENTS)
 
 interface LiveEvents {
   events: Events
-  /** Whether the stream is open. A broken stream is reopened after the last received event. */
+  /** True while the stream is open. An interrupted stream is reopened and continues after the last received event. */
   isConnected: boolean
 }
 
-/** Subscribes to new events, newest first. Each event appears once, even if the stream breaks. */
+/** Subscribes to new events, newest first. Each event appears once, even if the stream is interrupted. */
 export function useLiveEvents(accountId: string, filter: EventFilter, paused: boolean): LiveEvents {
   const fetchLatest = useRefetch()
   /**
-   * The id of the event after which the stream starts; null if there are no events; undefined while it is being read.
+   * The id of the event after which the stream starts; null if there are no events yet; undefined while the latest
+   * event is being read.
    */
   const [after, setAfter] = useState<string | null>()
   useEffect(() => {

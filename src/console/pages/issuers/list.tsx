@@ -19,7 +19,7 @@ const fields: Field<CreateIssuerInput>[] = [
     kind: 'textarea',
     path: 'description',
     label: 'Description',
-    hint: 'Internal. For example, which users sign in here.',
+    hint: 'Only for administrators. Describe, for example, which users sign in at this issuer.',
   },
   {
     kind: 'select',
@@ -35,7 +35,7 @@ const fields: Field<CreateIssuerInput>[] = [
 export default function Issuers() {
   const { accountId, may } = useConsoleContext()
   const [, navigate] = useLocation()
-  // In the URL, so that other pages can link to the open dialog.
+  // The URL contains whether the dialog is open, so that other pages can link to the open dialog.
   const [params, setParams] = useSearchParams()
   const mutate = useMutation()
   const open = () => setParams({ new: '1' }, { replace: true })

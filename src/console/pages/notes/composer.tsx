@@ -1,4 +1,4 @@
-/** The editor of a note: `@` suggests users and `[[` suggests other resources, both searched by the server. */
+/** The editor of a note: `@` suggests users and `[[` suggests other resources. The server searches the suggestions. */
 import { Text, Textarea } from '@mantine/core'
 import { useDebouncedValue } from '@mantine/hooks'
 import { clients } from 'documents/clients'

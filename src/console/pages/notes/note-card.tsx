@@ -100,7 +100,7 @@ export function NoteCard({ note, showSubject = false }: { note: NoteFieldsFragme
           onConfirm={() => mutate(deleteNote, variables, { successMessage: 'Note deleted', typenames: ['Note'] })}
           onClose={() => setRemoving(false)}
         >
-          The note is deleted for all administrators, with its mentions and references. This cannot be undone.
+          The note will be deleted for all administrators, with its mentions and references. This cannot be undone.
         </ConfirmDialog>
       )}
     </article>

@@ -12,10 +12,10 @@ export const referenceTypes: Record<NoteReferenceType, { label: string; icon: Ic
   api_key: { label: 'API key', icon: 'key' },
 }
 
-/** The account and issuer of a note, or of the page that shows it. */
+/** The account and issuer of a note, or of the page that shows the note. */
 export interface NoteContext {
   accountId: string
-  /** The issuer of the note, else the open one; empty if there is neither. */
+  /** The issuer of the note, otherwise the open issuer; empty if there is neither. */
   issuerId: string
 }
 
@@ -29,14 +29,14 @@ export function referenceHref({ accountId, issuerId }: NoteContext, type: NoteRe
   return `${issuerHref(accountId, issuerId)}/${segment}/${id}`
 }
 
-/** Removes the characters that end a mention or reference from a name. */
+/** Replaces the characters of a name that would end a mention or reference, and shortens the name. */
 export const toReferenceName = (name: string): string =>
   name
     .replace(/[[\]\n|]/g, ' ')
     .trim()
     .slice(0, 200) || 'unnamed'
 
-/** The label of a note's author, from the prefix of the id. */
+/** Returns the label of the author of a note. The prefix of the author's id says what kind of actor it is. */
 export function authorLabel(createdBy: string | null | undefined, self: string | undefined): string {
   if (!createdBy) return 'Gatehouse'
   if (createdBy === self) return 'You'

@@ -1,4 +1,6 @@
-/** The Notes tab of a resource: notes about it, and other notes that reference it. */
+/**
+ * The Notes tab of a resource: notes about the resource, and notes about other resources that mention or link to it.
+ */
 import { Button, Group, Stack, Switch, Text } from '@mantine/core'
 import { createNote, noteBacklinks, notes } from 'documents/notes'
 import type { NoteSubject } from 'documents/types'
@@ -58,7 +60,7 @@ export function NotesPanel({ type, id, name }: Props) {
   )
 }
 
-/** Notes that mention this user or link to this resource, but are about another one. */
+/** Notes about other resources that mention this user or link to this resource. */
 function Backlinks({ type, id }: Omit<Props, 'name'>) {
   const { accountId } = useConsoleContext()
   const backlinksQuery = useQuery(
@@ -78,7 +80,7 @@ function Backlinks({ type, id }: Omit<Props, 'name'>) {
   )
   if (uniqueNotes.length === 0) return null
   return (
-    <Card title="References" text="Notes that mention or link to this resource, but are about another one." flush>
+    <Card title="References" text="Notes about other resources that mention or link to this resource." flush>
       {uniqueNotes.map((note) => (
         <NoteCard key={note.id} note={note} showSubject />
       ))}

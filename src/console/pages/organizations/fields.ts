@@ -39,7 +39,7 @@ export const membershipFields: Field<UpdateOrganizationInput>[] = [
     kind: 'list',
     path: 'scopes',
     label: 'Organization scopes',
-    hint: 'For your applications to read. They do not apply to members and API keys.',
+    hint: 'Scopes that your applications can read. They grant nothing to members and API keys.',
   },
   {
     kind: 'list',
@@ -63,7 +63,7 @@ export const securityFields: Field<UpdateOrganizationInput>[] = [
     kind: 'toggle',
     path: 'security.mfa_required',
     label: 'Require multi-factor authentication',
-    hint: 'For sign-ins whose tokens name this organization.',
+    hint: 'Applies when users sign in to this organization.',
   },
 ]
 

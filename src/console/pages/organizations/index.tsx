@@ -1,4 +1,4 @@
-/** The organizations of an issuer: routes, list, and the dialog that creates one. */
+/** The organizations of an issuer: routes, list, and the dialog that creates an organization. */
 import { Button } from '@mantine/core'
 import { createOrganization, organizations } from 'documents/organizations'
 import type { CreateOrganizationInput } from 'documents/types'
@@ -83,7 +83,7 @@ function OrganizationList() {
         empty={{
           icon: 'building',
           title: 'No organizations yet',
-          text: 'Create an organization for each customer that is a company. Its users become members, and their tokens contain their scopes and groups.',
+          text: 'Create an organization for each customer that is a company. The users of the company become members, and their tokens contain their scopes and groups.',
           ...(may('createOrganization') && { action: 'Create organization', onAction: open }),
         }}
       />

@@ -37,7 +37,7 @@ export function Invitations({ enabled }: { enabled: boolean }) {
     <>
       {!enabled && (
         <Alert mb="md" variant="light" icon={<Icon name="mail" />} title="Invitations are disabled">
-          An administrator can enable them in the settings of the organization.
+          An administrator can enable invitations in the settings of the organization.
         </Alert>
       )}
       {canInvite && (
@@ -122,7 +122,7 @@ export function Invitations({ enabled }: { enabled: boolean }) {
         empty={{
           icon: 'mail',
           title: 'No invitations yet',
-          text: 'Invite people by email. With the link in the invitation, they become members, and users if they are not yet.',
+          text: 'Invite people by email. The link in the invitation makes them members. People who are not users yet sign up first.',
           ...(canInvite && { action: 'Invite member', onAction: open }),
         }}
       />

@@ -1,4 +1,4 @@
-/** The current organization, and what the caller may do in it. */
+/** The open organization, and what the caller may do in it. */
 import { organizationGroups, organizationPermissions } from 'documents/organizations'
 import { createContext, type ReactNode, useContext, useMemo } from 'react'
 import { type SearchableOptions, useAccumulatedOptions, useDebouncedSearch } from '../../components/searchable-options'
@@ -23,7 +23,7 @@ export function useOrganization(): OrganizationContextValue {
   return value
 }
 
-/** Loads what the caller may do in the organization, then renders its children. */
+/** Loads what the caller may do in the organization, then renders the children. */
 export function OrganizationProvider({ orgId, children }: { orgId: string; children: ReactNode }) {
   const { accountId, issuerId } = useConsoleContext()
   const { data, error } = useQuery(
@@ -44,7 +44,7 @@ export function OrganizationProvider({ orgId, children }: { orgId: string; child
   return <OrganizationContext value={value}>{children}</OrganizationContext>
 }
 
-/** Options with the organization's groups, and their names by id. */
+/** Returns the groups of the organization as options, and a function that returns the name of a group. */
 export function useGroupOptions(): SearchableOptions & { nameOf(id: string): string } {
   const { ids, may } = useOrganization()
   const [search, onSearch] = useDebouncedSearch()

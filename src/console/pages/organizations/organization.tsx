@@ -1,4 +1,4 @@
-/** The page of an organization: settings, and tabs for everything that belongs to it. */
+/** The page of an organization: settings, and tabs for its members, groups, invitations, API keys and notes. */
 import { deleteOrganization, organization as organizationQuery, updateOrganization } from 'documents/organizations'
 import type { UpdateOrganizationInput } from 'documents/types'
 import { useLocation } from 'wouter'
@@ -34,7 +34,7 @@ export function OrganizationPage() {
     resource: organization,
     editable: may('updateOrganization'),
     save: ({ security, ...rest }: UpdateOrganizationInput, ifMatch: string) => {
-      // `security` is replaced as a whole, so keys without a field must be sent as well.
+      // `security` is replaced as a whole, so keys that have no field in the form must be sent as well.
       const input = {
         ...rest,
         ...(security && { security: { ...organization.security, ...security } }),

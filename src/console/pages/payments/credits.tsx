@@ -1,4 +1,4 @@
-/** The prepaid credit of an account: balance, ledger, and how to top it up. */
+/** The prepaid credit of an account: balance, ledger, and how to top up. */
 import { Text } from '@mantine/core'
 import { ledgerEntries } from 'documents/payments'
 import { Card } from '../../components/card'
@@ -27,14 +27,14 @@ curl -i -u "$KEY_ID:$KEY_SECRET" -H 'Content-Type: application/json' \\
   -d '{"amount_μusd": 5000000}' \\
   ${location.origin}/v1/accounts/${accountId}/credits/topups
 
-# 2. Sign it with a wallet (x402, version 2) and repeat the request with the signature.
+# 2. Sign the payment with a wallet (x402, version 2) and repeat the request with the signature.
 curl -i -u "$KEY_ID:$KEY_SECRET" -H 'Content-Type: application/json' \\
   -H "PAYMENT-SIGNATURE: $SIGNED" -d '{"amount_μusd": 5000000}' \\
   ${location.origin}/v1/accounts/${accountId}/credits/topups`
 
 export default function Credits() {
   const { accountId, may } = useConsoleContext()
-  // Each entry contains the balance after it.
+  // Each ledger entry contains the balance after the entry, so the newest entry contains the current balance.
   const { data, error, loading, refetch } = useQuery(
     ledgerEntries,
     { accountId, limit: 1 },
@@ -112,7 +112,7 @@ export default function Credits() {
         empty={{
           icon: 'card',
           title: 'No ledger entries yet',
-          text: 'Top-ups and charges appear here, newest first, each with the balance after it.',
+          text: 'Top-ups and charges appear here, newest first, each with the resulting balance.',
         }}
       />
     </Page>

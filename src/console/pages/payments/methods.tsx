@@ -1,4 +1,4 @@
-/** The payment methods of an account. At most one is active; while one is, priced operations are charged. */
+/** The payment methods of an account. At most one is active. While one is active, priced operations are charged. */
 import { ActionIcon, Button, Menu } from '@mantine/core'
 import { createPaymentMethod, deletePaymentMethod, paymentMethods, updatePaymentMethod } from 'documents/payments'
 import type { CreatePaymentMethodInput, PaymentMethodFieldsFragment, UpdatePaymentMethodInput } from 'documents/types'
@@ -168,7 +168,7 @@ export default function PaymentMethods() {
           }
           onClose={() => setRemoving(undefined)}
         >
-          This method can no longer top up credit. It stays in the list as removed.
+          This method will no longer be able to top up credit. It stays in the list with the status removed.
         </ConfirmDialog>
       )}
     </Page>

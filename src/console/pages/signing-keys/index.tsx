@@ -1,4 +1,4 @@
-/** The signing keys of an issuer: where they are published, and when they are rotated. */
+/** The signing keys of an issuer: the URL that publishes the keys, the next rotation, and past rotations. */
 import { Text } from '@mantine/core'
 import { keyRotations } from 'documents/events'
 import { issuer as issuerQuery } from 'documents/issuers'

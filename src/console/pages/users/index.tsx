@@ -1,4 +1,4 @@
-/** The users of an issuer: routes, list, and the dialog that creates one. */
+/** The users of an issuer: routes, list, and the dialog that creates a user. */
 import { Button } from '@mantine/core'
 import type { CreateUserInput } from 'documents/types'
 import { createUser, createVerifier, users } from 'documents/users'
@@ -47,7 +47,7 @@ function UserList() {
   return (
     <Page
       title="Users"
-      lead="Users of this issuer. The page of a user shows the username."
+      lead="Users of this issuer. Open a user to see the username."
       actions={
         <>
           {may('importUsers') && (
@@ -126,7 +126,7 @@ const createUserFields: Field<CreateUserInput & { password: string }>[] = [
     kind: 'password',
     path: 'password',
     label: 'Password',
-    hint: 'Leave empty to add a credential later. The user cannot sign in without one.',
+    hint: 'Leave empty to add a credential later. Without a credential, the user cannot sign in.',
   },
 ]
 
@@ -142,7 +142,7 @@ function CreateUser({ onClose }: { onClose: () => void }) {
     )
     if (password) {
       const verifier = { type: 'password' as const, name: 'Password', password }
-      // The user exists even if the password is refused; the next page can set another one.
+      // The user exists even if the password is refused. The page of the user can set another password.
       await mutate(createVerifier, { accountId, issuerId, userId: created.id, input: verifier }).catch(showError)
     }
     navigate(`${issuerHref(accountId, issuerId)}/users/${created.id}`)

@@ -1,4 +1,4 @@
-/** Display names of users. Lists do not contain usernames, so the name or email of the profile is used. */
+/** Display names of users. Lists contain no usernames, so a name is the name or email address in the profile. */
 interface NamedUser {
   id: string
   profile: Record<string, unknown>

@@ -163,7 +163,7 @@ function SessionActionDialog({ kind, session, onClose }: SessionAction & { onClo
     <Modal opened onClose={onClose} title={isSuspension ? 'Suspend session' : 'Revoke session'}>
       <Stack gap="md">
         {isSuspension
-          ? 'The tokens of the session stop working until you reactivate it.'
+          ? 'The tokens of the session stop working until you reactivate the session.'
           : 'The session ends permanently, and its applications are notified.'}
         <Select
           label="Reason"

@@ -132,7 +132,7 @@ export function UserVerifiers({ userId }: { userId: string }) {
           }
           onClose={() => setRemoving(undefined)}
         >
-          The user can no longer sign in with this credential.
+          The user will no longer be able to sign in with this credential.
         </ConfirmDialog>
       )}
       {codes && (

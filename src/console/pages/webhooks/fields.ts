@@ -50,7 +50,7 @@ export const settingsFields: Field<WebhookForm>[] = [
     kind: 'select',
     path: 'status',
     label: 'Status',
-    hint: 'Saving Active also clears the failing state.',
+    hint: 'To clear the status “failing”, select Active and save.',
     options: [
       { value: 'active', label: 'Active' },
       { value: 'disabled', label: 'Disabled' },

@@ -1,4 +1,4 @@
-/** The webhooks of an account: routes, list, and the dialog that creates one. */
+/** The webhooks of an account: routes, list, and the dialog that creates a webhook. */
 import { Button } from '@mantine/core'
 import { createWebhook, webhooks } from 'documents/webhooks'
 import { useState } from 'react'
@@ -90,7 +90,7 @@ function WebhookList() {
         empty={{
           icon: 'webhook',
           title: 'No webhooks yet',
-          text: 'Enter a URL of your service. Events of this account are signed, sent there, and retried until they are accepted.',
+          text: 'Enter a URL of your service. Gatehouse sends the events of this account to this URL and retries failed deliveries.',
           ...(may('createWebhook') && { action: 'Create webhook', onAction: open }),
         }}
       />
@@ -121,7 +121,7 @@ function CreateWebhook({ onClose }: { onClose: () => void }) {
         title="Webhook secrets"
         secrets={created.secrets}
         fileName={`${created.id}.txt`}
-        text="Your service uses them to verify that a delivery comes from this deployment. To get new ones, change the authentication of the webhook."
+        text="Your service uses these secrets to verify that a delivery comes from this deployment. To get new secrets, change the authentication of the webhook."
         onClose={() => goTo(created.id)}
       />
     )

@@ -95,7 +95,7 @@ function ClientForm({ accountId, issuerId, applicationType, onSecrets, onCreated
     kind: 'url',
     path: 'redirectUri',
     label: 'Redirect URI',
-    hint: 'Where users return after they sign in. You can change it later.',
+    hint: 'Where users return after they sign in. You can change this URI later.',
     required: true,
   }
   const form = useForm<ClientFormValues>(
@@ -136,7 +136,7 @@ function ClientForm({ accountId, issuerId, applicationType, onSecrets, onCreated
   )
 }
 
-/** Shown after the client was created: a sign-in to try, and the code snippets. */
+/** The content after the client was created: a sign-in to try, and the code snippets. */
 function ConnectClient({ accountId, issuerId, clientId }: { accountId: string; issuerId: string; clientId: string }) {
   const { data, error, loading, refetch } = useQuery(clientQuery, { accountId, issuerId, clientId })
   if (loading) return <RowsLoading />

@@ -1,7 +1,7 @@
 /**
- * A sign-in as an application does it: the authorization code flow with PKCE (RFC 7636). The browser exchanges the code
- * and verifies the tokens with the issuer's published keys. The pending request is in session storage; tokens are never
- * stored.
+ * Signs a user in like an application, with the authorization code flow and PKCE (RFC 7636). The browser exchanges the
+ * code and verifies the tokens with the issuer's published keys. The pending request is in session storage; tokens are
+ * never stored.
  */
 import { createLocalJWKSet, type JSONWebKeySet, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose'
 
@@ -32,7 +32,7 @@ export interface TokenResult {
   expiresIn: number
 }
 
-/** The metadata that is used (OpenID Connect Discovery 1.0). */
+/** The metadata of the issuer that this module uses (OpenID Connect Discovery 1.0). */
 interface Discovery {
   issuer: string
   token_endpoint: string
@@ -78,7 +78,7 @@ export async function startAuthorization(
     client_id: target.clientId,
     redirect_uri: tryRedirectUri(),
     scope: 'openid profile email',
-    // An existing session at the issuer must not be reused.
+    // Without this prompt, the issuer would reuse an existing session, and the user would see no sign-in page.
     prompt: 'login',
     state: request.state,
     nonce: request.nonce,
@@ -89,7 +89,7 @@ export async function startAuthorization(
   location.assign(`${target.issuer}/authorize?${params}`)
 }
 
-/** Returns the pending request with this state and deletes it, because it can be used once. */
+/** Returns the pending request with this state, and deletes it, because its code can be exchanged only once. */
 export function consumeAuthorizationRequest(state: string | null): AuthorizationRequest | undefined {
   const stored = sessionStorage.getItem(STORAGE_KEY)
   if (!stored || !state) return undefined
@@ -99,7 +99,7 @@ export function consumeAuthorizationRequest(state: string | null): Authorization
   return request
 }
 
-/** Exchanges the code and verifies both tokens. @throws AuthorizationError */
+/** Exchanges the code and verifies the ID token and the access token. @throws AuthorizationError */
 export async function exchangeCode(request: AuthorizationRequest, code: string): Promise<TokenResult> {
   const { issuer, clientId, codeVerifier, nonce } = request
   const discovery = await fetchJson<Discovery>(`${issuer}/.well-known/openid-configuration`)

@@ -1,6 +1,6 @@
 /**
- * The second and third step of the first run: create an issuer and an application. The created ids are in the URL, so
- * that a reload continues at the same step. The first step is the setup page (src/setup/page.ts).
+ * The second and third step of the first run: create an issuer and an application. The IDs of the created resources are
+ * in the URL, so that a reload continues at the same step. The first step is the setup page (src/setup/page.ts).
  */
 import { accounts } from 'documents/accounts'
 import { firstIssuer } from 'documents/welcome'
@@ -40,7 +40,7 @@ export default function Welcome() {
           <WelcomeLayout
             step={2}
             title="Your first application"
-            lead={`Users sign in to it through ${issuer?.name ?? 'your issuer'}.`}
+            lead={`Users sign in to the application through ${issuer?.name ?? 'your issuer'}.`}
           >
             <ApplicationStep
               accountId={accountId}
@@ -79,7 +79,7 @@ export default function Welcome() {
           title="First API key"
           secrets={secrets}
           fileName="gatehouse-api-key.txt"
-          text="Scripts use it with /v1 and GraphQL. It has full access to this account; you can create keys with fewer scopes at any time."
+          text="Scripts use this key with /v1 and GraphQL. The key has full access to this account; you can create keys with fewer scopes at any time."
           onClose={() => setSecrets(undefined)}
         />
       )}

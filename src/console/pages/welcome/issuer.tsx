@@ -29,7 +29,7 @@ const issuerFields: Field<IssuerFormValues>[] = [
     kind: 'text',
     path: 'name',
     label: 'Issuer name',
-    hint: 'For example, the group of users that signs in here.',
+    hint: 'For example, the group of users that signs in at this issuer.',
     required: true,
     placeholder: 'Customers',
   },

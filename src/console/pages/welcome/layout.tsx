@@ -43,7 +43,7 @@ export function WelcomeLayout({ title, lead, step, children }: Props) {
   )
 }
 
-/** The last line of a page, with other things to do. */
+/** The last line of a page, with links to other pages. */
 export const WelcomeFooter = ({ children }: { children: ReactNode }) => (
   <Group className={classes.foot} gap="xs">
     {children}

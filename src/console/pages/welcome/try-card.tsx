@@ -1,4 +1,4 @@
-/** Starts a sign-in as users of an application do it, with a new demo user or an existing user. */
+/** Starts a sign-in like an application, for a new demo user or an existing user. */
 import { Button, Group, SegmentedControl, Stack, Text } from '@mantine/core'
 import { createVerifier } from 'documents/users'
 import { createDemoUser, createTrySignInClient, trySignInClients } from 'documents/welcome'
@@ -11,8 +11,8 @@ import { useConsoleSession } from '../../shell/console-session'
 import { generatePassword, startAuthorization, tryRedirectUri } from './authorization-request'
 
 /**
- * Name of the client for these sign-ins. It is public, so it needs no secret; its redirect URI is a page of the
- * console.
+ * The name of the client for these sign-ins. The client is public, so it needs no secret. Its redirect URI is the page
+ * /console/try.
  */
 const CLIENT_NAME = 'Try signing in (console)'
 

@@ -1,4 +1,4 @@
-/** The redirect URI of a tried sign-in: exchanges the code and shows the tokens. */
+/** The page /console/try, which is the redirect URI of these sign-ins: exchanges the code and shows the tokens. */
 import { Alert } from '@mantine/core'
 import { useEffect, useState } from 'react'
 import { useSearchParams } from 'wouter'
@@ -43,7 +43,7 @@ async function completeAuthorization(response: URLSearchParams): Promise<SignInR
   }
 }
 
-/** A code can be exchanged once, so all renders of the page share one result. */
+/** A code can be exchanged only once, so all renders of the page share one result. */
 let resultPromise: Promise<SignInResult> | undefined
 
 export default function TrySignIn() {

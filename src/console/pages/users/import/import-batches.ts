@@ -2,7 +2,7 @@
 import type { ImportRecordInput } from 'documents/types'
 import { readJsonRecords } from '../../../../kernel/json-records'
 
-/** Maximum size of a batch (bytes). A request is limited to 256 KiB; its other variables are small. */
+/** Maximum size of a batch (bytes). A request is limited to 256 KiB, and its other variables are small. */
 const MAX_BYTES = 200_000
 const MAX_RECORDS = 500
 
@@ -27,7 +27,7 @@ export async function* readBatches(file: File): AsyncGenerator<ImportBatch> {
   const encoder = new TextEncoder()
   const emptyBatch = () => ({ records: [] as ImportRecordInput[], tooLarge: [] as number[], size: 0 })
   let batch = emptyBatch()
-  // A batch is yielded when the next one is complete, because only then is it known not to be the last.
+  // A batch is yielded only when the next batch is complete, because until then it could be the last one.
   let pendingBatch: ImportBatch | undefined
   for await (const { line, text } of readJsonRecords(chunks)) {
     const size = text === undefined ? Number.POSITIVE_INFINITY : encoder.encode(JSON.stringify(text)).length + 30

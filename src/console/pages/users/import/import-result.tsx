@@ -27,7 +27,7 @@ export function ImportResultCard({ result, stopped }: { result: ImportResult; st
   const hashCounts = Object.entries(hashes).map(([kind, count]) => `${kind} ${count.toLocaleString('en')}`)
   const title = `${dryRun ? 'Would import' : 'Imported'} ${imported.toLocaleString('en')} of ${pluralize(read, 'user', 'users')}`
   const saveRefusals = () => {
-    // The same format as `gatehouse users import --errors`.
+    // The file has the format of `gatehouse users import --errors`.
     const rows = refusals.map(({ line, externalId, reason, message, fix }) => ({
       line,
       external_id: externalId,
@@ -71,8 +71,8 @@ export function ImportResultCard({ result, stopped }: { result: ImportResult; st
       />
       {weak > 0 && (
         <Alert color="orange" mt="md" icon={<Icon name="warning" />}>
-          {pluralize(weak, 'hash is a plain digest', 'hashes are plain digests')}, which attackers can guess quickly.
-          Ask these users to sign in soon, so that the hashes are replaced.
+          {pluralize(weak, 'hash is a digest', 'hashes are digests')} without a work factor, so an attacker can try
+          passwords quickly. Ask these users to sign in soon, so that their hashes are replaced.
         </Alert>
       )}
       {refusals.length > 0 && (
@@ -104,7 +104,8 @@ export function ImportResultCard({ result, stopped }: { result: ImportResult; st
           </Table.ScrollContainer>
           {refusals.length > MAX_SHOWN_REFUSALS && (
             <Text size="sm" c="dimmed" mt="xs">
-              The first {MAX_SHOWN_REFUSALS} of {refusals.length.toLocaleString('en')} lines. The download contains all.
+              The first {MAX_SHOWN_REFUSALS} of {refusals.length.toLocaleString('en')} refused lines. The download
+              contains all of them.
             </Text>
           )}
         </>

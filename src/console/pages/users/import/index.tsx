@@ -32,7 +32,7 @@ const fields: Field<ImportOptions>[] = [
     kind: 'select',
     path: 'login',
     label: 'Identifier type',
-    hint: 'Users without it get the next identifier that they have.',
+    hint: 'The identifier that becomes the username. Users without this identifier get another one that they have.',
     options: [
       { value: 'email', label: 'Email address' },
       { value: 'unique', label: 'Username' },
@@ -43,7 +43,7 @@ const fields: Field<ImportOptions>[] = [
     kind: 'toggle',
     path: 'dropUnsupported',
     label: 'Skip unsupported credentials',
-    hint: 'Otherwise their users are refused, because an account without its second factor is less secure than before.',
+    hint: 'Otherwise users with such credentials are not imported, because an account without its second factor is less secure than before.',
   },
 ]
 
@@ -60,7 +60,7 @@ export default function ImportUsers() {
   const users = `${issuerHref(accountId, issuerId)}/users`
   useUnloadGuard(abortController)
 
-  // The result of a dry run applies only to the same file and options.
+  // The result of a dry run applies only to the file and the options of the dry run.
   const optionsKey = JSON.stringify(form.values)
   // biome-ignore lint/correctness/useExhaustiveDependencies: changed options invalidate the result
   useEffect(() => setResult(undefined), [optionsKey, file])
@@ -169,7 +169,7 @@ function ImportProgress({ result, onStop }: { result: ImportResult | undefined; 
   )
 }
 
-/** While an import runs: the browser asks before it closes the page, and leaving the page stops the import. */
+/** While an import runs, makes the browser ask before it closes the page. Leaving the page stops the import. */
 function useUnloadGuard(running: AbortController | undefined): void {
   useEffect(() => {
     if (!running) return

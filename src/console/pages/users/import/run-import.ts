@@ -1,4 +1,4 @@
-/** Sends a file to the server in batches and adds up the results. */
+/** Sends the records of a file to the server in batches and adds up the results. */
 import type { ImportUsersInput, ImportUsersMutation } from 'documents/types'
 import { RequestError } from '../../../graphql/request-error'
 import { readBatches } from './import-batches'
@@ -109,7 +109,7 @@ const tooLargeRefusal = (line: number): Refusal => ({
   externalId: null,
   reason: 'too_large',
   message: 'The record is too large for an import in the browser.',
-  fix: 'Import it with the command gatehouse users import.',
+  fix: 'Import this file with the command gatehouse users import.',
 })
 
 const duplicateRefusal = ({ line, externalId }: { line: number; externalId: string }): Refusal => ({
@@ -117,7 +117,7 @@ const duplicateRefusal = ({ line, externalId }: { line: number; externalId: stri
   externalId,
   reason: 'username_taken',
   message: 'Another user in this file has this username already.',
-  fix: 'Remove one of the two, or choose another sign-in identifier.',
+  fix: 'Remove one of the two users from the file, or choose another identifier type.',
 })
 
 /** Sends a batch and retries temporary errors. @returns undefined if the import was stopped during a delay */
